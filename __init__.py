@@ -1,0 +1,1 @@
+"""lamina: a multi-level tensor compiler in Python."""

@@ -1,0 +1,1 @@
+"""Target facts as data, one file per target."""

@@ -1,0 +1,1 @@
+"""What exists: the graph and loop dialects."""

@@ -1,0 +1,1 @@
+"""The loop dialect: kernels over memrefs with explicit loops."""

@@ -1,0 +1,37 @@
+"""User-facing errors. Every message says the rule, the facts, the place and, where there is one, the remedy."""
+
+from __future__ import annotations
+
+
+class LaminaError(Exception):
+    """Base of every error a user can cause; the command line prints it without a traceback."""
+
+
+class CompileError(LaminaError):
+    """A lowering cannot proceed, said at the op that stops it."""
+
+
+class ShapeError(LaminaError, ValueError):
+    """Shapes of operands do not fit an op.
+
+    >>> raise ShapeError("'graph.add' op operand shapes differ: lhs is [2], rhs is [3]")
+    Traceback (most recent call last):
+    ...
+    lamina.errors.ShapeError: 'graph.add' op operand shapes differ: lhs is [2], rhs is [3]
+    """
+
+
+class DTypeError(LaminaError, TypeError):
+    """Element types of operands do not fit an op."""
+
+
+class TracingError(LaminaError, TypeError):
+    """Python that needs a concrete value was applied to a traced one (`if x > 0`, `float(x)`, `x[i] = ...`)."""
+
+
+class DifferentiationError(LaminaError):
+    """A derivative was asked of something that has none, with the reason stated by the op."""
+
+
+class InternalError(Exception):
+    """A fault of the compiler itself: please report it with the IR it names."""

@@ -1,0 +1,1 @@
+"""graph to loop, buffers, loop to LLVM IR text."""

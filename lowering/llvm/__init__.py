@@ -1,0 +1,1 @@
+"""loop IR to LLVM IR text."""

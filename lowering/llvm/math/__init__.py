@@ -1,0 +1,1 @@
+"""Elementary functions as LLVM IR: range reduction plus polynomial, any vector width."""

@@ -1,0 +1,1 @@
+"""Schedule primitives: one per file."""

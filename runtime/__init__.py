@@ -1,0 +1,1 @@
+"""Calling compiled code: entry, pytrees, the reference interpreter."""

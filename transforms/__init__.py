@@ -1,0 +1,1 @@
+"""graph to graph passes: one pass per file, file name = pass name."""
