@@ -1,0 +1,58 @@
+"""LLVM in a child process: an abort in there is an error here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+
+from ..errors import CompileError
+from .targets import Target
+
+_TIMEOUT_SECONDS = 300.0
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
+
+
+def run_in_child(what: str, text: str, target: Target) -> bytes:
+    """Do `what` (`object`, `asm` or `optimized`) in a child; the bytes it yields."""
+    job = json.dumps({"what": what, "text": text, "target": asdict(target)}).encode()
+    command = [sys.executable, "-c", _START.format(module=__name__), json.dumps(sys.path)]
+    try:
+        done = subprocess.run(command, input=job, capture_output=True, timeout=_TIMEOUT_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise CompileError(f"LLVM took more than {_TIMEOUT_SECONDS:.0f} s for target '{target.name}'") from None
+    if done.returncode == 0 and done.stdout[:1] == b"+":
+        return done.stdout[1:]
+    if done.returncode == 0 and done.stdout[:1] == b"-":
+        raise CompileError(done.stdout[1:].decode(errors="replace"))
+    raise CompileError(f"LLVM aborted on this module for target '{target.name}': {_reason(done)}")
+
+
+def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+    for line in lines:
+        if "LLVM ERROR" in line or "Assertion" in line:
+            return line.strip()
+    return lines[-1].strip() if lines else f"exit status {done.returncode}"
+
+
+def main() -> None:
+    """The child: a job on standard input, `+` and the result or `-` and an error message on standard output."""
+    from . import compile
+
+    job = json.loads(sys.stdin.buffer.read())
+    fields = {key: tuple(value) if isinstance(value, list) else value for key, value in job["target"].items()}
+    target = Target(**fields)
+    functions = {
+        "object": compile.compile_object,
+        "asm": compile.emit_asm,
+        "optimized": compile.optimized_llvm,
+    }
+    try:
+        result = functions[job["what"]](job["text"], target)
+        answer = b"+" + (result if isinstance(result, bytes) else result.encode())
+    except CompileError as error:
+        answer = b"-" + str(error).encode()
+    sys.stdout.buffer.write(answer)
+    sys.stdout.buffer.flush()

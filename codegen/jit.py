@@ -1,0 +1,79 @@
+"""Object files into this process: one ORC instance, one library per object."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from ..errors import CompileError
+from ._llvm import llvm
+from .compile import target_machine
+from .targets.host import detect
+
+_lock = threading.Lock()
+_numbers = itertools.count()
+
+
+class Library:
+    """Loaded machine code. It stays loaded while this object lives: whoever keeps an address keeps the library.
+
+    Functions made by `function` keep it by themselves.
+    """
+
+    def __init__(self, tracker: Any, addresses: dict[str, int]):
+        self._tracker = tracker
+        self._addresses = addresses
+
+    def address(self, symbol: str) -> int:
+        """Where an exported symbol was loaded."""
+        return self._addresses[symbol]
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The exported symbols."""
+        return tuple(self._addresses)
+
+    def function(self, symbol: str, result: Any, *arguments: Any) -> Any:
+        """An exported function as a ctypes function, which releases the GIL when called."""
+        function = ctypes.CFUNCTYPE(result, *arguments)(self._addresses[symbol])
+        function.library = self  # type: ignore[attr-defined]
+        return function
+
+
+def load_object(obj: bytes, symbols: Iterable[str], imports: Mapping[str, int] | None = None) -> Library:
+    """Link an object file into the process.
+
+    Args:
+        obj: What `compile_object` returned for the host.
+        symbols: The symbols whose addresses are wanted.
+        imports: Addresses of symbols that the object leaves undefined; symbols of the process (libc, libm) need not
+            be listed.
+
+    Raises:
+        CompileError: The object is damaged, or a symbol is missing.
+    """
+    exports = list(symbols)
+    binding = llvm()
+    builder = binding.JITLibraryBuilder().add_object_img(obj).add_current_process()
+    for name, address in (imports or {}).items():
+        builder.import_symbol(name, address)
+    for name in exports:
+        builder.export_symbol(name)
+    with _lock:
+        jit = _jit()
+        # the name of a library can never be used again, not even after a failure
+        try:
+            tracker = builder.link(jit, f"lamina.{next(_numbers)}")
+        except RuntimeError as error:
+            raise CompileError(f"cannot link: {str(error).strip()}") from None
+    return Library(tracker, {name: tracker[name] for name in exports})
+
+
+@cache
+def _jit() -> Any:
+    # lives as long as the process: unloading at exit would race with threads still running its code
+    return llvm().create_lljit_compiler(target_machine(detect()), suppress_errors=True)

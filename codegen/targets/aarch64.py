@@ -1,0 +1,18 @@
+"""64-bit Arm with NEON: 128-bit vectors, 32 registers."""
+
+from .base import LINUX_AARCH64, Target
+
+TARGET = Target(
+    name="aarch64",
+    triple=LINUX_AARCH64,
+    cpu="generic",
+    features="+neon",
+    vector_bits=128,
+    vector_registers=32,
+    has_fma=True,
+    l1_bytes=64 << 10,
+    l2_bytes=1 << 20,
+    l3_bytes=16 << 20,
+    tile_f32=(8, 12),  # 24 accumulators of 4 lanes
+    tile_f64=(8, 6),
+)
