@@ -1,1 +1,27 @@
-"""Elementary functions as LLVM IR: range reduction plus polynomial, any vector width."""
+"""Elementary functions as LLVM IR: range reduction plus polynomial, any vector width, no library.
+
+Every function takes `(builder, operand, ..., type)` and returns the value of the result. Errors are below 2 ulp everywhere,
+special values follow C99 (Annex F). `trig` and `powf` may end the current block (see `Builder.block`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .exp import exp, exp2, expm1
+from .log import log, log1p
+from .roots import rsqrt, sqrt
+from .tanh import erf, tanh
+
+FUNCTIONS: dict[str, Callable[..., str]] = {
+    "erf": erf,
+    "exp": exp,
+    "exp2": exp2,
+    "expm1": expm1,
+    "log": log,
+    "log1p": log1p,
+    "rsqrt": rsqrt,
+    "sqrt": sqrt,
+    "tanh": tanh,
+}
+"""From the name of an operation in MLIR's `math` dialect to its emitter."""

@@ -1,0 +1,58 @@
+"""What the families share: Horner's rule, bit-level helpers, selects on special values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..text import Builder, Ty
+
+# Adding these to a small number rounds it to an integer that then stands in the low bits.
+ROUND = {"float": 1.5 * 2.0**23, "double": 1.5 * 2.0**52}
+MANTISSA_BITS = {"float": 23, "double": 52}
+BIAS = {"float": 127, "double": 1023}
+
+
+def horner(b: Builder, x: str, coefficients: Sequence[float | str], ty: Ty) -> str:
+    """The polynomial in `x`, lowest power first; a coefficient may also be a value."""
+    operands = [c if isinstance(c, str) else b.const(c, ty) for c in coefficients]
+    result = operands[-1]
+    for c in reversed(operands[:-1]):
+        result = b.fma(result, x, c, ty)
+    return result
+
+
+def fabs(b: Builder, x: str, ty: Ty) -> str:
+    return b.intrinsic("fabs", ty, x)
+
+
+def copysign(b: Builder, magnitude: str, sign: str, ty: Ty) -> str:
+    return b.intrinsic("copysign", ty, magnitude, sign)
+
+
+def at_most(b: Builder, x: str, bound: float, ty: Ty) -> str:
+    """`min(x, bound)` that keeps a NaN (one instruction on x86)."""
+    limit = b.const(bound, ty)
+    return b.select(b.fcmp("olt", limit, x, ty), limit, x, ty)
+
+
+def at_least(b: Builder, x: str, bound: float, ty: Ty) -> str:
+    """`max(x, bound)` that keeps a NaN (one instruction on x86)."""
+    limit = b.const(bound, ty)
+    return b.select(b.fcmp("ogt", limit, x, ty), limit, x, ty)
+
+
+def power_of_two(b: Builder, rounded: str, ty: Ty) -> str:
+    """The float whose biased exponent (and sign above it) stands in the low bits of `rounded`, a sum with `ROUND`."""
+    shifted = b.shl(b.bitcast(rounded, ty, ty.int), b.const(MANTISSA_BITS[ty.elem], ty.int), ty.int)
+    return b.bitcast(shifted, ty.int, ty)
+
+
+def replace_where(b: Builder, predicate: str, x: str, bound: float, value: str | float, otherwise: str, ty: Ty) -> str:
+    """`value` where `x predicate bound`, else `otherwise`."""
+    if not isinstance(value, str):
+        value = b.const(value, ty)
+    return b.select(b.fcmp(predicate, x, b.const(bound, ty), ty), value, otherwise, ty)
+
+
+INF, NAN = math.inf, math.nan
