@@ -1,0 +1,328 @@
+"""The base of every graph op: what an op declares, and how passes read it.
+
+An op states its type rule, its meaning, its loop form, its derivative and its batching rule once, in its class.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...errors import DTypeError, ShapeError
+from ..types import DYNAMIC, SUPPORTED, numpy_dtype, show_shape
+from .syntax import parse_graph_op, print_graph_op
+
+Props = Mapping[str, Attribute]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Loop form
+
+
+@dataclass(frozen=True)
+class Read:
+    """One access of an equation: `operand` at `map(iteration point)`."""
+
+    operand: int
+    map: AffineMap
+
+
+@dataclass(frozen=True)
+class Equation:
+    """The loop form of an op: what one element of the result is, and over which points.
+
+        for p in space[:n_parallel]:
+            result[write(p)] = reduce(monoid, r in space[n_parallel:]) body(operand[read(p, r)] ...)
+
+    Attributes:
+        space: sizes of all iteration dims, parallel dims first, then reduction dims.
+        reads: the accesses the body gets as scalars, in order; maps are over all dims of `space`.
+        body: `body(b, *scalars)` builds the scalar expression with a `ScalarBuilder` and returns its value (a tuple for the
+            pair monoids `argmax` and `argmin`). With `uses_index` it is called as `body(b, *scalars, index=[...])`, one
+            index value a dim.
+        write: map from the parallel dims to the result index; None is the identity.
+        monoid: `add mul max min and or argmax argmin`, or None where nothing is reduced.
+        n_reduce: how many trailing dims of `space` are reduced.
+        finish: applied to the reduced scalar, `finish(b, scalar)`; None is the identity.
+    """
+
+    space: tuple[int, ...]
+    reads: tuple[Read, ...]
+    body: Callable[..., Any]
+    write: AffineMap | None = None
+    monoid: str | None = None
+    n_reduce: int = 0
+    uses_index: bool = False
+    finish: Callable[..., Any] | None = None
+
+    @property
+    def n_parallel(self) -> int:
+        return len(self.space) - self.n_reduce
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Derivatives, declared by kind. `b` is a `GraphBuilder` that inserts graph ops.
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """How an op is differentiated: one of the kinds below."""
+
+
+@dataclass(frozen=True)
+class Zero(Derivative):
+    """The derivative is zero almost everywhere (floor, sign, comparisons, integer results)."""
+
+
+@dataclass(frozen=True)
+class Linear(Derivative):
+    """The op is linear in `operands` jointly (in all of them when None): its tangent is the op applied to tangents.
+
+    `transpose(b, op, k, ct)` returns the cotangent of operand `k`.
+    """
+
+    transpose: Callable[..., SSAValue]
+    operands: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Bilinear(Derivative):
+    """Linear in each of two operands alone. `transpose(b, op, k, ct)`: cotangent of operand `k`, the other one fixed."""
+
+    transpose: Callable[..., SSAValue]
+
+
+@dataclass(frozen=True)
+class Elementwise(Derivative):
+    """`factors[k](b, *operands, result)` is d result / d operand k; None where that is zero everywhere."""
+
+    factors: tuple[Callable[..., SSAValue] | None, ...]
+
+    def __init__(self, *factors: Callable[..., SSAValue] | None):
+        object.__setattr__(self, "factors", factors)
+
+
+@dataclass(frozen=True)
+class Custom(Derivative):
+    """`jvp(b, op, tangents)` builds the tangents of the results, one value a result or None for zero.
+
+    `tangents[k]` is a value or None (zero). What it builds from tangents must be linear ops.
+    """
+
+    jvp: Callable[..., Sequence[SSAValue | None]]
+    transpose: Callable[..., SSAValue] | None = None
+    """For an op that is also linear in the operands `linear` (div in its numerator): cotangent of operand `k`."""
+    linear: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotDifferentiable(Derivative):
+    """No derivative, and why: said to the user who asks for one."""
+
+    reason: str
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The op
+
+
+class GraphOp(IRDLOperation):
+    """An op of the graph dialect: pure, over ranked tensors, each rule declared in its class."""
+
+    types = "arrow"
+    composite = False
+    if TYPE_CHECKING:
+        syntax: str
+        """What stands between the op name and the colon; see `syntax.py`."""
+        types: str
+        """`same`: one type printed, results inferred; `result`: no operands; `arrow`: `(A, B) -> C`."""
+        derivative: Derivative
+        batching: str | Callable[..., Any]
+        composite: bool
+
+    @classmethod
+    @abstractmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        """Result types from operand types and properties.
+
+        `results` holds the declared types where the op takes its result shape from them (reshape, broadcast, convert ...).
+        Raises ShapeError or DTypeError with the violated constraint's text, without the op name.
+        """
+
+    @abstractmethod
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The meaning in NumPy: result arrays of exactly the declared dtypes and shapes."""
+
+    def equations(self) -> tuple[Equation, ...]:
+        """The loop form; empty for composites, which are lowered through `decompose`."""
+        return ()
+
+    @classmethod
+    def make(
+        cls, operands: Sequence[SSAValue], props: Mapping[str, Any] | None = None, results: Sequence[TensorType] | None = None
+    ) -> Self:
+        """Create the op with inferred result types. Cost: about 20 us.
+
+        Raises:
+            ShapeError, DTypeError: with the op name, the rule and the facts.
+        """
+        props = props or {}
+        try:
+            props = {name: to_attribute(value) for name, value in props.items()}
+            types = cls.infer_types([operand.type for operand in operands], props, results)  # pyright: ignore[reportArgumentType]
+        except (ShapeError, DTypeError) as error:
+            raise type(error)(f"'{cls.name}' op {error}") from None
+        return cls.create(operands=operands, result_types=types, properties=props)
+
+    def print(self, printer: Printer) -> None:
+        print_graph_op(self, printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        return parse_graph_op(cls, parser)  # pyright: ignore[reportReturnType]
+
+    def verify_(self) -> None:
+        for value in (*self.operands, *self.results):
+            if not isinstance(value.type, TensorType):
+                raise VerifyException(f"'{self.name}' op needs ranked tensors, got {value.type}")
+            if value.type.element_type not in SUPPORTED:
+                raise VerifyException(
+                    f"'{self.name}' op element type must be one of f32, f64, i32, i64, i1, got {value.type}"
+                )
+            if any(size < 0 and size != DYNAMIC for size in value.type.get_shape()):
+                raise VerifyException(f"'{self.name}' op sizes must not be negative, got {value.type}")
+        declared = [result.type for result in self.results]
+        try:
+            inferred = self.infer_types([o.type for o in self.operands], self.properties, declared)  # pyright: ignore[reportArgumentType]
+        except (ShapeError, DTypeError) as error:
+            raise VerifyException(f"'{self.name}' op {error}") from None
+        for got, want in zip(declared, inferred, strict=True):
+            if got != want and not _refines(got, want):  # pyright: ignore[reportArgumentType]
+                raise VerifyException(f"'{self.name}' op result type must be {want}, got {got}")
+
+    # -- small readers used by the families
+
+    def shape(self, k: int = 0) -> tuple[int, ...]:
+        """Shape of operand `k`; `DYNAMIC` where a size is `?`."""
+        return self.operands[k].type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def result_shape(self) -> tuple[int, ...]:
+        return self.results[0].type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def result_dtype(self) -> np.dtype:
+        return numpy_dtype(self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+_DECLARATIONS = ("syntax", "types", "derivative", "batching", "composite", "numpy", "domain")
+
+OpT = TypeVar("OpT", bound=GraphOp)
+
+
+def graph_op(cls: type[OpT]) -> type[OpT]:
+    """Define an op: IRDL's definition, with the declarations of `GraphOp` as plain class attributes."""
+    # IRDL takes every lower-case class attribute for a field of the op: hide the declarations from it, bases included
+    hidden: list[tuple[type, str, Any]] = []
+    for base in cls.__mro__:
+        if issubclass(base, GraphOp):
+            hidden.extend((base, name, base.__dict__[name]) for name in _DECLARATIONS if name in base.__dict__)
+    for base, name, _ in hidden:
+        delattr(base, name)
+    try:
+        return irdl_op_definition(cls)
+    finally:
+        for base, name, value in hidden:
+            setattr(base, name, staticmethod(value) if callable(value) and not isinstance(value, staticmethod) else value)
+
+
+def _refines(got: TensorType, want: TensorType) -> bool:
+    """Whether two types differ only in dims of which one is `?`."""
+    a, b = got.get_shape(), want.get_shape()
+    return (
+        got.element_type == want.element_type
+        and len(a) == len(b)
+        and all(x == y or DYNAMIC in (x, y) for x, y in zip(a, b, strict=True))
+    )
+
+
+class CompositeOp(GraphOp):
+    """An op with a decomposition into primitives; it keeps its name as long as a pass can use it."""
+
+    composite = True
+
+    @classmethod
+    @abstractmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        """Build the same value from primitives (or other composites) with a `GraphBuilder`."""
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Properties
+
+
+def ints(attribute: Attribute) -> tuple[int, ...]:
+    """The integers of an `array<i64: ...>` property."""
+    assert isinstance(attribute, DenseArrayBase)
+    return tuple(int(v) for v in attribute.get_values())
+
+
+def to_attribute(value: Any) -> Attribute:
+    """A property from a Python value: int sequences, ints, strings, bools; attributes pass through."""
+    if isinstance(value, Attribute):
+        return value
+    if isinstance(value, bool):
+        return BoolAttr.from_bool(value)
+    if isinstance(value, int):
+        return IntegerAttr(value, i64)
+    if isinstance(value, str):
+        return StringAttr(value)
+    if isinstance(value, (tuple, list)):
+        return DenseArrayBase.from_list(i64, [int(v) for v in value])
+    raise TypeError(f"no property form for {value!r}")
+
+
+def require_same_shape(operands: Sequence[TensorType], names: Sequence[str] = ("lhs", "rhs")) -> None:
+    """Raise ShapeError unless all operands have one shape (`?` matches anything)."""
+    first = operands[0].get_shape()
+    for name, other in zip(names[1:], operands[1:], strict=False):
+        shape = other.get_shape()
+        if len(shape) != len(first) or any(a != b and DYNAMIC not in (a, b) for a, b in zip(first, shape, strict=True)):
+            raise ShapeError(
+                f"operand shapes must be equal, {names[0]} is {show_shape(first)}, {name} is {show_shape(shape)}"
+            )
+
+
+def require_same_element(operands: Sequence[TensorType], names: Sequence[str] = ("lhs", "rhs")) -> None:
+    """Raise DTypeError unless all operands have one element type."""
+    first = operands[0].element_type
+    for name, other in zip(names[1:], operands[1:], strict=False):
+        if other.element_type != first:
+            raise DTypeError(
+                f"operand element types must be equal, {names[0]} is {first}, {name} is {other.element_type}"
+            )
+
+
+def normalize_dims(dims: Sequence[int], rank: int, what: str) -> None:
+    """Raise ShapeError unless `dims` are distinct and within [0, rank)."""
+    for dim in dims:
+        if not 0 <= dim < rank:
+            raise ShapeError(f"{what} dim {dim} is out of range for rank {rank}")
+    if len(set(dims)) != len(dims):
+        raise ShapeError(f"{what} dims must be distinct, got {list(dims)}")
+
+
+def dims_map(n_dims: int, dims: Sequence[int]) -> AffineMap:
+    """The map (d0, ..., dn) -> (d_i for i in dims)."""
+    return AffineMap(n_dims, 0, tuple(AffineExpr.dimension(d) for d in dims))
