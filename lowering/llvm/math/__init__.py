@@ -12,8 +12,10 @@ from .exp import exp, exp2, expm1
 from .log import log, log1p
 from .roots import rsqrt, sqrt
 from .tanh import erf, tanh
+from .trig import cos, sin, tan
 
 FUNCTIONS: dict[str, Callable[..., str]] = {
+    "cos": cos,
     "erf": erf,
     "exp": exp,
     "exp2": exp2,
@@ -21,7 +23,9 @@ FUNCTIONS: dict[str, Callable[..., str]] = {
     "log": log,
     "log1p": log1p,
     "rsqrt": rsqrt,
+    "sin": sin,
     "sqrt": sqrt,
+    "tan": tan,
     "tanh": tanh,
 }
 """From the name of an operation in MLIR's `math` dialect to its emitter."""

@@ -22,6 +22,42 @@ def horner(b: Builder, x: str, coefficients: Sequence[float | str], ty: Ty) -> s
     return result
 
 
+def fma_exact(b: Builder, x: str, y: str, z: str, ty: Ty) -> str:
+    """`x * y + z` that is exact when the result fits, also where the target has no FMA.
+
+    There the product is split after Veltkamp and Dekker ("A floating-point technique for extending the available
+    precision", Numerische Mathematik 1971) and summed with Knuth's two-sum; operands must be far from overflow.
+    """
+    if b.has_fma:
+        return b.fma(x, y, z, ty)
+    product = b.fmul(x, y, ty)
+    (x_high, x_low), (y_high, y_low) = _halves(b, x, ty), _halves(b, y, ty)
+    error = b.fsub(b.fmul(x_high, y_high, ty), product, ty)
+    error = b.fadd(b.fadd(error, b.fmul(x_high, y_low, ty), ty), b.fmul(x_low, y_high, ty), ty)
+    error = b.fadd(error, b.fmul(x_low, y_low, ty), ty)
+    total, lost = two_sum(b, product, z, ty)
+    return b.fadd(total, b.fadd(lost, error, ty), ty)
+
+
+def _halves(b: Builder, x: str, ty: Ty) -> tuple[str, str]:
+    scaled = b.fmul(x, b.const(4097.0 if ty.elem == "float" else 134217729.0, ty), ty)
+    high = b.fsub(scaled, b.fsub(scaled, x, ty), ty)
+    return high, b.fsub(x, high, ty)
+
+
+def two_sum(b: Builder, x: str, y: str, ty: Ty) -> tuple[str, str]:
+    """The rounded sum and what the rounding lost (Knuth)."""
+    total = b.fadd(x, y, ty)
+    part = b.fsub(total, x, ty)
+    return total, b.fadd(b.fsub(x, b.fsub(total, part, ty), ty), b.fsub(y, part, ty), ty)
+
+
+def fast_two_sum(b: Builder, x: str, y: str, ty: Ty) -> tuple[str, str]:
+    """The same when `|x| >= |y|` (Dekker)."""
+    total = b.fadd(x, y, ty)
+    return total, b.fsub(y, b.fsub(total, x, ty), ty)
+
+
 def fabs(b: Builder, x: str, ty: Ty) -> str:
     return b.intrinsic("fabs", ty, x)
 
