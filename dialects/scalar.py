@@ -12,6 +12,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from . import vocabulary
 from .types import i1, is_bool, is_float, scalar_of, vector
 from .types import index as index_type
 
@@ -24,7 +25,7 @@ _BINARY: dict[str, tuple[type[Operation] | None, type[Operation] | None, type[Op
     "sub": (arith.SubfOp, arith.SubiOp, arith.XOrIOp),
     "mul": (arith.MulfOp, arith.MuliOp, arith.AndIOp),
     "div": (arith.DivfOp, arith.DivSIOp, None),
-    "rem": (None, arith.RemSIOp, None),
+    "rem": (vocabulary.RemFOp, arith.RemSIOp, None),
     "max": (arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp),
     "min": (arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
     "pow": (math.PowFOp, None, None),
@@ -189,20 +190,18 @@ class ScalarBuilder:
         if is_float(source):
             if is_float(element):
                 wider = _bits(element) > _bits(source)
-                op = arith.ExtFOp if wider else arith.TruncFOp
-                properties = {} if wider else {"fastmath": _FASTMATH_NONE}
-                return self.insert(op.create(operands=[x], result_types=[result], properties=properties))
-            return self.insert(arith.FPToSIOp.create(operands=[x], result_types=[result]))
+                op = vocabulary.ExtFOp if wider else vocabulary.TruncFOp
+                return self.insert(op.create(operands=[x], result_types=[result]))
+            return self.insert(vocabulary.FPToSIOp.create(operands=[x], result_types=[result]))
         if is_float(element):
-            op = arith.UIToFPOp if is_bool(source) else arith.SIToFPOp
+            op = vocabulary.UIToFPOp if is_bool(source) else vocabulary.SIToFPOp
             return self.insert(op.create(operands=[x], result_types=[result]))
         if source == index_type or element == index_type:
             return self.insert(arith.IndexCastOp.create(operands=[x], result_types=[result]))
         if is_bool(source):
-            return self.insert(arith.ExtUIOp.create(operands=[x], result_types=[result]))
-        op = arith.ExtSIOp if _bits(element) > _bits(source) else arith.TruncIOp
-        properties = {"overflowFlags": _NO_OVERFLOW} if op is arith.TruncIOp else {}
-        return self.insert(op.create(operands=[x], result_types=[result], properties=properties))
+            return self.insert(vocabulary.ExtUIOp.create(operands=[x], result_types=[result]))
+        op = vocabulary.ExtSIOp if _bits(element) > _bits(source) else vocabulary.TruncIOp
+        return self.insert(op.create(operands=[x], result_types=[result]))
 
     def combine(self, monoid: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """One step of a reduction by a scalar monoid."""

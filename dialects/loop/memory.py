@@ -1,0 +1,434 @@
+"""Memory: loads and stores with affine subscripts, local buffers, launches, and the horizontal end of a vector reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    FlatSymbolRefAttrConstr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..types import vector
+from .structure import MONOIDS, PAIR_MONOIDS, segment_sizes
+from .subscripts import SubscriptParser, print_expr
+
+_INDEX = IndexType()
+
+
+class _Access(IRDLOperation):
+    """Shared by load and store: `buffer[map(indices)]`, lanes moving along one dim, an optional mask."""
+
+    @property
+    def lanes(self) -> int:
+        """How many elements one access moves; 1 for a scalar access."""
+        type = self.element_type_()
+        return type.get_shape()[0] if isinstance(type, VectorType) else 1
+
+    def element_type_(self) -> Attribute:
+        raise TypeError(self.name)
+
+    def lane_dim(self) -> int:
+        """The buffer dim along which lanes advance; the last one by default."""
+        along = self.along  # pyright: ignore[reportAttributeAccessIssue]
+        return self.buffer.type.get_num_dims() - 1 if along is None else along.value.data  # pyright: ignore
+
+    def lane_step(self) -> int:
+        """By how many elements of `lane_dim` one lane is ahead of the one before."""
+        return 1 if self.stride is None else self.stride.value.data  # pyright: ignore[reportAttributeAccessIssue]
+
+    def verify_access(self) -> None:
+        type = self.buffer.type  # pyright: ignore[reportAttributeAccessIssue]
+        map: AffineMap = self.map.data  # pyright: ignore[reportAttributeAccessIssue]
+        rank = type.get_num_dims()
+        if len(map.results) != rank:  # C1
+            raise VerifyException(f"'{self.name}' op needs one subscript a dim of {type}, got {len(map.results)}")
+        if map.num_dims != len(self.indices) or map.num_symbols:  # C2  # pyright: ignore[reportAttributeAccessIssue]
+            raise VerifyException(f"'{self.name}' op subscripts must be over its {len(self.indices)} indices, got {map}")  # pyright: ignore
+        value = self.element_type_()
+        element = value.element_type if isinstance(value, VectorType) else value
+        if element != type.element_type:  # C3
+            raise VerifyException(f"'{self.name}' op accesses {value} in {type}: element types differ")
+        if isinstance(value, VectorType):
+            if not 0 <= self.lane_dim() < rank:  # C4
+                raise VerifyException(f"'{self.name}' op lanes must move along a dim of {type}, got {self.lane_dim()}")
+            if self.mask is not None and self.mask.type != vector(i1, self.lanes):  # C5  # pyright: ignore
+                raise VerifyException(f"'{self.name}' op mask must be vector<{self.lanes}xi1>, got {self.mask.type}")  # pyright: ignore
+        elif self.mask is not None or self.along is not None or self.stride is not None:  # C4  # pyright: ignore
+            raise VerifyException(f"'{self.name}' op of one element has no mask, `along` or `step`")
+
+    def print_access(self, printer: Printer) -> None:
+        printer.print_ssa_value(self.buffer)  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_string("[")
+        for k, expr in enumerate(self.map.data.results):  # pyright: ignore[reportAttributeAccessIssue]
+            if k:
+                printer.print_string(", ")
+            print_expr(printer, expr, self.indices)  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_string("]")
+        if self.along is not None:  # pyright: ignore[reportAttributeAccessIssue]
+            printer.print_string(f" along {self.lane_dim()}")
+        if self.stride is not None:  # pyright: ignore[reportAttributeAccessIssue]
+            printer.print_string(f" step {self.lane_step()}")
+        if self.mask is not None:  # pyright: ignore[reportAttributeAccessIssue]
+            printer.print_string(" mask ")
+            printer.print_ssa_value(self.mask)  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)  # pyright: ignore[reportAttributeAccessIssue]
+        value = self.element_type_()
+        if isinstance(value, VectorType):
+            printer.print_string(", ")
+            printer.print_attribute(value)
+
+
+class _ParsedAccess:
+    """The part after the buffer operand, read once for both ops."""
+
+    def __init__(self, parser: Parser):
+        buffer = parser.parse_unresolved_operand()
+        subscripts = SubscriptParser(parser)
+        self.map = subscripts.list()
+        self.indices = subscripts.operands
+        self.properties: dict[str, Attribute] = {"map": AffineMapAttr(self.map)}
+        if parser.parse_optional_keyword("along"):
+            self.properties["along"] = IntegerAttr(parser.parse_integer(), i64)
+        if parser.parse_optional_keyword("step"):
+            self.properties["stride"] = IntegerAttr(parser.parse_integer(), i64)
+        mask = parser.parse_unresolved_operand() if parser.parse_optional_keyword("mask") else None
+        self.attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        type = parser.parse_type()
+        if not isinstance(type, MemRefType):
+            parser.raise_error(f"a buffer must be a memref, got {type}", position)
+        self.buffer = parser.resolve_operand(buffer, type)
+        self.value_type: Attribute = type.element_type
+        if parser.parse_optional_punctuation(","):
+            self.value_type = parser.parse_type()
+        self.mask: list[SSAValue] = []
+        if mask is not None:
+            if not isinstance(self.value_type, VectorType):
+                parser.raise_error("only a vector access has a mask", position)
+            self.mask = [parser.resolve_operand(mask, vector(i1, self.value_type.get_shape()[0]))]
+
+
+def _lane_properties(buffer: SSAValue, along: int | None, stride: int) -> dict[str, Attribute]:
+    properties: dict[str, Attribute] = {}
+    rank = buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+    if along is not None and along != rank - 1:
+        properties["along"] = IntegerAttr(along, i64)
+    if stride != 1:
+        properties["stride"] = IntegerAttr(stride, i64)
+    return properties
+
+
+@irdl_op_definition
+class LoadOp(_Access):
+    """Load an element, or a vector whose lane `l` is the element `l * step` further along one dim.
+
+    Masked-off lanes are not read and hold zero.
+
+    ```mlir
+    %a = loop.load %x[%i + 1, %j] : memref<32x64xf32>
+    %v = loop.load %x[%i, %j] mask %m : memref<32x64xf32>, vector<8xf32>
+    %c = loop.load %x[%i, %j] along 0 : memref<32x64xf32>, vector<8xf32>
+    ```
+
+    (C1) One subscript a dim of the buffer.
+    (C2) Subscripts are affine in the given index values.
+    (C3) The element type is the buffer's.
+    (C4) Lanes move along one dim of the buffer; only vector accesses have lanes.
+    (C5) The mask has one i1 a lane.
+    """
+
+    name = "loop.load"
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(_INDEX)
+    mask = opt_operand_def()
+    map = prop_def(AffineMapAttr)
+    along = opt_prop_def(IntegerAttr)
+    stride = opt_prop_def(IntegerAttr)
+    value = result_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect())
+
+    @staticmethod
+    def build_load(
+        buffer: SSAValue,
+        map: AffineMap,
+        indices: Sequence[SSAValue],
+        *,
+        lanes: int | None = None,
+        along: int | None = None,
+        stride: int = 1,
+        mask: SSAValue | None = None,
+    ) -> LoadOp:
+        """Create a load; `lanes` gives a vector load. About 15 us."""
+        element = buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        masks = [] if mask is None else [mask]
+        return LoadOp.create(
+            operands=[buffer, *indices, *masks],
+            result_types=[element if lanes is None else vector(element, lanes)],
+            properties={
+                "map": AffineMapAttr(map),
+                **_lane_properties(buffer, along, stride),
+                **segment_sizes(1, len(indices), len(masks)),
+            },
+        )
+
+    def element_type_(self) -> Attribute:
+        return self.value.type
+
+    def verify_(self) -> None:
+        self.verify_access()
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        self.print_access(printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        access = _ParsedAccess(parser)
+        return cls.create(
+            operands=[access.buffer, *access.indices, *access.mask],
+            result_types=[access.value_type],
+            properties={**access.properties, **segment_sizes(1, len(access.indices), len(access.mask))},
+            attributes=access.attributes,
+        )
+
+
+@irdl_op_definition
+class StoreOp(_Access):
+    """Store an element or a vector; masked-off lanes are not written.
+
+    ```mlir
+    loop.store %v, %y[%i, %j] mask %m : memref<32x64xf32>, vector<8xf32>
+    ```
+
+    (C1) - (C5) as for `loop.load`.
+    """
+
+    name = "loop.store"
+    value = operand_def()
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(_INDEX)
+    mask = opt_operand_def()
+    map = prop_def(AffineMapAttr)
+    along = opt_prop_def(IntegerAttr)
+    stride = opt_prop_def(IntegerAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryWriteEffect())
+
+    @staticmethod
+    def build_store(
+        value: SSAValue,
+        buffer: SSAValue,
+        map: AffineMap,
+        indices: Sequence[SSAValue],
+        *,
+        along: int | None = None,
+        stride: int = 1,
+        mask: SSAValue | None = None,
+    ) -> StoreOp:
+        """Create a store of a scalar or a vector. About 15 us."""
+        masks = [] if mask is None else [mask]
+        return StoreOp.create(
+            operands=[value, buffer, *indices, *masks],
+            properties={
+                "map": AffineMapAttr(map),
+                **_lane_properties(buffer, along, stride),
+                **segment_sizes(1, 1, len(indices), len(masks)),
+            },
+        )
+
+    def element_type_(self) -> Attribute:
+        return self.value.type
+
+    def verify_(self) -> None:
+        self.verify_access()
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        self.print_access(printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        access = _ParsedAccess(parser)
+        return cls.create(
+            operands=[parser.resolve_operand(value, access.value_type), access.buffer, *access.indices, *access.mask],
+            properties={**access.properties, **segment_sizes(1, 1, len(access.indices), len(access.mask))},
+            attributes=access.attributes,
+        )
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """A local buffer of a kernel: `register` tile, `stack` array, or `scratch` memory; contents start undefined.
+
+    ```mlir
+    %t = loop.alloc stack : memref<8x16xf32>
+    ```
+
+    (C1) The place is one of register, stack, scratch.
+    (C2) The shape is static.
+    """
+
+    name = "loop.alloc"
+    place = prop_def(StringAttr)
+    buffer = result_def(MemRefType)
+    traits = traits_def(MemoryAllocEffect())
+
+    def verify_(self) -> None:
+        if self.place.data not in ("register", "stack", "scratch"):  # C1
+            raise VerifyException(f"'loop.alloc' op place must be register, stack or scratch, got {self.place.data}")
+        if not self.buffer.type.has_static_shape():  # C2
+            raise VerifyException(f"'loop.alloc' op shape must be static, got {self.buffer.type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.place.data}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AllocOp:
+        place = parser.parse_identifier()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(
+            result_types=[parser.parse_type()], properties={"place": StringAttr(place)}, attributes=attributes
+        )
+
+
+@irdl_op_definition
+class ReduceLanesOp(IRDLOperation):
+    """Combine the lanes of a vector in a fixed tree: lane `l` with lane `l + lanes/2`, and so on down to one.
+
+    Upstream's `vector.reduction` leaves the order open and has no (value, index) pairs; here the order is part of the meaning,
+    so results are bit-identical everywhere.
+
+    ```mlir
+    %s = loop.reduce_lanes<add> %v : vector<8xf32>
+    %m, %k = loop.reduce_lanes<argmax> %v, %i : vector<8xf32>, vector<8xi64>
+    ```
+
+    (C1) The monoid is one of add, mul, max, min, and, or, argmax, argmin.
+    (C2) A pair monoid takes values and indices, the others one vector; lanes are a power of two.
+    """
+
+    name = "loop.reduce_lanes"
+    monoid = prop_def(StringAttr)
+    vectors = var_operand_def(VectorType)
+    results_ = var_result_def()
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        if self.monoid.data not in MONOIDS:  # C1
+            raise VerifyException(f"'loop.reduce_lanes' op monoid must be one of {', '.join(MONOIDS)}, got {self.monoid.data}")
+        wanted = 2 if self.monoid.data in PAIR_MONOIDS else 1
+        lanes = [v.type.get_shape()[0] for v in self.vectors]
+        if len(lanes) != wanted or len(set(lanes)) != 1 or lanes[0] & (lanes[0] - 1):  # C2
+            raise VerifyException(
+                f"'loop.reduce_lanes' op {self.monoid.data} takes {wanted} vector(s) of 2^k lanes, got {lanes}"
+            )
+        if [r.type for r in self.results] != [v.type.element_type for v in self.vectors]:  # C2
+            raise VerifyException("'loop.reduce_lanes' op results must have the element types of the vectors")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.monoid.data}> ")
+        printer.print_list(self.vectors, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_list([v.type for v in self.vectors], printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReduceLanesOp:
+        parser.parse_punctuation("<")
+        monoid = parser.parse_identifier()
+        parser.parse_punctuation(">")
+        position = parser.pos
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        values = parser.resolve_operands(operands, types, position)
+        for type in types:
+            if not isinstance(type, VectorType):
+                parser.raise_error(f"'loop.reduce_lanes' op takes vectors, got {type}", position)
+        return cls.create(
+            operands=values,
+            result_types=[type.element_type for type in types],  # pyright: ignore[reportAttributeAccessIssue]
+            properties={"monoid": StringAttr(monoid)},
+            attributes=attributes,
+        )
+
+
+@irdl_op_definition
+class LaunchOp(IRDLOperation):
+    """Run a kernel of this module on buffers, scalars and sizes.
+
+    ```mlir
+    loop.launch @scale(%x, %y) : (memref<64xf32>, memref<64xf32>)
+    ```
+    """
+
+    name = "loop.launch"
+    kernel = prop_def(FlatSymbolRefAttrConstr)
+    arguments = var_operand_def()
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.kernel.root_reference.data)
+        printer.print_string("(")
+        printer.print_list(self.arguments, printer.print_ssa_value)
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : (")
+        printer.print_list([a.type for a in self.arguments], printer.print_attribute)
+        printer.print_string(")")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LaunchOp:
+        kernel = parser.parse_symbol_name()
+        position = parser.pos
+        operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        return cls.create(
+            operands=parser.resolve_operands(operands, types, position),
+            properties={"kernel": SymbolRefAttr(kernel)},
+            attributes=attributes,
+        )

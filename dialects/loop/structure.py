@@ -1,0 +1,426 @@
+"""Kernels, loops and conditionals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    SymbolNameConstraint,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    IsolatedFromAbove,
+    IsTerminator,
+    NoTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+    SymbolOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from .subscripts import SubscriptParser, print_expr
+
+KINDS = ("seq", "parallel", "vector", "unroll", "reduce")
+"""How a loop runs: in order; in any order or at once; one iteration per vector; unrolled at emission; as a reduction."""
+
+MONOIDS = ("add", "mul", "max", "min", "and", "or", "argmax", "argmin")
+"""What a `reduce` loop combines its yielded contributions with; the last two combine (value, index) pairs."""
+
+PAIR_MONOIDS = ("argmax", "argmin")
+
+_INDEX = IndexType()
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends a loop body or a branch with the next carried values, a contribution or the branch's results.
+
+    ```mlir
+    loop.yield %p : f32
+    ```
+    """
+
+    name = "loop.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+
+@irdl_op_definition
+class KernelOp(IRDLOperation):
+    """A kernel: its arguments are memrefs that do not alias, scalars, and sizes of type index.
+
+    ```mlir
+    loop.kernel @scale(%x: memref<64xf32>, %y: memref<64xf32>) {
+      loop.for parallel %i = 0 to 64 {
+        %a = loop.load %x[%i] : memref<64xf32>
+        %b = arith.addf %a, %a : f32
+        loop.store %b, %y[%i] : memref<64xf32>
+      }
+    }
+    ```
+
+    (C1) Argument types are memrefs, scalars or index.
+    """
+
+    name = "loop.kernel"
+    sym_name = prop_def(SymbolNameConstraint())
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
+
+    def verify_(self) -> None:
+        for argument in self.body.block.args:
+            type = argument.type
+            if not isinstance(type, MemRefType | IndexType) and not hasattr(type, "bitwidth"):  # C1
+                raise VerifyException(f"'loop.kernel' op argument must be a memref, a scalar or an index, got {type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_string("(")
+        printer.print_list(self.body.block.args, printer.print_block_argument)
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> KernelOp:
+        name = parser.parse_symbol_name()
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region(arguments)
+        return cls.create(
+            properties={"sym_name": name},
+            attributes={} if attributes is None else attributes.data,
+            regions=[region],
+        )
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """A counted loop `for i = lower to upper step s`, its bounds affine in index values, its kind a promise and a plan.
+
+    `seq` loops may carry values: each iteration yields the next ones. A `reduce<monoid>` loop yields a contribution an
+    iteration, which is combined with `init`; iterations may be combined in any order the schedule chooses.
+
+    ```mlir
+    %sum = loop.for reduce<add> %k = 0 to 64 init %zero : f32 {
+      %a = loop.load %x[%i, %k] : memref<32x64xf32>
+      loop.yield %a : f32
+    }
+    %last = loop.for seq %t = 0 to %n step 2 carry %v = %start : f32 {
+      %next = arith.addf %v, %v : f32
+      loop.yield %next : f32
+    }
+    ```
+
+    (C1) The kind is one of seq, parallel, vector, unroll, reduce; a reduction names its monoid.
+    (C2) The step is positive.
+    (C3) Each bound is one expression over the index values given to it.
+    (C4) The body's first argument is the index; a carrying loop has one more argument a carried value.
+    (C5) The body yields one value a result, of the result's type, and as many inits are given.
+    (C6) Only seq and unroll loops carry values, only reduce loops reduce.
+    """
+
+    name = "loop.for"
+    lower_operands = var_operand_def(_INDEX)
+    upper_operands = var_operand_def(_INDEX)
+    inits = var_operand_def()
+    lower = prop_def(AffineMapAttr)
+    upper = prop_def(AffineMapAttr)
+    step = prop_def(IntegerAttr)
+    kind = prop_def(StringAttr)
+    monoid = opt_prop_def(StringAttr)
+    results_ = var_result_def()
+    body = region_def("single_block")
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @staticmethod
+    def build_loop(
+        lower: int | tuple[AffineMap, Sequence[SSAValue]],
+        upper: int | tuple[AffineMap, Sequence[SSAValue]],
+        *,
+        step: int = 1,
+        kind: str = "seq",
+        monoid: str | None = None,
+        inits: Sequence[SSAValue] = (),
+        body: Block | None = None,
+        name: str | None = None,
+    ) -> ForOp:
+        """Create a loop with an empty body block (or `body`), whose first argument is the index. About 15 us."""
+        (lower_map, lower_values), (upper_map, upper_values) = _bound(lower), _bound(upper)
+        types = [value.type for value in inits]
+        if body is None:
+            body = Block(arg_types=[_INDEX, *([] if kind == "reduce" else types)])
+        if name is not None:
+            body.args[0].name_hint = name
+        properties: dict[str, Attribute] = {
+            "lower": AffineMapAttr(lower_map),
+            "upper": AffineMapAttr(upper_map),
+            "step": IntegerAttr(step, i64),
+            "kind": StringAttr(kind),
+            **segment_sizes(len(lower_values), len(upper_values), len(inits)),
+        }
+        if monoid is not None:
+            properties["monoid"] = StringAttr(monoid)
+        return ForOp.create(
+            operands=[*lower_values, *upper_values, *inits],
+            result_types=types,
+            properties=properties,
+            regions=[Region(body)],
+        )
+
+    @property
+    def index(self) -> SSAValue:
+        return self.body.block.args[0]
+
+    @property
+    def yielded(self) -> Sequence[SSAValue]:
+        last = self.body.block.last_op
+        return last.operands if isinstance(last, YieldOp) else ()
+
+    def constant_bounds(self) -> tuple[int, int] | None:
+        """(lower, upper) when both are numbers."""
+        low, high = self.lower.data.results[0], self.upper.data.results[0]
+        if isinstance(low, AffineConstantExpr) and isinstance(high, AffineConstantExpr):
+            return low.value, high.value
+        return None
+
+    def trip_count(self) -> int | None:
+        """How often the body runs, when both bounds are numbers."""
+        bounds = self.constant_bounds()
+        if bounds is None:
+            return None
+        step = self.step.value.data
+        return max(0, -(-(bounds[1] - bounds[0]) // step))
+
+    def verify_(self) -> None:
+        kind = self.kind.data
+        if kind not in KINDS or (kind == "reduce") != (self.monoid is not None):  # C1
+            raise VerifyException(f"'loop.for' op kind must be one of {', '.join(KINDS)} (reduce with its monoid), got {kind}")
+        if self.monoid is not None and self.monoid.data not in MONOIDS:  # C1
+            raise VerifyException(f"'loop.for' op monoid must be one of {', '.join(MONOIDS)}, got {self.monoid.data}")
+        if self.step.value.data <= 0:  # C2
+            raise VerifyException(f"'loop.for' op step must be positive, got {self.step.value.data}")
+        for which, map, values in (
+            ("lower", self.lower.data, self.lower_operands),
+            ("upper", self.upper.data, self.upper_operands),
+        ):
+            if len(map.results) != 1 or map.num_dims != len(values) or map.num_symbols:  # C3
+                raise VerifyException(f"'loop.for' op {which} bound must be one expression over its operands, got {map}")
+        n_args = 1 + (0 if kind == "reduce" else len(self.inits))
+        args = self.body.block.args
+        if len(args) != n_args or args[0].type != _INDEX:  # C4
+            raise VerifyException(f"'loop.for' op body needs {n_args} arguments, the first an index, got {len(args)}")
+        if kind != "reduce" and [a.type for a in args[1:]] != [i.type for i in self.inits]:  # C4
+            raise VerifyException("'loop.for' op carried arguments must have the types of the inits")
+        yielded = [v.type for v in self.yielded]
+        wanted = [r.type for r in self.results]
+        if yielded != wanted or [i.type for i in self.inits] != wanted:  # C5
+            raise VerifyException(
+                f"'loop.for' op must yield and be given one value a result, results are ({', '.join(_words(wanted))}), "
+                f"yielded ({', '.join(_words(yielded))}), inits ({', '.join(_words([i.type for i in self.inits]))})"
+            )
+        if self.results and kind not in ("seq", "unroll", "reduce"):  # C6
+            raise VerifyException(f"'loop.for' op of kind {kind} cannot carry values")
+        if kind == "reduce" and not self.results:  # C6
+            raise VerifyException("'loop.for' op of kind reduce needs an init")
+
+    def print(self, printer: Printer) -> None:
+        kind = self.kind.data
+        printer.print_string(f" {kind}" + (f"<{self.monoid.data}>" if self.monoid else "") + " ")
+        printer.print_ssa_value(self.index)
+        printer.print_string(" = ")
+        print_expr(printer, self.lower.data.results[0], self.lower_operands)
+        printer.print_string(" to ")
+        print_expr(printer, self.upper.data.results[0], self.upper_operands)
+        if self.step.value.data != 1:
+            printer.print_string(f" step {self.step.value.data}")
+        if self.inits:
+            printer.print_string(" init " if kind == "reduce" else " carry ")
+            for k, value in enumerate(self.inits):
+                if k:
+                    printer.print_string(", ")
+                if kind != "reduce":
+                    printer.print_ssa_value(self.body.block.args[k + 1])
+                    printer.print_string(" = ")
+                printer.print_ssa_value(value)
+                printer.print_string(" : ")
+                printer.print_attribute(value.type)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False, print_block_terminators=bool(self.results))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        kind = parser.parse_identifier()
+        monoid = None
+        if kind == "reduce":
+            parser.parse_punctuation("<")
+            monoid = parser.parse_identifier()
+            parser.parse_punctuation(">")
+        index = parser.parse_argument(expect_type=False).resolve(_INDEX)
+        parser.parse_punctuation("=")
+        lower = SubscriptParser(parser)
+        lower_map = lower.map([lower.expr()])
+        parser.parse_keyword("to")
+        upper = SubscriptParser(parser)
+        upper_map = upper.map([upper.expr()])
+        step = parser.parse_integer() if parser.parse_optional_keyword("step") else 1
+        inits: list[SSAValue] = []
+        arguments = [index]
+
+        def carried() -> None:
+            argument = None
+            if kind != "reduce":
+                argument = parser.parse_argument(expect_type=False)
+                parser.parse_punctuation("=")
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            type = parser.parse_type()
+            inits.append(parser.resolve_operand(operand, type))
+            if argument is not None:
+                arguments.append(argument.resolve(type))
+
+        if parser.parse_optional_keyword("init" if kind == "reduce" else "carry"):
+            carried()
+            while parser.parse_optional_punctuation(","):
+                carried()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region(arguments)
+        if not isinstance(region.block.last_op, YieldOp):
+            region.block.add_op(YieldOp.create())
+        properties: dict[str, Attribute] = {
+            "lower": AffineMapAttr(lower_map),
+            "upper": AffineMapAttr(upper_map),
+            "step": IntegerAttr(step, i64),
+            "kind": StringAttr(kind),
+            **segment_sizes(len(lower.operands), len(upper.operands), len(inits)),
+        }
+        if monoid is not None:
+            properties["monoid"] = StringAttr(monoid)
+        return cls.create(
+            operands=[*lower.operands, *upper.operands, *inits],
+            result_types=[value.type for value in inits],
+            properties=properties,
+            attributes={} if attributes is None else attributes.data,
+            regions=[region],
+        )
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """A conditional with optional results.
+
+    ```mlir
+    %v = loop.if %c -> f32 {
+      loop.yield %a : f32
+    } else {
+      loop.yield %b : f32
+    }
+    ```
+
+    (C1) Both branches yield one value a result, of the result's type.
+    """
+
+    name = "loop.if"
+    condition = operand_def(i1)
+    results_ = var_result_def()
+    then = region_def("single_block")
+    otherwise = region_def()
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def verify_(self) -> None:
+        wanted = [r.type for r in self.results]
+        for region in (self.then, self.otherwise):
+            last = region.blocks[0].last_op if region.blocks else None
+            got = [v.type for v in last.operands] if isinstance(last, YieldOp) else []
+            if got != wanted:  # C1
+                raise VerifyException(
+                    f"'loop.if' op branches must yield ({', '.join(_words(wanted))}), got ({', '.join(_words(got))})"
+                )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.condition)
+        if self.results:
+            printer.print_string(" -> ")
+            printer.print_list([r.type for r in self.results], printer.print_attribute)
+        printer.print_string(" ")
+        printer.print_region(self.then, print_block_terminators=bool(self.results))
+        if self.otherwise.blocks:
+            printer.print_string(" else ")
+            printer.print_region(self.otherwise, print_block_terminators=bool(self.results))
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfOp:
+        condition = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        types: list[Attribute] = []
+        if parser.parse_optional_punctuation("->"):
+            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        then = _terminated(parser.parse_region())
+        otherwise = _terminated(parser.parse_region()) if parser.parse_optional_keyword("else") else Region()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        return cls.create(
+            operands=[condition],
+            result_types=types,
+            regions=[then, otherwise],
+            attributes={} if attributes is None else attributes.data,
+        )
+
+
+def _terminated(region: Region) -> Region:
+    if not isinstance(region.block.last_op, YieldOp):
+        region.block.add_op(YieldOp.create())
+    return region
+
+
+def _bound(bound: int | tuple[AffineMap, Sequence[SSAValue]]) -> tuple[AffineMap, Sequence[SSAValue]]:
+    return (AffineMap.constant_map(bound), ()) if isinstance(bound, int) else bound
+
+
+def segment_sizes(*sizes: int) -> dict[str, Attribute]:
+    """The property that says how operands divide into variadic groups."""
+    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)}
+
+
+def _words(types: Sequence[Attribute]) -> list[str]:
+    return [str(t) for t in types]
+
+
+def parent_loops(op: Operation) -> list[ForOp]:
+    """The loops around an op, innermost first."""
+    loops: list[ForOp] = []
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp):
+        if isinstance(parent, ForOp):
+            loops.append(parent)
+        parent = parent.parent_op()
+    return loops

@@ -1,0 +1,180 @@
+"""Affine subscripts as text: `%i + 1`, `%i * 2 + %k`, `(%n floordiv 8) * 8`.
+
+A list of subscripts is an `AffineMap` over the index values it names: `[%i + 1, %k]` is the map `(d0, d1) -> (d0 + 1, d1)` on
+the operands `%i, %k`. Upstream's affine dialect writes the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+_WORDS = {AffineBinaryOpKind.Mod: "mod", AffineBinaryOpKind.FloorDiv: "floordiv", AffineBinaryOpKind.CeilDiv: "ceildiv"}
+
+
+def linear_form(expr: AffineExpr, n_dims: int) -> tuple[list[int], int] | None:
+    """Coefficients of the dims and the constant of an expression; None when it has a `mod` or a division."""
+    if isinstance(expr, AffineConstantExpr):
+        return [0] * n_dims, expr.value
+    if isinstance(expr, AffineDimExpr):
+        coefficients = [0] * n_dims
+        coefficients[expr.position] = 1
+        return coefficients, 0
+    if not isinstance(expr, AffineBinaryOpExpr):
+        return None
+    lhs, rhs = linear_form(expr.lhs, n_dims), linear_form(expr.rhs, n_dims)
+    if lhs is None or rhs is None:
+        return None
+    if expr.kind == AffineBinaryOpKind.Add:
+        return [a + b for a, b in zip(lhs[0], rhs[0], strict=True)], lhs[1] + rhs[1]
+    if expr.kind == AffineBinaryOpKind.Mul:
+        if not any(rhs[0]):
+            return [a * rhs[1] for a in lhs[0]], lhs[1] * rhs[1]
+        if not any(lhs[0]):
+            return [b * lhs[1] for b in rhs[0]], lhs[1] * rhs[1]
+    return None
+
+
+def from_linear(coefficients: Sequence[int], constant: int) -> AffineExpr:
+    """The expression `sum(c_k * d_k) + constant`, in canonical form."""
+    terms: list[AffineExpr] = []
+    for k, c in enumerate(coefficients):
+        if c:
+            dim = AffineExpr.dimension(k)
+            terms.append(dim if c == 1 else AffineBinaryOpExpr(AffineBinaryOpKind.Mul, dim, AffineConstantExpr(c)))
+    if constant or not terms:
+        terms.append(AffineConstantExpr(constant))
+    result = terms[0]
+    for term in terms[1:]:
+        result = AffineBinaryOpExpr(AffineBinaryOpKind.Add, result, term)
+    return result
+
+
+def canonical(expr: AffineExpr, n_dims: int) -> AffineExpr:
+    """The expression with its linear part collected; others are returned as they are."""
+    form = linear_form(expr, n_dims)
+    return expr if form is None else from_linear(*form)
+
+
+def print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], nested: bool = False) -> None:
+    """Print one subscript, dims as the SSA values they stand for."""
+    form = linear_form(expr, len(operands))
+    if form is not None and not nested:
+        _print_linear(printer, form, operands)
+        return
+    if isinstance(expr, AffineConstantExpr):
+        printer.print_string(str(expr.value))
+    elif isinstance(expr, AffineDimExpr):
+        printer.print_ssa_value(operands[expr.position])
+    else:
+        assert isinstance(expr, AffineBinaryOpExpr)
+        if nested:
+            printer.print_string("(")
+        print_expr(printer, expr.lhs, operands, nested=True)
+        word = {AffineBinaryOpKind.Add: "+", AffineBinaryOpKind.Mul: "*"}.get(expr.kind) or _WORDS[expr.kind]
+        printer.print_string(f" {word} ")
+        print_expr(printer, expr.rhs, operands, nested=True)
+        if nested:
+            printer.print_string(")")
+
+
+def _print_linear(printer: Printer, form: tuple[list[int], int], operands: Sequence[SSAValue]) -> None:
+    coefficients, constant = form
+    first = True
+    for operand, c in zip(operands, coefficients, strict=True):
+        if not c:
+            continue
+        if first:
+            printer.print_string("-" if c == -1 else "")
+        else:
+            printer.print_string(" - " if c < 0 else " + ")
+        shown = c if first and c != -1 else abs(c)
+        if abs(c) == 1:
+            printer.print_ssa_value(operand)
+        else:
+            printer.print_ssa_value(operand)
+            printer.print_string(f" * {shown}")
+        first = False
+    if first:
+        printer.print_string(str(constant))
+    elif constant:
+        printer.print_string(f" {'-' if constant < 0 else '+'} {abs(constant)}")
+
+
+class SubscriptParser:
+    """Parses subscripts over index values; collects the values as operands in order of appearance."""
+
+    def __init__(self, parser: Parser):
+        self.parser = parser
+        self.operands: list[SSAValue] = []
+
+    def list(self) -> AffineMap:
+        """`[expr, expr, ...]`"""
+        exprs = self.parser.parse_comma_separated_list(self.parser.Delimiter.SQUARE, self.expr)
+        return self.map(exprs)
+
+    def map(self, exprs: Sequence[AffineExpr]) -> AffineMap:
+        n = len(self.operands)
+        return AffineMap(n, 0, tuple(canonical(e, n) for e in exprs))
+
+    def expr(self) -> AffineExpr:
+        result = self._term()
+        while True:
+            if self.parser.parse_optional_punctuation("+"):
+                result = AffineBinaryOpExpr(AffineBinaryOpKind.Add, result, self._term())
+            elif self.parser.parse_optional_punctuation("-"):
+                result = AffineBinaryOpExpr(AffineBinaryOpKind.Add, result, _negate(self._term()))
+            else:
+                return result
+
+    def _term(self) -> AffineExpr:
+        result = self._factor()
+        while True:
+            if self.parser.parse_optional_punctuation("*"):
+                result = AffineBinaryOpExpr(AffineBinaryOpKind.Mul, result, self._factor())
+            elif word := self.parser.parse_optional_keyword_in(list(_WORDS.values())):
+                kind = next(k for k, w in _WORDS.items() if w == word)
+                result = AffineBinaryOpExpr(kind, result, self._factor())
+            else:
+                return result
+
+    def _factor(self) -> AffineExpr:
+        parser = self.parser
+        if parser.parse_optional_punctuation("("):
+            inner = self.expr()
+            parser.parse_punctuation(")")
+            return inner
+        if parser.parse_optional_punctuation("-"):
+            return _negate(self._factor())
+        if (operand := parser.parse_optional_unresolved_operand()) is not None:
+            value = parser.resolve_operand(operand, IndexType())
+            if value not in self.operands:
+                self.operands.append(value)
+            return AffineDimExpr(self.operands.index(value))
+        return AffineConstantExpr(parser.parse_integer())
+
+
+def _negate(expr: AffineExpr) -> AffineExpr:
+    if isinstance(expr, AffineConstantExpr):
+        return AffineConstantExpr(-expr.value)
+    return AffineBinaryOpExpr(AffineBinaryOpKind.Mul, expr, AffineConstantExpr(-1))
+
+
+def replace_dims(map: AffineMap, replacements: Sequence[AffineExpr], n_dims: int) -> AffineMap:
+    """The map with dim `k` replaced by `replacements[k]`, over `n_dims` dims, canonical."""
+    results = [canonical(e.replace_dims_and_symbols(list(replacements), []), n_dims) for e in map.results]
+    return AffineMap(n_dims, 0, tuple(results))
+
+
