@@ -1,20 +1,24 @@
 """Elementary functions as LLVM IR: range reduction plus polynomial, any vector width, no library.
 
-Every function takes `(builder, operand, ..., type)` and returns the value of the result. Errors are below 2 ulp everywhere,
-special values follow C99 (Annex F). `trig` and `powf` may end the current block (see `Builder.block`).
+Every function takes `(builder, operand, ..., type)` and returns the value of the result. Errors stay below 2 ulp everywhere,
+special values follow C99 (Annex F). sin, cos and tan end the current block (see `Builder.block`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from .atan import atan, atan2
 from .exp import exp, exp2, expm1
 from .log import log, log1p
+from .pow import powf
 from .roots import rsqrt, sqrt
 from .tanh import erf, tanh
 from .trig import cos, sin, tan
 
 FUNCTIONS: dict[str, Callable[..., str]] = {
+    "atan": atan,
+    "atan2": atan2,
     "cos": cos,
     "erf": erf,
     "exp": exp,
@@ -22,6 +26,7 @@ FUNCTIONS: dict[str, Callable[..., str]] = {
     "expm1": expm1,
     "log": log,
     "log1p": log1p,
+    "powf": powf,
     "rsqrt": rsqrt,
     "sin": sin,
     "sqrt": sqrt,

@@ -149,9 +149,24 @@ def _fits() -> dict[str, Fit]:
         # erfc(x) = exp(-x - x p(x)), 1 <= x
         "erf_large_f32": Fit(_erf_large, lambda x: x * mpmath.erfc(x), mpf("0.9"), mpf("4.0"), 6, None),
         "erf_large_f64": Fit(_erf_large, lambda x: x * mpmath.erfc(x), mpf("0.9"), mpf("6.0"), None, 17),
-        # atan(t) = t + t^3 p(t^2), |t| <= tan(pi / 8)
-        "atan": Fit(_odd(mpmath.atan, -third, mpf(1) / 5), lambda s: s, 0, mpf("0.17160"), 4, 11),
+        # atan(t) = t + t^3 p(t^2), |t| <= 1/2
+        "atan": Fit(_odd(mpmath.atan, -third, mpf(1) / 5), lambda s: s, 0, mpf("0.2502"), 5, 13),
+        # log2(1 + f) = f p(f) in f64 for powf in f32
+        "log2": Fit(_log2, one, mpf("-0.29290"), mpf("0.41422"), None, 12),
+        # log2((1 + s) / (1 - s)) = s (2 / ln2 + s^2 (2 / (3 ln2) + s^2 p(s^2))) for powf in f64
+        "log2_atanh": Fit(_log2_atanh, lambda s: s * s, 0, mpf("0.02945"), None, 6),
     }
+
+
+def _log2(f: mpf) -> mpf:
+    return mpmath.log1p(f) / f / mpmath.log(2) if f else 1 / mpmath.log(2)
+
+
+def _log2_atanh(s: mpf) -> mpf:
+    if s < mpf(10) ** -12:
+        return 2 / mpmath.log(2) * (mpf(1) / 5 + s / 7)
+    x = mpmath.sqrt(s)
+    return 2 / mpmath.log(2) * (mpmath.atanh(x) / x - 1 - s / 3) / s**2
 
 
 def _erf_large(x: mpf) -> mpf:

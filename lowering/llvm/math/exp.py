@@ -56,6 +56,14 @@ def exp_of_small(b: Builder, r: str, ty: Ty, times: float = 1.0) -> str:
     return horner(b, r, [c * times**k for k, c in enumerate((1.0, 1.0, *EXP[ty.elem]))], ty)
 
 
+def exp_of_sum(b: Builder, high: str, low: str | None, ty: Ty) -> str:
+    """`exp(high + low)`, the small terms summed first: exact results come out exact."""
+    tail = b.fmul(b.fmul(high, high, ty), horner(b, high, EXP[ty.elem], ty), ty)
+    if low is not None:
+        tail = b.fadd(tail, low, ty)
+    return b.fadd(b.const(1.0, ty), b.fadd(high, tail, ty), ty)
+
+
 def scale_twice(b: Builder, p: str, rounded: str, ty: Ty) -> str:
     """`p * 2^n` for any `n` that exp can have, rounded once, where `rounded` is `ROUND + 2 * BIAS + n`.
 
