@@ -1,8 +1,9 @@
 """powf: `2^(y log2|x|)`, with the logarithm and the product in twice the precision of the result.
 
-f32 goes through f64. In f64 the logarithm is an unevaluated sum of two doubles (about 2^-65 relative error), as in Ziv's and
-Sun's `pow`; here the series of `atanh((m - 1) / (m + 1))` takes the place of tables, with its two leading terms in double-double
-arithmetic (Dekker 1971). Special values follow C99 Annex F.9.4.4.
+f32 goes through f64. In f64 the logarithm is an unevaluated sum of two doubles (about 2^-65 relative error), as in Sun's
+`e_pow.c`; here the series of `atanh((m - 1) / (m + 1))` takes the place of tables, with its two leading terms in
+double-double arithmetic (Dekker 1971). Results that are representable come out exactly. Special values follow C99 Annex
+F.9.4.4.
 """
 
 from __future__ import annotations

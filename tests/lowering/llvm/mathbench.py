@@ -13,13 +13,11 @@ from functools import cache
 import llvmlite.binding as llvm
 import mpmath
 import numpy as np
-
 from lamina.lowering.llvm.math import FUNCTIONS
 from lamina.lowering.llvm.text import Builder, Module, Ty
 
 BINARY = ("powf", "atan2")
 ELEM = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
-PRECISION = 140  # bits of the reference values
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -100,19 +98,12 @@ def compiled(name: str, elem: str, lanes: int, has_fma: bool = True, features: s
 # Reference values: the exact result as an unevaluated sum of two doubles
 
 
-def _mp(name: str) -> Callable[..., mpmath.mpf]:
+def exact(name: str, *operands: np.ndarray, precision: int = 160) -> tuple[np.ndarray, np.ndarray]:
+    """`high + low` is the value of the function at finite points where it is finite."""
     special = {"rsqrt": lambda x: 1 / mpmath.sqrt(x), "exp2": lambda x: mpmath.power(2, x), "powf": mpmath.power}
-    return special.get(name) or getattr(mpmath, name)
-
-
-_WIDE = {"expm1", "log1p", "sin", "cos", "tan", "erf", "tanh"}
-
-
-def exact(name: str, *operands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`high + low` is the value to more than 100 bits; only for finite operands where the function is finite."""
-    function = _mp(name)
+    function = special.get(name) or getattr(mpmath, name)
     high, low = np.empty(len(operands[0])), np.empty(len(operands[0]))
-    with mpmath.workprec(PRECISION):
+    with mpmath.workprec(precision):
         for i, point in enumerate(zip(*(o.tolist() for o in operands), strict=True)):
             value = function(*map(mpmath.mpf, point))
             high[i] = float(value)
@@ -132,52 +123,44 @@ def ulp_errors(got: np.ndarray, high: np.ndarray, low: np.ndarray) -> np.ndarray
 
 # Points
 
-SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0]
-
 
 def all_magnitudes(dtype: np.dtype, count: int, seed: int = 0) -> np.ndarray:
     """Finite numbers with uniformly random bits: every binade, denormals too."""
-    rng = np.random.default_rng(seed)
     info = np.iinfo(f"i{dtype.itemsize}")
-    values = rng.integers(info.min, info.max, 2 * count, dtype=info.dtype).view(dtype)
+    values = np.random.default_rng(seed).integers(info.min, info.max, 2 * count, dtype=info.dtype).view(dtype)
     return values[np.isfinite(values)][:count]
 
 
-def around(dtype: np.dtype, centres: list[float], count: int = 40) -> np.ndarray:
-    """Neighbours of each centre, near in ulps and then farther."""
+def around(dtype: np.dtype, centres: list[float], count: int = 24) -> np.ndarray:
+    """Neighbours of each centre, nearest first by ulps and then ever farther."""
     steps = np.unique(np.concatenate([np.arange(-6, 7), np.geomspace(7, 2**20, count).astype(int)]))
     centre = np.array(centres, dtype).view(f"i{dtype.itemsize}")[:, None]
-    return (centre + np.concatenate([steps, -steps])).ravel().view(dtype)
+    return (centre + np.concatenate([steps, -steps]).astype(centre.dtype)).ravel().view(dtype)
 
 
 def table(names: list[str]) -> None:
-    """Print speed and instruction count of each function."""
-    numpy_functions = {"rsqrt": lambda x: 1 / np.sqrt(x), "erf": None, "powf": np.power, "atan": np.arctan, "atan2": np.arctan2}
+    """Print speed, NumPy's, and the number of instructions of each function."""
+    special = {"rsqrt": lambda x: 1 / np.sqrt(x), "powf": np.power, "atan": np.arctan, "atan2": np.arctan2}
     print(f"{'function':8} {'dtype':8} {'ns/elem':>8} {'numpy':>8} {'instr':>6}")
     for name in names:
         for dtype, lanes in ((np.float32, 8), (np.float64, 4)):
             rng = np.random.default_rng(0)
-            x = rng.uniform(0.1, 10, 8192).astype(dtype)
-            y = rng.uniform(-5, 5, 8192).astype(dtype)
-            elem = ELEM[np.dtype(dtype)]
-            text, count = kernel_text(name, elem, lanes)
-            kernel, out = compile_text(text), np.empty_like(x)
-            arguments = (x.ctypes.data, y.ctypes.data, out.ctypes.data, len(x) // lanes)
-            ours = _best(lambda: kernel(*arguments)) / len(x) * 1e9
-            reference = numpy_functions.get(name, getattr(np, name, None))
-            theirs = float("nan")
-            if reference:
-                operands = (x, y) if name in BINARY else (x,)
-                theirs = _best(lambda: reference(*operands)) / len(x) * 1e9
-            print(f"{name:8} {np.dtype(dtype).name:8} {ours:8.2f} {theirs:8.2f} {count:6}", flush=True)
+            x, y = rng.uniform(0.1, 10, 8192).astype(dtype), rng.uniform(-5, 5, 8192).astype(dtype)
+            text, count = kernel_text(name, ELEM[x.dtype], lanes)
+            out = np.empty_like(x)
+            ours = _seconds(compile_text(text), x.ctypes.data, y.ctypes.data, out.ctypes.data, len(x) // lanes)
+            reference = special.get(name, getattr(np, name, None))
+            theirs = _seconds(reference, *(x, y)[: 1 + (name in BINARY)]) if reference else float("nan")
+            columns = f"{ours / len(x) * 1e9:8.2f} {theirs / len(x) * 1e9:8.2f} {count:6}"
+            print(f"{name:8} {x.dtype.name:8} {columns}", flush=True)
 
 
-def _best(call: Callable[[], object]) -> float:
+def _seconds(call: Callable[..., object], *arguments: object) -> float:
     best = float("inf")
     for _ in range(30):
         start = time.perf_counter()
         for _ in range(5):
-            call()
+            call(*arguments)
         best = min(best, (time.perf_counter() - start) / 5)
     return best
 
