@@ -215,7 +215,7 @@ def _reduce_lanes(b: Builder, ty: Ty) -> str:
         whole = b.emit(f"insertvalue {result} {whole}, {kind} {value}, {i}")
     b.ret(whole, result)
     b.lines.insert(0, "entry:")
-    return f"{result} @{name}({ty} %x, i64 %kind) noinline cold nounwind"
+    return f"{result} @{name}({ty} %x, i64 %kind) noinline optnone cold nounwind"
 
 
 def _payne_hanek(b: Builder) -> str:
@@ -264,4 +264,4 @@ def _payne_hanek(b: Builder) -> str:
     for i, (value, kind) in enumerate(((r, "double"), (rest, "double"), (n, "i64"))):
         whole = b.emit(f"insertvalue {result} {whole}, {kind} {value}, {i}")
     b.ret(whole, result)
-    return f"{result} @lamina.reduce(double %x, i64 %kind) noinline cold nounwind"
+    return f"{result} @lamina.reduce(double %x, i64 %kind) noinline optnone cold nounwind"
