@@ -1,4 +1,4 @@
-"""Derives the polynomial coefficients of this folder; run it to print them again (about a minute, needs mpmath).
+"""Derives the polynomial coefficients of this folder; run it to print them again (fifteen seconds, needs mpmath).
 
     python -m lamina.lowering.llvm.math.derive [name ...]
 
@@ -20,6 +20,7 @@ import mpmath
 from mpmath import mp, mpf
 
 Function = Callable[[mpf], mpf]
+PRECISION = 160  # bits: differences of nearly equal values lose many
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _erf_small(s: mpf) -> mpf:
     return mpmath.erf(x) / x - 1 if s > mpf(10) ** -24 else _ERF1 - 1
 
 
-def _fits() -> dict[str, Fit]:
+def fits() -> dict[str, Fit]:
     one: Function = lambda t: mpf(1)  # noqa: E731
     third = mpf(1) / 3
     return {
@@ -174,8 +175,8 @@ def _erf_large(x: mpf) -> mpf:
 
 
 def main() -> None:
-    mp.prec = 160
-    for name, fit in _fits().items():
+    mp.prec = PRECISION
+    for name, fit in fits().items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
         for dtype, degree in (("f32", fit.single), ("f64", fit.double)):
