@@ -1,0 +1,249 @@
+"""Lower graph functions: each unique fusion becomes one kernel, the function a host function that launches kernels on buffers.
+
+The host function takes memrefs: the arguments, then one a result (`lamina.results` says how many). Intermediates are
+`memref.alloc`s until `plan-buffers`; a reshape is another view of the same buffer. Equal fusions share a kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import builtin, func, memref
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects.graph.base import GraphOp
+from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.loop.memory import LaunchOp
+from ..dialects.loop.structure import KernelOp
+from ..dialects.types import DYNAMIC
+from ..dialects.types import memref as memref_type
+from ..errors import CompileError
+from .kernels import KernelEmitter
+
+MAX_NAME_OPS = 5
+
+
+@dataclass
+class _Kernels:
+    """The kernels of a module, one for each distinct fusion body."""
+
+    by_key: dict[object, KernelOp] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+
+    def get(self, body: Block, outputs: list[SSAValue]) -> KernelOp:
+        key = body_key(body, outputs)
+        if key not in self.by_key:
+            emitter = KernelEmitter(body, outputs)
+            block = emitter.emit()
+            kernel = KernelOp.create(properties={"sym_name": StringAttr(self._name(body))}, regions=[Region(block)])
+            if emitter.inplace:
+                pairs = [ArrayAttr([IntegerAttr(a, i64), IntegerAttr(b, i64)]) for a, b in emitter.inplace]
+                kernel.attributes["lamina.inplace"] = ArrayAttr(pairs)
+            self.by_key[key] = kernel
+        return self.by_key[key]
+
+    def _name(self, body: Block) -> str:
+        words = [op.name.removeprefix("graph.") for op in body.ops if op.name not in ("graph.const", "graph.yield")]
+        heavy = [w for w in words if w not in ("broadcast", "transpose", "slice", "iota")] or words or ["copy"]
+        shown = list(dict.fromkeys(heavy))
+        base = "_".join(shown[:MAX_NAME_OPS]) + (f"_{len(heavy)}ops" if len(shown) > MAX_NAME_OPS else "")
+        name, k = base, 1
+        while name in self.names:
+            name, k = f"{base}_{k}", k + 1
+        self.names.add(name)
+        return name
+
+
+def body_key(body: Block, outputs: list[SSAValue]) -> object:
+    """A canonical key of a fusion body: equal keys mean equal kernels."""
+    number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(body.args)}
+    rows: list[object] = [tuple(argument.type for argument in body.args)]
+    for op in body.ops:
+        if isinstance(op, YieldOp):
+            continue
+        properties = tuple(sorted(op.properties.items(), key=lambda item: item[0]))
+        rows.append((op.name, properties, tuple(number[o] for o in op.operands), tuple(r.type for r in op.results)))
+        for result in op.results:
+            number[result] = len(number)
+    rows.append(tuple(number[value] for value in outputs))
+    return tuple(rows)
+
+
+class _FunctionConverter:
+    """Builds the host function of one graph function."""
+
+    def __init__(self, function: func.FuncOp, kernels: _Kernels):
+        self.function = function
+        self.kernels = kernels
+        self.globals: list[memref.GlobalOp] = []
+        self.buffers: dict[SSAValue, SSAValue] = {}
+        self.destinations: dict[SSAValue, SSAValue] = {}
+        self.host = Block()
+
+    def convert(self) -> None:
+        source = self.function.body.block
+        last = source.last_op
+        if not isinstance(last, func.ReturnOp):
+            raise CompileError(f"function @{self.function.sym_name.data} must end with a return")
+        for value in (*source.args, *last.operands):
+            _require_static(value, self.function.sym_name.data)
+        returned = list(last.operands)
+        types = [_memref_of(value) for value in (*source.args, *returned)]
+        self.host = Block(arg_types=types)
+        for old, new in zip(source.args, self.host.args, strict=False):
+            self.buffers[old] = new
+            new.name_hint = old.name_hint
+        results = self.host.args[len(source.args) :]
+        for k, argument in enumerate(results):
+            argument.name_hint = "result" if len(results) == 1 else f"result{k}"
+        copies = [
+            (value, target) for value, target in zip(returned, results, strict=True) if not self._assign(value, target)
+        ]
+        for op in source.ops:
+            if op is not last:
+                self._op(op)
+        for value, target in copies:
+            self._insert(memref.CopyOp.create(operands=[self.buffers[value], target]), last)
+        self._insert(func.ReturnOp(), last)
+        function_type = builtin.FunctionType.from_lists(types, [])
+        self.function.detach_region(self.function.body)
+        self.function.add_region(Region(self.host))
+        self.function.properties["function_type"] = function_type
+        self.function.properties.pop("arg_attrs", None)
+        self.function.properties.pop("res_attrs", None)
+        self.function.attributes["lamina.results"] = IntegerAttr(len(returned), i64)
+
+    def _assign(self, value: SSAValue, target: SSAValue) -> bool:
+        """Let the op that computes a returned value store it into the result; False when it must be copied."""
+        while isinstance(value.owner, GraphOp) and value.owner.name == "graph.reshape":
+            source = value.owner.operands[0]
+            if value in self.destinations or len(list(value.uses)) > 1:
+                return False
+            target = self._view(target, source.type, value.owner)
+            value = source
+        if not isinstance(value.owner, Operation) or value in self.destinations:
+            return False
+        self.destinations[value] = target
+        return True
+
+    def _insert(self, op: Operation, origin: Operation) -> Operation:
+        op.location = origin.location
+        self.host.add_op(op)
+        return op
+
+    def _view(self, buffer: SSAValue, type: Attribute, origin: Operation) -> SSAValue:
+        """The same contiguous buffer under another shape."""
+        shape = type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        strides = [1] * len(shape)
+        for k in range(len(shape) - 2, -1, -1):
+            strides[k] = strides[k + 1] * shape[k + 1]
+        view = memref.ReinterpretCastOp.from_dynamic(
+            buffer, [0], list(shape), strides, memref_type(type.element_type, shape)  # pyright: ignore
+        )
+        return self._insert(view, origin).results[0]
+
+    def _buffer(self, value: SSAValue, origin: Operation) -> SSAValue:
+        """Where a computed value is stored: a result of the function, or a new buffer."""
+        if value not in self.buffers:
+            target = self.destinations.get(value)
+            if target is None:
+                alloc = memref.AllocOp.create(
+                    result_types=[_memref_of(value)],
+                    properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [0, 0])},
+                )
+                target = self._insert(alloc, origin).results[0]
+                target.name_hint = value.name_hint
+            self.buffers[value] = target
+        return self.buffers[value]
+
+    def _op(self, op: Operation) -> None:
+        for result in op.results:
+            _require_static(result, self.function.sym_name.data)
+        if isinstance(op, FusionOp):
+            body = op.body.block
+            self._launch(op, body, list(op.yield_op().operands))
+        elif op.name == "graph.const":
+            self._constant(op)
+        elif op.name == "graph.reshape":
+            value = op.results[0]
+            self.buffers[value] = self._view(self.buffers[op.operands[0]], value.type, op)
+        elif isinstance(op, GraphOp) and op.equations():
+            self._single(op)
+        elif isinstance(op, GraphOp) and op.composite:
+            raise CompileError(f"'{op.name}' op is a composite: run graph-decompose before convert-graph-to-loop")
+        else:
+            raise CompileError(f"'{op.name}' op has no loop form: convert-graph-to-loop cannot lower it")
+
+    def _single(self, op: GraphOp) -> None:
+        """An op outside every fusion is a fusion of itself."""
+        body = Block(arg_types=[o.type for o in op.operands])
+        for argument, operand in zip(body.args, op.operands, strict=True):
+            argument.name_hint = operand.name_hint
+        clone = op.clone(dict(zip(op.operands, body.args, strict=True)))
+        clone.location = op.location
+        body.add_op(clone)
+        self._launch(op, body, list(clone.results))
+
+    def _launch(self, op: Operation, body: Block, outputs: list[SSAValue]) -> None:
+        kernel = self.kernels.get(body, outputs)
+        targets = [self._buffer(result, op) for result in op.results]
+        arguments = [*(self.buffers[o] for o in op.operands), *targets]
+        self._insert(
+            LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(kernel.sym_name)}),
+            op,
+        )
+
+    def _constant(self, op: Operation) -> None:
+        value = op.properties["value"]
+        name = f"{self.function.sym_name.data}_const{len(self.globals)}"
+        type = _memref_of(op.results[0])
+        self.globals.append(
+            memref.GlobalOp.create(
+                properties={
+                    "sym_name": StringAttr(name),
+                    "type": type,
+                    "initial_value": value,
+                    "sym_visibility": StringAttr("private"),
+                    "constant": UnitAttr(),
+                }
+            )
+        )
+        get = memref.GetGlobalOp.create(result_types=[type], properties={"name": SymbolRefAttr(name)})
+        self.buffers[op.results[0]] = self._insert(get, op).results[0]
+        if (target := self.destinations.get(op.results[0])) is not None:
+            self._insert(memref.CopyOp.create(operands=[self.buffers[op.results[0]], target]), op)
+
+
+def _memref_of(value: SSAValue) -> builtin.MemRefType:
+    return memref_type(value.type.element_type, value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _require_static(value: SSAValue, function: str) -> None:
+    shape = value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    if DYNAMIC in shape:
+        raise CompileError(f"function @{function} has a {value.type}: run graph-specialize with the shapes to compile for")
+
+
+@dataclass(frozen=True)
+class ConvertGraphToLoopPass(ModulePass):
+    """Lower every graph function of the module."""
+
+    name = "convert-graph-to-loop"
+
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        kernels = _Kernels()
+        block = op.body.block
+        globals_: list[Operation] = []
+        for function in list(block.ops):
+            if isinstance(function, func.FuncOp) and function.body.blocks and "lamina.results" not in function.attributes:
+                converter = _FunctionConverter(function, kernels)
+                converter.convert()
+                globals_ += converter.globals
+        first = block.first_op
+        for new in globals_:
+            block.insert_op_before(new, first) if first is not None else block.add_op(new)
+        for kernel in kernels.by_key.values():
+            block.add_op(kernel)

@@ -1,0 +1,270 @@
+"""One fusion body to one unscheduled kernel, by pulling scalars through equations.
+
+The root's iteration space gives the outer loops. Every other op is evaluated where its index is known, no deeper: the emitter
+keeps one record of computed scalars for each open loop and puts a computation into the outermost loop that knows its index, so
+what does not change in a loop never stands in it. A reduction opens loops of its own at its level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+
+from ..dialects.graph.base import Equation, GraphOp
+from ..dialects.loop.memory import LoadOp, StoreOp
+from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
+from ..dialects.loop.subscripts import canonical, linear_form
+from ..dialects.scalar import ScalarBuilder
+from ..dialects.types import memref
+from ..errors import CompileError
+
+Point = tuple[AffineExpr, ...]
+"""An index point: one expression a dim, over the open loops counted from the outermost."""
+
+_LOOP_NAMES = "ijklmnopqrstuvw"
+_INDEX = IndexType()
+
+
+class _PooledBuilder(ScalarBuilder):
+    """A `ScalarBuilder` whose constants stand once, at the top of the kernel."""
+
+    def __init__(self, block: Block, top: Block, pool: dict[tuple[str, Attribute], SSAValue]):
+        super().__init__(block)
+        self.top, self.pool = top, pool
+
+    def const(self, value: float | int | bool, type: Attribute) -> SSAValue:
+        key = (repr(value), type)
+        if key not in self.pool:
+            self.pool[key] = ScalarBuilder(self.top).const(value, type)
+        return self.pool[key]
+
+
+@dataclass(eq=False)
+class _Level:
+    """An open loop (or the kernel itself): where its ops go, and the scalars already computed in it."""
+
+    builder: ScalarBuilder
+    values: dict[tuple[SSAValue, Point], SSAValue] = field(default_factory=dict)
+
+    @property
+    def block(self) -> Block:
+        return self.builder.block
+
+
+def single_equation(op: Operation) -> Equation | None:
+    """The equation of an op that can be pulled: one, stored at its own point."""
+    equations = op.equations() if isinstance(op, GraphOp) else ()
+    return equations[0] if len(equations) == 1 and equations[0].write is None else None
+
+
+class KernelEmitter:
+    """Builds the kernel of a fusion: `body` computes `outputs` from its arguments.
+
+    After `emit`, `inplace` holds the pairs (output, argument) where the argument's element is read only at the very point where
+    the output is stored, so that both may be one buffer.
+    """
+
+    def __init__(self, body: Block, outputs: Sequence[SSAValue]):
+        self.outputs = outputs
+        block = Block(arg_types=[_memref_of(value) for value in (*body.args, *outputs)])
+        self.kernel = block
+        self.buffers = dict(zip(body.args, block.args, strict=False))
+        self.targets = block.args[len(body.args) :]
+        for k, (source, argument) in enumerate(self.buffers.items()):
+            argument.name_hint = source.name_hint or f"a{k}"
+        for k, target in enumerate(self.targets):
+            target.name_hint = "out" if len(self.targets) == 1 else f"out{k}"
+        self.pool: dict[tuple[str, Attribute], SSAValue] = {}
+        self.levels = [_Level(_PooledBuilder(block, block, self.pool))]
+        self.indices: list[SSAValue] = []
+        self.loops_named = 0
+        self.reads: dict[SSAValue, set[tuple[_Level, Point]]] = {}
+        self.inplace: list[tuple[int, int]] = []
+
+    def emit(self) -> Block:
+        """The kernel's block with all loops in it."""
+        root = self.outputs[0].owner
+        if isinstance(root, GraphOp) and root.equations() and single_equation(root) is None:
+            if len(self.outputs) > 1:
+                raise CompileError(f"'{root.name}' op has several loop nests and cannot share a kernel with other results")
+            for equation in root.equations():
+                self._store_nest(root, equation)
+        else:
+            self._store_results()
+        return self.kernel
+
+    # -- roots
+
+    def _store_results(self) -> None:
+        """One nest that stores every output at its point."""
+
+        def body(point: Point) -> None:
+            scalars = [self.pull(value, point) for value in self.outputs]
+            for scalar, target in zip(scalars, self.targets, strict=True):
+                self._store(scalar, target, point)
+            self._find_inplace(point)
+
+        self._parallel_loops(self.outputs[0].type.get_shape(), (), body)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _store_nest(self, op: GraphOp, equation: Equation) -> None:
+        """One nest of an op that has several, stored through its `write` map."""
+
+        def body(point: Point) -> None:
+            scalar = self._evaluate(op, equation, point)
+            self._store(scalar, self.targets[0], point if equation.write is None else compose(equation.write, point))
+
+        self._parallel_loops(equation.space[: equation.n_parallel], (), body)
+
+    def _find_inplace(self, point: Point) -> None:
+        here = {(self.levels[-1], point)}
+        for k, target in enumerate(self.targets):
+            for j, (source, buffer) in enumerate(self.buffers.items()):
+                if buffer.type == target.type and self.reads.get(source) == here:
+                    self.inplace.append((len(self.buffers) + k, j))
+
+    # -- loops
+
+    def _parallel_loops(self, sizes: Sequence[int], point: Point, body: Callable[[Point], None]) -> None:
+        if not sizes:
+            body(point)
+            return
+        inner, dim = self._open()
+        self._parallel_loops(sizes[1:], (*point, dim), body)
+        inner.add_op(YieldOp.create())
+        self._close()
+        self.levels[-1].block.add_op(ForOp.build_loop(0, sizes[0], kind="parallel", body=inner))
+
+    def _open(self) -> tuple[Block, AffineExpr]:
+        block = Block(arg_types=[_INDEX])
+        block.args[0].name_hint = _LOOP_NAMES[self.loops_named % len(_LOOP_NAMES)]
+        self.loops_named += 1
+        self.indices.append(block.args[0])
+        self.levels.append(_Level(_PooledBuilder(block, self.kernel, self.pool)))
+        return block, AffineDimExpr(len(self.indices) - 1)
+
+    def _close(self) -> None:
+        self.levels.pop()
+        self.indices.pop()
+
+    # -- pulling
+
+    def pull(self, value: SSAValue, point: Point) -> SSAValue:
+        """The scalar of `value` at a point, computed once, in the outermost loop that knows the point."""
+        depth = max((d for e in point for d in e.used_dims()), default=-1) + 1
+        level = self.levels[depth]
+        key = (value, point)
+        if key not in level.values:
+            # loops further in stay open meanwhile; what is built now goes before them
+            levels, indices = self.levels, self.indices
+            self.levels, self.indices = levels[: depth + 1], indices[:depth]
+            try:
+                level.values[key] = self._compute(value, point)
+            finally:
+                self.levels, self.indices = levels, indices
+        return level.values[key]
+
+    def _compute(self, value: SSAValue, point: Point) -> SSAValue:
+        level = self.levels[-1]
+        if value in self.buffers:
+            self.reads.setdefault(value, set()).add((level, point))
+            map, indices = self._access(point)
+            return level.builder.insert(LoadOp.build_load(self.buffers[value], map, indices))
+        op = value.owner
+        assert isinstance(op, GraphOp)
+        if op.name == "graph.const":
+            return level.builder.const(op.evaluate()[0].item(), op.results[0].type.element_type)  # pyright: ignore
+        equation = single_equation(op)
+        if equation is None:
+            raise CompileError(f"'{op.name}' op cannot be computed inside another kernel: it has no single equation")
+        return self._evaluate(op, equation, point)
+
+    def _evaluate(self, op: GraphOp, equation: Equation, point: Point) -> SSAValue:
+        """The scalar an equation gives at a point, in the current loop."""
+        if not equation.n_reduce:
+            return self._body(op, equation, point)
+        results = self._reduce(op, equation, point, equation.space[equation.n_parallel :])
+        result = results[-1] if equation.monoid in PAIR_MONOIDS else results[0]
+        return result if equation.finish is None else equation.finish(self.levels[-1].builder, result)
+
+    def _body(self, op: GraphOp, equation: Equation, point: Point) -> Any:
+        scalars = [self.pull(op.operands[read.operand], compose(read.map, point)) for read in equation.reads]
+        builder = self.levels[-1].builder
+        builder.location = op.location
+        if equation.uses_index:
+            return equation.body(builder, *scalars, index=[self._index_value(e) for e in point])
+        return equation.body(builder, *scalars)
+
+    def _reduce(self, op: GraphOp, equation: Equation, point: Point, sizes: Sequence[int]) -> Sequence[SSAValue]:
+        """One `reduce` loop a reduced dim, nested; the results of the outermost."""
+        monoid = equation.monoid
+        assert monoid is not None
+        builder = self.levels[-1].builder
+        element = self._reduced_element(op, equation)
+        if monoid in PAIR_MONOIDS:
+            inits = [builder.identity(monoid.removeprefix("arg"), element), builder.const(0, i64)]
+        else:
+            inits = [builder.identity(monoid, element)]
+        inner, dim = self._open()
+        if len(sizes) == 1:
+            contribution = self._body(op, equation, (*point, dim))
+        else:
+            contribution = self._reduce(op, equation, (*point, dim), sizes[1:])
+        values = list(contribution) if isinstance(contribution, (tuple, list)) else [contribution]
+        inner.add_op(YieldOp.create(operands=values))
+        self._close()
+        loop = ForOp.build_loop(0, sizes[0], kind="reduce", monoid=monoid, inits=inits, body=inner)
+        loop.location = op.location
+        self.levels[-1].block.add_op(loop)
+        return loop.results
+
+    def _reduced_element(self, op: GraphOp, equation: Equation) -> Attribute:
+        if equation.monoid in PAIR_MONOIDS:
+            return op.operands[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        return op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+
+    # -- indices and memory
+
+    def _index_value(self, expr: AffineExpr) -> SSAValue:
+        builder = self.levels[-1].builder
+        form = linear_form(expr, len(self.indices))
+        if form is None:
+            raise CompileError(f"index {expr} is not affine in the loops")
+        total: SSAValue | None = builder.const(form[1], _INDEX) if form[1] or not any(form[0]) else None
+        for index, coefficient in zip(self.indices, form[0], strict=True):
+            if coefficient:
+                term = index if coefficient == 1 else builder.mul(index, builder.const(coefficient, _INDEX))
+                total = term if total is None else builder.add(total, term)
+        assert total is not None
+        return total
+
+    def _access(self, point: Point) -> tuple[AffineMap, list[SSAValue]]:
+        used = sorted({d for e in point for d in e.used_dims()})
+        renamed: list[AffineExpr] = [AffineConstantExpr(0)] * len(self.indices)
+        for position, dim in enumerate(used):
+            renamed[dim] = AffineDimExpr(position)
+        exprs = tuple(canonical(e.replace_dims_and_symbols(renamed, []), len(used)) for e in point)
+        return AffineMap(len(used), 0, exprs), [self.indices[dim] for dim in used]
+
+    def _store(self, scalar: SSAValue, target: SSAValue, point: Point) -> None:
+        map, indices = self._access(point)
+        self.levels[-1].block.add_op(StoreOp.build_store(scalar, target, map, indices))
+
+
+def _memref_of(value: SSAValue):
+    return memref(value.type.element_type, value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def compose(map: AffineMap, point: Point) -> Point:
+    """The index point that a map gives at a point."""
+    return tuple(_tidy(e.replace_dims_and_symbols(list(point), [])) for e in map.results)
+
+
+def _tidy(expr: AffineExpr) -> AffineExpr:
+    if isinstance(expr, AffineDimExpr | AffineConstantExpr):
+        return expr
+    return canonical(expr, max(expr.used_dims(), default=-1) + 1)

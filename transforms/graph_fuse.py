@@ -1,0 +1,296 @@
+"""Group ops that one kernel can compute: elementwise chains with broadcasts, leading and trailing reductions, dot epilogues.
+
+A kernel computes each result element by *pulling*: the equation of the root asks the equations of its producers for the
+elements it needs, each at the loop level where its indices are known (a row maximum inside a row-wise loop is computed once a
+row). An op joins the group of its users when pulling it there repeats no work. An op whose value is needed elsewhere, too, joins
+as a further result when it is computed at the very points the group stores.
+
+Index-only ops (broadcast, transpose, slice, ...) and scalar constants are first copied to each of their users: they cost no
+arithmetic and no memory, and a copy belongs to one group.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects import builtin
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.passes import ModulePass
+
+from ..dialects.graph.base import Equation, GraphOp
+from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.types import DYNAMIC
+
+MAX_OPS = 64
+"""Ops a group: keeps basic blocks below the size where code generation turns superlinear."""
+
+MAX_PLACES = 8
+"""Places a value is computed at in one kernel, before it is better kept in memory."""
+
+_INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.reverse", "graph.iota")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value is computed: the sizes of the loops around it, and for each of its dims the loops its index varies with."""
+
+    loops: tuple[int, ...]
+    dims: tuple[frozenset[int], ...]
+
+    def level(self) -> int:
+        """How many loops must be open to know the index."""
+        return max((loop + 1 for dim in self.dims for loop in dim), default=0)
+
+    def repeats(self) -> int:
+        """How often the same element is computed."""
+        used = frozenset().union(*self.dims)
+        return prod(size for loop, size in enumerate(self.loops[: self.level()]) if loop not in used)
+
+    def of_read(self, equation: Equation, map: AffineMap) -> Place:
+        """The place of what `equation`, computed here, reads through `map`."""
+        level = self.level()
+        reduced = equation.space[equation.n_parallel :]
+        inner = [frozenset((level + k,)) for k in range(len(reduced))]
+        dims = [*self.dims, *inner]
+        read = tuple(frozenset().union(*(dims[d] for d in expr.used_dims())) for expr in map.results)
+        return Place((*self.loops[:level], *reduced), read)
+
+
+def root_place(space: tuple[int, ...]) -> Place:
+    return Place(space, tuple(frozenset((k,)) for k in range(len(space))))
+
+
+@dataclass(eq=False)
+class Group:
+    """A kernel to be: its ops with the places they are computed at."""
+
+    root: Place | None
+    places: dict[Operation, set[Place]] = field(default_factory=dict)
+
+    @property
+    def ops(self) -> Iterable[Operation]:
+        return self.places
+
+
+def is_scalar_const(op: Operation) -> bool:
+    """A constant of one element, which a kernel holds as an immediate."""
+    return op.name == "graph.const" and all(size == 1 for size in op.results[0].type.get_shape())  # pyright: ignore
+
+
+def is_movable(op: Operation) -> bool:
+    """Free to compute anywhere: a scalar constant, or an op that only moves elements."""
+    return op.name in _INDEX_ONLY or is_scalar_const(op)
+
+
+def kernel_equations(op: Operation) -> tuple[Equation, ...]:
+    """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
+    return op.equations() if isinstance(op, GraphOp) and not op.composite and len(op.results) == 1 else ()
+
+
+class _Planner:
+    """Assigns the ops of one block to groups, last op first."""
+
+    def __init__(self, block: Block):
+        self.block = block
+        self.groups: list[Group] = []
+        self.of: dict[Operation, Group] = {}
+        self.equations: dict[Operation, tuple[Equation, ...]] = {}
+
+    def plan(self) -> list[Group]:
+        for op in reversed(list(self.block.ops)):
+            if is_scalar_const(op):
+                self._place_const(op)
+            elif equations := kernel_equations(op):
+                self.equations[op] = equations
+                self._place(op)
+        return self.groups
+
+    def _place_const(self, op: Operation) -> None:
+        for use in op.results[0].uses:
+            if (group := self.of.get(use.operation)) is not None:
+                self.of[op] = group
+                group.places[op] = set()
+
+    def _place(self, op: Operation) -> None:
+        users = {use.operation for use in op.results[0].uses}
+        if not users:
+            return
+        groups = {self.of[user]: None for user in users if user in self.of}
+        outside = any(user not in self.of for user in users)
+        for group in groups:
+            places = self._places(op, group)
+            if places is None:
+                continue
+            if outside or len(groups) > 1:
+                # a further result: stored from the root's loops, and nobody else who needs it leads back here
+                if places != {group.root} or self._others_lead_to(group, users):
+                    continue
+            group.places[op] = places
+            self.of[op] = group
+            return
+        group = Group(None)
+        equations = self.equations[op]
+        if len(equations) == 1 and equations[0].write is None:
+            group.root = root_place(equations[0].space[: equations[0].n_parallel])
+            group.places[op] = {group.root}
+        else:
+            group.places[op] = set()
+        self.groups.append(group)
+        self.of[op] = group
+
+    def _places(self, op: Operation, group: Group) -> set[Place] | None:
+        """Where `op` would be computed in the group; None when it cannot be, or not without repeating work."""
+        equations = self.equations[op]
+        if len(group.places) >= MAX_OPS or len(equations) != 1 or equations[0].write is not None:
+            return None
+        free = is_movable(op)
+        contraction = equations[0].monoid is not None and len(equations[0].reads) > 1
+        found: set[Place] = set()
+        for user in {use.operation for use in op.results[0].uses}:
+            if self.of.get(user) is not group:
+                continue
+            for equation in self.equations.get(user, ()):
+                if not free and equation.n_reduce and len(equation.reads) > 1:
+                    return None  # a contraction reads its operands many times: keep them in memory
+                places = group.places[user]
+                if equation.write is not None or len(self.equations[user]) > 1:
+                    places = {root_place(equation.space)}
+                for read in equation.reads:
+                    if user.operands[read.operand].owner is op:
+                        found |= {place.of_read(equation, read.map) for place in places}
+        if not free and any(place.repeats() > 1 for place in found):
+            return None
+        if contraction and found != {group.root}:
+            return None  # an epilogue, or not at all: a second evaluation would double the work
+        return found if len(found) <= MAX_PLACES else None
+
+    def _others_lead_to(self, goal: Group, users: set[Operation]) -> bool:
+        """Whether a user outside the group leads back into it: fusing would make the two wait for each other."""
+        work = [user for user in users if self.of.get(user) is not goal]
+        seen: set[Operation] = set()
+        while work:
+            op = work.pop()
+            group = self.of.get(op)
+            if group is goal:
+                return True
+            for member in group.ops if group is not None else (op,):
+                if member not in seen:
+                    seen.add(member)
+                    work.extend(use.operation for result in member.results for use in result.uses)
+        return False
+
+
+def copy_movable_ops(block: Block) -> None:
+    """Give every user of a movable op a copy of its own."""
+    for op in reversed(list(block.ops)):
+        if not is_movable(op):
+            continue
+        uses = list(op.results[0].uses)
+        for use in uses[1:]:
+            copy = op.clone()
+            copy.location = op.location
+            block.insert_op_before(copy, use.operation)
+            use.operation.operands[use.index] = copy.results[0]
+
+
+def _build_fusion(members: list[Operation]) -> FusionOp:
+    """One `graph.fusion` of the members, detached; uses of their results from outside are moved to its results."""
+    inside = set(members)
+    inputs: dict[SSAValue, None] = {}
+    for op in members:
+        for operand in op.operands:
+            if operand.owner not in inside:
+                inputs.setdefault(operand)
+    body = Block(arg_types=[value.type for value in inputs])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=True))
+    for value, argument in zip(inputs, body.args, strict=True):
+        argument.name_hint = value.name_hint
+    known: dict[object, SSAValue] = {}
+    for op in members:
+        # copies of one movable op that met in this group are one again
+        key = (op.name, tuple(op.properties.items()), tuple(mapping[o] for o in op.operands), op.results[0].type)
+        if is_movable(op) and key in known:
+            mapping[op.results[0]] = known[key]
+            continue
+        clone = op.clone(mapping)
+        clone.location = op.location
+        body.add_op(clone)
+        known[key] = clone.results[0]
+    outputs = [r for op in members for r in op.results if any(use.operation not in inside for use in r.uses)]
+    body.add_op(YieldOp.create(operands=[mapping[value] for value in outputs]))
+    fusion = FusionOp.create(operands=list(inputs), result_types=[v.type for v in outputs], regions=[Region(body)])
+    fusion.location = members[-1].location
+    for value, result in zip(outputs, fusion.results, strict=True):
+        result.name_hint = value.name_hint
+        for use in list(value.uses):
+            if use.operation not in inside:
+                use.operation.operands[use.index] = result
+    return fusion
+
+
+def fuse_block(block: Block) -> None:
+    """Replace the ops of a block by fusions, in an order that respects their dependences."""
+    if any(DYNAMIC in r.type.get_shape() for op in block.ops if isinstance(op, GraphOp) for r in op.results):  # pyright: ignore
+        return  # shapes decide what repeats work: specialise first
+    copy_movable_ops(block)
+    planner = _Planner(block)
+    planner.plan()
+    position = {op: k for k, op in enumerate(block.ops)}
+    units: list[list[Operation]] = [sorted(group.ops, key=position.__getitem__) for group in planner.groups]
+    grouped = {op for members in units for op in members}
+    units += [[op] for op in block.ops if op not in grouped]
+    new_ops: list[Operation] = []
+    for members in _in_order(units, position):
+        if members[0] not in grouped:
+            new_ops.append(members[0])
+            continue
+        new_ops.append(_build_fusion(members))
+    for op in list(block.ops):
+        op.detach()
+    block.add_ops(new_ops)
+    for op in reversed(list(position)):
+        if op.parent is None:
+            op.erase(safe_erase=False)
+
+
+def _in_order(units: list[list[Operation]], position: dict[Operation, int]) -> list[list[Operation]]:
+    """Units in dependence order; among those that are ready, the one whose last op came first."""
+    unit_of = {op: k for k, members in enumerate(units) for op in members}
+    waiting = [0] * len(units)
+    followers: list[set[int]] = [set() for _ in units]
+    for k, members in enumerate(units):
+        needs = {unit_of[o.owner] for op in members for o in op.operands if o.owner in unit_of}  # pyright: ignore
+        needs.discard(k)
+        waiting[k] = len(needs)
+        for need in needs:
+            followers[need].add(k)
+    ready = [(position[members[-1]], k) for k, members in enumerate(units) if not waiting[k]]
+    heapq.heapify(ready)
+    ordered: list[list[Operation]] = []
+    while ready:
+        _, k = heapq.heappop(ready)
+        ordered.append(units[k])
+        for follower in followers[k]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                heapq.heappush(ready, (position[units[follower][-1]], follower))
+    assert len(ordered) == len(units), "fusion groups wait for each other"
+    return ordered
+
+
+@dataclass(frozen=True)
+class GraphFusePass(ModulePass):
+    """Group ops into `graph.fusion`, one kernel each."""
+
+    name = "graph-fuse"
+
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                fuse_block(function.body.block)
