@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mpmath
 import pytest
-
 from lamina.lowering.llvm.math import derive
 from lamina.lowering.llvm.math.atan import _ATAN
 from lamina.lowering.llvm.math.exp import EXP
