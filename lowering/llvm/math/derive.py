@@ -15,11 +15,13 @@ import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import mpmath
 from mpmath import mp, mpf
 
-Function = Callable[[mpf], mpf]
+Real = Any  # mpmath.mpf, which type checkers do not know
+Function = Callable[[Real], Real]
 PRECISION = 160  # bits: differences of nearly equal values lose many
 
 
@@ -34,13 +36,13 @@ class Fit:
     single: int | None
     double: int | None
 
-    def coefficients(self, degree: int, dtype: str) -> tuple[list[float], mpf]:
+    def coefficients(self, degree: int, dtype: str) -> tuple[list[float], Real]:
         """Rounded coefficients, lowest power first, and the weighted error they reach."""
         low, high = mpf(self.low), mpf(self.high)
         rounded: list[float] = []
         for start in range(degree + 1):
 
-            def rest(t: mpf) -> mpf:
+            def rest(t: Real) -> Real:
                 return self.target(t) - mpmath.polyval(rounded[::-1] or [0], t)
 
             rounded.append(_round(remez(rest, self.weight, low, high, start, degree)[0], dtype))
@@ -49,7 +51,7 @@ class Fit:
         return rounded, error
 
 
-def remez(target: Function, weight: Function, low: mpf, high: mpf, start: int, degree: int) -> list[mpf]:
+def remez(target: Function, weight: Function, low: Real, high: Real, start: int, degree: int) -> list[Real]:
     """Minimax coefficients of the powers `start` to `degree`."""
     powers = range(start, degree + 1)
     count = len(powers) + 1
@@ -57,16 +59,16 @@ def remez(target: Function, weight: Function, low: mpf, high: mpf, start: int, d
     nodes = [middle - half * mpmath.cos(mpmath.pi * (2 * i + 1) / (2 * count)) for i in range(count)]
     grid = [middle - half * mpmath.cos(mpmath.pi * (i + mpf(1) / 3) / (16 * count)) for i in range(16 * count)]
 
-    def signed_weight(t: mpf) -> mpf:  # an odd first power changes the sign of every basis function at zero
+    def signed_weight(t: Real) -> Real:  # an odd first power changes the sign of every basis function at zero
         return -weight(t) if t < 0 and start % 2 else weight(t)
 
     values = [(t, target(t), signed_weight(t)) for t in grid]
-    best: tuple[mpf, list[mpf]] = (mpf("inf"), [])
+    best: tuple[Real, list[Real]] = (mpf("inf"), [])
     for _ in range(12):
         rows = [[signed_weight(t) * t**k for k in powers] + [(-1) ** i] for i, t in enumerate(nodes)]
         right = [signed_weight(t) * target(t) for t in nodes]
         *coefficients, level = mpmath.lu_solve(mpmath.matrix(rows), mpmath.matrix(right))
-        extrema: list[tuple[mpf, mpf]] = []
+        extrema: list[tuple[Real, Real]] = []
         for t, v, w in values:  # the largest error of every stretch of one sign
             e = w * (t**start * mpmath.polyval(coefficients[::-1], t) - v)
             if extrema and (e > 0) == (extrema[-1][1] > 0):
@@ -93,7 +95,7 @@ def remez(target: Function, weight: Function, low: mpf, high: mpf, start: int, d
     return best[1]
 
 
-def _round(value: mpf, dtype: str) -> float:
+def _round(value: Real, dtype: str) -> float:
     if dtype == "f64":
         return float(value)
     # through a double is safe enough: a coefficient need not be the nearest, the next ones make it good
@@ -108,13 +110,13 @@ def _series(small: Function, direct: Function) -> Function:
 _HALF_LN2 = mpf("0.3466")
 _EXP = _series(lambda t: mpf(1) / 2 + t / 6, lambda t: (mpmath.expm1(t) - t) / t**2)
 _LOG = _series(lambda t: mpf(1) / 3 - t / 4, lambda t: (mpmath.log1p(t) - t + t * t / 2) / t**3)
-_ATANH = _series(lambda s: mpf(2) / 3 + 2 * s / 5, lambda s: (2 * mpmath.atanh(mpmath.sqrt(s)) / mpmath.sqrt(s) - 2) / s)
+_ATANH = _series(lambda s: Real(2) / 3 + 2 * s / 5, lambda s: (2 * mpmath.atanh(mpmath.sqrt(s)) / mpmath.sqrt(s) - 2) / s)
 
 
-def _odd(f: Function, first: mpf, second: mpf) -> Function:
+def _odd(f: Function, first: Real, second: Real) -> Function:
     """`(f(x) / x - 1) / x^2` as a function of `s = x^2`, for `f = x + first x^3 + second x^5 + ...`."""
 
-    def of_square(s: mpf) -> mpf:
+    def of_square(s: Real) -> Real:
         x = mpmath.sqrt(s)
         return (f(x) / x - 1) / s
 
@@ -124,7 +126,7 @@ def _odd(f: Function, first: mpf, second: mpf) -> Function:
 _ERF1 = 2 / mpmath.sqrt(mpmath.pi)
 
 
-def _erf_small(s: mpf) -> mpf:
+def _erf_small(s: Real) -> Real:
     x = mpmath.sqrt(s)
     return mpmath.erf(x) / x - 1 if s > mpf(10) ** -24 else _ERF1 - 1
 
@@ -159,18 +161,18 @@ def fits() -> dict[str, Fit]:
     }
 
 
-def _log2(f: mpf) -> mpf:
+def _log2(f: Real) -> Real:
     return mpmath.log1p(f) / f / mpmath.log(2) if f else 1 / mpmath.log(2)
 
 
-def _log2_atanh(s: mpf) -> mpf:
+def _log2_atanh(s: Real) -> Real:
     if s < mpf(10) ** -12:
         return 2 / mpmath.log(2) * (mpf(1) / 5 + s / 7)
     x = mpmath.sqrt(s)
     return 2 / mpmath.log(2) * (mpmath.atanh(x) / x - 1 - s / 3) / s**2
 
 
-def _erf_large(x: mpf) -> mpf:
+def _erf_large(x: Real) -> Real:
     return -mpmath.log(mpmath.erfc(x)) / x - 1
 
 
