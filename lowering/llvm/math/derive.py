@@ -110,7 +110,7 @@ def _series(small: Function, direct: Function) -> Function:
 _HALF_LN2 = mpf("0.3466")
 _EXP = _series(lambda t: mpf(1) / 2 + t / 6, lambda t: (mpmath.expm1(t) - t) / t**2)
 _LOG = _series(lambda t: mpf(1) / 3 - t / 4, lambda t: (mpmath.log1p(t) - t + t * t / 2) / t**3)
-_ATANH = _series(lambda s: Real(2) / 3 + 2 * s / 5, lambda s: (2 * mpmath.atanh(mpmath.sqrt(s)) / mpmath.sqrt(s) - 2) / s)
+_ATANH = _series(lambda s: mpf(2) / 3 + 2 * s / 5, lambda s: (2 * mpmath.atanh(mpmath.sqrt(s)) / mpmath.sqrt(s) - 2) / s)
 
 
 def _odd(f: Function, first: Real, second: Real) -> Function:
