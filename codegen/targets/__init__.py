@@ -7,9 +7,7 @@ from . import aarch64, x86_64_v2, x86_64_v3, x86_64_v4
 from .base import Target
 from .host import host
 
-TARGETS: dict[str, Target] = {
-    module.TARGET.name: module.TARGET for module in (x86_64_v2, x86_64_v3, x86_64_v4, aarch64)
-}
+TARGETS: dict[str, Target] = {module.TARGET.name: module.TARGET for module in (x86_64_v2, x86_64_v3, x86_64_v4, aarch64)}
 
 
 def get(name: str) -> Target:

@@ -1,0 +1,171 @@
+"""The facts about CPython and NumPy that native code relies on, and the self-test that they hold in this process.
+
+Native code reads the fields of an ndarray at fixed offsets and calls a dozen functions; nothing of it is compiled
+against headers. If a fact does not hold, callers use ctypes instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import sysconfig
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .signature import DTYPES
+
+# struct PyArrayObject_fields (numpy/ndarraytypes.h), unchanged since NumPy 1.0
+NDARRAY_TYPE = 8
+NDARRAY_DATA = 16
+NDARRAY_NDIM = 24
+NDARRAY_DIMS = 32
+NDARRAY_STRIDES = 40
+NDARRAY_DESCR = 56
+NDARRAY_FLAGS = 64
+C_CONTIGUOUS_AND_ALIGNED = 0x001 | 0x100
+
+# the struct of a native function (see callable.py)
+CALLABLE_VECTORCALL = 16
+CALLABLE_HEAD = 24
+CALLABLE_SLOW = 32
+CALLABLE_KEEP = 40
+CALLABLE_DICT = 48
+CALLABLE_WEAKREFS = 56
+CALLABLE_BYTES = 64
+
+# the struct of one specialisation in the chain of a native function (see entry.py)
+NODE_FUNCTION = 0
+NODE_NEXT = 8
+NODE_ARENA = 16
+NODE_BYTES = 24
+
+_PYTHON_FUNCTIONS = (
+    "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyEval_SaveThread", "PyEval_RestoreThread",
+    "PyObject_Vectorcall", "PyMem_RawMalloc", "PyMem_RawFree", "PyErr_NoMemory",
+    "PyErr_BadArgument",
+)  # fmt: skip
+
+# position in NumPy's C API table (numpy/__multiarray_api.h); the table only ever grows
+_NEW_FROM_DESCR = 94
+
+
+@cache
+def symbols() -> dict[str, int]:
+    """Addresses of what the native entry imports: to be given to the loader with every object."""
+    table = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
+    table["_Py_NoneStruct"] = id(None)
+    table["PyArray_Type"] = id(np.ndarray)
+    table["PyArray_NewFromDescr"] = _numpy_api()[_NEW_FROM_DESCR]
+    table |= {descr_symbol(name): id(dtype) for name, dtype in DTYPES.items()}
+    return table
+
+
+def descr_symbol(dtype: str) -> str:
+    """The symbol under which native code knows NumPy's descriptor of an element type."""
+    return f"lamina.descr.{dtype}"
+
+
+def _address(function: Any) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address
+    return address
+
+
+def _numpy_api() -> Any:
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+    return (ctypes.c_size_t * 400).from_address(get(_multiarray_umath._ARRAY_API, None))
+
+
+# Whether to rely on it
+
+
+@cache
+def native_calls() -> bool:
+    """Whether calls may go through the native entry: every fact holds and `LAMINA_ENTRY=ctypes` is not set."""
+    if os.environ.get("LAMINA_ENTRY") == "ctypes":
+        return False
+    reason = unsupported()
+    if reason:
+        warnings.warn(f"lamina calls compiled code through ctypes (slower): {reason}", RuntimeWarning, stacklevel=3)
+    return not reason
+
+
+def unsupported() -> str:
+    """Why the native entry cannot be used in this process; empty if it can."""
+    if sys.implementation.name != "cpython":
+        return f"{sys.implementation.name} is not CPython"
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or object.__basicsize__ != 16:
+        return "the object header is not that of a 64-bit release build"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "this is a free-threaded build"
+    try:
+        return _test_ndarray_layout() or _test_new_array()
+    except (AttributeError, ImportError, ValueError, TypeError) as error:
+        return str(error)
+
+
+def _test_ndarray_layout() -> str:
+    samples = [np.zeros(shape, dtype) for shape in ((), (0,), (3,), (2, 5), (4, 1, 3)) for dtype in DTYPES.values()]
+    samples += [
+        np.zeros((4, 6), np.float32).T,
+        np.zeros((4, 6), np.int64)[::2, ::-1],
+        np.zeros(9, np.uint8)[1:].view(np.float64),
+    ]
+    for array in samples:
+        if array.__class__.__basicsize__ < NDARRAY_FLAGS + 4:
+            return "ndarray objects are too small"
+        base = id(array)
+        dims, strides = (_read_pointer(base + offset) for offset in (NDARRAY_DIMS, NDARRAY_STRIDES))
+        flags = ctypes.c_int.from_address(base + NDARRAY_FLAGS).value
+        read = (
+            _read_pointer(base + NDARRAY_TYPE),
+            _read_pointer(base + NDARRAY_DATA),
+            ctypes.c_int.from_address(base + NDARRAY_NDIM).value,
+            _read_pointer(base + NDARRAY_DESCR),
+            bool(flags & 0x001),
+            bool(flags & 0x100),
+        )
+        expected = (
+            id(np.ndarray),
+            array.__array_interface__["data"][0],
+            array.ndim,
+            id(array.dtype),
+            array.flags.c_contiguous,
+            array.flags.aligned,
+        )
+        if read != expected:
+            return f"the fields of an ndarray are not where NumPy 2 has them: {read} for {expected}"
+        for axis in range(array.ndim):
+            if ctypes.c_ssize_t.from_address(dims + 8 * axis).value != array.shape[axis]:
+                return "the dimensions of an ndarray are not where NumPy 2 has them"
+            if ctypes.c_ssize_t.from_address(strides + 8 * axis).value != array.strides[axis]:
+                return "the strides of an ndarray are not where NumPy 2 has them"
+    return ""
+
+
+def _read_pointer(address: int) -> int:
+    return ctypes.c_size_t.from_address(address).value
+
+
+def _test_new_array() -> str:
+    """NumPy's allocation function is where we expect it and takes what we expect."""
+    new = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        *(ctypes.py_object, ctypes.py_object, ctypes.c_int, ctypes.c_void_p),
+        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p),
+    )(symbols()["PyArray_NewFromDescr"])
+    for dtype in DTYPES.values():
+        for shape in ((), (3, 0), (2, 5)):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call takes this reference
+            dims = (ctypes.c_ssize_t * max(1, len(shape)))(*shape)
+            array = new(np.ndarray, dtype, len(shape), dims, None, None, 0, None)
+            good = type(array) is np.ndarray and array.dtype is dtype and array.shape == shape
+            if not (good and array.flags.carray and array.flags.owndata):
+                return "PyArray_NewFromDescr is not where NumPy 2 has it"
+    return ""

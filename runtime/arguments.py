@@ -1,0 +1,103 @@
+"""The slow path: bind, check and convert the arguments of a call that the native entry did not take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .signature import Param, Signature, describe
+
+Array = np.ndarray[Any, Any]
+
+
+def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, object]) -> list[object]:
+    """One value for each parameter, by position or by name.
+
+    Raises:
+        TypeError: A value is missing, surplus, or given twice.
+    """
+    name, params = signature.name, signature.args
+    if len(args) > len(params):
+        takes = f"{len(params)} argument{'s' if len(params) != 1 else ''} ({', '.join(p.name for p in params)})"
+        raise TypeError(f"{name}() takes {takes}, got {len(args)}")
+    named = dict(kwargs)
+    bound = list(args)
+    for param in params[: len(args)]:
+        if param.name in named:
+            raise TypeError(f"{name}() got two values for argument '{param.name}'")
+    for param in params[len(args) :]:
+        if param.name not in named:
+            raise TypeError(f"{name}() is missing argument '{param.name}': expected {param}")
+        bound.append(named.pop(param.name))
+    if named:
+        unknown = next(iter(named))
+        raise TypeError(f"{name}() has no argument '{unknown}', it takes {', '.join(p.name for p in params) or 'none'}")
+    return bound
+
+
+def check(function: str, param: Param, value: object) -> Array:
+    """The array in `value`, if it has exactly the element type and shape of `param` in whatever layout.
+
+    Raises:
+        TypeError: Not an array, or another element type.
+        ValueError: Another rank or shape.
+    """
+    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{_where(function, param)}, got a masked array: fill it with .filled() first")
+    if not isinstance(value, np.ndarray | np.generic):
+        raise TypeError(f"{_where(function, param)}, got {describe(value)}")
+    if value.dtype != param.np_dtype and value.dtype.newbyteorder("=") != param.np_dtype:
+        raise TypeError(f"{_where(function, param)}, got {describe(value)}")
+    if value.shape != param.shape:
+        raise ValueError(f"{_where(function, param)}, got {describe(value)}")
+    return np.asarray(value)
+
+
+def _where(function: str, param: Param) -> str:
+    return f"{function}() argument '{param.name}': expected {param}"
+
+
+def _readable(array: Array) -> bool:
+    return array.flags.c_contiguous and array.flags.aligned
+
+
+def plain(array: Array, dtype: np.dtype[Any]) -> Array:
+    """The array itself if native code can read it in place, else a copy that it can."""
+    if array.dtype is dtype and _readable(array):
+        return array
+    copy = np.empty(array.shape, dtype)
+    copy[...] = array
+    return copy
+
+
+def prepare(signature: Signature, args: Sequence[object], kwargs: Mapping[str, object]) -> list[Array]:
+    """Arrays that native code can read in place, from the arguments of a call; raises as `bind` and `check`."""
+    bound = bind(signature, args, kwargs)
+    pairs = zip(signature.args, bound, strict=True)
+    return [plain(check(signature.name, param, value), param.np_dtype) for param, value in pairs]
+
+
+def matches(signature: Signature, args: Sequence[object]) -> bool:
+    """Whether native code can read the arguments in place: what the native entry checks, said in Python."""
+    if len(args) != len(signature.args):
+        return False
+    return all(
+        type(value) is np.ndarray and value.dtype is param.np_dtype and value.shape == param.shape and _readable(value)
+        for param, value in zip(signature.args, args, strict=True)
+    )
+
+
+def check_results(signature: Signature, results: Sequence[object]) -> None:
+    """Raise unless native code can write the results into these arrays in place."""
+    if len(results) != len(signature.results):
+        raise ValueError(f"{signature.name}() has {len(signature.results)} results, got {len(results)} arrays")
+    for index, (param, value) in enumerate(zip(signature.results, results, strict=True)):
+        if not (type(value) is np.ndarray and value.dtype is param.np_dtype and value.shape == param.shape):
+            raise ValueError(f"{signature.name}() result {index}: expected an array {param}, got {describe(value)}")
+        if not value.flags.carray:
+            raise ValueError(f"{signature.name}() result {index}: the array must be writable, C-contiguous and aligned")
+    for index, value in enumerate(results):
+        if any(np.may_share_memory(value, other) for other in results[:index]):  # type: ignore[arg-type]
+            raise ValueError(f"{signature.name}() result {index} overlaps another result")

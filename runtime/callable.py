@@ -1,0 +1,301 @@
+"""Callable objects: a native type whose instances CPython calls straight into machine code.
+
+A native function holds a chain of specialisations. A call goes to the entry of the newest; each passes on what it
+does not accept; what none accepts reaches the Python callable of the slow path, which compiles, converts or raises.
+
+The type is made from CPython's own generic parts, so there is no C to compile: `PyType_FromSpec`, the traverse and clear
+functions of ordinary Python classes, and the binding behaviour of Python functions. Where the facts of `abi.py` do
+not hold, or under `LAMINA_ENTRY=ctypes`, the same interface is served by plain Python and ctypes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from . import abi
+from .arguments import Array, check_results, matches, plain, prepare
+from .entry import entry_symbols
+from .signature import Signature
+
+
+class Loaded(Protocol):
+    """Machine code in this process, which stays while this object lives."""
+
+    def address(self, symbol: str) -> int: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Executable:
+    """A host function with its entry, loaded: addresses, and what keeps them valid."""
+
+    signature: Signature
+    library: Loaded
+    host: int
+    entry: int
+    vectorcall: int
+
+    @classmethod
+    def of(cls, signature: Signature, library: Loaded, host: str = "f") -> Executable:
+        """From a library that exports `entry_symbols(host)`."""
+        return cls(signature, library, *(library.address(symbol) for symbol in entry_symbols(host)))
+
+    def run(self, args: Sequence[Array]) -> Any:
+        """Call through ctypes with arrays that `matches` accepts; one new array, a tuple of them, or None."""
+        results = [np.empty(p.shape, p.np_dtype) for p in self.signature.results]
+        self.run_into(args, results)
+        return results[0] if len(results) == 1 else tuple(results) if results else None
+
+    def run_into(self, args: Sequence[Array], results: Sequence[Array]) -> None:
+        """The same, into given arrays. Nothing is checked: a wrong array corrupts memory."""
+        scratch = np.empty(self.signature.arena_bytes + 64, np.uint8)
+        arena = -(-_address(scratch) // 64) * 64
+        pointers = [_address(array) for array in (*args, *results)]
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(pointers) + 1))(self.host)
+        function(*pointers, arena)
+
+
+def _address(array: Array) -> int:
+    return array.__array_interface__["data"][0]
+
+
+class _Node:
+    """The struct of one specialisation, and the scratch memory that native code leaves in it."""
+
+    def __init__(self, executable: Executable, following: _Node | None):
+        self.executable = executable
+        self.memory = (ctypes.c_size_t * (abi.NODE_BYTES // 8))()
+        self.memory[abi.NODE_FUNCTION // 8] = executable.entry
+        self.memory[abi.NODE_NEXT // 8] = ctypes.addressof(following.memory) if following else 0
+
+    def __del__(self, free: Callable[..., object] = ctypes.pythonapi.PyMem_RawFree) -> None:
+        free(ctypes.c_void_p(self.memory[abi.NODE_ARENA // 8]))
+
+
+class FunctionBase:
+    """What native and ctypes functions have in common; `NativeFunction` is the class to make.
+
+    `slow_path(*args, **kwargs)` is called for whatever no installed specialisation accepts. Attributes may be set
+    (`__name__`, `__wrapped__`, ...); accessed through an instance of a class, the function binds as a method.
+    """
+
+    __slots__ = ()
+
+    # fields of the subclasses
+    _slow: Callable[..., Any]
+    _keep: tuple[Any, ...]
+
+    def __init__(self, slow_path: Callable[..., Any]):
+        self._slow = slow_path
+        self._keep = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # reached by native functions before the first install, and by an explicit `f.__call__`
+        for node in self._keep:
+            if not kwargs and matches(node.executable.signature, args):
+                return node.executable.run(args)
+        return self._slow(*args, **kwargs)
+
+    def install(self, executable: Executable) -> None:
+        """Add a specialisation, to be tried before those already there. Calls may be running meanwhile."""
+        raise NotImplementedError
+
+    @property
+    def executables(self) -> tuple[Executable, ...]:
+        """The installed specialisations, in the order in which they are tried."""
+        return tuple(node.executable for node in self._keep)
+
+    def __repr__(self) -> str:
+        name = getattr(self, "__name__", None) or getattr(self._slow, "__name__", "?")
+        return f"<lamina function {name}>"
+
+
+def _install_native(self: FunctionBase, executable: Executable) -> None:
+    node = _Node(executable, self._keep[0] if self._keep else None)
+    # A node is complete before it is published and stays until the function dies; each store is one aligned word, so
+    # a concurrent call sees the chain before or after.
+    self._keep = (node, *self._keep)
+    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_HEAD).value = ctypes.addressof(node.memory)
+    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = executable.vectorcall
+
+
+def _install_ctypes(self: FunctionBase, executable: Executable) -> None:
+    self._keep = (_Node(executable, None), *self._keep)
+
+
+_Class = TypeVar("_Class", bound=type)
+
+
+def function_class(base: type[FunctionBase], native: bool | None = None) -> type[Any]:
+    """The class to instantiate for `base`, a subclass of `FunctionBase` with `__slots__ = ()` that adds methods.
+
+    Args:
+        base: Gives name, methods and `__init__`.
+        native: Native calls or ctypes; decided by `abi.native_calls()` if not given.
+    """
+    if native is None:
+        native = abi.native_calls()
+    if native:
+        made = _native_type(base)
+        if _works(made):
+            return made
+        warnings.warn("lamina calls compiled code through ctypes (slower): the self-test failed", RuntimeWarning, stacklevel=2)
+    return _ctypes_type(base)
+
+
+def _ctypes_type(base: type[FunctionBase]) -> type[Any]:
+    def get(self: Any, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    fields = ("_slow", "_keep", "__dict__", "__weakref__")
+    body = {"__slots__": fields, "__get__": get, "install": _install_ctypes, "__doc__": base.__doc__}
+    return type(base.__name__, (base,), {**body, "__module__": base.__module__})
+
+
+# The native type
+
+_T_PYSSIZET, _T_OBJECT_EX, _READONLY = 19, 16, 1
+_HAVE_VECTORCALL, _HAVE_GC, _METHOD_DESCRIPTOR, _HAVE_VERSION_TAG = 1 << 11, 1 << 14, 1 << 17, 1 << 18
+# numbers of CPython's typeslots.h, part of its stable ABI
+_TP_CLEAR, _TP_DESCR_GET, _TP_TRAVERSE, _TP_MEMBERS, _TP_GETSET = 51, 54, 71, 72, 73
+
+
+class _Member(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_int),
+        ("offset", ctypes.c_ssize_t),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+class _GetSet(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("get", ctypes.c_void_p),
+        ("set", ctypes.c_void_p),
+        ("doc", ctypes.c_char_p),
+        ("closure", ctypes.c_void_p),
+    ]
+
+
+class _Slot(ctypes.Structure):
+    _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
+
+
+class _Spec(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("basicsize", ctypes.c_int),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_uint),
+        ("slots", ctypes.POINTER(_Slot)),
+    ]
+
+
+class _Ordinary:
+    """A class whose generic slots serve the native type too: they go by the type's own member table."""
+
+    __slots__ = ("__dict__", "__weakref__", "field")
+
+
+def _native_type(base: type[FunctionBase]) -> type[Any]:
+    members = (_Member * 6)(
+        _Member(b"__vectorcalloffset__", _T_PYSSIZET, abi.CALLABLE_VECTORCALL, _READONLY, None),
+        _Member(b"__dictoffset__", _T_PYSSIZET, abi.CALLABLE_DICT, _READONLY, None),
+        _Member(b"__weaklistoffset__", _T_PYSSIZET, abi.CALLABLE_WEAKREFS, _READONLY, None),
+        _Member(b"_slow", _T_OBJECT_EX, abi.CALLABLE_SLOW, 0, None),
+        _Member(b"_keep", _T_OBJECT_EX, abi.CALLABLE_KEEP, 0, None),
+    )
+    api = ctypes.pythonapi
+    get_dict, set_dict = (
+        ctypes.cast(f, ctypes.c_void_p).value for f in (api.PyObject_GenericGetDict, api.PyObject_GenericSetDict)
+    )
+    getset = (_GetSet * 2)(_GetSet(b"__dict__", get_dict, set_dict, None, None))
+    slots = (_Slot * 6)(
+        _Slot(_TP_TRAVERSE, _slot_of(_Ordinary, _TP_TRAVERSE)),
+        _Slot(_TP_CLEAR, _slot_of(_Ordinary, _TP_CLEAR)),
+        _Slot(_TP_DESCR_GET, _slot_of(types.FunctionType, _TP_DESCR_GET)),
+        _Slot(_TP_MEMBERS, ctypes.addressof(members)),
+        _Slot(_TP_GETSET, ctypes.addressof(getset)),
+    )
+    # No tp_call: it is inherited from the Python class, whose __call__ serves calls until a vectorcall is installed.
+    # No tp_dealloc: CPython gives heap types the one of ordinary classes.
+    flags = _HAVE_VECTORCALL | _HAVE_GC | _METHOD_DESCRIPTOR | _HAVE_VERSION_TAG
+    name = f"{base.__module__}.{base.__qualname__}".encode()
+    spec = _Spec(name, abi.CALLABLE_BYTES, 0, flags, slots)
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object)(("PyType_FromSpecWithBases", api))
+    made: Any = make(ctypes.addressof(spec), (base,))
+    made._definition = (name, members, getset, slots, spec)  # CPython keeps pointers into these
+    made.__doc__ = base.__doc__
+    made.install = _install_native
+    return made
+
+
+def _slot_of(cls: type, slot: int) -> int:
+    get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)(("PyType_GetSlot", ctypes.pythonapi))
+    return get(cls, slot)
+
+
+def _works(made: type[Any]) -> bool:
+    """Point the vectorcall of an instance at a harmless function of CPython and call it."""
+    probe = made.__new__(made)
+    probe._slow, probe._keep, probe.attribute = None, (), 1
+    function = ctypes.cast(ctypes.pythonapi.PyObject_Type, ctypes.c_void_p).value
+    ctypes.c_size_t.from_address(id(probe) + abi.CALLABLE_VECTORCALL).value = function
+    fields = [ctypes.c_size_t.from_address(id(probe) + at).value for at in (abi.CALLABLE_SLOW, abi.CALLABLE_KEEP)]
+    return (
+        made.__basicsize__ == abi.CALLABLE_BYTES
+        and fields == [id(None), id(())]
+        and probe(1, 2) is made
+        and probe.__dict__ == {"attribute": 1}
+    )
+
+
+NativeFunction: type[FunctionBase] = function_class(FunctionBase)
+
+
+class CompiledBase(FunctionBase):
+    """A compiled function with one signature: `Compiled(executable)`.
+
+    Arguments must have exactly the signature's element types and shapes. Their layout (strides, alignment, byte
+    order) may be any: what native code cannot read in place is copied. Nothing else is converted.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, executable: Executable):
+        def convert(*args: object, **kwargs: object) -> Any:
+            return executable.run(prepare(executable.signature, args, kwargs))
+
+        super().__init__(convert)
+        self.install(executable)
+        self.__name__ = executable.signature.name
+
+    @property
+    def signature(self) -> Signature:
+        """Arguments and results."""
+        return self._keep[0].executable.signature
+
+    def call_into(self, args: Sequence[object], results: Sequence[Array]) -> None:
+        """Write the results into given arrays: writable, C-contiguous, aligned, of the signature's types.
+
+        An argument that overlaps a result is copied first.
+        """
+        executable = self._keep[0].executable
+        check_results(executable.signature, results)
+        arrays = prepare(executable.signature, args, {})
+        for index, (array, param) in enumerate(zip(arrays, executable.signature.args, strict=True)):
+            if any(np.may_share_memory(array, result) for result in results):
+                arrays[index] = plain(array.copy(), param.np_dtype)
+        executable.run_into(arrays, results)
+
+
+Compiled: type[CompiledBase] = function_class(CompiledBase)

@@ -1,0 +1,122 @@
+"""What a compiled function takes and returns: names, dtypes, shapes."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+# Element types that compiled code can read and write in place, by NumPy name. The value is what an array of that type
+# is made of: native byte order, one element every `itemsize` bytes. To add one (int8, float16, ml_dtypes' bfloat16),
+# add a line; its descriptor reaches the native entry by this name.
+DTYPES: dict[str, np.dtype[Any]] = {
+    name: np.dtype(name) for name in ("float32", "float64", "int32", "int64", "bool")
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Param:
+    """One array: a name for messages, an element type by NumPy name (a key of `DTYPES`), a shape in elements."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise ValueError(f"'{self.name}' has element type '{self.dtype}', known are: {', '.join(DTYPES)}")
+        if any(size < 0 for size in self.shape):
+            raise ValueError(f"'{self.name}' has a negative size: {list(self.shape)}")
+
+    @cached_property
+    def np_dtype(self) -> np.dtype[Any]:
+        """NumPy's own descriptor object of the element type."""
+        return DTYPES[self.dtype]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def __str__(self) -> str:
+        return describe_type(self.dtype, self.shape)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Arguments and results of a compiled function, in order.
+
+    `arena_bytes` is the scratch memory of one call. `work` estimates the scalar operations of one call, a matrix
+    product counting `2*m*n*k`; it decides whether a call releases the GIL. If None, every element counts as one.
+
+    >>> s = Signature("add", (Param("x", "float32", (8,)), Param("y", "float32", (8,))), (Param("z", "float32", (8,)),))
+    >>> print(s)
+    add(x: float32[8], y: float32[8]) -> float32[8]
+    >>> Signature.from_json(s.to_json()) == s
+    True
+    """
+
+    name: str
+    args: tuple[Param, ...]
+    results: tuple[Param, ...]
+    arena_bytes: int = 0
+    work: int | None = None
+
+    def estimated_work(self) -> int:
+        """`work`, or one operation for every element of the arguments, results and arena."""
+        if self.work is not None:
+            return self.work
+        return sum(p.size for p in self.args + self.results) + self.arena_bytes // 4
+
+    def to_json(self) -> str:
+        """The signature as JSON text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Signature:
+        """The inverse of `to_json`; any fault in the text raises ValueError."""
+        try:
+            data = json.loads(text)
+            args, results = (
+                tuple(
+                    Param(_is(str, p["name"]), _is(str, p["dtype"]), tuple(_is(int, n) for n in p["shape"])) for p in data[key]
+                )
+                for key in ("args", "results")
+            )
+            work = data["work"] if data["work"] is None else _is(int, data["work"])
+            return cls(_is(str, data["name"]), args, results, _is(int, data["arena_bytes"]), work)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a signature: {error}") from None
+
+    def __str__(self) -> str:
+        args = ", ".join(f"{p.name}: {p}" for p in self.args)
+        results = ", ".join(str(p) for p in self.results)
+        return f"{self.name}({args}) -> {results if len(self.results) == 1 else f'({results})'}"
+
+
+def _is(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise ValueError(f"not a signature: expected {kind.__name__}, got {value!r}")
+    return value
+
+
+def describe_type(dtype: str, shape: tuple[int, ...]) -> str:
+    """The spelling of an array type in messages.
+
+    >>> describe_type("float32", (32, 64))
+    'float32[32,64]'
+    """
+    return f"{dtype}[{','.join(map(str, shape))}]"
+
+
+def describe(value: object) -> str:
+    """What a value is, in the same spelling; anything but an array or NumPy scalar by the name of its type."""
+    if isinstance(value, np.ndarray | np.generic):
+        dtype = value.dtype
+        name = dtype.name if dtype.isnative else f"{dtype.name} (byte-swapped)"
+        return describe_type(name, value.shape)
+    return type(value).__name__
