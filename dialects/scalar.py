@@ -177,7 +177,7 @@ class ScalarBuilder:
         return self.insert(arith.CmpiOp.create(operands=[x, y], result_types=[result], properties=properties))
 
     def select(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
-        return self.insert(arith.SelectOp.create(operands=[condition, x, y], result_types=[x.type]))
+        return self.insert(vocabulary.SelectOp.create(operands=[condition, x, y], result_types=[x.type]))
 
     def convert(self, x: SSAValue, element: Attribute) -> SSAValue:
         """Convert to another element type, keeping the lanes. Floats to integers truncate and saturate, NaN gives 0."""

@@ -1,8 +1,8 @@
 """Upstream ops as we need them where xDSL lacks them or takes less than upstream does.
 
-xDSL 0.74 verifies the integer casts of `arith` on scalars only and has no `arith.remf` and no `vector.step`; upstream has all
-of them on vectors. The ops here bear the upstream names and syntax; `arith_dialect` and `vector_dialect` are xDSL's dialects with
-them in place.
+xDSL 0.74 verifies the integer casts and the select of `arith` on scalars only and has no `arith.remf` and no `vector.step`;
+upstream has all of them on vectors. The ops here bear the upstream names and syntax; `arith_dialect` and `vector_dialect` hold
+them with the rest of xDSL's.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Dialect
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .types import is_bool, is_float, is_integer, scalar_of
+from .types import i1, is_bool, is_float, is_integer, scalar_of
 
 
 class CastOp(IRDLOperation, ABC):
@@ -117,6 +119,52 @@ class FPToSIOp(CastOp):
 
 
 @irdl_op_definition
+class SelectOp(IRDLOperation):
+    """Choice by a condition: one for all, or one a lane.
+
+    ```mlir
+    %r = arith.select %c, %a, %b : f32
+    %v = arith.select %m, %x, %y : vector<8xi1>, vector<8xf32>
+    ```
+    """
+
+    name = "arith.select"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    cond = operand_def()
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        condition, value = self.cond.type, self.result.type
+        lanes = value.get_shape() if isinstance(value, VectorType) else None
+        if condition != i1 and (lanes is None or condition != VectorType(i1, lanes)):
+            raise VerifyException(f"'arith.select' op condition must be i1 or one i1 a lane of {value}, got {condition}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        if self.cond.type != i1:
+            printer.print_attribute(self.cond.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SelectOp:
+        position = parser.pos
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        condition = types[0] if len(types) == 2 else i1
+        values = parser.resolve_operands(operands, [condition, types[-1], types[-1]], position)
+        return cls.create(operands=values, result_types=[types[-1]], attributes=attributes)
+
+
+@irdl_op_definition
 class RemFOp(IRDLOperation):
     """Float remainder with the sign of the dividend, exact (C's `fmod`).
 
@@ -160,7 +208,7 @@ def arith_dialect() -> Dialect:
     """xDSL's `arith` with the ops above."""
     from xdsl.dialects.arith import Arith
 
-    return _replaced(Arith, [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, RemFOp])
+    return _replaced(Arith, [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, RemFOp, SelectOp])
 
 
 def vector_dialect() -> Dialect:

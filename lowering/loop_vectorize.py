@@ -1,0 +1,162 @@
+"""Vectorize kernels: in every loop nest, widen the loop that a cost estimate says is cheapest to run on vectors.
+
+The estimate counts scalar and vector instructions: a contiguous or invariant access costs one a vector, a strided one a lane.
+Nothing is vectorized that would not gain. Options: `bits`, the width of a vector register (0: that of the host); `unroll`, how
+many registers one vector of a reduction or of an outer loop spans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ..codegen.targets.host import host
+from ..dialects.loop.memory import LoadOp, StoreOp
+from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ..dialects.types import is_bool
+from .schedule.vectorize import Vectorize, lane_stride, varying_values
+
+_EXPENSIVE = {"math": 20.0, "arith.divf": 5.0, "arith.divsi": 20.0, "arith.remsi": 20.0, "arith.remf": 20.0}
+_CHEAP_MATH = ("math.absf", "math.absi", "math.floor", "math.ceil", "math.roundeven", "math.fma", "math.copysign", "math.sqrt")
+_SCALARIZED = ("arith.divsi", "arith.remsi")
+_UNKNOWN_TRIP = 256
+_GATHER = 1.5
+
+
+def _weight(op: Operation) -> float:
+    if op.name.startswith("math.") and op.name not in _CHEAP_MATH:
+        return _EXPENSIVE["math"]
+    return 0.0 if op.name == "arith.constant" else _EXPENSIVE.get(op.name, 1.0)
+
+
+def _trips(loop: ForOp) -> float:
+    trips = loop.trip_count()
+    return _UNKNOWN_TRIP if trips is None else trips
+
+
+def scalar_cost(block: Block) -> float:
+    """Instructions of one run of a block, nothing vectorized."""
+    total = 0.0
+    for op in block.ops:
+        if isinstance(op, ForOp):
+            total += _trips(op) * (scalar_cost(op.body.block) + 1)
+        elif not isinstance(op, YieldOp):
+            total += _weight(op)
+    return total
+
+
+def _wide_cost(block: Block, index: SSAValue, varying: set[SSAValue], lanes: int, registers: int) -> float:
+    """Instructions of one run of a block for `lanes` iterations of the loop of `index`, held in `registers` a vector."""
+    total = 0.0
+    for op in block.ops:
+        if isinstance(op, ForOp):
+            total += _trips(op) * (_wide_cost(op.body.block, index, varying, lanes, registers) + 1)
+        elif isinstance(op, LoadOp | StoreOp):
+            stride = lane_stride(op, index)
+            if stride is None:
+                return float("inf")
+            contiguous = stride[0] == op.buffer.type.get_num_dims() - 1 and stride[1] in (1, -1)
+            if stride[1] == 0:
+                total += 1
+            else:
+                total += registers if contiguous else _GATHER * lanes
+        elif isinstance(op, YieldOp):
+            continue
+        elif any(o in varying for o in op.operands):
+            total += (_GATHER * lanes if op.name in _SCALARIZED else registers) * _weight(op)
+        else:
+            total += _weight(op)
+    return total
+
+
+@dataclass
+class _Choice:
+    """The cheapest way to run a block: its cost, and which loops in it to widen to how many lanes."""
+
+    cost: float
+    widened: list[tuple[ForOp, int]]
+
+
+class Planner:
+    """Chooses loops and lanes for one kernel."""
+
+    def __init__(self, bits: int, unroll: int):
+        self.bits, self.unroll = bits, unroll
+
+    def lanes(self, loop: ForOp) -> tuple[int, int]:
+        """Lanes of a vector and the registers it takes, from the widest element in the loop and its trip count."""
+        width = 8
+        has_loop = loop.kind.data == "reduce"
+        math = 0
+        for op in loop.body.block.walk():
+            has_loop = has_loop or isinstance(op, ForOp)
+            math += op.name.startswith("math.") and op.name not in _CHEAP_MATH
+            for result in op.results:
+                width = max(width, _bits(result.type))
+            if isinstance(op, StoreOp):
+                width = max(width, _bits(op.value.type))
+        native = max(2, self.bits // width)
+        registers = self.unroll if has_loop and math == 0 else 1 if math > 2 else 2
+        trips = _trips(loop)
+        while registers > 1 and native * registers > trips:
+            registers //= 2
+        lanes = native * registers
+        while lanes > 2 and lanes // 2 >= trips:
+            lanes //= 2
+        return lanes, max(1, lanes // native)
+
+    def block(self, block: Block) -> _Choice:
+        cost, widened = 0.0, []
+        for op in block.ops:
+            if isinstance(op, ForOp):
+                choice = self.loop(op)
+                cost += choice.cost
+                widened += choice.widened
+            elif not isinstance(op, YieldOp):
+                cost += _weight(op)
+        return _Choice(cost, widened)
+
+    def loop(self, loop: ForOp) -> _Choice:
+        inner = self.block(loop.body.block)
+        trips = _trips(loop)
+        best = _Choice(trips * (inner.cost + 1), inner.widened)
+        if trips < 2:
+            return best
+        lanes, registers = self.lanes(loop)
+        if Vectorize(lanes).check(loop) is None:
+            varying = varying_values(loop)
+            runs = -(-trips // lanes)
+            cost = runs * (_wide_cost(loop.body.block, loop.index, varying, lanes, registers) + 1)
+            if loop.kind.data == "reduce":
+                cost += 3 * lanes.bit_length()
+            if cost < best.cost:
+                best = _Choice(cost, [(loop, lanes)])
+        return best
+
+
+def _bits(type: Attribute) -> int:
+    element = type.element_type if isinstance(type, VectorType) else type
+    if isinstance(element, builtin.IndexType) or not hasattr(element, "bitwidth"):
+        return 8
+    return 8 if is_bool(element) else element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@dataclass(frozen=True)
+class LoopVectorizePass(ModulePass):
+    """Widen the loops of every kernel that are cheapest to run on vectors."""
+
+    name = "loop-vectorize"
+    bits: int = 0
+    unroll: int = 4
+
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        planner = Planner(self.bits or host().vector_bits, self.unroll)
+        for kernel in op.body.block.ops:
+            if isinstance(kernel, KernelOp):
+                for loop, lanes in planner.block(kernel.body.block).widened:
+                    Vectorize(lanes).apply(loop)
