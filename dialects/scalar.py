@@ -171,10 +171,10 @@ class ScalarBuilder:
                 "predicate": IntegerAttr(_CMPF[predicate], 64),
                 "fastmath": _FASTMATH_NONE,
             }
-            return self.insert(arith.CmpfOp.create(operands=[x, y], result_types=[result], properties=properties))
+            return self.insert(vocabulary.CmpfOp.create(operands=[x, y], result_types=[result], properties=properties))
         table = _CMPU if is_bool(element) else _CMPI
         properties = {"predicate": IntegerAttr(table[predicate], 64)}
-        return self.insert(arith.CmpiOp.create(operands=[x, y], result_types=[result], properties=properties))
+        return self.insert(vocabulary.CmpiOp.create(operands=[x, y], result_types=[result], properties=properties))
 
     def select(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
         return self.insert(vocabulary.SelectOp.create(operands=[condition, x, y], result_types=[x.type]))

@@ -1,18 +1,18 @@
 """Upstream ops as we need them where xDSL lacks them or takes less than upstream does.
 
-xDSL 0.74 verifies the integer casts and the select of `arith` on scalars only and has no `arith.remf` and no `vector.step`;
-upstream has all of them on vectors. The ops here bear the upstream names and syntax; `arith_dialect` and `vector_dialect` hold
-them with the rest of xDSL's.
+xDSL 0.74 verifies the casts, comparisons and the select of `arith` on scalars only and has no `arith.remf` and no
+`vector.step`; upstream has all of them on vectors. The ops here bear the upstream names and syntax; `arith_dialect` and
+`vector_dialect` hold them with the rest of xDSL's.
 """
 
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Dialect
+from xdsl.dialects.builtin import IntegerAttr, VectorType, i64
+from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -164,6 +164,85 @@ class SelectOp(IRDLOperation):
         return cls.create(operands=values, result_types=[types[-1]], attributes=attributes)
 
 
+class CompareOp(IRDLOperation, ABC):
+    """Base of comparisons of scalars, giving i1, or of vectors, giving one i1 a lane."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    predicate = prop_def(IntegerAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        type = self.lhs.type
+        wanted = VectorType(i1, type.get_shape()) if isinstance(type, VectorType) else i1
+        if self.result.type != wanted:
+            raise VerifyException(f"'{self.name}' op result must be {wanted}, got {self.result.type}")
+        if not 0 <= self.predicate.value.data < len(_PREDICATES[self.name]):
+            raise VerifyException(f"'{self.name}' op has no predicate {self.predicate.value.data}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {_PREDICATES[self.name][self.predicate.value.data]}, ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.lhs.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        predicates = _PREDICATES[cls.name]
+        position = parser.pos
+        word = parser.parse_identifier()
+        if word not in predicates:
+            parser.raise_error(f"'{cls.name}' op predicate must be one of {', '.join(predicates)}, got {word}", position)
+        parser.parse_punctuation(",")
+        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        values = parser.resolve_operands(operands, [type] * 2, position)
+        result = VectorType(i1, type.get_shape()) if isinstance(type, VectorType) else i1
+        properties: dict[str, Attribute] = {"predicate": IntegerAttr(predicates.index(word), i64)}
+        if "fastmath" in cls.get_irdl_definition().properties:
+            properties["fastmath"] = FastMathFlagsAttr("none")
+        return cls.create(operands=values, result_types=[result], properties=properties, attributes=attributes)
+
+
+_PREDICATES: dict[str, list[str]] = {
+    "arith.cmpi": ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"],
+    "arith.cmpf": [
+        *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+        *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+    ],
+}
+
+
+@irdl_op_definition
+class CmpiOp(CompareOp):
+    """Comparison of integers.
+
+    ```mlir
+    %r = arith.cmpi slt, %a, %b : vector<8xi32>
+    ```
+    """
+
+    name = "arith.cmpi"
+
+
+@irdl_op_definition
+class CmpfOp(CompareOp):
+    """Comparison of floats.
+
+    ```mlir
+    %r = arith.cmpf olt, %a, %b : vector<8xf32>
+    ```
+    """
+
+    name = "arith.cmpf"
+    fastmath = prop_def(FastMathFlagsAttr, default_value=FastMathFlagsAttr("none"))
+
+
 @irdl_op_definition
 class RemFOp(IRDLOperation):
     """Float remainder with the sign of the dividend, exact (C's `fmod`).
@@ -208,7 +287,8 @@ def arith_dialect() -> Dialect:
     """xDSL's `arith` with the ops above."""
     from xdsl.dialects.arith import Arith
 
-    return _replaced(Arith, [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, RemFOp, SelectOp])
+    casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp]
+    return _replaced(Arith, [*casts, RemFOp, SelectOp, CmpiOp, CmpfOp])
 
 
 def vector_dialect() -> Dialect:

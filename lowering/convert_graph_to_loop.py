@@ -7,21 +7,23 @@ The host function takes memrefs: the arguments, then one a result (`lamina.resul
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import builtin, func, memref
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.memory import LaunchOp
 from ..dialects.loop.structure import KernelOp
-from ..dialects.types import DYNAMIC
+from ..dialects.types import DYNAMIC, tensor
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
-from .kernels import KernelEmitter
+from .kernels import KernelEmitter, single_equation
 
 MAX_NAME_OPS = 5
 
@@ -72,6 +74,57 @@ def body_key(body: Block, outputs: list[SSAValue]) -> object:
     return tuple(rows)
 
 
+def _work_of(body: Block) -> int:
+    """Scalar operations of one run of a fusion body: the points of every equation."""
+    return sum(prod(equation.space) for op in body.ops if isinstance(op, GraphOp) for equation in op.equations())
+
+
+def is_elementwise(body: Block, outputs: list[SSAValue]) -> bool:
+    """Whether every element of the results depends on the same element of the arguments, and on scalars."""
+    shape = outputs[0].type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    if len(shape) < 2:
+        return False
+    for op in body.ops:
+        if isinstance(op, YieldOp) or op.name == "graph.const":
+            continue
+        equation = single_equation(op)
+        if equation is None or equation.n_reduce or equation.uses_index or equation.space != shape:
+            return False
+        if any(read.map.results and not is_identity(read.map) for read in equation.reads):
+            return False
+    return all(value.type.get_shape() == shape for value in outputs)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def is_identity(map: AffineMap) -> bool:
+    """Whether a map is (d0, d1, ...) -> (d0, d1, ...)."""
+    return map.results == tuple(AffineDimExpr(k) for k in range(map.num_dims))
+
+
+def flattened(body: Block, outputs: list[SSAValue]) -> tuple[Block, list[SSAValue]]:
+    """An elementwise body over tensors of one dim."""
+
+    def flat(type: Attribute) -> Attribute:
+        shape = type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        return tensor(type.element_type, (prod(shape),)) if len(shape) > 1 else type  # pyright: ignore
+
+    block = Block(arg_types=[flat(a.type) for a in body.args])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=True))
+    for old, new in mapping.items():
+        new.name_hint = old.name_hint
+    for op in body.ops:
+        if isinstance(op, YieldOp):
+            continue
+        new_op = type(op).create(
+            operands=[mapping[o] for o in op.operands],
+            result_types=[flat(r.type) for r in op.results],
+            properties=dict(op.properties),
+        )
+        new_op.location = op.location
+        block.add_op(new_op)
+        mapping[op.results[0]] = new_op.results[0]
+    return block, [mapping[value] for value in outputs]
+
+
 class _FunctionConverter:
     """Builds the host function of one graph function."""
 
@@ -82,6 +135,7 @@ class _FunctionConverter:
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.destinations: dict[SSAValue, SSAValue] = {}
         self.host = Block()
+        self.work = 0
 
     def convert(self) -> None:
         source = self.function.body.block
@@ -115,6 +169,7 @@ class _FunctionConverter:
         self.function.properties.pop("arg_attrs", None)
         self.function.properties.pop("res_attrs", None)
         self.function.attributes["lamina.results"] = IntegerAttr(len(returned), i64)
+        self.function.attributes["lamina.work"] = IntegerAttr(self.work, i64)
 
     def _assign(self, value: SSAValue, target: SSAValue) -> bool:
         """Let the op that computes a returned value store it into the result; False when it must be copied."""
@@ -188,13 +243,25 @@ class _FunctionConverter:
         self._launch(op, body, list(clone.results))
 
     def _launch(self, op: Operation, body: Block, outputs: list[SSAValue]) -> None:
-        kernel = self.kernels.get(body, outputs)
+        self.work += _work_of(body)
         targets = [self._buffer(result, op) for result in op.results]
         arguments = [*(self.buffers[o] for o in op.operands), *targets]
+        if is_elementwise(body, outputs):
+            # one loop over all elements, whatever the shape: contiguous, and shared by all shapes of that size
+            body, outputs = flattened(body, outputs)
+            arguments = [self._flat(argument, op) for argument in arguments]
+        kernel = self.kernels.get(body, outputs)
         self._insert(
             LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(kernel.sym_name)}),
             op,
         )
+
+    def _flat(self, buffer: SSAValue, origin: Operation) -> SSAValue:
+        """A buffer as one dim."""
+        shape = buffer.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        if len(shape) < 2:
+            return buffer
+        return self._view(buffer, memref_type(buffer.type.element_type, (prod(shape),)), origin)  # pyright: ignore
 
     def _constant(self, op: Operation) -> None:
         value = op.properties["value"]

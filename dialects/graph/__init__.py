@@ -9,7 +9,7 @@ from xdsl.ir import Dialect
 
 from .base import GraphOp
 
-FAMILIES = ("elementwise",)
+FAMILIES = ("structure", "elementwise")
 
 
 def _collect() -> dict[str, Any]:

@@ -1,0 +1,251 @@
+"""The pipeline: every phase, every step, and why it stands where it stands.
+
+    graph -> optimized -> loop -> scheduled -> program -> llvmir -> asm | object
+
+`jit` runs exactly these steps; `lamina-opt --compile-to=<phase>` stops after one. A module remembers the last phase it reached
+in its attribute `lamina.phase`, so that printed IR can be fed back in and continued; text without it is placed by its ops.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .codegen.targets.base import Target
+from .codegen.targets.host import host
+from .errors import CompileError
+from .runtime.signature import Param, Signature
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from .runtime.callable import Executable
+
+PHASES = ("graph", "optimized", "loop", "scheduled", "program", "llvmir", "asm", "object")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pass of the pipeline."""
+
+    phase: str
+    module: str
+    why: str
+
+    @property
+    def name(self) -> str:
+        """The pass's name on the command line."""
+        return self.module.rpartition(".")[2].replace("_", "-")
+
+    def make(self) -> ModulePass:
+        """The pass with its default options."""
+        return load_pass(self.module)
+
+
+STEPS = (
+    Step("optimized", "transforms.graph_vmap", "batching first: derivatives of batched code, not batches of derivatives"),
+    Step("optimized", "transforms.graph_linearize", "derivatives while composites still have their names and rules"),
+    Step("optimized", "transforms.graph_transpose", "turns the linear parts that linearize left into backward code"),
+    Step("optimized", "transforms.graph_inline", "one function, so that what follows sees across calls"),
+    Step("optimized", "transforms.graph_decompose", "composites that kept their name until here become primitives"),
+    Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
+    Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
+    Step("optimized", "transforms.graph_simplify", "what became equal enables more identities"),
+    Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),
+    Step("loop", "transforms.graph_fuse", "groups are chosen on clean graphs: one group, one kernel"),
+    Step("loop", "lowering.convert_graph_to_loop", "kernels, each distinct one once, and a host function that launches them"),
+    Step("scheduled", "lowering.loop_vectorize", "explicit vectors: the optimizer of LLVM is not asked to find them"),
+    Step("program", "lowering.plan_buffers", "last, when all buffers and launches are known: one arena"),
+)
+
+
+@cache
+def load_pass(module: str) -> ModulePass:
+    """An instance of the one pass class of a module of the package, named like the file."""
+    name = module.rpartition(".")[2].replace("_", "-")
+    loaded = import_module(f".{module}", __package__)
+    for value in vars(loaded).values():
+        if isinstance(value, type) and value.__module__ == loaded.__name__ and getattr(value, "name", None) == name:
+            return value()
+    raise CompileError(f"no pass named {name} in {module}")
+
+
+def phase_of(module: ModuleOp) -> str:
+    """The last phase a module has reached: as it says itself, else by the ops it holds."""
+    from xdsl.dialects.builtin import StringAttr
+
+    said = module.attributes.get("lamina.phase")
+    if isinstance(said, StringAttr) and said.data in PHASES:
+        return said.data
+    names = {op.name for op in module.body.block.ops}
+    if any("lamina.arena" in op.attributes for op in module.body.block.ops):
+        return "program"
+    if "loop.kernel" in names or any("lamina.results" in op.attributes for op in module.body.block.ops):
+        return "loop"
+    return "graph"
+
+
+def steps_to(module: ModuleOp, phase: str) -> Iterator[Step]:
+    """The steps that still lead a module to a phase of its IR (up to `program`)."""
+    reached, goal = PHASES.index(phase_of(module)), PHASES.index(phase)
+    if goal < reached:
+        raise CompileError(f"the module is past phase {phase}: it has reached {PHASES[reached]}")
+    return (step for step in STEPS if reached < PHASES.index(step.phase) <= goal)
+
+
+def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any = None) -> None:
+    """Bring a module to a phase, in place. `each(step, module)` is called after every step."""
+    from xdsl.dialects.builtin import StringAttr
+
+    goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
+    ctx = ctx or _context()
+    for step in list(steps_to(module, goal)):
+        step.make().apply(ctx, module)
+        if each is not None:
+            each(step, module)
+    module.attributes["lamina.phase"] = StringAttr(goal)
+
+
+def compile_to(module: ModuleOp, phase: str, ctx: Context | None = None, target: Target | None = None) -> str | bytes:
+    """What a module is at a phase: text, or the bytes of an object. The module itself is brought as far as its IR goes.
+
+    Args:
+        module: a module at `phase` or before it.
+        phase: one of `PHASES`.
+        target: what `llvmir`, `asm` and `object` are for; the host if not given.
+
+    Raises:
+        CompileError: an op cannot be lowered, or the module is past the phase.
+    """
+    run_to(module, phase, ctx)
+    if phase not in ("llvmir", "asm", "object"):
+        return f"{module}\n"
+    from .codegen import compile as codegen
+    from .lowering.llvm.emit import emit_module
+
+    target = target or host()
+    text = emit_module(module, target)
+    if phase == "llvmir":
+        return text
+    return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)
+
+
+def build(
+    module: ModuleOp, entry: str = "main", *, names: Sequence[str] | None = None, target: Target | None = None
+) -> Executable:
+    """Compile a module and load it, through the on-disk cache.
+
+    Args:
+        module: graph IR or a later phase; it is consumed (brought to `program`) unless the cache has the result.
+        entry: the public function to call.
+        names: what messages call the arguments; by default as the text calls them.
+        target: by default the host.
+
+    Raises:
+        CompileError: an op cannot be lowered, or there is no such function.
+    """
+    from .codegen import cache as objects
+    from .codegen.compile import compile_object
+
+    target = target or host()
+    key = cache_key(module, entry, names, target)
+    found = objects.get(key)
+    if found is not None:
+        try:
+            return load(found.payload, Signature.from_json(found.meta["signature"]), entry)
+        except (CompileError, KeyError, TypeError, ValueError):
+            pass  # a damaged entry is a miss
+    text, signature = lower(module, entry, names, target)
+    obj = compile_object(text, target)
+    objects.put(key, obj, {"signature": signature.to_json()})
+    return load(obj, signature, entry)
+
+
+def lower(
+    module: ModuleOp, entry: str = "main", names: Sequence[str] | None = None, target: Target | None = None
+) -> tuple[str, Signature]:
+    """LLVM IR text of a module with the native entry of one function, and that function's signature."""
+    from .lowering.llvm.emit import emit_module
+    from .runtime.entry import emit_entry
+
+    run_to(module, "program")
+    signature = signature_of(module, entry, names)
+    text = emit_module(module, target or host())
+    return text + "\n" + emit_entry(signature, entry), signature
+
+
+def load(obj: bytes, signature: Signature, entry: str) -> Executable:
+    """An object with a native entry, linked into this process."""
+    from .codegen.jit import load_object
+    from .runtime import abi
+    from .runtime.callable import Executable
+    from .runtime.entry import entry_symbols
+
+    return Executable.of(signature, load_object(obj, entry_symbols(entry), abi.symbols()), entry)
+
+
+def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = None) -> Signature:
+    """The signature of a host function of a module at phase `program`."""
+    from xdsl.dialects.func import FuncOp
+
+    from .dialects.types import numpy_dtype
+
+    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
+    function = functions.get(entry)
+    if function is None or "lamina.results" not in function.attributes:
+        raise CompileError(f"no function @{entry} to call; there are: {', '.join(f'@{name}' for name in functions) or 'none'}")
+    arguments = list(function.body.block.args)
+    n_results = function.attributes["lamina.results"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+    arena = function.attributes["lamina.arena"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+    arguments = arguments[:-1]
+
+    def param(k: int, argument: Any, kind: str) -> Param:
+        name = names[k] if names is not None and kind == "arg" else argument.name_hint or f"{kind}{k}"
+        dtype = str(numpy_dtype(argument.type.element_type))
+        return Param(name, dtype, tuple(argument.type.get_shape()))
+
+    split = len(arguments) - n_results
+    args = tuple(param(k, a, "arg") for k, a in enumerate(arguments[:split]))
+    results = tuple(param(k, a, "result") for k, a in enumerate(arguments[split:]))
+    work = function.attributes.get("lamina.work")
+    return Signature(entry, args, results, arena, None if work is None else work.value.data)  # pyright: ignore
+
+
+def cache_key(module: ModuleOp, entry: str, names: Sequence[str] | None, target: Target) -> str:
+    """What a compiled object depends on: the IR, what is called, the target and the compiler."""
+    digest = hashlib.sha256()
+    for part in (version(), target.key(), entry, ",".join(names or ()), str(module)):
+        digest.update(part.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+@cache
+def version() -> str:
+    """The state of the compiler: the versions it is built on, and every source file's size and time of change."""
+    from importlib.metadata import version as installed
+
+    root = Path(__file__).parent
+    parts = [f"{name}=={installed(name)}" for name in ("numpy", "xdsl", "llvmlite")]
+    for folder in ("", "dialects", "dialects/graph", "dialects/loop", "transforms", "lowering", "lowering/schedule",
+                   "lowering/llvm", "lowering/llvm/math", "codegen", "codegen/targets", "runtime"):  # fmt: skip
+        with os.scandir(root / folder) as entries:
+            for item in sorted(entries, key=lambda e: e.name):
+                if item.name.endswith(".py"):
+                    stat = item.stat()
+                    parts.append(f"{folder}/{item.name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _context() -> Context:
+    from .dialects.context import make_context
+
+    return make_context()
