@@ -197,7 +197,7 @@ class ScalarBuilder:
             op = vocabulary.UIToFPOp if is_bool(source) else vocabulary.SIToFPOp
             return self.insert(op.create(operands=[x], result_types=[result]))
         if source == index_type or element == index_type:
-            return self.insert(arith.IndexCastOp.create(operands=[x], result_types=[result]))
+            return self.insert(vocabulary.IndexCastOp.create(operands=[x], result_types=[result]))
         if is_bool(source):
             return self.insert(vocabulary.ExtUIOp.create(operands=[x], result_types=[result]))
         op = vocabulary.ExtSIOp if _bits(element) > _bits(source) else vocabulary.TruncIOp

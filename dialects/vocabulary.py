@@ -11,7 +11,7 @@ from abc import ABC
 from typing import ClassVar, Self
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import IntegerAttr, VectorType, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i64
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -50,7 +50,12 @@ def _any_integer(type) -> bool:
     return is_integer(type) or is_bool(type)
 
 
+def _index_or_integer(type) -> bool:
+    return isinstance(type, IndexType) or is_integer(type)
+
+
 _KINDS = {
+    "arith.index_cast": (_index_or_integer, _index_or_integer),
     "arith.extsi": (_any_integer, is_integer),
     "arith.extui": (_any_integer, is_integer),
     "arith.trunci": (is_integer, _any_integer),
@@ -109,6 +114,13 @@ class UIToFPOp(CastOp):
     """Unsigned integer to float, to nearest even."""
 
     name = "arith.uitofp"
+
+
+@irdl_op_definition
+class IndexCastOp(CastOp):
+    """Conversion between index and integers."""
+
+    name = "arith.index_cast"
 
 
 @irdl_op_definition
@@ -287,7 +299,7 @@ def arith_dialect() -> Dialect:
     """xDSL's `arith` with the ops above."""
     from xdsl.dialects.arith import Arith
 
-    casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp]
+    casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, IndexCastOp]
     return _replaced(Arith, [*casts, RemFOp, SelectOp, CmpiOp, CmpfOp])
 
 

@@ -38,10 +38,22 @@ CALLABLE_WEAKREFS = 56
 CALLABLE_BYTES = 64
 
 # the struct of one specialisation in the chain of a native function (see entry.py)
-NODE_FUNCTION = 0
-NODE_NEXT = 8
-NODE_ARENA = 16
-NODE_BYTES = 24
+NODE_FUNCTION = 0  # lamina.entry
+NODE_NEXT = 8  # the following node, or null
+NODE_ARENA = 16  # a block of scratch memory left by the last call, or null
+NODE_INVOKE = 24  # calls the host function with an array of pointers
+NODE_ARGS = 32  # number of arguments
+NODE_RESULTS = 40  # number of results
+NODE_ARENA_BYTES = 48
+NODE_RELEASE_GIL = 56  # 0 or 1
+NODE_PARAMS = 64  # the params of the arguments, then those of the results
+NODE_BYTES = 72
+
+# the struct of one argument or result
+PARAM_DESCR = 0  # NumPy's descriptor object
+PARAM_RANK = 8
+PARAM_DIMS = 16  # the sizes
+PARAM_BYTES = 24
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyEval_SaveThread", "PyEval_RestoreThread",
@@ -55,18 +67,12 @@ _NEW_FROM_DESCR = 94
 
 @cache
 def symbols() -> dict[str, int]:
-    """Addresses of what the native entry imports: to be given to the loader with every object."""
+    """Addresses of what the native entry imports: to be given to the loader with its object."""
     table = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
     table["_Py_NoneStruct"] = id(None)
     table["PyArray_Type"] = id(np.ndarray)
     table["PyArray_NewFromDescr"] = _numpy_api()[_NEW_FROM_DESCR]
-    table |= {descr_symbol(name): id(dtype) for name, dtype in DTYPES.items()}
     return table
-
-
-def descr_symbol(dtype: str) -> str:
-    """The symbol under which native code knows NumPy's descriptor of an element type."""
-    return f"lamina.descr.{dtype}"
 
 
 def _address(function: Any) -> int:

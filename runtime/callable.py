@@ -21,7 +21,7 @@ import numpy as np
 
 from . import abi
 from .arguments import Array, check_results, matches, plain, prepare
-from .entry import entry_symbols
+from .entry import invoke_symbol
 from .signature import Signature
 
 
@@ -31,20 +31,22 @@ class Loaded(Protocol):
     def address(self, symbol: str) -> int: ...
 
 
+# Work (see Signature.work) from which a call releases the GIL. Releasing and taking it again costs 50 ns when nobody
+# waits, but up to 5 ms when another thread runs Python meanwhile; this much work takes some microseconds.
+RELEASE_GIL_WORK = 32768
+
+
 @dataclass(frozen=True, eq=False)
 class Executable:
-    """A host function with its entry, loaded: addresses, and what keeps them valid."""
+    """A host function in this process, and what keeps it there.
+
+    `library` holds the code; `entry` is the loaded module of `entry.entry_module()`, or None to call through ctypes.
+    """
 
     signature: Signature
     library: Loaded
-    host: int
-    entry: int
-    vectorcall: int
-
-    @classmethod
-    def of(cls, signature: Signature, library: Loaded, host: str = "f") -> Executable:
-        """From a library that exports `entry_symbols(host)`."""
-        return cls(signature, library, *(library.address(symbol) for symbol in entry_symbols(host)))
+    host: str = "f"
+    entry: Loaded | None = None
 
     def run(self, args: Sequence[Array]) -> Any:
         """Call through ctypes with arrays that `matches` accepts; one new array, a tuple of them, or None."""
@@ -56,9 +58,12 @@ class Executable:
         """The same, into given arrays. Nothing is checked: a wrong array corrupts memory."""
         scratch = np.empty(self.signature.arena_bytes + 64, np.uint8)
         arena = -(-_address(scratch) // 64) * 64
-        pointers = [_address(array) for array in (*args, *results)]
-        function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(pointers) + 1))(self.host)
-        function(*pointers, arena)
+        pointers = [*map(_address, args), *map(_address, results), arena]
+        array = (ctypes.c_size_t * len(pointers))(*pointers)
+        _INVOKE(self.library.address(invoke_symbol(self.host)))(array)
+
+
+_INVOKE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # releases the GIL
 
 
 def _address(array: Array) -> int:
@@ -71,8 +76,31 @@ class _Node:
     def __init__(self, executable: Executable, following: _Node | None):
         self.executable = executable
         self.memory = (ctypes.c_size_t * (abi.NODE_BYTES // 8))()
-        self.memory[abi.NODE_FUNCTION // 8] = executable.entry
-        self.memory[abi.NODE_NEXT // 8] = ctypes.addressof(following.memory) if following else 0
+        if executable.entry is not None:
+            self._fill(executable, executable.entry, following)
+
+    def _fill(self, executable: Executable, entry: Loaded, following: _Node | None) -> None:
+        signature = executable.signature
+        params = signature.args + signature.results
+        self.params = (ctypes.c_size_t * (abi.PARAM_BYTES // 8 * len(params)))()
+        self.dims = [(ctypes.c_ssize_t * len(param.shape))(*param.shape) for param in params]
+        for index, (param, dims) in enumerate(zip(params, self.dims, strict=True)):
+            start = index * abi.PARAM_BYTES
+            self.params[(start + abi.PARAM_DESCR) // 8] = id(param.np_dtype)
+            self.params[(start + abi.PARAM_RANK) // 8] = len(param.shape)
+            self.params[(start + abi.PARAM_DIMS) // 8] = ctypes.addressof(dims)
+        fields = {
+            abi.NODE_FUNCTION: entry.address("lamina.entry"),
+            abi.NODE_NEXT: ctypes.addressof(following.memory) if following else 0,
+            abi.NODE_INVOKE: executable.library.address(invoke_symbol(executable.host)),
+            abi.NODE_ARGS: len(signature.args),
+            abi.NODE_RESULTS: len(signature.results),
+            abi.NODE_ARENA_BYTES: signature.arena_bytes,
+            abi.NODE_RELEASE_GIL: signature.estimated_work() >= RELEASE_GIL_WORK,
+            abi.NODE_PARAMS: ctypes.addressof(self.params),
+        }
+        for offset, value in fields.items():
+            self.memory[offset // 8] = int(value)
 
     def __del__(self, free: Callable[..., object] = ctypes.pythonapi.PyMem_RawFree) -> None:
         free(ctypes.c_void_p(self.memory[abi.NODE_ARENA // 8]))
@@ -117,12 +145,16 @@ class FunctionBase:
 
 
 def _install_native(self: FunctionBase, executable: Executable) -> None:
+    if executable.entry is None:
+        raise ValueError("a native function needs an executable with an entry")
     node = _Node(executable, self._keep[0] if self._keep else None)
     # A node is complete before it is published and stays until the function dies; each store is one aligned word, so
     # a concurrent call sees the chain before or after.
     self._keep = (node, *self._keep)
     ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_HEAD).value = ctypes.addressof(node.memory)
-    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = executable.vectorcall
+    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = executable.entry.address(
+        "lamina.vectorcall"
+    )
 
 
 def _install_ctypes(self: FunctionBase, executable: Executable) -> None:
