@@ -152,9 +152,7 @@ def _install_native(self: FunctionBase, executable: Executable) -> None:
     # a concurrent call sees the chain before or after.
     self._keep = (node, *self._keep)
     ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_HEAD).value = ctypes.addressof(node.memory)
-    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = executable.entry.address(
-        "lamina.vectorcall"
-    )
+    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = executable.entry.address("lamina.vectorcall")
 
 
 def _install_ctypes(self: FunctionBase, executable: Executable) -> None:

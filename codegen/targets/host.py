@@ -33,6 +33,7 @@ def host() -> Target:
     return detect()
 
 
+@cache
 def detect() -> Target:
     """The host as found: its level's data with its own processor name, features and cache sizes."""
     from .._llvm import llvm
