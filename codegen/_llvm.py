@@ -41,6 +41,6 @@ def _all() -> Any:
 @cache
 def versions() -> str:
     """What machine code depends on beside its IR and target, as text: part of every cache key."""
-    import importlib.metadata
+    import llvmlite
 
-    return f"llvmlite {importlib.metadata.version('llvmlite')}"
+    return f"llvmlite {llvmlite.__version__}"

@@ -89,7 +89,7 @@ class Signature:
             )
             work = data["work"] if data["work"] is None else _is(int, data["work"])
             return cls(_is(str, data["name"]), args, results, _is(int, data["arena_bytes"]), work)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"not a signature: {error}") from None
 
     def __str__(self) -> str:

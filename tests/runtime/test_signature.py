@@ -1,0 +1,80 @@
+"""Signatures: spelling, JSON, faults."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lamina.runtime.signature import DTYPES, Param, Signature, describe
+
+params = st.builds(Param, st.text(), st.sampled_from(list(DTYPES)), st.lists(st.integers(0, 1 << 40)).map(tuple))
+signatures = st.builds(
+    Signature,
+    st.text(),
+    st.lists(params).map(tuple),
+    st.lists(params).map(tuple),
+    st.integers(0, 1 << 40),
+    st.none() | st.integers(0, 1 << 60),
+)
+
+
+@given(signatures)
+def test_json_round_trip(signature):
+    assert Signature.from_json(signature.to_json()) == signature
+
+
+def test_spelling():
+    x, n = Param("x", "float32", (32, 64)), Param("n", "int64", ())
+    assert str(Signature("f", (x, n), (x,))) == "f(x: float32[32,64], n: int64[]) -> float32[32,64]"
+    assert str(Signature("f", (), (x, n))) == "f() -> (float32[32,64], int64[])"
+    assert str(Signature("f", (), ())) == "f() -> ()"
+
+
+def test_estimated_work():
+    x = Param("x", "float32", (10, 10))
+    assert Signature("f", (x, x), (x,), 400).estimated_work() == 400
+    assert Signature("f", (x, x), (x,), 400, work=7).estimated_work() == 7
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", "null", "3", '{"name": 1}', "[" * 50, "[" * 100_000],
+)
+def test_from_json_refuses(text):
+    with pytest.raises(ValueError):
+        Signature.from_json(text)
+
+
+GOOD = json.loads(Signature("f", (Param("x", "float32", (2,)),), ()).to_json())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": 1}, {"args": None}, {"args": [1]}, {"args": [{}]}, {"arena_bytes": "1"}, {"work": "x"}, {"results": {"a": 1}},
+        {"args": [{"name": "x", "dtype": "float31", "shape": []}]},
+        {"args": [{"name": "x", "dtype": "float32", "shape": [1.5]}]},
+        {"args": [{"name": "x", "dtype": "float32", "shape": [-1]}]},
+        {"args": [{"name": "x", "dtype": "float32", "shape": [True]}]},
+    ],
+)  # fmt: skip
+def test_from_json_refuses_changed_fields(change):
+    with pytest.raises(ValueError):
+        Signature.from_json(json.dumps({**GOOD, **change}))
+
+
+def test_params_are_checked():
+    with pytest.raises(ValueError, match="known are: float32"):
+        Param("x", "float8", ())
+    with pytest.raises(ValueError, match="negative size"):
+        Param("x", "float32", (2, -1))
+
+
+def test_describe():
+    assert describe(np.zeros((2, 3))) == "float64[2,3]"
+    assert describe(np.float32(1)) == "float32[]"
+    assert describe(np.zeros(1, ">i4")) == "int32 (byte-swapped)[1]"
+    assert describe([1]) == "list"
