@@ -55,11 +55,6 @@ def tools(request: pytest.FixtureRequest) -> Toolbox:
     return Toolbox(request.param == "native")
 
 
-@pytest.fixture(params=["native", "ctypes"])
-def tools(request: pytest.FixtureRequest) -> Toolbox:
-    return Toolbox(request.param == "native")
-
-
 @pytest.fixture(scope="session")
 def toolbox() -> type[Toolbox]:
     return Toolbox

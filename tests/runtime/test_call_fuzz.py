@@ -37,11 +37,11 @@ def _storage(dtype: np.dtype, shape: tuple[int, ...], layout: str, seed: int) ->
         block = flat[1:].view(dtype).reshape(wide)
     else:
         block = np.ascontiguousarray(raw).view(dtype).reshape(wide)
-    inner = tuple(slice(0, n) for n in shape)
+    inner = (*(slice(0, n) for n in shape), ...)  # the dots keep rank zero an array
     if layout == "strided":
-        return block[tuple(slice(0, 2 * n, 2) for n in shape)]
+        return block[(*(slice(0, 2 * n, 2) for n in shape), ...)]
     if layout == "reversed":
-        return block[inner][(slice(None, None, -1),) * len(shape)]
+        return block[inner][(*(slice(None, None, -1) for _ in shape), ...)]
     if layout == "fortran":
         return np.asfortranarray(block[inner])
     if layout == "broadcast" and shape:
@@ -63,7 +63,7 @@ def arrays(draw, param: Param | None = None):
     if param is not None and draw(st.integers(0, 9)) < 8:
         shape = param.shape
     layouts = ["plain", "strided", "reversed", "fortran", "broadcast", "transposed", "slice", "misaligned"]
-    array = np.asarray(_storage(dtype, shape, draw(st.sampled_from(layouts)), draw(st.integers(0, 99))))
+    array = _storage(dtype, shape, draw(st.sampled_from(layouts)), draw(st.integers(0, 99)))
     disguise = draw(st.sampled_from(["", "", "", "readonly", "subclass", "matrix", "masked", "scalar", "metadata"]))
     if disguise == "readonly":
         array = array.view()
