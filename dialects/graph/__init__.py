@@ -9,7 +9,7 @@ from xdsl.ir import Dialect
 
 from .base import GraphOp
 
-FAMILIES = ("structure", "elementwise")
+FAMILIES = ("structure", "create", "elementwise", "shape", "reduce", "contract", "composite")
 
 
 def _collect() -> dict[str, Any]:

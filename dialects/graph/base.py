@@ -142,14 +142,17 @@ class GraphOp(IRDLOperation):
 
     types = "arrow"
     composite = False
+    view = False
     if TYPE_CHECKING:
         syntax: str
         """What stands between the op name and the colon; see `syntax.py`."""
         types: str
         """`same`: one type printed, results inferred; `result`: no operands; `arrow`: `(A, B) -> C`."""
-        derivative: Derivative
+        derivative: Derivative | None
         batching: str | Callable[..., Any]
         composite: bool
+        view: bool
+        """Whether the result is the operand's buffer under another type, so that no kernel runs."""
 
     @classmethod
     @abstractmethod
@@ -226,7 +229,7 @@ class GraphOp(IRDLOperation):
         return numpy_dtype(self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-_DECLARATIONS = ("syntax", "types", "derivative", "batching", "composite", "numpy", "domain")
+_DECLARATIONS = ("reduces", "view", "syntax", "types", "derivative", "batching", "composite", "numpy", "domain")
 
 OpT = TypeVar("OpT", bound=GraphOp)
 
@@ -261,6 +264,8 @@ class CompositeOp(GraphOp):
     """An op with a decomposition into primitives; it keeps its name as long as a pass can use it."""
 
     composite = True
+    derivative = None
+    """A composite without a derivative of its own is differentiated through its decomposition."""
 
     @classmethod
     @abstractmethod

@@ -107,7 +107,7 @@ def _rsqrt(x: np.ndarray) -> np.ndarray:
 _ERF = np.frompyfunc(math.erf, 1, 1)
 
 
-def _erf(x: np.ndarray) -> np.ndarray:
+def erf(x: np.ndarray) -> np.ndarray:
     return np.asarray(_ERF(x.astype(np.float64)), dtype=x.dtype)
 
 
@@ -395,7 +395,7 @@ class ErfOp(UnaryOp):
     """
 
     name = "graph.erf"
-    numpy = _erf
+    numpy = erf
     derivative = Elementwise(_erf_derivative)
 
 

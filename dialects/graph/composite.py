@@ -1,0 +1,505 @@
+"""Composites: ops with a name worth keeping and a stable decomposition into primitives."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from ...errors import DTypeError, ShapeError
+from ..types import compatible, is_bool, is_float, show_shape, tensor
+from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, ints, normalize_dims
+from .elementwise import erf, require_domain
+from .reduce import kept_dims, restore
+
+_INTS = DenseArrayBase.constr(i64)
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _finite_or_zero(b: Any, m: SSAValue) -> SSAValue:
+    """A maximum to subtract: 0 where it is infinite, since inf - inf would be NaN."""
+    inf, zero = b.full_like(m, math.inf), b.full_like(m, 0)
+    return b.select(b.cmp(b.abs(m), inf, predicate="eq"), zero, m)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Elementwise
+
+
+class UnaryComposite(CompositeOp, ABC):
+    """Base of elementwise composites of one operand."""
+
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x"
+    types = "same"
+    domain = "float"
+    batching = "elementwise"
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_domain(cls.domain, operands[0])  # C1
+        return (operands[0],)
+
+
+@graph_op
+class ReluOp(UnaryComposite):
+    """`max(x, 0)`; NaN stays NaN. The derivative at 0 is 0.
+
+    ```mlir
+    %y = graph.relu %x : tensor<4xf32>
+    ```
+
+    (C1) The element type is f32, f64, i32 or i64.
+    """
+
+    name = "graph.relu"
+    domain = "number"
+    derivative = Elementwise(
+        lambda b, x, y: b.select(b.cmp(x, b.full_like(x, 0), predicate="gt"), b.full_like(x, 1), b.full_like(x, 0))
+    )
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        return b.max(operands[0], b.full_like(operands[0], 0))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.maximum(operands[0], operands[0].dtype.type(0)),)
+
+
+@graph_op
+class SigmoidOp(UnaryComposite):
+    """`1 / (1 + exp(-x))`, without overflow.
+
+    ```mlir
+    %y = graph.sigmoid %x : tensor<4xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    """
+
+    name = "graph.sigmoid"
+    derivative = Elementwise(lambda b, x, y: b.mul(y, b.sub(b.full_like(y, 1), y)))
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        one = b.full_like(operands[0], 1)
+        return b.div(one, b.add(one, b.exp(b.neg(operands[0]))))  # exp overflows to inf, and 1 / inf is the 0 wanted
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        with np.errstate(all="ignore"):
+            return (np.asarray(1 / (1 + np.exp(-operands[0])), dtype=operands[0].dtype),)
+
+
+def _gelu_factor(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    # exact form: cdf(x) + x * pdf(x)
+    half, root = b.full_like(x, 0.5), b.full_like(x, math.sqrt(0.5))
+    cdf = b.mul(half, b.add(b.full_like(x, 1), b.erf(b.mul(x, root))))
+    pdf = b.mul(b.full_like(x, 1 / math.sqrt(2 * math.pi)), b.exp(b.mul(b.full_like(x, -0.5), b.mul(x, x))))
+    return b.add(cdf, b.mul(x, pdf))
+
+
+def _jvp_gelu(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    (dx,) = tangents
+    if dx is None:
+        return [None]
+    x = op.operands[0]
+    if op.properties["approximate"].data == "none":
+        return [b.mul(dx, _gelu_factor(b, x, op.results[0]))]
+    half, one = b.full_like(x, 0.5), b.full_like(x, 1)
+    t = b.tanh(_gelu_argument(b, x))
+    slope = b.mul(
+        b.full_like(x, math.sqrt(2 / math.pi)), b.add(one, b.mul(b.full_like(x, 3 * 0.044715), b.mul(x, x)))
+    )
+    inner = b.mul(b.mul(x, b.sub(one, b.mul(t, t))), slope)
+    return [b.mul(dx, b.mul(half, b.add(b.add(one, t), inner)))]
+
+
+def _gelu_argument(b: Any, x: SSAValue) -> SSAValue:
+    cubic = b.mul(b.full_like(x, 0.044715), b.mul(x, b.mul(x, x)))
+    return b.mul(b.full_like(x, math.sqrt(2 / math.pi)), b.add(x, cubic))
+
+
+@graph_op
+class GeluOp(UnaryComposite):
+    """Gaussian error linear unit, `x * cdf(x)` of the normal distribution; exact, or its tanh approximation.
+
+    Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+
+    ```mlir
+    %y = graph.gelu %x approximate none : tensor<4xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    (C2) `approximate` is none or tanh.
+    """
+
+    name = "graph.gelu"
+    approximate = prop_def(StringAttr)
+    syntax = "$x approximate <approximate>"
+    derivative = Custom(_jvp_gelu)
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_domain("float", operands[0])  # C1
+        approximate = props["approximate"].data  # pyright: ignore[reportAttributeAccessIssue]
+        if approximate not in ("none", "tanh"):  # C2
+            raise DTypeError(f"approximate must be none or tanh, got {approximate}")
+        return (operands[0],)
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        (x,) = operands
+        half, one = b.full_like(x, 0.5), b.full_like(x, 1)
+        if props["approximate"].data == "none":  # pyright: ignore[reportAttributeAccessIssue]
+            return b.mul(b.mul(half, x), b.add(one, b.erf(b.mul(x, b.full_like(x, math.sqrt(0.5))))))
+        return b.mul(b.mul(half, x), b.add(one, b.tanh(_gelu_argument(b, x))))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        x = operands[0]
+        wide = x.astype(np.float64)
+        with np.errstate(all="ignore"):
+            if self.approximate.data == "none":
+                return ((0.5 * wide * (1 + erf(wide * math.sqrt(0.5)))).astype(x.dtype),)
+            inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3)
+            return ((0.5 * wide * (1 + np.tanh(inner))).astype(x.dtype),)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Along dims
+
+
+class AlongDims(CompositeOp, ABC):
+    """Base of composites over a float operand along some dims, keeping the shape."""
+
+    x = operand_def(TensorType)
+    dims = prop_def(_INTS)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x over [dims]"
+    types = "same"
+    reduces = False
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_domain("float", operands[0])  # C1
+        shape, dims = operands[0].get_shape(), ints(props["dims"])
+        normalize_dims(dims, len(shape), "normalized")  # C2
+        if not cls.reduces:
+            return (operands[0],)
+        return (tensor(operands[0].element_type, [shape[d] for d in kept_dims(len(shape), dims)]),)
+
+
+def _batch_along(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    props = {**op.properties, "dims": tuple(d + 1 for d in ints(op.properties["dims"]))}
+    return [getattr(b, op.name.removeprefix("graph."))(operands[0], **props)]
+
+
+def _jvp_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    (dx,) = tangents
+    if dx is None:
+        return [None]
+    y, dims = op.results[0], ints(op.properties["dims"])
+    # y * (dx - sum(y dx))
+    weighted = b.mul(y, dx)
+    total = restore(b, b.reduce(weighted, kind="add", dims=dims), dims, _shape(y))
+    return [b.sub(weighted, b.mul(y, total))]
+
+
+def _exp_shifted(b: Any, x: SSAValue, dims: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """(x - max, exp of it, the sum of that), the maximum taken over `dims`."""
+    m = _finite_or_zero(b, b.reduce(x, kind="max", dims=dims))
+    shifted = b.sub(x, restore(b, m, dims, _shape(x)))
+    e = b.exp(shifted)
+    return shifted, e, b.reduce(e, kind="add", dims=dims)
+
+
+def _np_shifted(x: np.ndarray, dims: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    m = np.max(x, axis=dims, keepdims=True, initial=-np.inf)
+    m = np.where(np.isinf(m), 0, m).astype(x.dtype)
+    e = np.exp(x - m)
+    return m, e, np.sum(e, axis=dims, keepdims=True)
+
+
+@graph_op
+class SoftmaxOp(AlongDims):
+    """`exp(x) / sum(exp(x))` over some dims, computed from `x - max(x)`.
+
+    ```mlir
+    %y = graph.softmax %x over [1] : tensor<2x3xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    (C2) Dims are distinct and within the rank.
+    """
+
+    name = "graph.softmax"
+    derivative = Custom(_jvp_softmax)
+    batching = _batch_along
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        dims = ints(props["dims"])
+        _, e, total = _exp_shifted(b, operands[0], dims)
+        return b.div(e, restore(b, total, dims, _shape(operands[0])))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        with np.errstate(all="ignore"):
+            _, e, total = _np_shifted(operands[0], ints(self.dims))
+            return (e / total,)
+
+
+def _jvp_log_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    (dx,) = tangents
+    if dx is None:
+        return [None]
+    y, dims = op.results[0], ints(op.properties["dims"])
+    # dx - sum(softmax(x) dx)
+    return [b.sub(dx, restore(b, b.reduce(b.mul(b.exp(y), dx), kind="add", dims=dims), dims, _shape(y)))]
+
+
+@graph_op
+class LogSoftmaxOp(AlongDims):
+    """`x - logsumexp(x)` over some dims.
+
+    ```mlir
+    %y = graph.log_softmax %x over [1] : tensor<2x3xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    (C2) Dims are distinct and within the rank.
+    """
+
+    name = "graph.log_softmax"
+    derivative = Custom(_jvp_log_softmax)
+    batching = _batch_along
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        dims = ints(props["dims"])
+        shifted, _, total = _exp_shifted(b, operands[0], dims)
+        return b.sub(shifted, restore(b, b.log(total), dims, _shape(operands[0])))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        with np.errstate(all="ignore"):
+            m, _, total = _np_shifted(operands[0], ints(self.dims))
+            return (operands[0] - m - np.log(total),)
+
+
+def _jvp_logsumexp(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    (dx,) = tangents
+    if dx is None:
+        return [None]
+    x, dims = op.operands[0], ints(op.properties["dims"])
+    weights = b.softmax(x, dims=dims)
+    return [b.reduce(b.mul(weights, dx), kind="add", dims=dims)]
+
+
+@graph_op
+class LogsumexpOp(AlongDims):
+    """`log(sum(exp(x)))` over some dims, without overflow.
+
+    ```mlir
+    %y = graph.logsumexp %x over [1] : tensor<2x3xf32> -> tensor<2xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    (C2) Dims are distinct and within the rank.
+    """
+
+    name = "graph.logsumexp"
+    types = "arrow"
+    reduces = True
+    derivative = Custom(_jvp_logsumexp)
+    batching = _batch_along
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        dims = ints(props["dims"])
+        m = _finite_or_zero(b, b.reduce(operands[0], kind="max", dims=dims))
+        e = b.exp(b.sub(operands[0], restore(b, m, dims, _shape(operands[0]))))
+        return b.add(b.log(b.reduce(e, kind="add", dims=dims)), m)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        dims = ints(self.dims)
+        with np.errstate(all="ignore"):
+            m, _, total = _np_shifted(operands[0], dims)
+            return (np.asarray(np.squeeze(np.log(total) + m, axis=dims)),)
+
+
+def _count(shape: Sequence[int], dims: Sequence[int]) -> int:
+    return math.prod(shape[d] for d in dims)
+
+
+@graph_op
+class MeanOp(AlongDims):
+    """Arithmetic mean over some dims; NaN over no elements.
+
+    ```mlir
+    %y = graph.mean %x over [1] : tensor<2x3xf32> -> tensor<2xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    (C2) Dims are distinct and within the rank.
+    """
+
+    name = "graph.mean"
+    types = "arrow"
+    reduces = True
+    derivative = None
+    batching = _batch_along
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        dims = ints(props["dims"])
+        total = b.reduce(operands[0], kind="add", dims=dims)
+        return b.div(total, b.full_like(total, _count(_shape(operands[0]), dims)))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        with np.errstate(all="ignore"):
+            total = np.add.reduce(operands[0], axis=ints(self.dims), dtype=operands[0].dtype)
+            return (np.asarray(total / operands[0].dtype.type(_count(operands[0].shape, ints(self.dims)))),)
+
+
+@graph_op
+class VarOp(AlongDims):
+    """Mean squared distance from the mean over some dims, divided by `count - correction`.
+
+    ```mlir
+    %y = graph.var %x over [1] correction 0 : tensor<2x3xf32> -> tensor<2xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    (C2) Dims are distinct and within the rank.
+    """
+
+    name = "graph.var"
+    correction = prop_def(IntegerAttr)
+    syntax = "$x over [dims] correction #correction"
+    types = "arrow"
+    reduces = True
+    derivative = None
+    batching = _batch_along
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        x, dims = operands[0], ints(props["dims"])
+        count = _count(_shape(x), dims)
+        correction = props["correction"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        total = b.reduce(x, kind="add", dims=dims)
+        mean = b.div(total, b.full_like(total, count))
+        distance = b.sub(x, restore(b, mean, dims, _shape(x)))
+        squares = b.reduce(b.mul(distance, distance), kind="add", dims=dims)
+        return b.div(squares, b.full_like(squares, max(count - correction, 0)))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        x, dims = operands[0], ints(self.dims)
+        count = _count(x.shape, dims)
+        with np.errstate(all="ignore"):
+            mean = np.add.reduce(x, axis=dims, keepdims=True, dtype=x.dtype) / x.dtype.type(count)
+            squares = np.add.reduce((x - mean) ** 2, axis=dims, dtype=x.dtype)
+            return (np.asarray(squares / x.dtype.type(max(count - self.correction.value.data, 0))),)
+
+
+def _jvp_cross_entropy(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    dx = tangents[0]
+    if dx is None:
+        return [None]
+    logits, labels = op.operands
+    # (softmax - one_hot) / rows
+    weights = b.softmax(logits, dims=(1,))
+    hit = _one_hot(b, logits, labels)
+    slope = b.sub(weights, b.select(hit, b.full_like(weights, 1), b.full_like(weights, 0)))
+    rows = b.full_like(slope, _shape(logits)[0])
+    return [b.reduce(b.mul(dx, b.div(slope, rows)), kind="add", dims=(0, 1))]
+
+
+def _one_hot(b: Any, logits: SSAValue, labels: SSAValue) -> SSAValue:
+    shape = _shape(logits)
+    element = labels.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    classes = b.iota(dim=1, result=tensor(element, shape))
+    return b.cmp(classes, b.broadcast(labels, (0,), shape), predicate="eq")
+
+
+def _batch_cross_entropy(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    size = next(_shape(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
+    logits, labels = (
+        o if is_batched else b.broadcast(o, tuple(range(1, len(_shape(o)) + 1)), (size, *_shape(o)))
+        for o, is_batched in zip(operands, batched, strict=True)
+    )
+    shape = _shape(logits)
+    element = labels.type.element_type
+    scores = b.log_softmax(logits, dims=(2,))
+    hit = b.cmp(b.iota(dim=2, result=tensor(element, shape)), b.broadcast(labels, (0, 1), shape), predicate="eq")
+    picked = b.select(hit, scores, b.full_like(scores, 0))
+    return [b.neg(b.mean(b.reduce(picked, kind="add", dims=(2,)), dims=(1,)))]
+
+
+@graph_op
+class CrossEntropyOp(CompositeOp):
+    """Mean over rows of `-log_softmax(logits)[row, label]`. A label outside `0 .. classes-1` adds 0 for its row.
+
+    ```mlir
+    %loss = graph.cross_entropy %logits, %labels : (tensor<8x10xf32>, tensor<8xi64>) -> tensor<f32>
+    ```
+
+    (C1) Logits are f32 or f64 of rank 2, labels i32 or i64 of rank 1.
+    (C2) One label a row.
+    """
+
+    name = "graph.cross_entropy"
+    logits = operand_def(TensorType)
+    labels = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$logits, $labels"
+    derivative = Custom(_jvp_cross_entropy)
+    batching = _batch_cross_entropy
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        logits, labels = operands
+        rows = logits.get_shape()
+        if not is_float(logits.element_type) or len(rows) != 2 or len(labels.get_shape()) != 1:  # C1
+            raise DTypeError(f"needs float logits of rank 2 and integer labels of rank 1, got {logits} and {labels}")
+        if is_float(labels.element_type) or is_bool(labels.element_type):  # C1
+            raise DTypeError(f"labels must be i32 or i64, got {labels.element_type}")
+        if not compatible(rows[0], labels.get_shape()[0]):  # C2
+            raise ShapeError(f"needs one label a row, logits are {show_shape(rows)}, labels {show_shape(labels.get_shape())}")
+        return (tensor(logits.element_type, ()),)
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        logits, labels = operands
+        scores = b.log_softmax(logits, dims=(1,))
+        picked = b.select(_one_hot(b, logits, labels), scores, b.full_like(scores, 0))
+        total = b.reduce(picked, kind="add", dims=(0, 1))
+        return b.neg(b.div(total, b.full_like(total, _shape(logits)[0])))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        logits, labels = operands
+        with np.errstate(all="ignore"):
+            m, _, total = _np_shifted(logits, (1,))
+            scores = logits - m - np.log(total)
+            inside = (labels >= 0) & (labels < logits.shape[1])
+            picked = np.where(inside, scores[np.arange(len(labels)), np.where(inside, labels, 0)], 0)
+            return (np.asarray(-picked.sum(dtype=logits.dtype) / logits.dtype.type(len(labels)), dtype=logits.dtype),)

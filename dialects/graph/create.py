@@ -1,0 +1,114 @@
+"""Ops that make tensors from nothing: constants and index ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import prop_def, result_def, traits_def
+from xdsl.traits import ConstantLike, Pure
+
+from ...errors import DTypeError, ShapeError
+from ..scalar import ScalarBuilder
+from ..types import i64, is_bool, show_shape
+from .base import Equation, GraphOp, Props, Zero, graph_op
+
+
+def _batch_created(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    raise AssertionError("an op without operands is never batched")
+
+
+@graph_op
+class ConstOp(GraphOp):
+    """A constant tensor.
+
+    ```mlir
+    %c = graph.const dense<[1.0, 2.0]> : tensor<2xf32>
+    ```
+
+    (C1) The value is a dense attribute whose type is the result's.
+    """
+
+    name = "graph.const"
+    value = prop_def(DenseIntOrFPElementsAttr)
+    y = result_def(TensorType)
+    traits = traits_def(Pure(), ConstantLike())
+    syntax = "!value"
+    types = "none"
+    derivative = Zero()
+    batching = _batch_created
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        value = props["value"]
+        if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.type, TensorType):  # C1
+            raise DTypeError(f"value must be a dense tensor attribute, got {value}")
+        return (value.type,)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        from .builder import dense_array
+
+        return (dense_array(self.value),)
+
+
+@graph_op
+class IotaOp(GraphOp):
+    """`y[..., i, ...] = i`, counting along one dim.
+
+    ```mlir
+    %y = graph.iota along 1 : tensor<2x3xi64>
+    ```
+
+    (C1) The dim is within the rank.
+    (C2) The element type is not i1.
+    """
+
+    name = "graph.iota"
+    dim = prop_def(IntegerAttr)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "along #dim"
+    types = "result"
+    derivative = Zero()
+    batching = _batch_created
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        assert results is not None
+        dim = props["dim"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        shape = results[0].get_shape()
+        if not 0 <= dim < len(shape):  # C1
+            raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
+        if is_bool(results[0].element_type):  # C2
+            raise DTypeError(f"result element type must be f32, f64, i32 or i64, got {results[0].element_type}")
+        return (results[0],)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        shape, dim = self.result_shape(), self.dim.value.data
+        steps = np.arange(shape[dim]).astype(self.result_dtype())
+        ones = [1] * len(shape)
+        ones[dim] = shape[dim]
+        return (np.broadcast_to(steps.reshape(ones), shape).copy(),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        element = self.y.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        dim = self.dim.value.data
+
+        def body(b: ScalarBuilder, *, index: Sequence[SSAValue]) -> SSAValue:
+            return index_as(b, index[dim], element)
+
+        return (Equation(self.result_shape(), (), body, uses_index=True),)
+
+
+def index_as(b: ScalarBuilder, index: SSAValue, element: Attribute) -> SSAValue:
+    """A loop index as a value of an element type."""
+    return b.convert(b.convert(index, i64), element)
+
+

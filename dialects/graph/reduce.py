@@ -1,0 +1,217 @@
+"""Reductions: `reduce` by a monoid over any dims, and the position of an extreme along one dim."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from ...errors import DTypeError, ShapeError
+from ..scalar import ScalarBuilder, identity_value
+from ..types import is_bool, is_float, show_shape, tensor
+from .base import Custom, Equation, GraphOp, Props, Read, Zero, graph_op, ints, normalize_dims
+
+_INTS = DenseArrayBase.constr(i64)
+
+_NUMPY: dict[str, Callable[..., np.ndarray]] = {
+    "add": np.add.reduce,
+    "mul": np.multiply.reduce,
+    "max": np.maximum.reduce,
+    "min": np.minimum.reduce,
+    "and": np.bitwise_and.reduce,
+    "or": np.bitwise_or.reduce,
+}
+
+
+def kept_dims(rank: int, dims: Sequence[int]) -> tuple[int, ...]:
+    """The dims that a reduction over `dims` leaves."""
+    return tuple(d for d in range(rank) if d not in dims)
+
+
+def reduction_map(rank: int, dims: Sequence[int]) -> AffineMap:
+    """Operand index from the iteration space: kept dims first, reduced dims after them, each in order."""
+    kept = kept_dims(rank, dims)
+    exprs: list[AffineExpr] = [AffineDimExpr(0)] * rank
+    for position, d in enumerate((*kept, *sorted(dims))):
+        exprs[d] = AffineDimExpr(position)
+    return AffineMap(rank, 0, tuple(exprs))
+
+
+def restore(b: Any, y: SSAValue, dims: Sequence[int], shape: Sequence[int]) -> SSAValue:
+    """A reduced value repeated along the reduced dims."""
+    return b.broadcast(y, kept_dims(len(shape), dims), shape)
+
+
+def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    (dx,) = tangents
+    if dx is None:
+        return [None]
+    kind, dims, x, y = op.properties["kind"].data, ints(op.properties["dims"]), op.operands[0], op.results[0]
+    shape = op.shape()
+    if kind == "add":
+        return [b.reduce(dx, kind="add", dims=dims)]
+    if kind in ("max", "min"):
+        # the mean over the elements that attain the extreme
+        hit = b.convert(b.cmp(x, restore(b, y, dims, shape), predicate="eq"), x.type.element_type)  # pyright: ignore
+        count = b.reduce(hit, kind="add", dims=dims)
+        return [b.div(b.reduce(b.mul(dx, hit), kind="add", dims=dims), count)]
+    if kind == "mul":
+        return [b.reduce(b.mul(dx, _others_product(b, x, dims)), kind="add", dims=dims)]
+    return [None]
+
+
+def _others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    """For each element the product of all others over `dims`, right with zeros: products of non-zeros and a count of zeros."""
+    shape = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    zero, one = b.full_like(x, 0), b.full_like(x, 1)
+    is_zero = b.cmp(x, zero, predicate="eq")
+    count = restore(b, b.reduce(b.select(is_zero, one, zero), kind="add", dims=dims), dims, shape)
+    nonzero = b.select(is_zero, one, x)
+    product = restore(b, b.reduce(nonzero, kind="mul", dims=dims), dims, shape)
+    # no zero: all but this one; one zero: only it sees a product; more: nobody does
+    without_this = b.select(b.cmp(count, zero, predicate="eq"), b.div(product, nonzero), zero)
+    only_zero = b.select(b.cmp(count, one, predicate="eq"), product, zero)
+    return b.select(is_zero, only_zero, without_this)
+
+
+def _transpose_reduce(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+    return restore(b, ct, ints(op.properties["dims"]), op.shape())
+
+
+def _batch_reduce(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    dims = tuple(d + 1 for d in ints(op.properties["dims"]))
+    return [b.reduce(operands[0], kind=op.properties["kind"].data, dims=dims)]
+
+
+@graph_op
+class ReduceOp(GraphOp):
+    """Combine the elements along some dims: `add mul max min and or`. The order is free. max and min give NaN if any is NaN.
+
+    Over no elements the result is the neutral element (0, 1, -inf or the type's minimum, ...).
+
+    ```mlir
+    %y = graph.reduce add %x over [1] : tensor<2x3xf32> -> tensor<2xf32>
+    ```
+
+    (C1) The kind is one of add, mul, max, min, and, or.
+    (C2) Dims are distinct and within the rank.
+    (C3) `and` and `or` are of integers or i1, `add` and `mul` not of i1.
+    """
+
+    name = "graph.reduce"
+    x = operand_def(TensorType)
+    kind = prop_def(StringAttr)
+    dims = prop_def(_INTS)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "<kind> $x over [dims]"
+    derivative = Custom(_jvp_reduce, transpose=_transpose_reduce, linear=(0,))
+    batching = _batch_reduce
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        kind, dims = props["kind"].data, ints(props["dims"])  # pyright: ignore[reportAttributeAccessIssue]
+        shape, element = operands[0].get_shape(), operands[0].element_type
+        if kind not in _NUMPY:  # C1
+            raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
+        normalize_dims(dims, len(shape), "reduced")  # C2
+        if (kind in ("and", "or") and is_float(element)) or (kind in ("add", "mul") and is_bool(element)):  # C3
+            raise DTypeError(f"cannot reduce {element} by {kind}")
+        return (tensor(element, [shape[d] for d in kept_dims(len(shape), dims)]),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        x, kind = operands[0], self.kind.data
+        neutral = np.asarray(identity_value(kind, self.x.type.element_type)).astype(x.dtype)  # pyright: ignore
+        with np.errstate(all="ignore"):
+            if kind == "add":
+                return (np.asarray(np.add.reduce(x, axis=ints(self.dims), dtype=x.dtype)),)
+            return (np.asarray(_NUMPY[kind](x, axis=ints(self.dims), initial=neutral)).astype(x.dtype),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        shape, dims = self.shape(), sorted(ints(self.dims))
+        space = tuple(shape[d] for d in (*kept_dims(len(shape), dims), *dims))
+        read = Read(0, reduction_map(len(shape), dims))
+        if not dims:
+            return (Equation(space, (read,), lambda b, x: x),)
+        return (Equation(space, (read,), lambda b, x: x, monoid=self.kind.data, n_reduce=len(dims)),)
+
+
+def _batch_arg(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    return [getattr(b, op.name.removeprefix("graph."))(operands[0], dim=op.properties["dim"].value.data + 1)]
+
+
+class ArgOp(GraphOp, ABC):
+    """Base of the positions of extremes: the first on ties, and the first NaN before everything, as in NumPy."""
+
+    x = operand_def(TensorType)
+    dim = prop_def(IntegerAttr)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x along #dim"
+    derivative = Zero()
+    batching = _batch_arg
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        shape, dim = operands[0].get_shape(), props["dim"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        if not 0 <= dim < len(shape):  # C1
+            raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
+        if shape[dim] == 0:  # C2
+            raise ShapeError(f"there is no extreme of no elements, dim {dim} of {show_shape(shape)} is empty")
+        return (tensor(i64, [n for d, n in enumerate(shape) if d != dim]),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        find = np.argmax if self.name == "graph.argmax" else np.argmin
+        return (np.asarray(find(operands[0], axis=self.dim.value.data), np.int64),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        shape, dim = self.shape(), self.dim.value.data
+        space = tuple(shape[d] for d in (*kept_dims(len(shape), [dim]), dim))
+
+        def body(b: ScalarBuilder, x: SSAValue, *, index: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
+            return x, b.convert(index[-1], i64)
+
+        read = Read(0, reduction_map(len(shape), [dim]))
+        monoid = self.name.removeprefix("graph.")
+        return (Equation(space, (read,), body, monoid=monoid, n_reduce=1, uses_index=True),)
+
+
+@graph_op
+class ArgmaxOp(ArgOp):
+    """Position of the greatest element along a dim; the first on ties, NaN counts as the greatest.
+
+    ```mlir
+    %y = graph.argmax %x along 1 : tensor<2x3xf32> -> tensor<2xi64>
+    ```
+
+    (C1) The dim is within the rank.
+    (C2) The dim is not empty.
+    """
+
+    name = "graph.argmax"
+
+
+@graph_op
+class ArgminOp(ArgOp):
+    """Position of the least element along a dim; the first on ties, NaN counts as the least.
+
+    ```mlir
+    %y = graph.argmin %x along 1 : tensor<2x3xf32> -> tensor<2xi64>
+    ```
+
+    (C1) The dim is within the rank.
+    (C2) The dim is not empty.
+    """
+
+    name = "graph.argmin"

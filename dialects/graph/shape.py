@@ -1,0 +1,551 @@
+"""Ops that move elements: reshape, transpose, broadcast, slice, concat, pad, reverse. All of them are linear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.traits import Pure
+
+from ...errors import DTypeError, ShapeError
+from ..scalar import ScalarBuilder
+from ..types import DYNAMIC, compatible, show_shape, tensor, unify
+from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, ints, normalize_dims
+
+_INTS = DenseArrayBase.constr(i64)
+
+
+def _copy(b: ScalarBuilder, x: SSAValue) -> SSAValue:
+    return x
+
+
+def _shape_of(value: SSAValue) -> tuple[int, ...]:
+    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# reshape
+
+
+def _batch_reshape(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    return [b.reshape(operands[0], (_shape_of(operands[0])[0], *op.result_shape()))]
+
+
+@graph_op
+class ReshapeOp(GraphOp):
+    """The same elements in row-major order under another shape.
+
+    ```mlir
+    %y = graph.reshape %x : tensor<2x6xf32> -> tensor<3x4xf32>
+    ```
+
+    (C1) Operand and result have one element type.
+    (C2) Operand and result have as many elements.
+    """
+
+    name = "graph.reshape"
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x"
+    view = True
+    derivative = Linear(lambda b, op, k, ct: b.reshape(ct, op.shape()))
+    batching = _batch_reshape
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        assert results is not None
+        x, y = operands[0], results[0]
+        if x.element_type != y.element_type:  # C1
+            raise DTypeError(f"operand and result element types must be equal, got {x.element_type} and {y.element_type}")
+        a, b = x.get_shape(), y.get_shape()
+        if DYNAMIC not in (*a, *b) and prod(a) != prod(b):  # C2
+            raise ShapeError(
+                f"operand and result must have as many elements, {show_shape(a)} has {prod(a)}, {show_shape(b)} has {prod(b)}"
+            )
+        return (y,)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        shape = [-1 if size == DYNAMIC else size for size in self.result_shape()]
+        return (operands[0].reshape(shape),)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# transpose
+
+
+def _batch_transpose(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    return [b.transpose(operands[0], perm=(0, *(p + 1 for p in ints(op.properties["perm"]))))]
+
+
+def inverse(perm: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that undoes `perm`."""
+    result = [0] * len(perm)
+    for k, p in enumerate(perm):
+        result[p] = k
+    return tuple(result)
+
+
+@graph_op
+class TransposeOp(GraphOp):
+    """Dims in another order: result dim `k` is operand dim `perm[k]`.
+
+    ```mlir
+    %y = graph.transpose %x perm [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+    ```
+
+    (C1) `perm` is a permutation of the operand's dims.
+    """
+
+    name = "graph.transpose"
+    x = operand_def(TensorType)
+    perm = prop_def(_INTS)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x perm [perm]"
+    derivative = Linear(lambda b, op, k, ct: b.transpose(ct, perm=inverse(ints(op.properties["perm"]))))
+    batching = _batch_transpose
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        shape, perm = operands[0].get_shape(), ints(props["perm"])
+        if sorted(perm) != list(range(len(shape))):  # C1
+            raise ShapeError(f"perm must be a permutation of the {len(shape)} operand dims, got {list(perm)}")
+        return (tensor(operands[0].element_type, [shape[p] for p in perm]),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.transpose(operands[0], ints(self.perm)),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        perm = ints(self.perm)
+        return (Equation(self.result_shape(), (Read(0, dims_map(len(perm), inverse(perm))),), _copy),)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# broadcast
+
+
+def _transpose_broadcast(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+    dims = ints(op.properties["dims"])
+    summed = [d for d in range(len(_shape_of(ct))) if d not in dims]
+    # dims that the broadcast stretched from size 1
+    stretched = [d for k, d in enumerate(dims) if op.shape()[k] == 1 and _shape_of(ct)[d] != 1]
+    total = b.reduce(ct, kind="add", dims=sorted(summed + stretched)) if summed or stretched else ct
+    return total if _shape_of(total) == op.shape() else b.reshape(total, op.shape())
+
+
+def _batch_broadcast(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    dims = (0, *(d + 1 for d in ints(op.properties["dims"])))
+    return [b.broadcast(operands[0], dims, (_shape_of(operands[0])[0], *op.result_shape()))]
+
+
+@graph_op
+class BroadcastOp(GraphOp):
+    """Repeat along new dims: operand dim `k` becomes result dim `dims[k]`; a dim of size 1 may be stretched.
+
+    ```mlir
+    %y = graph.broadcast %x to [1] : tensor<3xf32> -> tensor<2x3xf32>
+    ```
+
+    (C1) `dims` names one result dim an operand dim, in increasing order.
+    (C2) Sizes agree, or the operand's is 1.
+    (C3) Operand and result have one element type.
+    """
+
+    name = "graph.broadcast"
+    x = operand_def(TensorType)
+    dims = prop_def(_INTS)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x to [dims]"
+    derivative = Linear(_transpose_broadcast)
+    batching = _batch_broadcast
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        assert results is not None
+        shape, dims, result = operands[0].get_shape(), ints(props["dims"]), results[0].get_shape()
+        if len(dims) != len(shape) or list(dims) != sorted(set(dims)) or any(not 0 <= d < len(result) for d in dims):  # C1
+            raise ShapeError(
+                f"dims must name one result dim an operand dim in increasing order, got {list(dims)} for "
+                f"{show_shape(shape)} and {show_shape(result)}"
+            )
+        for k, d in enumerate(dims):
+            if shape[k] != 1 and not compatible(shape[k], result[d]):  # C2
+                raise ShapeError(f"operand dim {k} of size {shape[k]} cannot become result dim {d} of size {result[d]}")
+        if operands[0].element_type != results[0].element_type:  # C3
+            raise DTypeError(
+                f"operand and result element types must be equal, got {operands[0].element_type} and {results[0].element_type}"
+            )
+        return (results[0],)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        result, dims = self.result_shape(), ints(self.dims)
+        shape = [1] * len(result)
+        for k, d in enumerate(dims):
+            shape[d] = operands[0].shape[k]
+        return (np.broadcast_to(operands[0].reshape(shape), result).copy(),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        result, shape = self.result_shape(), self.shape()
+        exprs: list[AffineExpr] = [
+            AffineConstantExpr(0) if shape[k] == 1 and result[d] != 1 else AffineDimExpr(d)
+            for k, d in enumerate(ints(self.dims))
+        ]
+        return (Equation(result, (Read(0, AffineMap(len(result), 0, tuple(exprs))),), _copy),)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# slice
+
+
+def _transpose_slice(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+    start, step = ints(op.properties["start"]), ints(op.properties["step"])
+    size, taken = op.shape(), _shape_of(ct)
+    span = [(n - 1) * s + 1 if n else 0 for n, s in zip(taken, step, strict=True)]
+    high = [total - first - length for total, first, length in zip(size, start, span, strict=True)]
+    zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    # where nothing was taken an interior of step-1 would still leave nothing
+    interior = [s - 1 if n else 0 for n, s in zip(taken, step, strict=True)]
+    return b.pad(ct, zero, low=start, high=high, interior=interior)
+
+
+def _batch_slice(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    p = op.properties
+    size = _shape_of(operands[0])[0]
+    return [
+        b.slice(operands[0], start=(0, *ints(p["start"])), stop=(size, *ints(p["stop"])), step=(1, *ints(p["step"])))
+    ]
+
+
+@graph_op
+class SliceOp(GraphOp):
+    """Every `step`-th element from `start` up to `stop` (not included), in each dim.
+
+    ```mlir
+    %y = graph.slice %x start [0, 1] stop [2, 6] step [1, 2] : tensor<2x6xf32> -> tensor<2x3xf32>
+    ```
+
+    (C1) One start, stop and step a dim.
+    (C2) `0 <= start <= stop <= size` and `step >= 1`.
+    """
+
+    name = "graph.slice"
+    x = operand_def(TensorType)
+    start = prop_def(_INTS)
+    stop = prop_def(_INTS)
+    step = prop_def(_INTS)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x start [start] stop [stop] step [step]"
+    derivative = Linear(_transpose_slice)
+    batching = _batch_slice
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        shape = operands[0].get_shape()
+        start, stop, step = (ints(props[name]) for name in ("start", "stop", "step"))
+        if not len(start) == len(stop) == len(step) == len(shape):  # C1
+            raise ShapeError(f"start, stop and step need one entry a dim of {show_shape(shape)}")
+        sizes = []
+        for d, (first, last, by, size) in enumerate(zip(start, stop, step, shape, strict=True)):
+            if first < 0 or last < first or by < 1 or (size != DYNAMIC and last > size):  # C2
+                raise ShapeError(f"dim {d} needs 0 <= start <= stop <= {size} and step >= 1, got {first}:{last}:{by}")
+            sizes.append(-(-(last - first) // by))
+        return (tensor(operands[0].element_type, sizes),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        parts = zip(ints(self.start), ints(self.stop), ints(self.step), strict=True)
+        return (operands[0][tuple(slice(*part) for part in parts)].copy(),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        exprs = [
+            _affine(d, step, start) for d, (start, step) in enumerate(zip(ints(self.start), ints(self.step), strict=True))
+        ]
+        result = self.result_shape()
+        return (Equation(result, (Read(0, AffineMap(len(result), 0, tuple(exprs))),), _copy),)
+
+
+def _affine(dim: int, factor: int, offset: int) -> AffineExpr:
+    expr: AffineExpr = AffineDimExpr(dim)
+    if factor != 1:
+        expr = expr * factor
+    return expr + offset if offset else expr
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# concat
+
+
+def _transpose_concat(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+    dim = op.properties["dim"].value.data
+    start = [0] * len(_shape_of(ct))
+    stop = list(_shape_of(ct))
+    start[dim] = sum(op.shape(j)[dim] for j in range(k))
+    stop[dim] = start[dim] + op.shape(k)[dim]
+    return b.slice(ct, start=start, stop=stop, step=[1] * len(start))
+
+
+def _batch_concat(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    size = next(_shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
+    full = [
+        o if is_batched else b.broadcast(o, tuple(range(1, len(_shape_of(o)) + 1)), (size, *_shape_of(o)))
+        for o, is_batched in zip(operands, batched, strict=True)
+    ]
+    return [b.concat(*full, dim=op.properties["dim"].value.data + 1)]
+
+
+@graph_op
+class ConcatOp(GraphOp):
+    """Operands one after the other along a dim.
+
+    ```mlir
+    %y = graph.concat %a, %b along 0 : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<3x3xf32>
+    ```
+
+    (C1) At least one operand.
+    (C2) Operands have one element type.
+    (C3) The dim is within the rank.
+    (C4) Sizes agree in all other dims.
+    """
+
+    name = "graph.concat"
+    parts = var_operand_def(TensorType)
+    dim = prop_def(IntegerAttr)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "*parts along #dim"
+    derivative = Linear(_transpose_concat)
+    batching = _batch_concat
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        if not operands:  # C1
+            raise ShapeError("needs at least one operand")
+        dim = props["dim"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        first = operands[0]
+        for k, operand in enumerate(operands[1:], 1):
+            if operand.element_type != first.element_type:  # C2
+                raise DTypeError(
+                    f"operand element types must be equal, operand 0 is {first.element_type}, {k} is {operand.element_type}"
+                )
+        shape = list(first.get_shape())
+        if not 0 <= dim < len(shape):  # C3
+            raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
+        total = 0
+        for k, operand in enumerate(operands):
+            other = operand.get_shape()
+            if len(other) != len(shape) or any(
+                not compatible(a, b) for d, (a, b) in enumerate(zip(shape, other, strict=True)) if d != dim
+            ):  # C4
+                raise ShapeError(
+                    f"sizes must agree in all dims but {dim}, operand 0 is {show_shape(first.get_shape())}, "
+                    f"operand {k} is {show_shape(other)}"
+                )
+            shape = [unify(a, b) if d != dim else a for d, (a, b) in enumerate(zip(shape, other, strict=True))]
+            total = DYNAMIC if DYNAMIC in (total, other[dim]) else total + other[dim]
+        shape[dim] = total
+        return (tensor(first.element_type, shape),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.concatenate(operands, axis=self.dim.value.data),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        dim, rank = self.dim.value.data, len(self.result_shape())
+        identity = AffineMap.identity(rank)
+        if len(self.operands) == 1:
+            return (Equation(self.result_shape(), (Read(0, identity),), _copy),)
+        found, offset = [], 0
+        for k in range(len(self.operands)):
+            exprs = tuple(_affine(d, 1, offset if d == dim else 0) for d in range(rank))
+            found.append(Equation(self.shape(k), (Read(k, identity),), _copy, write=AffineMap(rank, 0, exprs)))
+            offset += self.shape(k)[dim]
+        return tuple(found)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# pad
+
+
+def _padding(props: Props) -> list[tuple[int, int, int]]:
+    return list(zip(*(ints(props[name]) for name in ("low", "high", "interior")), strict=True))
+
+
+def _padded(size: int, low: int, high: int, interior: int) -> int:
+    return low + size + max(0, size - 1) * interior + high
+
+
+def _surviving(size: int, low: int, high: int, interior: int) -> tuple[int, int]:
+    """First operand index that negative padding leaves in the result, and one past the last."""
+    step, result = interior + 1, _padded(size, low, high, interior)
+    first = max(0, -(low // step)) if low < 0 else 0
+    last = min(size, (result - 1 - low) // step + 1) if result > 0 else 0
+    return first, max(first, last)
+
+
+def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+    padding = _padding(op.properties)
+    rank = len(padding)
+    if k == 1:
+        # the fill value stands wherever no element of x does
+        ones = b.full(1, op.operands[0].type)
+        zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+        low, high, interior = zip(*padding, strict=True) if rank else ((), (), ())
+        fill = b.sub(b.full_like(ct, 1), b.pad(ones, zero, low=low, high=high, interior=interior))
+        return b.reduce(b.mul(ct, fill), kind="add", dims=range(rank)) if rank else b.mul(ct, fill)
+    # cut what padding added, give back zeros for what it cut, drop the interior
+    zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    trimmed = b.pad(ct, zero, low=[-p[0] for p in padding], high=[-p[1] for p in padding], interior=[0] * rank)
+    if any(p[2] for p in padding):
+        trimmed = b.slice(trimmed, start=[0] * rank, stop=list(_shape_of(trimmed)), step=[p[2] + 1 for p in padding])
+    return trimmed
+
+
+def _batch_pad(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    x, value = operands
+    low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
+    if not batched[1]:
+        return [b.pad(x, value, low=(0, *low), high=(0, *high), interior=(0, *interior))]
+    size, rank = _shape_of(value)[0], len(low)
+    if not batched[0]:
+        x = b.broadcast(x, tuple(range(1, rank + 1)), (size, *_shape_of(x)))
+    element = x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    zero = b.const(0, element)
+    moved = b.pad(x, zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
+    flags = b.convert(b.full(1, x.type), element)
+    inside = b.pad(flags, zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
+    fill = b.broadcast(value, (0,), _shape_of(moved))
+    return [b.select(b.cmp(inside, b.full_like(inside, 0), predicate="ne"), moved, fill)]
+
+
+@graph_op
+class PadOp(GraphOp):
+    """Put `low` elements before, `high` after and `interior` between the elements of each dim; negative ones are cut.
+
+    ```mlir
+    %y = graph.pad %x, %v low [1] high [2] interior [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
+    ```
+
+    (C1) The fill value is a scalar of the operand's element type.
+    (C2) One low, high and interior a dim; interior is not negative.
+    (C3) No size of the result is negative.
+    """
+
+    name = "graph.pad"
+    x = operand_def(TensorType)
+    value = operand_def(TensorType)
+    low = prop_def(_INTS)
+    high = prop_def(_INTS)
+    interior = prop_def(_INTS)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x, $value low [low] high [high] interior [interior]"
+    derivative = Linear(_transpose_pad)
+    batching = _batch_pad
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        x, value = operands
+        if value.get_shape() or value.element_type != x.element_type:  # C1
+            raise DTypeError(f"fill value must be a tensor<{x.element_type}>, got {value}")
+        shape = x.get_shape()
+        low, high, interior = (ints(props[name]) for name in ("low", "high", "interior"))
+        if not len(low) == len(high) == len(interior) == len(shape) or any(i < 0 for i in interior):  # C2
+            raise ShapeError(f"low, high and interior need one entry a dim of {show_shape(shape)}, interior not negative")
+        sizes = []
+        for size, lo, hi, inner in zip(shape, low, high, interior, strict=True):
+            sizes.append(DYNAMIC if size == DYNAMIC else _padded(size, lo, hi, inner))
+            if sizes[-1] != DYNAMIC and sizes[-1] < 0:  # C3
+                raise ShapeError(f"padding {lo}, {hi} leaves a dim of size {size} with size {sizes[-1]}")
+        return (tensor(x.element_type, sizes),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        x, value = operands
+        padding = _padding(self.properties)
+        result = np.full([_padded(n, *p) for n, p in zip(x.shape, padding, strict=True)], value, x.dtype)
+        source, target = [], []
+        for size, (low, high, interior) in zip(x.shape, padding, strict=True):
+            first, last = _surviving(size, low, high, interior)
+            source.append(slice(first, last))
+            start = low + first * (interior + 1)
+            target.append(slice(start, start + max(0, last - first - 1) * (interior + 1) + (last > first), interior + 1))
+        result[tuple(target)] = x[tuple(source)]
+        return (result,)
+
+    def equations(self) -> tuple[Equation, ...]:
+        rank = len(self.result_shape())
+        space, reads, writes = [], [], []
+        for d, (size, (low, high, interior)) in enumerate(zip(self.shape(), _padding(self.properties), strict=True)):
+            first, last = _surviving(size, low, high, interior)
+            space.append(last - first)
+            reads.append(_affine(d, 1, first))
+            writes.append(_affine(d, interior + 1, low + first * (interior + 1)))
+        scalar = AffineMap(rank, 0, ())
+        fill = Equation(self.result_shape(), (Read(1, scalar),), _copy, write=AffineMap.identity(rank))
+        inside = Equation(
+            tuple(space), (Read(0, AffineMap(rank, 0, tuple(reads))),), _copy, write=AffineMap(rank, 0, tuple(writes))
+        )
+        return fill, inside
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# reverse
+
+
+def _batch_reverse(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    return [b.reverse(operands[0], dims=tuple(d + 1 for d in ints(op.properties["dims"])))]
+
+
+@graph_op
+class ReverseOp(GraphOp):
+    """Elements in opposite order along some dims.
+
+    ```mlir
+    %y = graph.reverse %x dims [0] : tensor<4xf32>
+    ```
+
+    (C1) Dims are distinct and within the rank.
+    """
+
+    name = "graph.reverse"
+    x = operand_def(TensorType)
+    dims = prop_def(_INTS)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x dims [dims]"
+    types = "same"
+    derivative = Linear(lambda b, op, k, ct: b.reverse(ct, dims=ints(op.properties["dims"])))
+    batching = _batch_reverse
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        normalize_dims(ints(props["dims"]), len(operands[0].get_shape()), "reversed")  # C1
+        return (operands[0],)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.flip(operands[0], ints(self.dims)).copy(),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        shape, dims = self.result_shape(), ints(self.dims)
+        exprs = [_affine(d, -1, n - 1) if d in dims else AffineDimExpr(d) for d, n in enumerate(shape)]
+        return (Equation(shape, (Read(0, AffineMap(len(shape), 0, tuple(exprs))),), _copy),)
