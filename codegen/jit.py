@@ -69,8 +69,14 @@ def load_object(obj: bytes, symbols: Iterable[str], imports: Mapping[str, int] |
         try:
             tracker = builder.link(jit, f"lamina.{next(_numbers)}")
         except RuntimeError as error:
-            raise CompileError(f"cannot link: {str(error).strip()}") from None
+            raise CompileError(f"cannot link: {_explain(str(error).strip())}") from None
     return Library(tracker, {name: tracker[name] for name in exports})
+
+
+def _explain(message: str) -> str:
+    if message.startswith("Failed to materialize"):  # LLVM keeps to itself which one
+        return f"a symbol that the object needs is neither imported nor in the process ({message})"
+    return message
 
 
 @cache

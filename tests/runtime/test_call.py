@@ -312,14 +312,15 @@ def test_subclass_hook_adds_methods(tools):
 
 
 def test_collected_with_its_cycle(tools):
-    f = tools.NativeFunction(len)
-    f._slow = lambda *args: f.me(*args)
+    others = []
+    f = tools.NativeFunction(others.append)
+    others.append(f)
     f.install(tools.copies_executable(Param("x", "float64", (2,)), arena_bytes=1 << 20))
     f(np.zeros(2))
     f.me = f
     gone = weakref.ref(f)
     library = weakref.ref(f.executables[0].library)
-    del f
+    del f, others
     gc.collect()
     assert gone() is None and library() is None
 
