@@ -1,0 +1,166 @@
+"""What the tools say when something is wrong: one form for every kind of error.
+
+model.mlir:3:8: error: 'graph.add' op operand shapes differ: lhs is [2], rhs is [3]
+  %2 = graph.add %0, %1 : tensor<2xf32>
+       ^
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .errors import InternalError, LaminaError
+
+REPORT = "this is a fault of the compiler, not of the input: please report it with the IR that shows it"
+
+
+class Place(NamedTuple):
+    """A position in a file; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message to the user.
+
+    Args:
+        severity: `error`, `warning`, `note` or `remark`.
+        message: the rule and the facts, lower case, no period.
+        location: where; None if it is about no text.
+        notes: what else there is to see, at other places.
+        remedy: what to do about it.
+    """
+
+    severity: str
+    message: str
+    location: Place | None = None
+    notes: tuple[Diagnostic, ...] = ()
+    remedy: str | None = None
+
+    def at(self, place: Place | None) -> Diagnostic:
+        """The same, placed there unless it has a place of its own."""
+        return self if self.location is not None else replace(self, location=place)
+
+
+def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> str:
+    """The text of a diagnostic: place, severity, message, source line with a caret, notes, remedy.
+
+    Args:
+        sources: texts by file name, for what is not a readable file (standard input).
+    """
+    place = diagnostic.location
+    head = f"{place}: " if place is not None else ""
+    lines = [f"{head}{diagnostic.severity}: {diagnostic.message}", *_excerpt(place, sources or {})]
+    lines += [render(note, sources) for note in diagnostic.notes]
+    if diagnostic.remedy:
+        lines.append(f"  help: {diagnostic.remedy}")
+    return "\n".join(lines)
+
+
+def _excerpt(place: Place | None, sources: Mapping[str, str], width: int = 160) -> list[str]:
+    """The line at a place and a caret under the column; a long line is cut around it."""
+    if place is None:
+        return []
+    lines = sources[place.file].split("\n") if place.file in sources else _file_lines(place.file)
+    if not 1 <= place.line <= len(lines):
+        return []
+    line, column = lines[place.line - 1].rstrip(), max(place.column - 1, 0)
+    cut = max(0, column - width // 2) if len(line) > width else 0
+    shown = "".join(char if char.isprintable() else " " for char in line[cut : cut + width])
+    return ["  " + shown, "  " + " " * (column - cut) + "^"]
+
+
+@cache
+def _file_lines(name: str) -> list[str]:
+    try:
+        path = Path(name)
+        if not path.is_file() or path.stat().st_size > 1 << 28:
+            return []
+        return path.read_text(encoding="utf-8", errors="replace").split("\n")
+    except (OSError, ValueError):
+        return []
+
+
+def place_of(location: Any) -> Place | None:
+    """The first file position in a location attribute (fused and named ones are searched); None if it holds none."""
+    if location is None or isinstance(location, Place):
+        return location
+    if hasattr(location, "filename"):
+        return Place(location.filename.data, location.line.data, location.column.data)
+    for part in ("locations", "location", "callee"):
+        inner = getattr(location, part, None)
+        if inner is None:
+            continue
+        for one in getattr(inner, "data", (inner,)):
+            if (place := place_of(one)) is not None:
+                return place
+    return None
+
+
+def from_exception(error: BaseException) -> Diagnostic:
+    """What to tell the user about an exception: parse and verify errors, our errors, and anything else as a fault of ours.
+
+    Errors may carry `location` or `op` (where), `notes` (pairs of message and location, or diagnostics) and `remedy`.
+    """
+    from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+
+    if isinstance(error, ParseError):
+        return _of_parse_error(error)
+    if isinstance(error, ArgSpecParseError):
+        lines = str(error).split("\n")
+        return Diagnostic("error", "pass pipeline: " + lines[-1].strip() if len(lines) > 1 else lines[0])
+    text = str(error).strip()
+    if isinstance(error, DiagnosticException):
+        text = text.partition("\n")[0]
+    place = place_of(getattr(error, "location", None)) or place_of(getattr(getattr(error, "op", None), "location", None))
+    if place is None:
+        place, text = _leading_place(text)
+    notes = tuple(_note(note) for note in getattr(error, "notes", ()))
+    remedy = getattr(error, "remedy", None)
+    if isinstance(error, InternalError):
+        return Diagnostic("error", f"internal: {text}", place, notes, remedy or REPORT)
+    if isinstance(error, LaminaError | DiagnosticException):
+        return Diagnostic("error", text or type(error).__name__, place, notes, remedy)
+    if isinstance(error, RecursionError):
+        return Diagnostic("error", "the IR is nested too deep", place)
+    if isinstance(error, MemoryError):
+        return Diagnostic("error", "out of memory", place)
+    if isinstance(error, OSError):
+        return Diagnostic("error", f"{error.filename}: {error.strerror}" if error.filename else text)
+    return Diagnostic("error", f"internal: {type(error).__name__}: {text}", place, notes, REPORT)
+
+
+def _of_parse_error(error: Any) -> Diagnostic:
+    def place(span: Any) -> Place:
+        where = span.get_location()
+        return Place(where.file, where.line, where.col)
+
+    notes = tuple(Diagnostic("note", (message or "here").strip(), place(span)) for span, message in getattr(error, "refs", ()))
+    message = error.msg.strip() or "does not parse"
+    return Diagnostic("error", message[:1].lower() + message[1:], place(error.span), notes)
+
+
+def _note(note: Any) -> Diagnostic:
+    if isinstance(note, Diagnostic):
+        return note
+    message, location = note if isinstance(note, tuple) else (note, None)
+    return Diagnostic("note", str(message), place_of(location))
+
+
+def _leading_place(text: str) -> tuple[Place | None, str]:
+    """Split `file:3:8: message`."""
+    found = re.match(r"([^\s:][^\n:]*):(\d+):(\d+): (?:error: )?", text)
+    if not found:
+        return None, text
+    return Place(found[1], int(found[2]), int(found[3])), text[found.end() :]

@@ -1,0 +1,35 @@
+"""The context every entry point parses and rewrites in: all of xDSL's dialects and ours, each loaded when first met."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.ir import Dialect
+
+from . import printing
+
+OURS = {"graph": "Graph", "loop": "Loop"}
+"""Our dialects: the folder under `dialects/` and the `Dialect` object it holds."""
+
+
+def _ours(folder: str, name: str) -> Callable[[], Dialect]:
+    return lambda: getattr(importlib.import_module(f".{folder}", __package__), name)
+
+
+def make_context(*, allow_unregistered: bool = False) -> Context:
+    """A context that knows every dialect; none is imported before it is met.
+
+    Args:
+        allow_unregistered: accept ops, attributes and types of unknown dialects in generic syntax.
+    """
+    printing.install()
+    ctx = Context(allow_unregistered=allow_unregistered)
+    for name, factory in get_all_dialects().items():
+        if name not in OURS:
+            ctx.register_dialect(name, factory)
+    for folder, name in OURS.items():
+        ctx.register_dialect(folder, _ours(folder, name))
+    return ctx

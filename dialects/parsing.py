@@ -1,0 +1,235 @@
+"""The parser of textual IR: xDSL's, with every op located and every input bounded.
+
+What it adds: file:line:column on every op; hexadecimal floats in `dense<...>` read as bits (xDSL reads them as integers,
+which turns -inf into 4286578688.0); packed i1 blobs; limits on nesting and on the size of constants, so that no text makes the
+process recurse to death or allocate terabytes; and a `ParseError` for whatever a type's constructor refuses.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    AnyFloat,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    FileLineColLoc,
+    IntAttr,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Span
+
+from . import printing
+
+MAX_NESTING = 96
+"""Regions, or brackets of types and attributes, in one another. Python's recursion limit is met at about twice this."""
+
+MAX_DENSE_BYTES = 1 << 28
+"""The most a `dense<...>` constant may hold: a splat stores every element."""
+
+_T = TypeVar("_T")
+
+
+class LaminaParser(Parser):
+    """A parser of one text; `parse_module()` is the way in.
+
+    Raises:
+        ParseError: anything wrong with the text, at its span.
+    """
+
+    def __init__(self, ctx: Context, input: str | bytes, name: str = "<stdin>") -> None:
+        printing.install()
+        text = decode(input, name) if isinstance(input, bytes) else input
+        self._depth = 0
+        self._line_starts = [0, *(k + 1 for k, char in enumerate(text) if char == "\n")]
+        self._file = StringAttr(name)
+        super().__init__(ctx, text, name)
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """Parse the whole text as one module."""
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError:
+            raise
+        except RecursionError:
+            self.raise_error(f"nested more than {MAX_NESTING} deep")
+        except Exception as error:  # a type's or op's constructor refused what the text asked for
+            self.raise_error(_first_line(error))
+
+    # -- locations -----------------------------------------------------------------------------------------------------
+
+    def location_at(self, position: int) -> FileLineColLoc:
+        """The file, line and column (from 1) of a position in the text."""
+        line = bisect_right(self._line_starts, position)
+        return FileLineColLoc(self._file, IntAttr(line), IntAttr(position - self._line_starts[line - 1] + 1))
+
+    def parse_operation(self) -> Operation:
+        start = self._current_token.span
+        op = _without_results(self, super().parse_operation, start)
+        if op.location is UNKNOWN_LOC:
+            op.location = self.location_at(start.start)
+        return op
+
+    # -- nesting -------------------------------------------------------------------------------------------------------
+
+    def _nested(self, parse: Callable[[], _T]) -> _T:
+        self._depth += 1
+        if self._depth > MAX_NESTING:
+            self.raise_error(f"nested more than {MAX_NESTING} deep")
+        try:
+            return parse()
+        finally:
+            self._depth -= 1
+
+    def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
+        return self._nested(lambda: super(LaminaParser, self).parse_optional_region(arguments))
+
+    def parse_optional_type(self) -> Any:
+        return self._nested(super().parse_optional_type)
+
+    def parse_optional_attribute(self) -> Attribute | None:
+        return self._nested(super().parse_optional_attribute)
+
+    def _parse_tensor_literal(self) -> Any:
+        return self._nested(super()._parse_tensor_literal)
+
+    # -- dense constants -----------------------------------------------------------------------------------------------
+
+    def _parse_tensor_literal_element(self) -> Any:
+        negative = self._current_token.text == "-"
+        text = self.lexer.input.content[self.pos + negative : self.pos + negative + 2]
+        element = super()._parse_tensor_literal_element()
+        return _Bits(element.is_negative, element.value, element.span) if text in ("0x", "0X") else element
+
+    def _parse_dense_literal_type(self) -> Any:
+        type = super()._parse_dense_literal_type()
+        if not isinstance(type, TensorType | VectorType):
+            self.raise_error(f"a dense constant is a tensor or a vector, got {type}")
+        return type
+
+    def parse_dense_int_or_fp_elements_attr(self, type: Any) -> DenseIntOrFPElementsAttr:
+        """`dense<...>` with its type, unless that is given."""
+        self.parse_punctuation("<", " in dense attribute")
+        start = self._current_token.span
+        blob, values, shape = None, [], None
+        if self.parse_optional_punctuation(">") is None:
+            blob = self.parse_optional_str_literal()
+            if blob is None:
+                values, shape = self._parse_tensor_literal()
+            self.parse_punctuation(">", " in dense attribute")
+        if type is None:
+            self.parse_punctuation(":", " in dense attribute")
+            type = self._parse_dense_literal_type()
+        expected = tuple(type.get_shape())
+        if any(dim < 0 for dim in expected):
+            self.raise_error(f"a dense constant needs a static shape, got {type}", start)
+        count, element = prod(expected), type.element_type
+        if count * element.compile_time_size > MAX_DENSE_BYTES:
+            self.raise_error(
+                f"dense constant of type {type} holds {count} elements, the limit is {MAX_DENSE_BYTES} bytes", start
+            )
+        if blob is not None:
+            data = self._blob_bytes(blob, element, count, start)
+        elif shape is None:
+            if count:
+                self.raise_error(f"dense constant of type {type} needs {count} elements, got none", start)
+            data = b""
+        else:
+            if shape and tuple(shape) != expected:
+                self.raise_error(f"dense constant has shape {shape}, its type says {list(expected)}", start)
+            data = b"".join(self._element_bytes(value, element) for value in values)
+            data = data if shape else data * count
+        return DenseIntOrFPElementsAttr(type, BytesAttr(data))
+
+    def _element_bytes(self, value: Any, element: Any) -> bytes:
+        if isinstance(value, _Bits) and isinstance(element, AnyFloat):
+            size = element.compile_time_size
+            if value.is_negative or value.value >> min(8 * size, element.bitwidth):
+                self.raise_error(f"hexadecimal float does not fit {element}", value.span)
+            return value.value.to_bytes(size, "little")
+        try:
+            converted = value.to_type(self, element)
+            if isinstance(element, IntegerType):
+                converted = element.get_normalized_value(converted)
+            return element.pack((converted,))
+        except ParseError:
+            raise
+        except Exception as error:
+            self.raise_error(f"{value.span.text} does not fit {element}: {_first_line(error)}", value.span)
+
+    def _blob_bytes(self, blob: str, element: Any, count: int, span: Span) -> bytes:
+        try:
+            data = bytes.fromhex(blob.removeprefix("0x"))
+        except ValueError:
+            data = b""
+        if not blob.startswith("0x") or (not data and count):
+            self.raise_error("expected hexadecimal digits after 0x in a dense constant", span)
+        size = element.compile_time_size
+        if isinstance(element, IntegerType) and element.width.data == 1 and len(data) != count:
+            if len(data) == 1 and data in (b"\x00", b"\xff"):
+                return data.replace(b"\xff", b"\x01") * count
+            if len(data) == -(-count // 8):
+                return bytes(data[k // 8] >> (k % 8) & 1 for k in range(count))
+        elif len(data) == size:
+            data *= count
+        if len(data) != count * size:
+            self.raise_error(f"dense constant has {len(data)} bytes of data, its type needs {count * size}", span)
+        if isinstance(element, IntegerType) and element.width.data == 1:
+            data = bytes(byte & 1 for byte in data)
+        return data
+
+
+class _Bits(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """A hexadecimal literal: bits where a float is wanted, else an integer."""
+
+
+def _without_results(parser: LaminaParser, parse: Callable[[], Operation], start: Span) -> Operation:
+    """Run a parse; what an op's constructor raises becomes an error at the op."""
+    try:
+        return parse()
+    except (ParseError, RecursionError):
+        raise
+    except Exception as error:  # a constructor, an inferred type, the verifier of an attribute
+        parser.raise_error(_first_line(error), start)
+
+
+def decode(data: bytes, name: str) -> str:
+    """The text of a file.
+
+    Raises:
+        ParseError: it is not UTF-8, at the first byte that is not.
+    """
+    from xdsl.utils.lexer import Input
+
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        source = Input(before + data[error.start :].decode("utf-8", "replace"), name)
+        raise ParseError(Span(len(before), len(before) + 1, source), "the file is not UTF-8 text") from None
+    if "\0" in text:
+        at = text.index("\0")
+        raise ParseError(Span(at, at + 1, Input(text, name)), "the file is not text: it holds a zero byte")
+    return text
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().partition("\n")[0]
+    return text or type(error).__name__
+
+
+def parse_module(ctx: Context, text: str | bytes, name: str = "<stdin>", *, implicit_module: bool = True) -> ModuleOp:
+    """A module from its text."""
+    return LaminaParser(ctx, text, name).parse_module(implicit_module)

@@ -1,0 +1,218 @@
+"""Finding passes by name, and running them: times, IR after each, verification, one message on failure.
+
+A pass is a file: `transforms/graph_fuse.py` holds the pass `graph-fuse`, `lowering/schedule/tile.py` holds `loop-tile`. There
+is no list to keep: names come from the files, a file is imported when its pass is used. xDSL's passes keep their names.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+import importlib
+import pkgutil
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.passes import ModulePass, get_pass_option_infos
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+
+from .errors import InternalError, LaminaError
+
+FOLDERS = ("transforms", "lowering", "lowering/schedule")
+"""Where passes live. In `lowering/schedule/` the pass of `tile.py` is `loop-tile`: a primitive's name is its verb."""
+
+
+class UnknownPassError(LaminaError):
+    """A pass or a pass option that does not exist, with the names that come close."""
+
+
+@dataclass(frozen=True)
+class PassInfo:
+    """A pass that exists, not imported yet."""
+
+    name: str
+    module: str
+    """Relative to the package, e.g. `transforms.graph_fuse`; empty for a pass of xDSL."""
+    summary: str
+
+
+@cache
+def _files() -> Mapping[str, str]:
+    """Module of every file that may hold a pass, by the pass's name."""
+    root, found = Path(__file__).parent, {}
+    for folder in FOLDERS:
+        prefix = "loop-" if folder.endswith("schedule") else ""
+        for info in pkgutil.iter_modules([str(root / folder)]):
+            if not info.ispkg:
+                found.setdefault(prefix + info.name.replace("_", "-"), f"{folder.replace('/', '.')}.{info.name}")
+    return found
+
+
+@cache
+def our_passes() -> Mapping[str, PassInfo]:
+    """Every pass of this package by name, read from its file without importing it."""
+    root, found = Path(__file__).parent, {}
+    for name, module in _files().items():
+        text = (root / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8")
+        if re.search(rf'^    name(?:: [^=\n]+)? = "{re.escape(name)}"', text, re.MULTILINE):
+            doc = ast.get_docstring(ast.parse(text)) or ""
+            found[name] = PassInfo(name, module, doc.partition("\n")[0])
+    return dict(sorted(found.items()))
+
+
+@cache
+def _xdsl_passes() -> Mapping[str, Callable[[], type[ModulePass]]]:
+    from xdsl.transforms import get_all_passes
+
+    return get_all_passes()
+
+
+def all_names() -> list[str]:
+    """The names of all passes, ours first."""
+    ours = list(our_passes())
+    return ours + sorted(set(_xdsl_passes()) - set(ours))
+
+
+def find_pass(name: str) -> type[ModulePass]:
+    """The class of a pass.
+
+    Raises:
+        UnknownPassError: there is none of that name.
+    """
+    module = _files().get(name)
+    if module is not None:
+        loaded = importlib.import_module(f".{module}", __package__)
+        for value in vars(loaded).values():
+            if isinstance(value, type) and issubclass(value, ModulePass) and getattr(value, "name", None) == name:
+                return value
+    if name in _xdsl_passes():
+        return _xdsl_passes()[name]()
+    close = difflib.get_close_matches(name, all_names(), 3)
+    hint = f", did you mean {' or '.join(close)}?" if close else "; --list-passes shows all"
+    raise UnknownPassError(f"unknown pass '{name}'{hint}")
+
+
+def make_pass(name: str, options: Mapping[str, Any] | None = None) -> ModulePass:
+    """A pass with options by field name; a value may be a tuple."""
+    values = {key: value if isinstance(value, tuple) else (value,) for key, value in (options or {}).items()}
+    return _from_spec(ArgSpec(name, values))
+
+
+def _from_spec(spec: ArgSpec) -> ModulePass:
+    cls = find_pass(spec.name)
+    spec = spec.normalize_parameter_names()
+    known = {field.name for field in dataclasses.fields(cls)} - {"name"}
+    for option in spec.parameters:
+        if option not in known:
+            have = ", ".join(sorted(known)) or "none"
+            raise UnknownPassError(f"pass '{spec.name}' has no option '{option}', it has: {have}")
+    try:
+        return cls.from_spec(spec)
+    except Exception as error:
+        wants = "; ".join(f"{o.name}: {o.expected_type}" for o in get_pass_option_infos(cls))
+        raise UnknownPassError(f"pass '{spec.name}': {_first_line(error)} (options: {wants})") from error
+
+
+def parse_passes(text: str) -> list[ModulePass]:
+    """The passes of a pipeline text, `a,b{x=1 names=p,q}`.
+
+    Raises:
+        UnknownPassError: the text is malformed, or names a pass or option that does not exist.
+    """
+    try:
+        specs = list(parse_pipeline(text))
+    except ArgSpecParseError as error:
+        raise UnknownPassError(f"pass pipeline '{text}': {str(error).strip().splitlines()[-1].strip()}") from None
+    except Exception as error:
+        raise UnknownPassError(f"pass pipeline '{text}': {_first_line(error)}") from None
+    return [_from_spec(spec) for spec in specs]
+
+
+def run_passes(
+    module: ModuleOp,
+    ctx: Context,
+    passes: str | Sequence[ModulePass | tuple[str, Mapping[str, Any]]],
+    *,
+    verify_each: bool = False,
+    after: Callable[[str, ModuleOp, float], None] | None = None,
+) -> None:
+    """Run passes over a module, in place.
+
+    Args:
+        passes: pipeline text, or passes, or pairs of name and options.
+        verify_each: verify the module after every pass (30 us an op).
+        after: called after every pass with its name, the module and the seconds it took.
+
+    Raises:
+        UnknownPassError: a pass or option does not exist.
+        LaminaError, DiagnosticException: a pass cannot proceed and says why.
+        InternalError: a pass failed otherwise, or left IR that does not verify.
+    """
+    for one in parse_passes(passes) if isinstance(passes, str) else passes:
+        run_pass(module, ctx, make_pass(*one) if isinstance(one, tuple) else one, verify=verify_each, after=after)
+
+
+def run_pass(
+    module: ModuleOp,
+    ctx: Context,
+    one: ModulePass,
+    *,
+    verify: bool = False,
+    after: Callable[[str, ModuleOp, float], None] | None = None,
+) -> None:
+    """Run one pass; see `run_passes`."""
+    start = time.perf_counter()
+    try:
+        one.apply(ctx, module)
+    except (LaminaError, DiagnosticException, InternalError, RecursionError, MemoryError):
+        raise
+    except Exception as error:
+        raise InternalError(f"pass '{one.name}' failed: {type(error).__name__}: {_first_line(error)}") from error
+    seconds = time.perf_counter() - start
+    if not type(one).__module__.startswith(f"{__package__}."):
+        fill_locations(module)
+    if verify:
+        check(module, f"pass '{one.name}' left invalid IR: ")
+    if after is not None:
+        after(one.name, module, seconds)
+
+
+def check(module: ModuleOp, what: str) -> None:
+    """Verify a module that the compiler made: an error is ours."""
+    from .dialects.dominance import errors_in
+
+    for invalid in errors_in(module):
+        error = InternalError(f"{what}{invalid}")
+        error.location = invalid.location  # pyright: ignore[reportAttributeAccessIssue]
+        raise error
+
+
+def fill_locations(module: ModuleOp) -> None:
+    """Give ops that a foreign pass made without a location the one of their user, else of the op around them."""
+    for op in module.walk():
+        if op.location is UNKNOWN_LOC or op.location == UNKNOWN_LOC:
+            for near in _neighbours(op):
+                if near.location != UNKNOWN_LOC:
+                    op.location = near.location
+                    break
+
+
+def _neighbours(op: Any) -> Iterator[Any]:
+    for result in op.results:
+        for use in result.uses:
+            yield use.operation
+    if (parent := op.parent_op()) is not None:
+        yield parent
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,52 @@
+"""What the command line tools share: arguments that fail in one line, and reading input."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+MAX_INPUT_BYTES = 1 << 30
+
+
+class UsageError(Exception):
+    """The command is at fault: exit status 2."""
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with the option that was probably meant."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        found = re.match(r"unrecognized arguments: (-\S+)", message)
+        if found:
+            options = [option for action in self._actions for option in action.option_strings]
+            close = difflib.get_close_matches(found[1].partition("=")[0], options, 1)
+            message = f"unknown option {found[1]}" + (f", did you mean {close[0]}?" if close else "; --help shows all")
+        raise UsageError(message)
+
+
+def read_input(name: str) -> tuple[str, bytes]:
+    """The name to use in messages and the contents of a file, or of standard input if the name is `-`.
+
+    Raises:
+        UsageError: there is nothing to read there.
+    """
+    if name == "-":
+        return "<stdin>", sys.stdin.buffer.read()
+    path = Path(name)
+    try:
+        if path.is_dir():
+            raise UsageError(f"{name} is a directory")
+        if path.exists() and path.stat().st_size > MAX_INPUT_BYTES:
+            raise UsageError(f"{name} is larger than {MAX_INPUT_BYTES} bytes")
+        return name, path.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"no file {name}") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
