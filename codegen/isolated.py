@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import asdict
+from typing import Any
 
 from ..errors import CompileError
 from .targets import Target
@@ -42,7 +43,7 @@ def main() -> None:
     from . import compile
 
     job = json.loads(sys.stdin.buffer.read())
-    fields = {key: tuple(value) if isinstance(value, list) else value for key, value in job["target"].items()}
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in job["target"].items()}
     target = Target(**fields)
     functions = {
         "object": compile.compile_object,

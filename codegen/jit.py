@@ -40,7 +40,7 @@ class Library:
     def function(self, symbol: str, result: Any, *arguments: Any) -> Any:
         """An exported function as a ctypes function, which releases the GIL when called."""
         function = ctypes.CFUNCTYPE(result, *arguments)(self._addresses[symbol])
-        function.library = self  # type: ignore[attr-defined]
+        setattr(function, "library", self)  # noqa: B010
         return function
 
 

@@ -82,7 +82,7 @@ def _address(function: Any) -> int:
 
 
 def _numpy_api() -> Any:
-    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+    from numpy._core import _multiarray_umath  # pyright: ignore[reportAttributeAccessIssue]
 
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
     return (ctypes.c_size_t * 400).from_address(get(_multiarray_umath._ARRAY_API, None))

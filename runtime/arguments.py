@@ -10,6 +10,7 @@ import numpy as np
 from .signature import Param, Signature, describe
 
 Array = np.ndarray[Any, Any]
+_ARRAYS = (np.ndarray, np.generic)
 
 
 def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, object]) -> list[object]:
@@ -19,6 +20,8 @@ def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, obje
         TypeError: A value is missing, surplus, or given twice.
     """
     name, params = signature.name, signature.args
+    if len(args) == len(params) and not kwargs:
+        return list(args)
     if len(args) > len(params):
         takes = f"{len(params)} argument{'s' if len(params) != 1 else ''} ({', '.join(p.name for p in params)})"
         raise TypeError(f"{name}() takes {takes}, got {len(args)}")
@@ -46,7 +49,7 @@ def check(function: str, param: Param, value: object) -> Array:
     """
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{_where(function, param)}, got a masked array: fill it with .filled() first")
-    if not isinstance(value, np.ndarray | np.generic):
+    if not isinstance(value, _ARRAYS):
         raise TypeError(f"{_where(function, param)}, got {describe(value)}")
     if value.dtype != param.np_dtype and value.dtype.newbyteorder("=") != param.np_dtype:
         raise TypeError(f"{_where(function, param)}, got {describe(value)}")

@@ -15,6 +15,7 @@ import types
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -59,8 +60,11 @@ class Executable:
         scratch = np.empty(self.signature.arena_bytes + 64, np.uint8)
         arena = -(-_address(scratch) // 64) * 64
         pointers = [*map(_address, args), *map(_address, results), arena]
-        array = (ctypes.c_size_t * len(pointers))(*pointers)
-        _INVOKE(self.library.address(invoke_symbol(self.host)))(array)
+        self._invoke((ctypes.c_size_t * len(pointers))(*pointers))
+
+    @cached_property
+    def _invoke(self) -> Callable[..., None]:
+        return _INVOKE(self.library.address(invoke_symbol(self.host)))
 
 
 _INVOKE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # releases the GIL
@@ -72,6 +76,9 @@ def _address(array: Array) -> int:
 
 class _Node:
     """The struct of one specialisation, and the scratch memory that native code leaves in it."""
+
+    params: ctypes.Array[ctypes.c_size_t]
+    dims: list[ctypes.Array[ctypes.c_ssize_t]]
 
     def __init__(self, executable: Executable, following: _Node | None):
         self.executable = executable
@@ -234,6 +241,7 @@ class _Ordinary:
     """A class whose generic slots serve the native type too: they go by the type's own member table."""
 
     __slots__ = ("__dict__", "__weakref__", "field")
+    field: object
 
 
 def _native_type(base: type[FunctionBase]) -> type[Any]:
@@ -276,9 +284,9 @@ def _slot_of(cls: type, slot: int) -> int:
 
 def _works(made: type[Any]) -> bool:
     """Point the vectorcall of an instance at a harmless function of CPython and call it."""
-    probe = made.__new__(made)
+    probe: Any = object.__new__(made)
     probe._slow, probe._keep, probe.attribute = None, (), 1
-    function = ctypes.cast(ctypes.pythonapi.PyObject_Type, ctypes.c_void_p).value
+    function = ctypes.cast(ctypes.pythonapi.PyObject_Type, ctypes.c_void_p).value or 0
     ctypes.c_size_t.from_address(id(probe) + abi.CALLABLE_VECTORCALL).value = function
     fields = [ctypes.c_size_t.from_address(id(probe) + at).value for at in (abi.CALLABLE_SLOW, abi.CALLABLE_KEEP)]
     return (
@@ -302,8 +310,15 @@ class CompiledBase(FunctionBase):
     __slots__ = ()
 
     def __init__(self, executable: Executable):
+        # Converted arguments are called through a second function, not through this one: nothing can recurse, and no
+        # cycle delays the end of this one.
+        inner: Callable[..., Any] = lambda *args: executable.run(args)  # noqa: E731
+        if executable.entry is not None:
+            inner = NativeFunction(inner)
+            inner.install(executable)
+
         def convert(*args: object, **kwargs: object) -> Any:
-            return executable.run(prepare(executable.signature, args, kwargs))
+            return inner(*prepare(executable.signature, args, kwargs))
 
         super().__init__(convert)
         self.install(executable)

@@ -29,7 +29,9 @@ def host() -> Target:
     if wanted and wanted != "host":
         from . import get
 
-        return get(wanted)
+        target, triple = get(wanted), detect().triple
+        # the data name Linux; code that runs here is of this system
+        return replace(target, triple=triple) if triple.split("-")[0] == target.triple.split("-")[0] else target
     return detect()
 
 
