@@ -1,7 +1,25 @@
-"""LLVM IR text and a signature to an executable: compiled, or taken from the cache, and loaded."""
+"""LLVM IR text and a signature to an executable: compiled, or taken from the cache, and loaded.
+
+>>> import numpy as np
+>>> from lamina.runtime.callable import Compiled
+>>> from lamina.runtime.signature import Param, Signature
+>>> text = '''
+... define void @f(ptr noalias %x, ptr noalias %y, ptr noalias %arena) {
+...   %a = load <4 x float>, ptr %x, align 4
+...   %b = fmul <4 x float> %a, splat (float 2.0)
+...   store <4 x float> %b, ptr %y, align 4
+...   ret void
+... }'''
+>>> vector = Param("x", "float32", (4,))
+>>> signature = Signature("twice", (vector,), (vector,))
+>>> twice = Compiled(load_executable(signature, object_for(signature, text)))
+>>> twice(np.arange(4, dtype=np.float32))
+array([0., 2., 4., 6.], dtype=float32)
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from ..errors import CompileError
@@ -26,6 +44,23 @@ def load_executable(signature: Signature, obj: bytes, host: str = "f") -> Execut
     """Load what `object_for` returned into this process."""
     library = load_object(obj, [invoke_symbol(host)])
     return Executable(signature, library, host, native_entry() if abi.native_calls() else None)
+
+
+def cached_executable(key: str, make: Callable[[], tuple[Signature, str]], host: str = "f") -> Executable:
+    """The executable kept on disk under `key`, or else the one that `make` returns as a signature and LLVM IR text.
+
+    `key` (from `cache.key_of`) must cover all that the text depends on, the target's `key` included.
+    """
+    found = object_cache.get(key)
+    if found:
+        try:
+            return load_executable(Signature.from_json(found.meta["signature"]), found.obj, host)
+        except (CompileError, ValueError, KeyError, TypeError):
+            pass  # not what this function writes: a miss
+    signature, text = make()
+    obj = object_for(signature, text, host)
+    object_cache.put(key, obj, {"signature": signature.to_json()})
+    return load_executable(signature, obj, host)
 
 
 @cache

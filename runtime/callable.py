@@ -11,12 +11,13 @@ not hold, or under `LAMINA_ENTRY=ctypes`, the same interface is served by plain 
 from __future__ import annotations
 
 import ctypes
+import threading
 import types
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -127,6 +128,8 @@ class FunctionBase:
     _keep: tuple[Any, ...]
 
     def __init__(self, slow_path: Callable[..., Any]):
+        if hasattr(self, "_keep"):
+            raise TypeError("a function is initialised once")  # native code may be pointing into it
         self._slow = slow_path
         self._keep = ()
 
@@ -146,27 +149,36 @@ class FunctionBase:
         """The installed specialisations, in the order in which they are tried."""
         return tuple(node.executable for node in self._keep)
 
+    def __copy__(self) -> FunctionBase:
+        return self  # like any Python function
+
+    def __deepcopy__(self, memo: object) -> FunctionBase:
+        return self
+
     def __repr__(self) -> str:
         name = getattr(self, "__name__", None) or getattr(self._slow, "__name__", "?")
         return f"<lamina function {name}>"
 
 
+_installing = threading.Lock()
+
+
 def _install_native(self: FunctionBase, executable: Executable) -> None:
     if executable.entry is None:
         raise ValueError("a native function needs an executable with an entry")
-    node = _Node(executable, self._keep[0] if self._keep else None)
-    # A node is complete before it is published and stays until the function dies; each store is one aligned word, so
-    # a concurrent call sees the chain before or after.
-    self._keep = (node, *self._keep)
-    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_HEAD).value = ctypes.addressof(node.memory)
-    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = executable.entry.address("lamina.vectorcall")
+    with _installing:
+        node = _Node(executable, self._keep[0] if self._keep else None)
+        # A node is complete before it is published and stays until the function dies; each store is one aligned word,
+        # so a concurrent call sees the chain before or after.
+        self._keep = (node, *self._keep)
+        ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_HEAD).value = ctypes.addressof(node.memory)
+        vectorcall = executable.entry.address("lamina.vectorcall")
+        ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = vectorcall
 
 
 def _install_ctypes(self: FunctionBase, executable: Executable) -> None:
-    self._keep = (_Node(executable, None), *self._keep)
-
-
-_Class = TypeVar("_Class", bound=type)
+    with _installing:
+        self._keep = (_Node(executable, None), *self._keep)
 
 
 def function_class(base: type[FunctionBase], native: bool | None = None) -> type[Any]:

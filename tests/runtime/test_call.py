@@ -286,6 +286,17 @@ def test_attributes_methods_and_binding(tools):
         _ = f.nothing
 
 
+def test_copies_are_the_function_itself(add):
+    import copy
+    import pickle
+
+    assert copy.copy(add) is add and copy.deepcopy({"f": add})["f"] is add
+    with pytest.raises((TypeError, pickle.PicklingError, AttributeError)):
+        pickle.dumps(add)
+    with pytest.raises(TypeError, match="initialised once"):
+        add.__init__(add.executables[0])
+
+
 def test_explicit_call_method(add):
     np.testing.assert_array_equal(add.__call__(X, Y), X + Y)
     np.testing.assert_array_equal(type(add).__call__(add, X, Y), X + Y)

@@ -70,6 +70,17 @@ def test_install_while_calling(tools):
     assert not slow_calls
 
 
+def test_concurrent_installs(tools):
+    """No specialisation is lost, and none is freed while the chain points to it."""
+    for _ in range(20):
+        f = tools.NativeFunction(lambda x: 1 / 0)
+        executables = [tools.copies_executable(Param("x", "float64", (n,))) for n in range(8)]
+        run_threads(8, lambda i, f=f, executables=executables: f.install(executables[i]))
+        assert len(f.executables) == 8
+        for n in range(8):
+            assert f(np.zeros(n)).shape == (n,)
+
+
 def test_dropped_while_running(tools):
     """A call holds a reference to its function: dropping all others does not unload running code."""
     text = """
