@@ -1,0 +1,111 @@
+"""Program-level modules to LLVM IR text.
+
+Kernels that a function of the module launches become internal functions, others are entry points; host functions
+(`func.func` over memrefs: inputs, results, then the arena) are external. A pointer argument is `noalias`, but in kernels with
+`lamina.inplace`, whose result and operand may be one buffer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LaunchOp, StoreOp
+from ...dialects.loop.structure import KernelOp
+from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
+from .emit_core import Effect, FunctionEmitter, ModuleEmitter, Pure, fail
+from .emit_host import global_text, symbol
+from .text import Module
+
+PURE: dict[str, Pure] = {**emit_scalar.PURE, **emit_vector.PURE}
+"""From op name to the writer of an op that only computes."""
+
+EFFECTS: dict[str, Effect] = {
+    **emit_scalar.EFFECTS,
+    **emit_loops.EFFECTS,
+    **emit_reduce.EFFECTS,
+    **emit_memory.EFFECTS,
+    **emit_host.EFFECTS,
+}
+"""From op name to the writer of an op whose place matters."""
+
+
+def emit_module(module: ModuleOp, target: Target) -> str:
+    """The LLVM IR of a module of kernels, host functions and constants, for `codegen.compile_object`.
+
+    About 5 us an op.
+
+    Raises:
+        CompileError: An op has no translation, named with its place.
+    """
+    symbols: dict[str, Operation] = {}
+    launched: set[str] = set()
+    for op in module.body.block.ops:
+        name: Any = op.properties.get("sym_name")
+        if name is not None:
+            symbols[name.data] = op
+        if isinstance(op, func.FuncOp) and op.body.blocks:
+            launched.update(inner.kernel.string_value() for inner in op.walk() if isinstance(inner, LaunchOp))
+    shared = ModuleEmitter(Module(target.has_fma), target, EFFECTS, PURE, symbols)
+    parts: list[str] = []
+    for op in module.body.block.ops:
+        if isinstance(op, memref.GlobalOp):
+            parts.append(global_text(op))
+        elif isinstance(op, KernelOp):
+            parts.append(_kernel(shared, op, internal=op.sym_name.data in launched))
+        elif isinstance(op, func.FuncOp):
+            if op.body.blocks:
+                parts.append(_host(shared, op))
+        else:
+            raise fail(op, "has no translation to LLVM IR")
+    return "\n\n".join(parts) + "\n\n" + shared.text.text()
+
+
+def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
+    e = FunctionEmitter(shared)
+    block = op.body.block
+    stored = {inner.operands[1] for inner in op.walk() if isinstance(inner, StoreOp)}
+    in_place = "lamina.inplace" in op.attributes
+    if not in_place:
+        e.read_only = {a for a in block.args if a not in stored}
+    header = _header(e, op.sym_name.data, block, op, "internal " if internal else "", noalias=not in_place)
+    return _function(e, header, block)
+
+
+def _host(shared: ModuleEmitter, op: func.FuncOp) -> str:
+    if len(op.body.blocks) != 1 or op.function_type.outputs.data:
+        raise fail(op, "is no host function: one block, and results through the last arguments")
+    e = FunctionEmitter(shared)
+    block = op.body.block
+    for argument in block.args:
+        if not isinstance(argument.type, MemRefType):
+            raise fail(op, f"takes buffers only, got {argument.type}")
+    return _function(e, _header(e, op.sym_name.data, block, op, "", noalias=True), block)
+
+
+def _header(e: FunctionEmitter, name: str, block: Block, op: Operation, linkage: str, noalias: bool) -> str:
+    arguments = []
+    for k, argument in enumerate(block.args):
+        x = f"%{_hint(argument)}.{k}"
+        e.values[argument] = x
+        e.levels[x] = 0
+        ty = e.ty(argument.type, op)
+        if isinstance(argument.type, IndexType):
+            e.not_negative.add(x)  # a size
+        arguments.append(f"{ty}{' noalias' if ty == 'ptr' and noalias else ''} {x}")
+    return f"define {linkage}void {symbol(name)}({', '.join(arguments)}) nounwind"
+
+
+def _hint(value: SSAValue) -> str:
+    hint = value.name_hint or "arg"
+    return hint if hint.isascii() and hint.replace("_", "").isalnum() else "arg"
+
+
+def _function(e: FunctionEmitter, header: str, block: Block) -> str:
+    e.run(block)
+    e.b.ret()
+    return f"{header} {{\nentry:\n{e.body()}\n}}"

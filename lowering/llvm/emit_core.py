@@ -1,0 +1,325 @@
+"""The state of one function while its body is written: values, types, nesting, hoisted code, addresses.
+
+The optimizer behind us has no loop-invariant code motion, so each value is written where it belongs at once. A *scope* is a
+loop body or a branch; the level of a value is the depth of the scope it depends on. A pure value of a lower level than the
+current one goes to the *slot* of the loop that need not repeat it: a list of lines that stands right before that loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    UnknownLoc,
+    VectorType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...codegen.targets import Target
+from ...errors import CompileError
+from .text import I64, PTR, Builder, Module, Ty
+
+_ELEM = {"f16": "half", "f32": "float", "f64": "double", "index": "i64"}
+
+Effect = Callable[["FunctionEmitter", Any], None]
+"""Writes an op whose place matters: loops, accesses."""
+Pure = Callable[["FunctionEmitter", Any, list[str], Ty], str]
+"""Writes an op that only computes: receives operands and the type of the result, returns the result."""
+
+
+def fail(op: Operation, why: str) -> CompileError:
+    """The error of an op that cannot be emitted, with its place."""
+    place = "" if isinstance(op.location, UnknownLoc) else f"{op.location}: "
+    return CompileError(f"{place}'{op.name}' op {why}")
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory as an access sees it: where element 0 is, how far apart elements are."""
+
+    pointer: str
+    elem: Ty
+    """The type of an element in memory: i8 for i1."""
+    strides: tuple[int, ...]
+    read_only: bool = False
+
+
+@dataclass(eq=False)
+class Scope:
+    """A loop body or a branch being written."""
+
+    slot: list[str]
+    """Lines right before the loop or the conditional."""
+    certain: bool
+    """Whether the body runs at least once when its surroundings run: a loop of known positive trip count."""
+    branch: bool
+    addresses: dict[Any, str] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class ModuleEmitter:
+    """What the functions of one module share."""
+
+    text: Module
+    target: Target
+    effects: dict[str, Effect]
+    pure: dict[str, Pure]
+    symbols: dict[str, Operation]
+    types: dict[Attribute, Ty] = field(default_factory=dict)
+    by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
+
+
+class FunctionEmitter:
+    """Writes the body of one function; `effects` and `pure` of the module are the table from op name to writer."""
+
+    def __init__(self, module: ModuleEmitter):
+        self.module = module
+        self.b = Builder(module.text)
+        self.values: dict[SSAValue, str] = {}
+        self.buffers: dict[SSAValue, Buffer] = {}
+        self.read_only: set[SSAValue] = set()
+        self.levels: dict[str, int] = {}
+        self.not_negative: set[str] = set()
+        self.fused: set[Operation] = set()
+        self.plans: dict[Operation, Any] = {}
+        self.entry: list[str] = []
+        self.slots: list[tuple[int, list[str]]] = [(0, self.entry)]
+        self.scopes: list[Scope] = [Scope(self.entry, True, False)]
+        self.branch_depth = 0
+        self.uncertain_depth = 0
+
+    # Types
+
+    def ty(self, type: Attribute, op: Operation) -> Ty:
+        """The LLVM type of a scalar or vector value."""
+        # hashing an xDSL type takes longer than writing an instruction
+        found = self.module.by_identity.get(id(type))
+        if found is not None:
+            return found[1]
+        ty = self.module.types.get(type)
+        if ty is None:
+            ty = self.module.types[type] = _llvm_type(type, op)
+        self.module.by_identity[id(type)] = (type, ty)
+        return ty
+
+    # Bodies
+
+    def run(self, block: Block) -> None:
+        """Write the ops of a block."""
+        pure, effects, values, levels = self.module.pure, self.module.effects, self.values, self.levels
+        for op in block.ops:
+            write = pure.get(op.name)
+            if write is None:
+                effect = effects.get(op.name)
+                if effect is None:
+                    raise fail(op, "has no translation to LLVM IR")
+                effect(self, op)
+                continue
+            if op in self.fused:
+                continue
+            level = self.branch_depth
+            operands: list[str] = []
+            for operand in op._operands:
+                x = values.get(operand)
+                if x is None:
+                    raise self.missing(op, operand)
+                operands.append(x)
+                of_operand = levels.get(x, 0)
+                if of_operand > level:
+                    level = of_operand
+            result = op.results[0]
+            ty = self.ty(result.type, op)
+            if level < len(self.scopes) - 1:
+                b = self.b
+                lines, b.lines = b.lines, self.scopes[level + 1].slot
+                x = write(self, op, operands, ty)
+                b.lines = lines
+            else:
+                x = write(self, op, operands, ty)
+            values[result] = x
+            if x[0] == "%" and x not in levels:
+                levels[x] = level
+
+    def value(self, value: SSAValue, op: Operation) -> str:
+        """The operand text of a value."""
+        x = self.values.get(value)
+        if x is None:
+            raise self.missing(op, value)
+        return x
+
+    def define(self, value: SSAValue, x: str) -> None:
+        """Give a value computed at the current place its text."""
+        self.values[value] = x
+        self.levels.setdefault(x, self.depth)
+
+    def missing(self, op: Operation, value: SSAValue) -> CompileError:
+        if isinstance(value.type, MemRefType):
+            return fail(op, f"takes a scalar or a vector, got {value.type}")
+        return fail(op, "uses a value before it is defined")
+
+    def buffer(self, value: SSAValue, op: Operation) -> Buffer:
+        """The memory behind a memref."""
+        found = self.buffers.get(value)
+        if found is None:
+            pointer = self.values.get(value)
+            type = value.type
+            if pointer is None or not isinstance(type, MemRefType):
+                raise fail(op, "uses a buffer before it is defined")
+            elem = memory_type(self.ty(type.element_type, op))
+            read_only = value in self.read_only
+            found = self.buffers[value] = Buffer(pointer, elem, buffer_strides(type, op), read_only)
+        return found
+
+    # Scopes
+
+    @property
+    def depth(self) -> int:
+        return len(self.scopes) - 1
+
+    def open_slot(self) -> list[str]:
+        """A place for hoisted lines, here."""
+        slot: list[str] = []
+        self.slots.append((len(self.b.lines), slot))
+        return slot
+
+    def push(self, slot: list[str], certain: bool, branch: bool = False) -> None:
+        """Enter a loop body or a branch."""
+        self.scopes.append(Scope(slot, certain, branch))
+        self._depths()
+
+    def pop(self) -> None:
+        self.scopes.pop()
+        self._depths()
+
+    def _depths(self) -> None:
+        scopes = self.scopes
+        self.branch_depth = max((k for k, s in enumerate(scopes) if s.branch), default=0)
+        self.uncertain_depth = max((k for k, s in enumerate(scopes) if s.branch or not s.certain), default=0)
+
+    def hoisted(self, level: int, write: Callable[[], str]) -> str:
+        """Write a pure value whose operands are of at most `level` where it need not repeat."""
+        b = self.b
+        if level < self.depth:
+            lines, b.lines = b.lines, self.scopes[level + 1].slot
+            x = write()
+            b.lines = lines
+        else:
+            level = self.depth
+            x = write()
+        if x[0] == "%":
+            self.levels.setdefault(x, level)
+        return x
+
+    def shared(self, level: int, key: Any, write: Callable[[], str]) -> str:
+        """`hoisted`, written once for every key in the scope of that level."""
+        found = self.scopes[level].addresses
+        x = found.get(key)
+        if x is None:
+            x = found[key] = self.hoisted(level, write)
+        return x
+
+    def alloca(self, ty: str, align: int) -> str:
+        """Stack memory, taken once at the start of the function."""
+        x = self.b.name()
+        self.entry.append(f"  {x} = alloca {ty}, align {align}")
+        return x
+
+    def body(self) -> str:
+        """The finished body, hoisted lines in their places."""
+        lines, parts, last = self.b.lines, [], 0
+        for position, slot in self.slots:
+            if slot:
+                parts += lines[last:position]
+                parts += slot
+                last = position
+        parts += lines[last:]
+        return "\n".join(parts)
+
+    # Index arithmetic
+
+    def sum(self, terms: dict[str, int], constant: int, op: Operation) -> str:
+        """`sum(coefficient * value) + constant` as an i64, outer parts first."""
+        total = ""
+        for level, of_level in self.by_level(terms):
+            key = ("sum", total, of_level)
+
+            def write(total: str = total, of_level: tuple[tuple[str, int], ...] = of_level) -> str:
+                for x, c in of_level:
+                    part = x if c == 1 else self.b.emit(f"mul nsw i64 {x}, {c}")
+                    total = self.b.emit(f"add nsw i64 {total}, {part}") if total else part
+                return total
+
+            positive = total in self.not_negative or not total
+            total = self.shared(level, key, write)
+            if positive and all(c > 0 and x in self.not_negative for x, c in of_level):
+                self.not_negative.add(total)
+        if not total:
+            return str(constant)
+        if constant:
+            key, base = ("sum", total, constant), total
+            total = self.shared(self.levels.get(base, 0), key, lambda: self.b.emit(f"add nsw i64 {base}, {constant}"))
+            if constant > 0 and base in self.not_negative:
+                self.not_negative.add(total)
+        return total
+
+    def by_level(self, terms: dict[str, int]) -> list[tuple[int, tuple[tuple[str, int], ...]]]:
+        """Terms grouped by the level of their value, outermost first."""
+        groups: dict[int, list[tuple[str, int]]] = {}
+        for x, c in terms.items():
+            if c:
+                groups.setdefault(self.levels.get(x, 0), []).append((x, c))
+        return [(level, tuple(sorted(groups[level]))) for level in sorted(groups)]
+
+
+def _llvm_type(type: Attribute, op: Operation) -> Ty:
+    if isinstance(type, VectorType):
+        shape = type.get_shape()
+        if len(shape) != 1 or any(type.scalable_dims.data[k].value.data for k in range(len(shape))) or shape[0] < 1:
+            raise fail(op, f"has a value of type {type}: only vectors of one fixed dim are supported")
+        return _llvm_type(type.element_type, op).with_lanes(shape[0])
+    if isinstance(type, MemRefType):
+        return PTR
+    if isinstance(type, IndexType):
+        return I64
+    if isinstance(type, IntegerType) and type.width.data in (1, 8, 16, 32, 64):
+        return Ty(f"i{type.width.data}")
+    elem = _ELEM.get(str(type))
+    if elem is None:
+        raise fail(op, f"has a value of type {type}, which has no LLVM type here")
+    return Ty(elem)
+
+
+def buffer_strides(type: MemRefType, op: Operation) -> tuple[int, ...]:
+    """Distances in elements between neighbours along each dim; only the outermost size may be unknown."""
+    shape = type.get_shape()
+    if isinstance(type.layout, NoneAttr):
+        if DYNAMIC_INDEX in shape[1:]:
+            raise fail(op, f"accesses {type}: only the outermost dim of a buffer may be of unknown size")
+        strides, stride = [], 1
+        for size in reversed(shape):
+            strides.append(stride)
+            stride *= size
+        return tuple(reversed(strides))
+    strides = type.get_strides()
+    if strides is None or any(s is None for s in strides):
+        raise fail(op, f"accesses {type}: the strides of a buffer must be known")
+    return tuple(strides)  # pyright: ignore[reportReturnType]
+
+
+def memory_type(ty: Ty) -> Ty:
+    """How a value is kept in memory: i1 takes a byte."""
+    return ty.with_elem("i8") if ty.elem == "i1" else ty
+
+
+def element_count(shape: Sequence[int]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count

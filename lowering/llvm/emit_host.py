@@ -1,0 +1,172 @@
+"""The host function: views of planned memory, constants, copies, launches and calls of other host functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
+from xdsl.ir import Operation
+
+from .emit_core import Effect, FunctionEmitter, buffer_strides, element_count, fail, memory_type
+from .text import I8
+
+
+def symbol(name: str) -> str:
+    """A global name, quoted where LLVM needs it."""
+    plain = name.isascii() and all(c.isalnum() or c in "_.$-" for c in name) and not name[:1].isdigit()
+    return "@" + (name if plain and name else '"' + name.encode().decode("latin-1").translate(_ESCAPES) + '"')
+
+
+# each byte of a c"..." string or a quoted name as LLVM spells it
+_ESCAPES = {k: chr(k) if 32 <= k < 127 and chr(k) not in '"\\' else f"\\{k:02X}" for k in range(256)}
+
+
+def global_text(op: memref.GlobalOp) -> str:
+    """The definition of a constant, as bytes."""
+    type, value = op.type, op.initial_value
+    if DYNAMIC_INDEX in type.get_shape():
+        raise fail(op, f"needs a static shape, got {type}")
+    name = symbol(op.sym_name.data)
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        size = element_count(type.get_shape()) * (type.element_type.bitwidth + 7) // 8  # pyright: ignore
+        return f"{name} = internal global [{size} x i8] zeroinitializer, align 64"
+    data = value.data.data
+    if len(data) < element_count(type.get_shape()) * (len(data) or 1) // max(1, len(value)):
+        raise fail(op, f"has {len(data)} bytes for {type}")
+    head = f"{name} = {'private unnamed_addr constant' if op.constant is not None else 'internal global'} [{len(data)} x i8] "
+    if not any(data):
+        return head + "zeroinitializer, align 64"
+    return f'{head}c"{data.decode("latin-1").translate(_ESCAPES)}", align 64'
+
+
+def _shift(e: FunctionEmitter, op: Operation, offset: int | str, elem: str) -> None:
+    """The result is the first operand, `offset` elements further."""
+    x = e.value(op.operands[0], op)
+    result = op.results[0]
+    e.define(result, x if offset in (0, "0") else e.b.gep(x, str(offset), elem, " inbounds"))
+
+
+def _view(e: FunctionEmitter, op: memref.ViewOp) -> None:
+    _shift(e, op, e.value(op.byte_shift, op), I8)
+
+
+def _same_address(e: FunctionEmitter, op: Operation) -> None:
+    for type in (op.operands[0].type, op.results[0].type):
+        if not isinstance(type, MemRefType):
+            raise fail(op, f"needs ranked memrefs, got {type}")
+    if not isinstance(op, memref.CastOp):
+        _contiguous(op.operands[0].type, op)
+    _shift(e, op, 0, I8)
+
+
+def _offset_of(type: Any) -> int:
+    return 0 if isinstance(type.layout, NoneAttr) else type.layout.get_offset() or 0
+
+
+def _reinterpret(e: FunctionEmitter, op: memref.ReinterpretCastOp) -> None:
+    """Pointers here are to element 0 of the view itself: the offset is added once."""
+    result: Any = op.result.type
+    if op.offsets or op.sizes or op.strides:
+        raise fail(op, "needs static offsets, sizes and strides")
+    elem = memory_type(e.ty(result.element_type, op))
+    (offset,) = op.static_offsets.get_values()
+    _shift(e, op, offset - _offset_of(op.source.type), elem)
+
+
+def _subview(e: FunctionEmitter, op: memref.SubviewOp) -> None:
+    source: Any = op.source.type
+    if op.offsets or op.sizes or op.strides:
+        raise fail(op, "needs static offsets, sizes and strides")
+    strides = buffer_strides(source, op)
+    offset = sum(a * b for a, b in zip(op.static_offsets.get_values(), strides, strict=True))
+    _shift(e, op, offset, memory_type(e.ty(source.element_type, op)))
+
+
+def _alloc(e: FunctionEmitter, op: Operation) -> None:
+    raise fail(op, f"of {op.results[0].type} has no memory yet: run plan-buffers first")
+
+
+def _get_global(e: FunctionEmitter, op: memref.GetGlobalOp) -> None:
+    name = op.name_.string_value()
+    if not isinstance(e.module.symbols.get(name), memref.GlobalOp):
+        raise fail(op, f"names @{name}, which is no memref.global of this module")
+    e.define(op.results[0], symbol(name))
+
+
+def _contiguous(type: Any, op: Operation) -> int:
+    """Bytes of a buffer without gaps."""
+    shape = type.get_shape()
+    if DYNAMIC_INDEX in shape:
+        raise fail(op, f"needs a static shape, got {type}")
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(buffer_strides(type, op)), strict=True):
+        if size != 1 and stride != expected:
+            raise fail(op, f"needs memory without gaps, got {type}")
+        expected *= size
+    return expected
+
+
+def _copy(e: FunctionEmitter, op: memref.CopyOp) -> None:
+    type: Any = op.source.type
+    count = _contiguous(type, op)
+    _contiguous(op.destination.type, op)
+    size = count * memory_type(e.ty(type.element_type, op)).bits // 8
+    if size:
+        callee = e.b.module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
+        source, target = e.value(op.source, op), e.value(op.destination, op)
+        align = memory_type(e.ty(type.element_type, op)).bits // 8
+        e.b.emit_void(f"call void {callee}(ptr align {align} {target}, ptr align {align} {source}, i64 {size}, i1 false)")
+
+
+def _launch(e: FunctionEmitter, op: Any) -> None:
+    _call(e, op, op.kernel.string_value(), "loop.kernel")
+
+
+def _call_function(e: FunctionEmitter, op: Any) -> None:
+    if op.results:
+        raise fail(op, "returns values: host functions give results through their last arguments")
+    _call(e, op, op.callee.string_value(), "func.func")
+
+
+def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
+    callee: Any = e.module.symbols.get(name)
+    if callee is None or callee.name != kind:
+        raise fail(op, f"names @{name}, which is no {kind} of this module")
+    wanted = [a.type for a in callee.body.block.args] if callee.body.blocks else None
+    given = [v.type for v in op.operands]
+    if wanted is not None and (len(wanted) != len(given) or any(map(_differ, wanted, given))):
+        shown = [", ".join(map(str, types)) for types in (wanted, given)]
+        raise fail(op, f"passes ({shown[1]}) to @{name}, which takes ({shown[0]})")
+    arguments = [f"{e.ty(v.type, op)} {e.value(v, op)}" for v in op.operands]
+    e.b.emit_void(f"call void {symbol(name)}({', '.join(arguments)})")
+
+
+def _differ(wanted: Any, given: Any) -> bool:
+    if wanted == given:
+        return False
+    if not isinstance(wanted, MemRefType) or not isinstance(given, MemRefType):
+        return True
+    return wanted.element_type != given.element_type or len(wanted.get_shape()) != len(given.get_shape())
+
+
+def _return(e: FunctionEmitter, op: Operation) -> None:
+    if op.operands:
+        raise fail(op, "returns values: host functions give results through their last arguments")
+
+
+EFFECTS: dict[str, Effect] = {
+    "memref.view": _view,
+    "memref.collapse_shape": _same_address,
+    "memref.expand_shape": _same_address,
+    "memref.cast": _same_address,
+    "memref.reinterpret_cast": _reinterpret,
+    "memref.subview": _subview,
+    "memref.alloc": _alloc,
+    "memref.get_global": _get_global,
+    "memref.copy": _copy,
+    "loop.launch": _launch,
+    "func.call": _call_function,
+    "func.return": _return,
+}
+

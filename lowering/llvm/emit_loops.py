@@ -1,0 +1,278 @@
+"""`loop.for` and `loop.if`: structure to basic blocks.
+
+A loop is written in rotated form, test at the end; a guard in front stands only where the trip count is not known to be
+positive. `unroll` loops disappear here: their indices become numbers, which subscripts and index arithmetic fold.
+
+A `reduce` loop combines in the order of its iterations, accumulator first: `acc = acc + contribution`. The contribution of
+`reduce<add>` that is a float product used nowhere else is added with one rounding (`fma`) where the target has that
+instruction. That is the defined value of a sum of products, the same in every schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp
+from ...dialects.loop.subscripts import linear_form
+from .emit_core import Effect, FunctionEmitter, fail
+from .emit_reduce import combine, combine_pairs
+from .emit_scalar import is_number
+from .text import I64, const
+
+UNROLL_LIMIT = 8192
+"""How many ops one `unroll` loop may expand to: code generation takes more than linear time in the size of a block."""
+
+
+def loop(e: FunctionEmitter, op: ForOp) -> None:
+    kind = op.kind.data
+    lower = affine(e, op.lower.data.results[0], op.lower_operands, op)
+    upper = affine(e, op.upper.data.results[0], op.upper_operands, op)
+    step = op.step.value.data
+    inits = [e.value(v, op) for v in op.inits]
+    trips = None
+    if is_number(lower) and is_number(upper):
+        trips = max(0, -(-(int(upper) - int(lower)) // step))
+    marked = _fuse_product(e, op)
+    if trips is not None and (kind == "unroll" or trips <= 1):
+        carried = _unrolled(e, op, int(lower), step, trips, inits)
+    else:
+        carried = _rotated(e, op, lower, upper, step, trips, inits)
+    if marked is not None:
+        e.fused.discard(marked)
+    depth = e.depth
+    for result, x in zip(op.results, carried, strict=True):
+        e.values[result] = x
+        if x[0] == "%":
+            e.levels[x] = min(e.levels.get(x, depth), depth)
+
+
+def _unrolled(e: FunctionEmitter, op: ForOp, lower: int, step: int, trips: int, carried: list[str]) -> list[str]:
+    if trips > 1:
+        size = sum(1 for _ in op.body.walk())
+        if trips * size > UNROLL_LIMIT:
+            raise fail(
+                op,
+                f"unrolls to {trips} iterations of {size} ops, more than {UNROLL_LIMIT} in all; "
+                "split the loop and unroll the inner part, or make it seq",
+            )
+    for k in range(trips):
+        carried = _iteration(e, op, str(lower + k * step), carried)
+    return carried
+
+
+def _iteration(e: FunctionEmitter, op: ForOp, index: str, carried: list[str]) -> list[str]:
+    """Write the body once; the values carried on."""
+    block = op.body.block
+    e.values[block.args[0]] = index
+    is_reduction = op.monoid is not None
+    if not is_reduction:
+        for argument, x in zip(block.args[1:], carried, strict=True):
+            e.values[argument] = x
+    e.run(block)
+    return _combined(e, op, carried) if is_reduction else [e.value(v, op) for v in op.yielded]
+
+
+def _rotated(
+    e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, trips: int | None, inits: list[str]
+) -> list[str]:
+    b = e.b
+    body, done = b.fresh_label("loop"), b.fresh_label("done")
+    slot = e.open_slot()
+    before = b.block
+    if trips is None:
+        b.cond_br(b.icmp("slt", lower, upper, I64), body, done)
+    else:
+        b.br(body)
+    e.push(slot, certain=trips is not None)
+    b.label(body)
+    positions = len(b.lines)
+    index, phis = b.name(), [b.name() for _ in inits]
+    b.lines += [""] * (1 + len(inits))
+    for x in (index, *phis):
+        e.levels[x] = e.depth
+    from_zero = lower in e.not_negative or (is_number(lower) and int(lower) >= 0)
+    if from_zero:
+        e.not_negative.add(index)
+    carried = _iteration(e, op, index, phis)
+    following = b.emit(f"add {'nuw ' if from_zero else ''}nsw i64 {index}, {step}")
+    b.cond_br(b.icmp("slt", following, upper, I64), body, done)
+    latch = b.block
+    b.lines[positions] = f"  {index} = phi i64 [ {lower}, %{before} ], [ {following}, %{latch} ]"
+    types = [e.ty(v.type, op) for v in op.inits]
+    for k, (ty, phi, init, last) in enumerate(zip(types, phis, inits, carried, strict=True)):
+        b.lines[positions + 1 + k] = f"  {phi} = phi {ty} [ {init}, %{before} ], [ {last}, %{latch} ]"
+    e.pop()
+    b.label(done)
+    if trips is not None:
+        return carried
+    return [b.phi(ty, (init, before), (last, latch)) for ty, init, last in zip(types, inits, carried, strict=True)]
+
+
+def _fuse_product(e: FunctionEmitter, op: ForOp) -> Operation | None:
+    """The product that a `reduce<add>` adds without rounding it; it is not written on its own."""
+    if op.monoid is None or op.monoid.data != "add" or len(op.inits) != 1:
+        return None
+    contribution = op.yielded[0]
+    product = contribution.owner
+    if isinstance(product, arith.MulfOp) and product.parent is op.body.block and contribution.has_one_use():
+        e.fused.add(product)
+        return product
+    return None
+
+
+def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
+    assert op.monoid is not None
+    monoid, yielded = op.monoid.data, op.yielded
+    types = [e.ty(v.type, op) for v in yielded]
+    if monoid in PAIR_MONOIDS:
+        if len(yielded) % 2:
+            raise fail(op, f"reduces by {monoid}, which needs (value, index) pairs, got {len(yielded)} values")
+        result: list[str] = []
+        for k in range(0, len(yielded), 2):
+            pair = (e.value(yielded[k], op), e.value(yielded[k + 1], op))
+            result += combine_pairs(e.b, monoid, (carried[k], carried[k + 1]), pair, types[k], types[k + 1])
+        return result
+    product = yielded[0].owner
+    if product in e.fused and isinstance(product, Operation):
+        x, y = [e.value(v, op) for v in product.operands]
+        return [e.b.fma(x, y, carried[0], types[0])]
+    return [
+        combine(e.b, monoid, acc, e.value(v, op), ty) for v, acc, ty in zip(yielded, carried, types, strict=True)
+    ]
+
+
+def conditional(e: FunctionEmitter, op: IfOp) -> None:
+    b = e.b
+    condition = e.value(op.condition, op)
+    regions = (op.then, op.otherwise)
+    if condition in ("true", "false"):
+        region = regions[condition == "false"]
+        if region.blocks:
+            e.run(region.block)
+            for result, v in zip(op.results, _yielded(region), strict=True):
+                e.values[result] = e.value(v, op)
+        return
+    slot = e.open_slot()
+    then, otherwise, done = b.fresh_label("then"), b.fresh_label("else"), b.fresh_label("endif")
+    before = b.block
+    b.cond_br(condition, then, otherwise if op.otherwise.blocks else done)
+    incoming: list[tuple[list[str], str]] = []
+    for region, label in zip(regions, (then, otherwise), strict=True):
+        if not region.blocks:
+            incoming.append(([], before))
+            continue
+        b.label(label)
+        e.push(slot, certain=False, branch=True)
+        e.run(region.block)
+        e.pop()
+        incoming.append(([e.value(v, op) for v in _yielded(region)], b.block))
+        b.br(done)
+    b.label(done)
+    for k, result in enumerate(op.results):
+        ty = e.ty(result.type, op)
+        e.define(result, b.phi(ty, *[(values[k], block) for values, block in incoming]))
+
+
+def _yielded(region) -> Sequence[SSAValue]:
+    last = region.block.last_op
+    return last.operands if last is not None and last.name == "loop.yield" else ()
+
+
+# Affine expressions of index values
+
+
+def affine(e: FunctionEmitter, expr: AffineExpr, dims: Sequence[SSAValue], op: Operation) -> str:
+    """The value of an expression as an i64."""
+    if isinstance(expr, AffineConstantExpr):
+        return str(expr.value)
+    if isinstance(expr, AffineDimExpr):
+        return e.value(dims[expr.position], op)
+    form = linear_form(expr, len(dims))
+    if form is not None:
+        terms, constant = gather_terms(e, form, dims, op)
+        return e.sum(terms, constant, op)
+    if not isinstance(expr, AffineBinaryOpExpr):
+        raise fail(op, f"has a subscript of unknown kind: {expr}")
+    x, y = affine(e, expr.lhs, dims, op), affine(e, expr.rhs, dims, op)
+    if is_number(x) and is_number(y):
+        return str(_fold(expr.kind, int(x), int(y), op))
+    if expr.kind in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul):
+        if expr.kind == AffineBinaryOpKind.Mul and is_number(y) and not is_number(x):
+            return e.sum({x: int(y)}, 0, op)
+        if expr.kind == AffineBinaryOpKind.Mul and is_number(x):
+            return e.sum({y: int(x)}, 0, op)
+        if expr.kind == AffineBinaryOpKind.Add:
+            terms: dict[str, int] = {}
+            constant = 0
+            for z in (x, y):
+                if is_number(z):
+                    constant += int(z)
+                else:
+                    terms[z] = terms.get(z, 0) + 1
+            return e.sum(terms, constant, op)
+    if not is_number(y) or int(y) <= 0:
+        raise fail(op, f"divides by {y} in a subscript or bound: a divisor must be a positive number")
+    level = e.levels.get(x, 0)
+    result = e.shared(level, (expr.kind, x, y), lambda: _divide(e, expr.kind, x, int(y)))
+    if x in e.not_negative:
+        e.not_negative.add(result)
+    return result
+
+
+def _divide(e: FunctionEmitter, kind: AffineBinaryOpKind, x: str, y: int) -> str:
+    """`floordiv`, `ceildiv` and `mod` by a positive number; `mod` is never negative."""
+    b = e.b
+    if x in e.not_negative:
+        if kind == AffineBinaryOpKind.Mod:
+            return b.emit(f"urem i64 {x}, {y}")
+        if kind == AffineBinaryOpKind.CeilDiv:
+            x = b.emit(f"add nuw nsw i64 {x}, {y - 1}")
+        return b.emit(f"udiv i64 {x}, {y}")
+    if kind == AffineBinaryOpKind.CeilDiv:
+        x = b.emit(f"add nsw i64 {x}, {y - 1}")
+    quotient, remainder = b.emit(f"sdiv i64 {x}, {y}"), b.emit(f"srem i64 {x}, {y}")
+    below = b.icmp("slt", remainder, const(0, I64), I64)
+    if kind == AffineBinaryOpKind.Mod:
+        return b.select(below, b.emit(f"add nsw i64 {remainder}, {y}"), remainder, I64)
+    return b.select(below, b.emit(f"add nsw i64 {quotient}, -1"), quotient, I64)
+
+
+def _fold(kind: AffineBinaryOpKind, x: int, y: int, op: Operation) -> int:
+    if kind == AffineBinaryOpKind.Add:
+        return x + y
+    if kind == AffineBinaryOpKind.Mul:
+        return x * y
+    if y <= 0:
+        raise fail(op, f"divides by {y} in a subscript or bound: a divisor must be a positive number")
+    if kind == AffineBinaryOpKind.Mod:
+        return x % y
+    return x // y if kind == AffineBinaryOpKind.FloorDiv else -(-x // y)
+
+
+def gather_terms(
+    e: FunctionEmitter, form: tuple[Sequence[int], int], dims: Sequence[SSAValue], op: Operation
+) -> tuple[dict[str, int], int]:
+    """A linear form over values: coefficients by operand text, numbers folded into the constant."""
+    coefficients, constant = form
+    terms: dict[str, int] = {}
+    for c, dim in zip(coefficients, dims, strict=True):
+        if c:
+            x = e.values.get(dim)
+            if x is None:
+                raise e.missing(op, dim)
+            if is_number(x):
+                constant += c * int(x)
+            else:
+                terms[x] = terms.get(x, 0) + c
+    return terms, constant
+
+
+EFFECTS: dict[str, Effect] = {
+    "loop.for": loop,
+    "loop.if": conditional,
+    "loop.yield": lambda e, op: None,
+}

@@ -1,0 +1,240 @@
+"""`loop.load`, `loop.store`, `loop.alloc`: affine subscripts to addresses, lanes to vector, gathered or masked accesses.
+
+An address is the buffer's pointer plus its index terms, outermost first, each partial sum written in the outermost place
+where it is known and kept for the accesses that follow. Loads from buffers that the kernel never stores to are hoisted as
+arithmetic is, over loops that certainly run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.subscripts import linear_form
+from .emit_core import Buffer, Effect, FunctionEmitter, buffer_strides, element_count, fail, memory_type
+from .emit_loops import affine, gather_terms
+from .text import Builder, Ty, const
+
+STACK_LIMIT_BYTES = 64 << 10
+"""How much stack one local buffer may take."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an access needs to know, the same for every unrolled copy of it."""
+
+    buffer: Buffer
+    indices: Sequence[SSAValue]
+    mask: SSAValue | None
+    forms: list[tuple[list[int], int] | None]
+    linear: tuple[list[int], int] | None
+    """The subscripts as one linear form in elements; None when one of them divides."""
+    lane_stride: int
+    """Elements from one lane to the next."""
+    ty: Ty
+
+
+def _plan(e: FunctionEmitter, op: LoadOp | StoreOp, value: SSAValue, skip: int) -> Plan:
+    found = e.plans.get(op)
+    if found is not None:
+        return found
+    operands, properties = op._operands, op.properties
+    buffer = e.buffer(operands[skip], op)
+    map: Any = properties["map"]
+    n = map.data.num_dims
+    indices = operands[skip + 1 : skip + 1 + n]
+    mask = operands[skip + 1 + n] if len(operands) > skip + 1 + n else None
+    forms = [linear_form(expr, n) for expr in map.data.results]
+    linear = None
+    if None not in forms:
+        coefficients, constant = [0] * n, 0
+        for form, stride in zip(forms, buffer.strides, strict=True):
+            assert form is not None
+            coefficients = [a + stride * b for a, b in zip(coefficients, form[0], strict=True)]
+            constant += stride * form[1]
+        linear = (coefficients, constant)
+    ty = e.ty(value.type, op)
+    lane_stride = buffer.strides[op.lane_dim()] * op.lane_step() if ty.lanes > 1 else 0
+    plan = e.plans[op] = Plan(buffer, indices, mask, forms, linear, lane_stride, ty)
+    return plan
+
+
+def _terms(e: FunctionEmitter, op: LoadOp | StoreOp, plan: Plan) -> tuple[dict[str, int], int]:
+    if plan.linear is not None:
+        return gather_terms(e, plan.linear, plan.indices, op)
+    terms: dict[str, int] = {}
+    constant = 0
+    for expr, form, stride in zip(op.map.data.results, plan.forms, plan.buffer.strides, strict=True):
+        if form is None:
+            x = affine(e, expr, plan.indices, op)
+            if x.lstrip("-").isdigit():
+                constant += stride * int(x)
+            else:
+                terms[x] = terms.get(x, 0) + stride
+        else:
+            more, offset = gather_terms(e, form, plan.indices, op)
+            constant += stride * offset
+            for x, c in more.items():
+                terms[x] = terms.get(x, 0) + stride * c
+    return terms, constant
+
+
+def _base(e: FunctionEmitter, buffer: Buffer, terms: dict[str, int], exact: bool) -> tuple[str, int]:
+    """Pointer plus all terms, and its level. `exact` addresses are known to be accessed."""
+    b, pointer, elem = e.b, buffer.pointer, buffer.elem
+    total_level = e.levels.get(pointer, 0)
+    rising = True
+    for level, of_level in e.by_level(terms):
+        total_level = max(level, total_level)
+        # partial sums of terms that are not negative stay inside the buffer
+        rising = rising and all(c > 0 and x in e.not_negative for x, c in of_level)
+        flags = " inbounds" if rising and exact else ""
+
+        def write(pointer: str = pointer, terms: tuple[tuple[str, int], ...] = of_level, flags: str = flags) -> str:
+            offset = ""
+            for x, c in terms:
+                part = x if c == 1 else b.emit(f"mul nsw i64 {x}, {c}")
+                offset = b.emit(f"add nsw i64 {offset}, {part}") if offset else part
+            return b.gep(pointer, offset, elem, flags)
+
+        pointer = e.shared(total_level, (pointer, of_level, flags, elem), write)
+    return pointer, total_level
+
+
+def _at(b: Builder, pointer: str, offset: int, elem: Ty) -> str:
+    """The address `offset` elements away."""
+    return pointer if offset == 0 else b.gep(pointer, str(offset), elem, "")
+
+
+def load(e: FunctionEmitter, op: LoadOp) -> None:
+    result = op.results[0]
+    plan = _plan(e, op, result, 0)
+    terms, constant = _terms(e, op, plan)
+    mask = None if plan.mask is None else e.value(plan.mask, op)
+    pointer, level = _base(e, plan.buffer, terms, mask is None)
+    if mask is not None:
+        level = max(level, e.levels.get(mask, 0))
+    if plan.buffer.read_only and (level := max(level, e.uncertain_depth)) < e.depth:
+        x = e.hoisted(level, lambda: _load(e, plan, pointer, constant, mask))
+        e.values[result] = x
+    else:
+        x = _load(e, plan, pointer, constant, mask)
+        e.values[result] = x
+        e.levels[x] = e.depth
+
+
+def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str | None) -> str:
+    b, ty, elem, stride = e.b, plan.ty, plan.buffer.elem, plan.lane_stride
+    memory = memory_type(ty)
+    align = elem.bits // 8
+    if ty.lanes == 1:
+        address = _at(b, pointer, constant, elem)
+        if mask is not None:
+            address = b.emit(f"select i1 {mask}, ptr {address}, ptr {_spare(e, elem, zero=True)}")
+        x = b.load(address, memory, align)
+    elif stride == 1 or stride == -1:
+        if stride == -1:
+            constant -= ty.lanes - 1
+            mask = mask and _reverse(b, mask, ty.bool)
+        address = _at(b, pointer, constant, elem)
+        if mask is None:
+            x = b.load(address, memory, align)
+        else:
+            callee = b.module.declare(f"llvm.masked.load.{memory.mangled}.p0", memory, ("ptr", ty.bool, memory))
+            x = b.emit(
+                f"call {memory} {callee}(ptr align {align} {address}, {ty.bool} {mask}, {memory} zeroinitializer)"
+            )
+        if stride == -1:
+            x = _reverse(b, x, memory)
+    elif stride == 0 and mask is None:
+        x = b.splat(b.load(_at(b, pointer, constant, elem), elem, align), memory)
+    else:
+        spare = None if mask is None else _spare(e, elem, zero=True)
+        x = "poison"
+        for lane in range(ty.lanes):
+            address = _at(b, pointer, constant + lane * stride, elem)
+            if mask is not None:
+                address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
+            x = b.insert(x, b.load(address, elem, align), lane, memory)
+    return b.icmp("ne", x, const(0, memory), memory) if memory is not ty else x
+
+
+def store(e: FunctionEmitter, op: StoreOp) -> None:
+    b = e.b
+    value = op._operands[0]
+    plan = _plan(e, op, value, 1)
+    ty, elem, stride = plan.ty, plan.buffer.elem, plan.lane_stride
+    terms, constant = _terms(e, op, plan)
+    mask = None if plan.mask is None else e.value(plan.mask, op)
+    pointer, _ = _base(e, plan.buffer, terms, mask is None)
+    x = e.value(value, op)
+    memory, align = memory_type(ty), elem.bits // 8
+    if memory is not ty:
+        x = b.cast("zext", x, ty, memory)
+    if ty.lanes == 1:
+        address = _at(b, pointer, constant, elem)
+        if mask is not None:
+            address = b.emit(f"select i1 {mask}, ptr {address}, ptr {_spare(e, elem, zero=False)}")
+        b.store(x, address, memory, align)
+    elif stride == 1 or stride == -1:
+        if stride == -1:
+            constant -= ty.lanes - 1
+            x = _reverse(b, x, memory)
+            mask = mask and _reverse(b, mask, ty.bool)
+        address = _at(b, pointer, constant, elem)
+        if mask is None:
+            b.store(x, address, memory, align)
+        else:
+            callee = b.module.declare(f"llvm.masked.store.{memory.mangled}.p0", "void", (memory, "ptr", ty.bool))
+            b.emit_void(f"call void {callee}({memory} {x}, ptr align {align} {address}, {ty.bool} {mask})")
+    else:
+        spare = None if mask is None else _spare(e, elem, zero=False)
+        for lane in range(ty.lanes):
+            address = _at(b, pointer, constant + lane * stride, elem)
+            if mask is not None:
+                address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
+            b.store(b.extract(x, lane, memory), address, elem, align)
+
+
+def _spare(e: FunctionEmitter, elem: Ty, zero: bool) -> str:
+    """Where masked-off lanes of strided accesses read a zero, or write to: no branches needed."""
+    key = ("spare", elem, zero)
+    found = e.scopes[0].addresses.get(key)
+    if found is None:
+        found = e.scopes[0].addresses[key] = e.alloca(elem, 8)
+        if zero:
+            e.entry.append(f"  store {elem} zeroinitializer, ptr {found}, align 8")
+    return found
+
+
+def _reverse(b: Builder, x: str, ty: Ty) -> str:
+    lanes = ", ".join([f"i32 {k}" for k in reversed(range(ty.lanes))])
+    return b.emit(f"shufflevector {ty} {x}, {ty} poison, <{ty.lanes} x i32> <{lanes}>")
+
+
+def alloc(e: FunctionEmitter, op: AllocOp) -> None:
+    type = op.results[0].type
+    assert isinstance(type, MemRefType)
+    elem = memory_type(e.ty(type.element_type, op))
+    count = element_count(type.get_shape())
+    size = count * elem.bits // 8
+    if size > STACK_LIMIT_BYTES:
+        raise fail(
+            op,
+            f"takes {size} bytes, more than the {STACK_LIMIT_BYTES} a kernel may keep on its stack; "
+            "tile the loops around it first, or pass the buffer as an argument",
+        )
+    found = e.plans.get(op)
+    if found is None:  # unrolled copies share it: contents start undefined
+        found = e.plans[op] = e.alloca(f"[{max(1, count)} x {elem}]", 64)
+        e.levels[found] = 0
+    e.values[op.results[0]] = found
+    e.buffers[op.results[0]] = Buffer(found, elem, buffer_strides(type, op))
+
+
+EFFECTS: dict[str, Effect] = {"loop.load": load, "loop.store": store, "loop.alloc": alloc}

@@ -1,0 +1,345 @@
+"""`arith` and `math` on scalars and vectors alike: a table from op name to a small function.
+
+Nothing here is undefined: integer division by zero gives 0, the most negative number divided by -1 wraps, shifts by the width
+or more give what an infinitely wide number would, floats out of range convert to the nearest integer and NaN to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
+from xdsl.ir import Operation
+
+from ...dialects.types import numpy_dtype
+from .emit_core import Effect, FunctionEmitter, Pure, fail
+from .emit_remainder import float_remainder
+from .math import FUNCTIONS
+from .text import I64, Builder, Ty, const
+
+_CMPF = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")
+_CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+
+
+def is_number(x: str) -> bool:
+    """Whether an integer operand is a literal."""
+    return x[0] in "-0123456789" and x[:2] != "0x"
+
+
+def constant(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    value: Any = op.properties["value"]
+    if isinstance(value, IntegerAttr | FloatAttr):
+        return const(value.value.data, ty)
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise fail(op, f"has a value of unknown kind: {value}")
+    elements = np.frombuffer(value.data.data, numpy_dtype(value.get_element_type())).tolist()
+    first = const(elements[0], ty.scalar)
+    if len(elements) != ty.lanes or all(const(v, ty.scalar) == first for v in elements):
+        return const(elements[0], ty)
+    return vector_literal(elements, ty)
+
+
+def vector_literal(elements: list[Any], ty: Ty) -> str:
+    """A vector constant, lane by lane."""
+    if ty.lanes == 1:
+        return const(elements[0], ty)
+    return "<" + ", ".join([f"{ty.elem} {const(v, ty.scalar)}" for v in elements]) + ">"
+
+
+# Families
+
+
+def _float(opcode: str) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        flags: Any = op.properties.get("fastmath")
+        shown = "".join([f"{f.value} " for f in sorted(flags.data, key=str)]) if flags is not None and flags.data else ""
+        return e.b.emit(f"{opcode} {shown}{ty} {', '.join(xs)}")
+
+    return write
+
+
+def _integer(opcode: str, fold: Callable[[int, int], int]) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        x, y = xs
+        if ty is I64 and is_number(x) and is_number(y):
+            return const(fold(int(x), int(y)), ty)
+        flags: Any = op.properties.get("overflowFlags")
+        shown = "".join([f"{f.value} " for f in sorted(flags.data, key=str)]) if flags is not None and flags.data else ""
+        return e.b.emit(f"{opcode} {shown}{ty} {x}, {y}")
+
+    return write
+
+
+def _plain(opcode: str) -> Pure:
+    return lambda e, op, xs, ty: e.b.emit(f"{opcode} {ty} {xs[0]}, {xs[1]}")
+
+
+def _intrinsic(name: str) -> Pure:
+    return lambda e, op, xs, ty: e.b.intrinsic(name, ty, *xs)
+
+
+def _integer_limit(name: str, fold: Callable[[int, int], int]) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        if ty is I64 and is_number(xs[0]) and is_number(xs[1]):
+            return const(fold(int(xs[0]), int(xs[1])), ty)
+        return e.b.intrinsic(name, ty, *xs)
+
+    return write
+
+
+def _float_limit(name: str) -> Pure:
+    return lambda e, op, xs, ty: float_limit(e.b, name, xs[0], xs[1], ty)
+
+
+def float_limit(b: Builder, name: str, x: str, y: str, ty: Ty) -> str:
+    """`maximum` or `minimum`: a NaN wins; which of 0 and -0 is left open, as NumPy does (on x86 that is half of the work).
+
+    The answer depends on `y` only through one instruction: in a reduction `y` is the accumulator.
+    """
+    callee = b.module.declare(f"llvm.{name}.{ty.mangled}", ty, (ty, ty))
+    return b.emit(f"call nsz {ty} {callee}({ty} {x}, {ty} {y})")
+
+
+def _negate(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    return e.b.fneg(xs[0], ty)
+
+
+# Division and shifts
+
+
+def _is_harmless(y: str) -> bool:
+    return is_number(y) and y not in ("0", "-1")
+
+
+def _divide(signed: bool) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        return divide(e.b, xs[0], xs[1], ty, signed)[0]
+
+    return write
+
+
+def _remainder(signed: bool) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        if ty is I64 and is_number(xs[0]) and _is_harmless(xs[1]) and signed:
+            x, y = int(xs[0]), int(xs[1])
+            return str(x - y * (abs(x) // abs(y)) * (1 if (x < 0) == (y < 0) else -1))
+        return divide(e.b, xs[0], xs[1], ty, signed)[1]
+
+    return write
+
+
+def divide(b: Builder, x: str, y: str, ty: Ty, signed: bool) -> tuple[str, str]:
+    """Truncated quotient and remainder without branches; what is not used disappears in the optimizer."""
+    zero, one, ones = const(0, ty), const(1, ty), const(-1, ty)
+    div, rem = ("sdiv", "srem") if signed else ("udiv", "urem")
+    if _is_harmless(y):
+        return b.binary(div, x, y, ty), b.binary(rem, x, y, ty)
+    by_zero = b.icmp("eq", y, zero, ty)
+    bad = by_zero
+    by_minus_one = ""
+    if signed:
+        by_minus_one = b.icmp("eq", y, ones, ty)
+        bad = b.or_(by_zero, by_minus_one, ty.bool)
+    safe = b.select(bad, one, y, ty)
+    if signed and ty.elem == "i32" and ty.lanes > 1:
+        # no machine divides vectors of integers; a double holds every quotient exactly enough to truncate it right
+        double = ty.with_elem("double")
+        wide = b.fdiv(b.cast("sitofp", x, ty, double), b.cast("sitofp", safe, ty, double), double)
+        quotient = b.cast("fptosi", wide, double, ty)
+        remainder = b.sub(x, b.mul(quotient, safe, ty), ty)
+    else:
+        quotient, remainder = b.binary(div, x, safe, ty), b.binary(rem, x, safe, ty)
+    if signed:
+        quotient = b.select(by_minus_one, b.sub(zero, x, ty), quotient, ty)
+    # a remainder by 1 is 0, which is the answer for 0 and -1 as well
+    return b.select(by_zero, zero, quotient, ty), remainder
+
+
+def _floor_divide(up: bool) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        b, (x, y) = e.b, xs
+        quotient, remainder = divide(b, x, y, ty, True)
+        inexact = b.icmp("ne", remainder, const(0, ty), ty)
+        apart = b.icmp("slt", b.xor(x, y, ty), const(0, ty), ty)
+        if up:
+            apart = b.xor(apart, const(1, ty.bool), ty.bool)
+        off = b.and_(inexact, apart, ty.bool)
+        return b.add(quotient, b.select(off, const(1 if up else -1, ty), const(0, ty), ty), ty)
+
+    return write
+
+
+def _shift(opcode: str) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        b, (x, y) = e.b, xs
+        if is_number(y) and 0 <= int(y) < ty.bits:
+            return b.binary(opcode, x, y, ty)
+        if opcode == "ashr":  # the sign fills: as far as it goes
+            return b.ashr(x, b.intrinsic("umin", ty, y, const(ty.bits - 1, ty)), ty)
+        inside = b.icmp("ult", y, const(ty.bits, ty), ty)
+        shifted = b.binary(opcode, x, b.select(inside, y, const(0, ty), ty), ty)
+        return b.select(inside, shifted, const(0, ty), ty)
+
+    return write
+
+
+# Comparison, choice, conversion
+
+
+def _compare_floats(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    predicate: Any = op.properties["predicate"]
+    return e.b.fcmp(_CMPF[predicate.value.data], xs[0], xs[1], e.ty(op.operands[0].type, op))
+
+
+def _compare_integers(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    predicate: Any = op.properties["predicate"]
+    return e.b.icmp(_CMPI[predicate.value.data], xs[0], xs[1], e.ty(op.operands[0].type, op))
+
+
+def _select(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    if xs[0] in ("true", "false"):
+        return xs[1 if xs[0] == "true" else 2]
+    return e.b.emit(f"select {e.ty(op.operands[0].type, op)} {xs[0]}, {ty} {xs[1]}, {ty} {xs[2]}")
+
+
+def _cast(opcode: str) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        source = e.ty(op.operands[0].type, op)
+        return xs[0] if source is ty else e.b.cast(opcode, xs[0], source, ty)
+
+    return write
+
+
+def _index_cast(signed: bool) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        source = e.ty(op.operands[0].type, op)
+        if source is ty:
+            return xs[0]
+        if is_number(xs[0]) and source is I64:
+            return const(int(xs[0]), ty)
+        opcode = "trunc" if ty.bits < source.bits else "sext" if signed else "zext"
+        return e.b.cast(opcode, xs[0], source, ty)
+
+    return write
+
+
+def _saturate(name: str) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        source = e.ty(op.operands[0].type, op)
+        callee = e.b.module.declare(f"llvm.{name}.sat.{ty.mangled}.{source.mangled}", ty, (source,))
+        return e.b.call(callee, ty, (source, xs[0]))
+
+    return write
+
+
+# Functions
+
+
+def _absolute(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    callee = e.b.module.declare(f"llvm.abs.{ty.mangled}", ty, (ty, "i1"))
+    return e.b.call(callee, ty, (ty, xs[0]), ("i1", "false"))
+
+
+def _count_zeros(name: str) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        callee = e.b.module.declare(f"llvm.{name}.{ty.mangled}", ty, (ty, "i1"))
+        return e.b.call(callee, ty, (ty, xs[0]), ("i1", "false"))
+
+    return write
+
+
+def _fma(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    return e.b.fma(xs[0], xs[1], xs[2], ty)
+
+
+def _function(e: FunctionEmitter, op: Operation) -> None:
+    """A function of the math library; some end the current block, so it is written in place."""
+    name = op.name.removeprefix("math.")
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise fail(op, "has no implementation for vectors or scalars")
+    ty = e.ty(op.results[0].type, op)
+    if ty.scalar not in ("float", "double"):
+        raise fail(op, f"is implemented for f32 and f64, got {op.results[0].type}")
+    e.define(op.results[0], function(e.b, *[e.value(v, op) for v in op.operands], ty))
+
+
+def _float_remainder(e: FunctionEmitter, op: Operation) -> None:
+    ty = e.ty(op.results[0].type, op)
+    if ty.scalar not in ("float", "double"):
+        raise fail(op, f"is implemented for f32 and f64, got {op.results[0].type}")
+    x, y = [e.value(v, op) for v in op.operands]
+    e.define(op.results[0], float_remainder(e.b, x, y, ty))
+
+
+PURE: dict[str, Pure] = {
+    "arith.constant": constant,
+    "arith.addf": _float("fadd"),
+    "arith.subf": _float("fsub"),
+    "arith.mulf": _float("fmul"),
+    "arith.divf": _float("fdiv"),
+    "arith.negf": _negate,
+    "arith.addi": _integer("add", lambda x, y: x + y),
+    "arith.subi": _integer("sub", lambda x, y: x - y),
+    "arith.muli": _integer("mul", lambda x, y: x * y),
+    "arith.andi": _plain("and"),
+    "arith.ori": _plain("or"),
+    "arith.xori": _plain("xor"),
+    "arith.divsi": _divide(True),
+    "arith.divui": _divide(False),
+    "arith.remsi": _remainder(True),
+    "arith.remui": _remainder(False),
+    "arith.floordivsi": _floor_divide(up=False),
+    "arith.ceildivsi": _floor_divide(up=True),
+    "arith.shli": _shift("shl"),
+    "arith.shrsi": _shift("ashr"),
+    "arith.shrui": _shift("lshr"),
+    "arith.maxsi": _integer_limit("smax", max),
+    "arith.minsi": _integer_limit("smin", min),
+    "arith.maxui": _intrinsic("umax"),
+    "arith.minui": _intrinsic("umin"),
+    "arith.maximumf": _float_limit("maximum"),
+    "arith.minimumf": _float_limit("minimum"),
+    "arith.maxnumf": _intrinsic("maxnum"),
+    "arith.minnumf": _intrinsic("minnum"),
+    "arith.cmpf": _compare_floats,
+    "arith.cmpi": _compare_integers,
+    "arith.select": _select,
+    "arith.extf": _cast("fpext"),
+    "arith.truncf": _cast("fptrunc"),
+    "arith.extsi": _cast("sext"),
+    "arith.extui": _cast("zext"),
+    "arith.trunci": _cast("trunc"),
+    "arith.sitofp": _cast("sitofp"),
+    "arith.uitofp": _cast("uitofp"),
+    "arith.bitcast": _cast("bitcast"),
+    "arith.fptosi": _saturate("fptosi"),
+    "arith.fptoui": _saturate("fptoui"),
+    "arith.index_cast": _index_cast(signed=True),
+    "arith.index_castui": _index_cast(signed=False),
+    "math.absf": _intrinsic("fabs"),
+    "math.absi": _absolute,
+    "math.ceil": _intrinsic("ceil"),
+    "math.floor": _intrinsic("floor"),
+    "math.trunc": _intrinsic("trunc"),
+    "math.round": _intrinsic("round"),
+    "math.roundeven": _intrinsic("roundeven"),
+    "math.copysign": _intrinsic("copysign"),
+    "math.sqrt": _intrinsic("sqrt"),
+    "math.fma": _fma,
+    "math.ctpop": _intrinsic("ctpop"),
+    "math.ctlz": _count_zeros("ctlz"),
+    "math.cttz": _count_zeros("cttz"),
+}
+
+_NAMES = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "exp", "exp2", "expm1", "log",
+    "log10", "log1p", "log2", "powf", "rsqrt", "sin", "sinh", "tan", "tanh",
+)  # fmt: skip
+
+EFFECTS: dict[str, Effect] = {
+    **{f"math.{name}": _function for name in _NAMES},
+    "arith.remf": _float_remainder,
+}
