@@ -2,8 +2,8 @@
 
 A kernel computes each result element by *pulling*: the equation of the root asks the equations of its producers for the
 elements it needs, each at the loop level where its indices are known (a row maximum inside a row-wise loop is computed once a
-row). An op joins the group of its users when pulling it there repeats no work. An op whose value is needed elsewhere, too, joins
-as a further result when it is computed at the very points the group stores.
+row). An op joins the group of its users when pulling it there repeats no work. An op whose value is needed elsewhere, too,
+joins as a further result when it is computed at the very points the group stores.
 
 Index-only ops (broadcast, transpose, slice, ...) and scalar constants are first copied to each of their users: they cost no
 arithmetic and no memory, and a copy belongs to one group.
@@ -38,9 +38,12 @@ _INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.rever
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value is computed: the sizes of the loops around it, and for each of its dims the loops its index varies with."""
+    """Where a value is computed: the loops around it, and for each of its dims the loops its index varies with.
 
-    loops: tuple[int, ...]
+    A loop is its size and the op whose reduction it is; None for the loops of the root.
+    """
+
+    loops: tuple[tuple[int, Operation | None], ...]
     dims: tuple[frozenset[int], ...]
 
     def level(self) -> int:
@@ -50,20 +53,20 @@ class Place:
     def repeats(self) -> int:
         """How often the same element is computed."""
         used = frozenset().union(*self.dims)
-        return prod(size for loop, size in enumerate(self.loops[: self.level()]) if loop not in used)
+        return prod(size for loop, (size, _) in enumerate(self.loops[: self.level()]) if loop not in used)
 
-    def of_read(self, equation: Equation, map: AffineMap) -> Place:
-        """The place of what `equation`, computed here, reads through `map`."""
+    def of_read(self, op: Operation, equation: Equation, map: AffineMap) -> Place:
+        """The place of what an equation of `op`, computed here, reads through `map`."""
         level = self.level()
         reduced = equation.space[equation.n_parallel :]
         inner = [frozenset((level + k,)) for k in range(len(reduced))]
         dims = [*self.dims, *inner]
         read = tuple(frozenset().union(*(dims[d] for d in expr.used_dims())) for expr in map.results)
-        return Place((*self.loops[:level], *reduced), read)
+        return Place((*self.loops[:level], *((size, op) for size in reduced)), read)
 
 
 def root_place(space: tuple[int, ...]) -> Place:
-    return Place(space, tuple(frozenset((k,)) for k in range(len(space))))
+    return Place(tuple((size, None) for size in space), tuple(frozenset((k,)) for k in range(len(space))))
 
 
 @dataclass(eq=False)
@@ -163,7 +166,7 @@ class _Planner:
                     places = {root_place(equation.space)}
                 for read in equation.reads:
                     if user.operands[read.operand].owner is op:
-                        found |= {place.of_read(equation, read.map) for place in places}
+                        found |= {place.of_read(user, equation, read.map) for place in places}
         if not free and any(place.repeats() > 1 for place in found):
             return None
         if contraction and found != {group.root}:

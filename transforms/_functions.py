@@ -1,0 +1,128 @@
+"""Functions of a module and how they are expanded into each other; shared by the passes that follow calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
+from ..errors import CompileError
+
+
+def called_function(op: Operation) -> FuncOp:
+    """The function that a call, derivative or vmap op names."""
+    function = callee_of(op)
+    if function is None or not function.body.blocks:
+        raise CompileError(f"'{op.name}' op names no function of the module: {op.properties['callee']}")
+    return function
+
+
+def clone_body(
+    function: FuncOp, arguments: Sequence[SSAValue], emit: Callable[[Operation], object]
+) -> tuple[list[SSAValue], dict[SSAValue, SSAValue]]:
+    """Clone the ops of a function onto arguments, each handed to `emit`; the returned values, and what each value became."""
+    block = function.body.block
+    mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+    for op in block.ops:
+        if isinstance(op, ReturnOp):
+            return [mapping[value] for value in op.operands], mapping
+        clone = op.clone(mapping)
+        copy_locations(op, clone)
+        emit(clone)
+    raise CompileError(f"function @{function.sym_name.data} must end with a return")
+
+
+def copy_locations(source: Operation, clone: Operation) -> None:
+    """Give a clone and the ops inside it the locations of the source, which cloning drops."""
+    for old, new in zip(source.walk(), clone.walk(), strict=True):
+        new.location = old.location
+
+
+def inline_call(op: CallOp) -> None:
+    """Replace a call by the body of its function."""
+    block = op.parent
+    assert block is not None
+    results, _ = clone_body(called_function(op), list(op.operands), lambda new: block.insert_op_before(new, op))
+    replace_op(op, results)
+
+
+def replace_op(op: Operation, values: Sequence[SSAValue]) -> None:
+    """Use `values` instead of the results of an op, and erase it."""
+    for old, new in zip(op.results, values, strict=True):
+        if new.name_hint is None:
+            new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    op.erase()
+
+
+def callees_first(module: ModuleOp) -> list[FuncOp]:
+    """The functions of a module, each after those it names; recursion is an error."""
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
+    state: dict[FuncOp, str] = {}
+    ordered: list[FuncOp] = []
+    for root in functions:
+        stack: list[tuple[FuncOp, list[FuncOp]]] = []
+        if root not in state:
+            state[root] = "open"
+            stack.append((root, _named(root)))
+        while stack:
+            function, rest = stack[-1]
+            if not rest:
+                state[function] = "done"
+                ordered.append(function)
+                stack.pop()
+                continue
+            callee = rest.pop()
+            if state.get(callee) == "open":
+                raise CompileError(f"function @{callee.sym_name.data} calls itself: recursion cannot be compiled")
+            if callee not in state:
+                state[callee] = "open"
+                stack.append((callee, _named(callee)))
+    return ordered
+
+
+def _named(function: FuncOp) -> list[FuncOp]:
+    return [called_function(op) for op in function.walk() if isinstance(op, CallOp | DerivativeOp | VmapOp)]
+
+
+def expand_inside(function: FuncOp) -> None:
+    """Expand all calls, derivatives and vmaps in a function that another one is about to differentiate or map.
+
+    Its callees must have been expanded before: go through `callees_first`.
+    """
+    from ..dialects.graph.autodiff import TransposedOp
+    from .graph_linearize import expand_derivative
+    from .graph_transpose import expand_transposed
+    from .graph_vmap import expand_vmap
+
+    block: Block = function.body.block
+    for op in list(block.ops):
+        if isinstance(op, CallOp):
+            inline_call(op)
+        elif isinstance(op, DerivativeOp):
+            expand_derivative(op)
+        elif isinstance(op, VmapOp):
+            expand_vmap(op)
+    for op in list(block.ops):
+        if isinstance(op, TransposedOp):
+            expand_transposed(op)
+
+
+def transformed_functions(module: ModuleOp) -> list[FuncOp]:
+    """Functions that a derivative or vmap op names, directly or through others, callees first."""
+    needed: set[FuncOp] = set()
+
+    def need(function: FuncOp) -> None:
+        if function not in needed:
+            needed.add(function)
+            for callee in _named(function):
+                need(callee)
+
+    for op in module.walk():
+        if isinstance(op, DerivativeOp | VmapOp):
+            need(called_function(op))
+    return [function for function in callees_first(module) if function in needed]
