@@ -1,0 +1,100 @@
+"""`lamina.numpy`: NumPy's names and meanings over graph ops, on arrays and on traced arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy import bool_, e, euler_gamma, float32, float64, inf, int32, int64, nan, newaxis, pi  # noqa: F401
+
+from ..errors import TracingError
+from . import lnp_contract, lnp_create, lnp_reduce, lnp_shape, lnp_ufuncs
+from .lnp_contract import *  # noqa: F403
+from .lnp_create import *  # noqa: F403
+from .lnp_reduce import *  # noqa: F403
+from .lnp_shape import *  # noqa: F403
+from .lnp_ufuncs import *  # noqa: F403
+from .lnp_ufuncs import broadcast_shapes as _broadcast_shapes
+from .locations import located
+from .promotion import result_type as _result_type
+from .tracing import token as _token
+
+bool = bool_
+ndarray = np.ndarray
+finfo, iinfo, dtype = np.finfo, np.iinfo, np.dtype
+
+_CONSTANTS = (
+    "bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int32",
+    "int64", "nan", "ndarray", "newaxis", "pi", "result_type",
+)  # fmt: skip
+__all__ = [
+    *_CONSTANTS,
+    *(name for part in (lnp_contract, lnp_create, lnp_reduce, lnp_shape, lnp_ufuncs) for name in part.__all__),
+]
+__all__.remove("getitem")
+_PUBLIC = frozenset(__all__)
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    """`np.result_type`, of traced arrays too."""
+    from .promotion import canonical
+
+    return _result_type([canonical(x) if isinstance(x, type | str | np.dtype) else _token(x) for x in arrays_and_dtypes])
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """`np.broadcast_shapes`."""
+    return _broadcast_shapes([tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes])
+
+
+_REDUCTIONS = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+}  # fmt: skip
+
+
+def ufunc_counterpart(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
+    """The function here that stands for a NumPy ufunc, or for its `reduce`.
+
+    Raises:
+        TracingError: there is none.
+    """
+    name = ufunc.__name__ if method == "__call__" else _REDUCTIONS.get(ufunc.__name__) if method == "reduce" else None
+    if name is None or name not in _PUBLIC:
+        shown = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        raise located(TracingError(f"np.{shown} is not available on traced arrays: see lamina.numpy for what is"))
+    return globals()[name]
+
+
+def function_counterpart(function: Any) -> Callable[..., Any]:
+    """The function here that stands for a NumPy function.
+
+    Raises:
+        TracingError: there is none.
+    """
+    if function.__module__ != "numpy" or function.__name__ not in _PUBLIC:
+        name = f"{function.__module__}.{function.__name__}"
+        raise located(TracingError(f"{name} is not available on traced arrays: see lamina.numpy for what is"))
+    return globals()[function.__name__]
+
+
+_REMEDIES = {
+    "cumsum": "use lnp.tri(n) @ x",
+    "take": "use lm.nn.one_hot(index, size) @ x, or slices",
+    "nonzero": "its size depends on values: use lnp.where(mask, x, y)",
+    "linalg": "compute it outside the traced function with NumPy",
+    "random": "draw outside the traced function with numpy.random and pass the numbers in",
+}
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'lamina.numpy' has no attribute {name!r}")
+    if name in _REMEDIES or hasattr(np, name):
+        remedy = _REMEDIES.get(name, "compute it outside the traced function with NumPy")
+        raise AttributeError(f"lamina.numpy has no {name!r} yet: {remedy}")
+    raise AttributeError(f"module 'lamina.numpy' has no attribute {name!r}, and NumPy has none either")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

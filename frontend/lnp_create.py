@@ -1,0 +1,396 @@
+"""lamina.numpy: arrays from values and sizes, and indexing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dialects.types import element_type, tensor
+from ..errors import DTypeError, ShapeError, TracingError
+from .lnp_shape import (
+    broadcast_tracer,
+    reshape_tracer,
+    reverse_tracer,
+    slice_tracer,
+    stack,
+    static_int,
+    static_shape,
+)
+from .promotion import BOOL, FLOAT64, INT64, canonical
+from .tracer import Tracer
+from .tracing import EagerTrace, api, build, concrete_array, creation, current, is_traced, lift, lift_as, token
+
+__all__ = [
+    "arange", "array", "asarray", "copy", "diag", "diagonal", "empty", "empty_like", "eye", "full", "full_like", "getitem",
+    "identity", "linspace", "logspace", "meshgrid", "ones", "ones_like", "trace", "tri", "tril", "triu", "zeros",
+    "zeros_like",
+]  # fmt: skip
+
+
+def array(object: Any, dtype: Any = None, *, copy: bool = True, ndmin: int = 0) -> Any:
+    """`np.array`; lists may hold traced values. Values known while tracing stay NumPy arrays."""
+    if is_traced((object,)):
+        return _traced_array(object, dtype, ndmin)
+    result = concrete_array(object)
+    if dtype is not None:
+        result = _astype(result, canonical(dtype))
+    result = result.copy() if copy and result is object else result
+    return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+
+
+@api
+def _traced_array(object: Any, dtype: Any, ndmin: int) -> Any:
+    x = object if isinstance(object, Tracer) else stack(object)
+    x = lift(x) if dtype is None else lift_as(x, canonical(dtype))
+    return reshape_tracer(x, (1,) * (ndmin - x.ndim) + x.shape)
+
+
+def asarray(a: Any, dtype: Any = None) -> Any:
+    """`np.asarray`."""
+    return array(a, dtype, copy=False)
+
+
+def copy(a: Any) -> Any:
+    """`np.copy`; traced arrays never change, so they are their own copies."""
+    return array(a)
+
+
+def _astype(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    if x.dtype == dtype:
+        return x
+    with EagerTrace() as trace:
+        return np.asarray(trace.result(lift_as(x, dtype)))
+
+
+def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    """A tensor of one value."""
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"sizes must not be negative, got {list(shape)}")
+    return broadcast_tracer(lift_as(value, dtype), shape)
+
+
+def _plain(x: Any) -> Any:
+    # made outside a trace: a fresh array that may be written, never a scalar
+    if isinstance(x, Tracer):
+        return x
+    return np.array(x)
+
+
+@creation
+def _full(shape: Any, value: Any, dtype: np.dtype[Any]) -> Any:
+    return filled(value, static_shape(shape), dtype)
+
+
+def zeros(shape: Any, dtype: Any = float) -> Any:
+    """`np.zeros`."""
+    return _plain(_full(shape, 0, canonical(dtype)))
+
+
+def ones(shape: Any, dtype: Any = float) -> Any:
+    """`np.ones`."""
+    return _plain(_full(shape, 1, canonical(dtype)))
+
+
+def empty(shape: Any, dtype: Any = float) -> Any:
+    """`np.empty`, filled with zeros."""
+    return zeros(shape, dtype)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """`np.full`."""
+    if dtype is None:
+        kind = token(fill_value)
+        dtype = kind if isinstance(kind, np.dtype) else np.dtype(kind)
+    return _plain(_full(shape, fill_value, canonical(dtype)))
+
+
+def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
+    a = a if isinstance(a, Tracer) else concrete_array(a)
+    return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype)
+
+
+def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """`np.zeros_like`."""
+    return zeros(*_like(a, dtype, shape))
+
+
+def ones_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """`np.ones_like`."""
+    return ones(*_like(a, dtype, shape))
+
+
+def empty_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """`np.empty_like`, filled with zeros."""
+    return zeros_like(a, dtype, shape=shape)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """`np.full_like`."""
+    shape, dtype = _like(a, dtype, shape)
+    return full(shape, fill_value, dtype)
+
+
+def iota(shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]) -> Tracer:
+    """The index along a dim at each place."""
+    trace = current()
+    assert trace is not None
+    return trace.wrap(trace.builder.iota(dim=dim, result=tensor(element_type(dtype), shape)))
+
+
+@creation
+def _arange(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Any:
+    wide = dtype if dtype.kind == "i" else FLOAT64
+    steps = iota((n,), 0, wide)
+    if step != 1:
+        steps = build("mul", steps, filled(step, (n,), wide))
+    if start != 0:
+        steps = build("add", steps, filled(start, (n,), wide))
+    return lift_as(steps, dtype)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """`np.arange` over numbers that are known while tracing."""
+    if stop is None:
+        start, stop = 0, start
+    for value in (start, stop, step):
+        if isinstance(value, Tracer):
+            raise TracingError("arange needs limits that are known while tracing: make them static with static_argnums")
+    wanted = canonical(np.arange(np.asarray(start)[()], np.asarray(start)[()], np.asarray(step)[()]).dtype)
+    wanted = np.result_type(wanted, *(np.asarray(v).dtype for v in (start, stop, step)))
+    if step == 0:
+        raise ShapeError("arange step must not be 0")
+    n = max(0, math.ceil((stop - start) / step))
+    return _plain(_arange(start, step, n, canonical(wanted if dtype is None else dtype)))
+
+
+@creation
+def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: np.dtype[Any]) -> Any:
+    low, high = lift_as(start, FLOAT64), lift_as(stop, FLOAT64)
+    low, high = low[None], high[None]
+    step = (high - low) / float(max(num - 1 if endpoint else num, 1))
+    index = iota((num,), 0, FLOAT64).reshape((num,) + (1,) * (low.ndim - 1))
+    y = low + index * step
+    if endpoint and num > 1:
+        last = broadcast_tracer(index == float(num - 1), y.shape)
+        y = build("select", last, broadcast_tracer(high, y.shape), y)
+    if dtype.kind == "i":
+        y = build("floor", y)
+    return lift_as(y, dtype)
+
+
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None) -> Any:
+    """`np.linspace`; the limits may be traced."""
+    if retstep:
+        raise ShapeError("linspace retstep=True is not available: the step is (stop - start) / (num - 1)")
+    wanted = FLOAT64 if dtype is None else canonical(dtype)
+    return _plain(_linspace(start, stop, static_int(num, "num"), endpoint, wanted))
+
+
+def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None) -> Any:
+    """`np.logspace`."""
+    from .lnp_ufuncs import astype, power
+
+    y = power(base, linspace(start, stop, num, endpoint))
+    return y if dtype is None else astype(y, dtype)
+
+
+def _band(n: int, m: int, k: int) -> Tracer:
+    """Where column - row <= k."""
+    row, column = iota((n, m), 0, INT64), iota((n, m), 1, INT64)
+    return build("cmp", build("sub", column, row), filled(k, (n, m), INT64), predicate="le")
+
+
+@creation
+def _eye(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Any:
+    row, column = iota((n, m), 0, INT64), iota((n, m), 1, INT64)
+    return lift_as(build("cmp", build("sub", column, row), filled(k, (n, m), INT64), predicate="eq"), dtype)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
+    """`np.eye`."""
+    n = static_int(N, "N")
+    return _plain(_eye(n, n if M is None else static_int(M, "M"), static_int(k, "k"), canonical(dtype)))
+
+
+def identity(n: int, dtype: Any = float) -> Any:
+    """`np.identity`."""
+    return eye(n, dtype=dtype)
+
+
+@creation
+def _tri(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Any:
+    return lift_as(_band(n, m, k), dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
+    """`np.tri`: ones at and below a diagonal."""
+    return _plain(_tri(N, N if M is None else M, k, canonical(dtype)))
+
+
+def _triangle(x: Tracer, k: int, below: bool) -> Tracer:
+    if x.ndim < 2:
+        x = broadcast_tracer(x, (x.size, x.size))
+    mask = broadcast_tracer(_band(*x.shape[-2:], k if below else k - 1), x.shape)
+    zero = filled(0, x.shape, x.dtype)
+    return build("select", mask, x, zero) if below else build("select", mask, zero, x)
+
+
+@api
+def tril(m: Any, k: int = 0) -> Any:
+    """`np.tril`: zero above the diagonal `k`."""
+    return _triangle(lift(m), k, below=True)
+
+
+@api
+def triu(m: Any, k: int = 0) -> Any:
+    """`np.triu`: zero below the diagonal `k`."""
+    return _triangle(lift(m), k, below=False)
+
+
+@api
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """`np.diagonal`."""
+    from .lnp_shape import moveaxis
+
+    x = lift(a)
+    if x.ndim < 2:
+        raise ShapeError(f"diagonal needs two dims, got shape {list(x.shape)}")
+    x = moveaxis(x, (axis1, axis2), (-2, -1))
+    n, m = x.shape[-2:]
+    length = max(0, min(n, m - offset) if offset >= 0 else min(n + offset, m))
+    if length == 0:
+        return reshape_tracer(x[..., :0, 0], (*x.shape[:-2], 0))
+    # element k of the diagonal stands m + 1 places after element k - 1
+    first = offset if offset >= 0 else -offset * m
+    flat = reshape_tracer(x, (*x.shape[:-2], n * m))
+    return flat[..., first : first + (length - 1) * (m + 1) + 1 : m + 1]
+
+
+@api
+def diag(v: Any, k: int = 0) -> Any:
+    """`np.diag`: the diagonal of a matrix, or a matrix with a diagonal."""
+    x = lift(v)
+    if x.ndim == 2:
+        return diagonal(x, k)
+    if x.ndim != 1:
+        raise ShapeError(f"diag needs one or two dims, got shape {list(x.shape)}")
+    n = x.size + abs(k)
+    from .lnp_shape import pad
+
+    rows = pad(x, ((max(-k, 0), max(k, 0)),))
+    wide = broadcast_tracer(reshape_tracer(rows, (n, 1)), (n, n))
+    return build("select", lift(_eye(n, n, k, BOOL)), wide, filled(0, (n, n), x.dtype))
+
+
+@api
+def trace(a: Any, offset: int = 0) -> Any:
+    """`np.trace`: the sum of a diagonal."""
+    return diagonal(lift(a), offset).sum(-1)
+
+
+@api
+def meshgrid(*xi: Any, indexing: str = "xy") -> Any:
+    """`np.meshgrid`."""
+    xs = [lift(x).reshape(-1) for x in xi]
+    order = list(range(len(xs)))
+    if indexing == "xy" and len(xs) > 1:
+        order[:2] = [1, 0]
+    elif indexing not in ("xy", "ij"):
+        raise ShapeError(f"meshgrid indexing must be 'xy' or 'ij', got {indexing!r}")
+    shape = tuple(xs[k].size for k in order)
+    return tuple(
+        broadcast_tracer(reshape_tracer(x, tuple(x.size if order[d] == k else 1 for d in range(len(xs)))), shape)
+        for k, x in enumerate(xs)
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Indexing
+
+
+@api
+def getitem(x: Any, index: Any) -> Any:
+    """`x[index]` with ints, slices, None and Ellipsis."""
+    return _getitem(lift(x), index if isinstance(index, tuple) else (index,))
+
+
+def _getitem(x: Tracer, index: Sequence[Any]) -> Tracer:
+    parts = _expand(x, index)
+    start, stop, step, reverse, shape = [], [], [], [], []
+    dim = 0
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            continue
+        n = x.shape[dim]
+        if isinstance(part, slice):
+            a, b, s = _static_slice(part).indices(n)
+            count = len(range(a, b, s))
+            if count == 0:
+                a, b, s = 0, 0, 1
+            elif s < 0:
+                reverse.append(dim)
+                a, s = a + (count - 1) * s, -s
+            start.append(a)
+            stop.append(a + (count - 1) * s + 1 if count else a)
+            step.append(s)
+            shape.append(count)
+        else:
+            k = part
+            if not -n <= k < n:
+                raise ShapeError(f"index {k} is out of bounds for dim {dim} of size {n}")
+            start.append(k % n)
+            stop.append(k % n + 1)
+            step.append(1)
+        dim += 1
+    y = reverse_tracer(slice_tracer(x, start, stop, step), reverse)
+    return reshape_tracer(y, tuple(shape))
+
+
+def _expand(x: Tracer, index: Sequence[Any]) -> list[Any]:
+    """One entry for each dim and None: ints and slices, the Ellipsis written out."""
+    parts = [_entry(part) for part in index]
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    ellipses = [k for k, part in enumerate(parts) if part is Ellipsis]
+    if len(ellipses) > 1:
+        raise ShapeError("an index can hold only one ellipsis ('...')")
+    if used > x.ndim:
+        raise ShapeError(f"too many indices: {used} for an array of {x.ndim} dims, shape {list(x.shape)}")
+    k = ellipses[0] if ellipses else len(parts)
+    return [*parts[:k], *[slice(None)] * (x.ndim - used), *parts[k + 1 :]]
+
+
+def _entry(part: Any) -> Any:
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part
+    if isinstance(part, Tracer):
+        if part.dtype == BOOL:
+            raise TracingError(
+                "indexing by a boolean mask has a result whose size depends on values: use lnp.where(mask, x, other)"
+            )
+        raise TracingError(
+            f"indexing by the traced {part!r} is not available: make the index static with static_argnums, or use "
+            "lm.nn.one_hot(index, size) @ x"
+        )
+    if isinstance(part, bool | np.bool_):
+        raise TracingError("indexing by a bool is not available")
+    if isinstance(part, list | np.ndarray) and np.ndim(part) > 0:
+        kind = "a boolean mask" if np.asarray(part).dtype == bool else "an array of indices"
+        raise TracingError(f"indexing by {kind} is not available on traced arrays: use slices, lnp.where or lnp.stack")
+    try:
+        return static_int(part, "an index")
+    except TypeError:
+        raise DTypeError(
+            f"an index must be an integer, a slice, None or '...', got {type(part).__name__}: {part!r:.40}"
+        ) from None
+
+
+def _static_slice(part: slice) -> slice:
+    limits = (None if v is None else static_int(v, "a slice limit") for v in (part.start, part.stop, part.step))
+    result = slice(*limits)
+    if result.step == 0:
+        raise ShapeError("slice step must not be 0")
+    return result

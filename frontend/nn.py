@@ -1,0 +1,126 @@
+"""`lamina.nn`: functions of neural networks, each one composite op that passes can recognise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import DTypeError, ShapeError
+from .lnp_create import iota
+from .lnp_reduce import mean
+from .lnp_shape import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
+from .promotion import FLOAT32, FLOAT64, INT64, canonical
+from .tracer import Tracer
+from .tracing import api, build, lift, lift_as
+
+__all__ = ["cross_entropy", "gelu", "log_softmax", "logsumexp", "one_hot", "relu", "sigmoid", "silu", "softmax", "softplus"]
+
+
+def _float(x: Any) -> Tracer:
+    x = lift(x)
+    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+
+
+def _along(op: str, x: Any, axis: Any) -> Tracer:
+    x = _float(x)
+    axes = normalize_axes(axis, x.ndim)
+    if not axes:
+        raise ShapeError(f"{op} needs at least one axis, got shape {list(x.shape)} and axis={axis}")
+    return build(op, x, dims=axes)
+
+
+@api
+def softmax(x: Any, axis: Any = -1) -> Any:
+    """`exp(x) / sum(exp(x))` along `axis`, without overflow.
+
+    Args:
+        x: floats of any shape; integers become float64.
+        axis: an axis, a tuple of axes, or None for all.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.nn.softmax(np.zeros(4, np.float32))
+    array([0.25, 0.25, 0.25, 0.25], dtype=float32)
+    """
+    return _along("softmax", x, axis)
+
+
+@api
+def log_softmax(x: Any, axis: Any = -1) -> Any:
+    """`log(softmax(x, axis))`, accurate where softmax is near 0."""
+    return _along("log_softmax", x, axis)
+
+
+@api
+def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`log(sum(exp(x)))` along `axis` (all axes by default), without overflow."""
+    x = _float(x)
+    axes = normalize_axes(axis, x.ndim)
+    if not axes:
+        return x
+    y = build("logsumexp", x, dims=axes)
+    return reshape_tracer(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape))) if keepdims else y
+
+
+@api
+def relu(x: Any) -> Any:
+    """`max(x, 0)`; the derivative at 0 is that of the op `graph.relu`."""
+    x = lift(x)
+    return build("relu", x, weak=x.weak) if x.dtype.kind == "f" else x * (x > 0)
+
+
+@api
+def sigmoid(x: Any) -> Any:
+    """`1 / (1 + exp(-x))`."""
+    return build("sigmoid", _float(x))
+
+
+@api
+def silu(x: Any) -> Any:
+    """`x * sigmoid(x)`."""
+    x = _float(x)
+    return x * build("sigmoid", x)
+
+
+@api
+def softplus(x: Any) -> Any:
+    """`log(1 + exp(x))`, without overflow."""
+    from .lnp_ufuncs import logaddexp
+
+    return logaddexp(_float(x), 0.0)
+
+
+@api
+def gelu(x: Any, approximate: bool = True) -> Any:
+    """`x * Phi(x)`; approximated through tanh, or exactly through erf."""
+    return build("gelu", _float(x), approximate=bool(approximate))
+
+
+@api
+def one_hot(x: Any, num_classes: int, *, dtype: Any = FLOAT32, axis: int = -1) -> Any:
+    """A new dim of size `num_classes` that is 1 at the index `x` and 0 elsewhere; all 0 for an index out of range."""
+    x = lift(x)
+    if x.dtype.kind != "i":
+        raise DTypeError(f"one_hot needs integer indices, got {x.dtype}")
+    size = static_int(num_classes, "num_classes")
+    dim = normalize_axis(axis, x.ndim + 1)
+    shape = (*x.shape[:dim], size, *x.shape[dim:])
+    index = broadcast_tracer(reshape_tracer(lift_as(x, INT64), (*x.shape[:dim], 1, *x.shape[dim:])), shape)
+    return lift_as(build("cmp", index, iota(shape, dim, INT64), predicate="eq"), canonical(dtype))
+
+
+@api
+def cross_entropy(logits: Any, labels: Any) -> Any:
+    """The mean over examples of `-log(softmax(logits)[label])`.
+
+    Args:
+        logits: floats[..., classes].
+        labels: integers[...] (an index of a class each), or floats[..., classes] (probabilities).
+    """
+    x, y = _float(logits), lift(labels)
+    if y.dtype.kind == "i":
+        if y.shape != x.shape[:-1]:
+            raise ShapeError(f"cross_entropy needs one label an example: logits are {list(x.shape)}, labels {list(y.shape)}")
+        y = one_hot(y, x.shape[-1], dtype=x.dtype)
+    if y.shape != x.shape:
+        raise ShapeError(f"cross_entropy needs labels of the shape of the logits {list(x.shape)}, got {list(y.shape)}")
+    y = lift_as(y, x.dtype)
+    return mean(build("cross_entropy", x, y))

@@ -1,0 +1,325 @@
+"""`Tracer`: the stand-in for an array while a function is traced. It has the dtype and shape, and no values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ..errors import TracingError
+from .locations import located
+
+if TYPE_CHECKING:
+    from .tracing import Trace
+
+
+class _Later:
+    """Stands for the module `lnp` until its first use: the operators below and its functions need each other."""
+
+    def __getattr__(self, name: str) -> Any:
+        global lnp
+        from . import lnp as module
+
+        lnp = module
+        return getattr(module, name)
+
+
+lnp: Any = _Later()
+
+
+class Tracer:
+    """An array of the traced program. Operators and methods are NumPy's; each adds ops to the graph.
+
+    Attributes:
+        shape: sizes, a tuple of int.
+        dtype: a NumPy dtype.
+        weak: whether it came from Python numbers only, which take the dtype of what they meet.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "shape", "trace", "value", "weak")
+    __array_priority__ = 1000
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __init__(self, trace: Trace, value: SSAValue, shape: tuple[int, ...], dtype: np.dtype[Any], weak: bool = False):
+        self.trace = trace
+        self.value = value
+        self.shape = shape
+        self.dtype = dtype
+        self.weak = weak
+
+    # -- facts
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise located(TracingError("len() of a traced scalar"))
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Tracer({self.dtype}[{','.join(map(str, self.shape))}])"
+
+    # -- what needs values
+
+    def _no_value(self, what: str, remedy: str) -> NoReturn:
+        raise located(TracingError(f"{what} needs the values of {self!r}, which are not known while tracing: {remedy}"))
+
+    def __bool__(self) -> bool:
+        self._no_value("a condition", "use lnp.where(condition, a, b), or make the value static with static_argnums")
+
+    def __float__(self) -> float:
+        self._no_value("float()", "use .astype(lnp.float64), or return the value and convert it outside")
+
+    def __int__(self) -> int:
+        self._no_value("int()", "use .astype(lnp.int64), or make the value static with static_argnums")
+
+    def __complex__(self) -> complex:
+        self._no_value("complex()", "complex numbers are not supported")
+
+    def __index__(self) -> int:
+        self._no_value("an index or size", "make the value static with static_argnums")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        self._no_value("conversion to a NumPy array", "use the functions of lamina.numpy, or return the value")
+
+    def item(self, *args: int) -> NoReturn:
+        self._no_value(".item()", "return the value and read it outside")
+
+    def tolist(self) -> NoReturn:
+        self._no_value(".tolist()", "return the value and read it outside")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise located(
+            TracingError(
+                "traced arrays cannot be changed in place: build the new array with lnp.where(mask, new, old) "
+                "or lnp.concatenate, and use `x = x + y` forms"
+            )
+        )
+
+    def __iter__(self) -> Iterator[Tracer]:
+        if not self.shape:
+            raise located(TracingError("iteration over a traced scalar"))
+        return (self[k] for k in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> NoReturn:
+        self._no_value("`in`", "use (x == value).any()")
+
+    # -- NumPy functions applied to a tracer
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
+        function = lnp.ufunc_counterpart(ufunc, method)
+        if kwargs:
+            raise located(TracingError(f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported on traced arrays"))
+        return function(*args)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return lnp.function_counterpart(func)(*args, **kwargs)
+
+    # -- operators
+
+    def __add__(self, other: Any) -> Any:
+        return lnp.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return lnp.add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return lnp.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return lnp.subtract(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return lnp.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return lnp.multiply(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return lnp.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return lnp.divide(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return lnp.floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return lnp.floor_divide(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return lnp.remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return lnp.remainder(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return lnp.divmod(self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return lnp.divmod(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return lnp.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return lnp.power(other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return lnp.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return lnp.matmul(other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return lnp.bitwise_and(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return lnp.bitwise_and(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return lnp.bitwise_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return lnp.bitwise_or(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return lnp.bitwise_xor(self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return lnp.bitwise_xor(other, self)
+
+    def __neg__(self) -> Any:
+        return lnp.negative(self)
+
+    def __pos__(self) -> Any:
+        return lnp.positive(self)
+
+    def __abs__(self) -> Any:
+        return lnp.abs(self)
+
+    def __invert__(self) -> Any:
+        return lnp.invert(self)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return lnp.round(self, ndigits or 0)
+
+    def __eq__(self, other: object) -> Any:
+        return lnp.equal(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return lnp.not_equal(self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return lnp.less(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return lnp.less_equal(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return lnp.greater(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return lnp.greater_equal(self, other)
+
+    def __getitem__(self, index: Any) -> Any:
+        return lnp.getitem(self, index)
+
+    # -- methods of ndarray
+
+    @property
+    def T(self) -> Any:
+        return lnp.transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        return lnp.matrix_transpose(self)
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        return lnp.astype(self, dtype)
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        return lnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+
+    def transpose(self, *axes: Any) -> Any:
+        return lnp.transpose(self, axes[0] if len(axes) == 1 else axes or None)
+
+    def ravel(self) -> Any:
+        return lnp.ravel(self)
+
+    def flatten(self) -> Any:
+        return lnp.ravel(self)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return lnp.squeeze(self, axis)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        return lnp.swapaxes(self, axis1, axis2)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
+        return lnp.repeat(self, repeats, axis)
+
+    def copy(self) -> Any:
+        return self
+
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        return lnp.sum(self, axis, dtype, keepdims=keepdims)
+
+    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        return lnp.prod(self, axis, dtype, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        return lnp.mean(self, axis, dtype, keepdims=keepdims)
+
+    def var(self, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+        return lnp.var(self, axis, dtype, ddof=ddof, keepdims=keepdims)
+
+    def std(self, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+        return lnp.std(self, axis, dtype, ddof=ddof, keepdims=keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return lnp.max(self, axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return lnp.min(self, axis, keepdims=keepdims)
+
+    def any(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return lnp.any(self, axis, keepdims=keepdims)
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return lnp.all(self, axis, keepdims=keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        return lnp.argmax(self, axis, keepdims=keepdims)
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        return lnp.argmin(self, axis, keepdims=keepdims)
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        return lnp.clip(self, min, max)
+
+    def round(self, decimals: int = 0) -> Any:
+        return lnp.round(self, decimals)
+
+    def dot(self, other: Any) -> Any:
+        return lnp.dot(self, other)
+
+    def conj(self) -> Any:
+        return self

@@ -1,0 +1,305 @@
+"""Tracing: a `Trace` receives the ops of one function; `lift` brings any operand into it.
+
+A function of `lamina.numpy` is written once, against the current trace. Inside a traced function that is the trace of the
+function. On plain arrays it is an `EagerTrace`, which evaluates each op by its NumPy meaning as it is built.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr, UnknownLoc
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.graph.base import GraphOp
+from ..dialects.graph.builder import GraphBuilder
+from ..dialects.types import element_type, numpy_dtype, tensor
+from ..errors import DTypeError, LaminaError, TracingError
+from .locations import located, user_location
+from .promotion import FLOAT64, INT64, Token, canonical
+from .tracer import Tracer
+
+CONST_LIMIT = 1024
+"""Closed-over arrays of up to this many elements become constants of the graph, larger ones hidden arguments."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _State(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Trace] = []
+
+
+_state = _State()
+
+
+def current() -> Trace | None:
+    """The innermost trace of this thread."""
+    stack = _state.stack
+    return stack[-1] if stack else None
+
+
+class _LocatedBuilder(GraphBuilder):
+    """A graph builder that gives each op the user's place."""
+
+    def insert(self, op: Operation) -> Any:
+        op.location = user_location() or UnknownLoc()
+        self.point.block.add_op(op)
+        return op.results[0] if len(op.results) == 1 else tuple(op.results)
+
+
+class Trace:
+    """One function under construction: a block, and what the function has captured from outside.
+
+    Use it as a context manager: inside, it is the current trace.
+
+    Attributes:
+        captured: arrays and tracers of enclosing traces that the function reads, each with its hidden block argument.
+    """
+
+    def __init__(self, location: LocationAttr | None = None):
+        self.block = Block()
+        self.builder = _LocatedBuilder(self.block)
+        self.captured: list[tuple[Any, Tracer]] = []
+        self.active = False
+        self._by_identity: dict[int, Tracer] = {}
+        self._constants: dict[tuple[Any, ...], SSAValue] = {}
+        self._location = location
+
+    def __enter__(self) -> Trace:
+        _state.stack.append(self)
+        self.active = True
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.active = False
+        _state.stack.pop()
+
+    # -- values into the trace
+
+    def argument(self, dtype: np.dtype[Any], shape: tuple[int, ...], weak: bool = False) -> Tracer:
+        """A new argument of the function."""
+        value = self.block.insert_arg(tensor(element_type(dtype), shape), len(self.block.args))
+        if self._location is not None:
+            value.location = self._location  # pyright: ignore[reportAttributeAccessIssue]
+        return Tracer(self, value, shape, dtype, weak)
+
+    def wrap(self, value: SSAValue, weak: bool = False) -> Tracer:
+        """The tracer of a value that an op of this trace has computed."""
+        type = value.type
+        return Tracer(self, value, type.get_shape(), numpy_dtype(type.element_type), weak)  # pyright: ignore
+
+    def constant(self, array: np.ndarray[Any, Any]) -> SSAValue:
+        """A constant; equal scalars share one op."""
+        if array.size > 8:
+            return self.builder.const(array)
+        key = (array.dtype.char, array.shape, array.tobytes())
+        value = self._constants.get(key)
+        if value is None:
+            value = self._constants[key] = self.builder.const(array)
+        return value
+
+    def lift(self, x: Any) -> Tracer:
+        """An operand as a tracer of this trace.
+
+        Raises:
+            TracingError: a tracer of a function whose trace has ended.
+            TypeError: not an array or number.
+        """
+        if isinstance(x, Tracer):
+            return x if x.trace is self else self._capture_tracer(x)
+        if isinstance(x, bool | np.bool_):
+            return self.wrap(self.constant(np.asarray(bool(x))))
+        if isinstance(x, int):
+            return self.wrap(self.constant(_python_int(x)), weak=True)
+        if isinstance(x, float) and not isinstance(x, np.floating):
+            return self.wrap(self.constant(np.asarray(x, FLOAT64)), weak=True)
+        return self._lift_array(x)
+
+    def _lift_array(self, x: Any) -> Tracer:
+        known = self._by_identity.get(id(x))
+        if known is not None:
+            return known
+        array = concrete_array(x)
+        if array.size <= CONST_LIMIT:
+            tracer = self.wrap(self.constant(array))
+            self._by_identity[id(x)] = tracer
+            self.captured_keep(x)
+            return tracer
+        return self._capture(x, array.copy() if np.shares_memory(array, x) else array, array.dtype, array.shape)
+
+    def captured_keep(self, x: Any) -> None:
+        """Keep an object alive as long as its identity is a key."""
+        self._constants[("keep", id(x))] = x
+
+    def _capture(self, x: Any, held: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Tracer:
+        tracer = self.argument(dtype, shape)
+        tracer.value.name_hint = f"captured{len(self.captured)}"
+        self._by_identity[id(x)] = tracer
+        self.captured_keep(x)
+        self.captured.append((held, tracer))
+        return tracer
+
+    def _capture_tracer(self, x: Tracer) -> Tracer:
+        if not x.trace.active:
+            raise TracingError(
+                f"{x!r} has escaped from the function it was traced in: return it from that function instead of "
+                "storing it in a global, an attribute or a closure"
+            )
+        known = self._by_identity.get(id(x))
+        if known is None:
+            known = self._capture(x, x, x.dtype, x.shape)
+            known.weak = x.weak
+        return known
+
+
+class EagerTrace(Trace):
+    """Evaluates each op as it is built: the meaning of a function on plain arrays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrays: dict[SSAValue, np.ndarray[Any, Any]] = {}
+        self.builder = _EagerBuilder(self)
+
+    def constant(self, array: np.ndarray[Any, Any]) -> SSAValue:
+        value = self.argument(array.dtype, array.shape).value
+        self.arrays[value] = array
+        return value
+
+    def _lift_array(self, x: Any) -> Tracer:
+        return self.wrap(self.constant(concrete_array(x)))
+
+    def result(self, out: Any) -> Any:
+        """The arrays of what a function returned; NumPy scalars where there are no dims."""
+        if isinstance(out, Tracer):
+            return self.arrays[self.lift(out).value][()]
+        if isinstance(out, tuple | list):
+            return type(out)(self.result(item) for item in out)
+        return out
+
+
+class _EagerBuilder(GraphBuilder):
+    def __init__(self, trace: EagerTrace):
+        super().__init__(trace.block)
+        self.trace = trace
+
+    def insert(self, op: Operation) -> Any:
+        assert isinstance(op, GraphOp)
+        arrays = self.trace.arrays
+        results = op.evaluate(*(arrays[operand] for operand in op.operands))
+        for value, array in zip(op.results, results, strict=True):
+            arrays[value] = array
+        return op.results[0] if len(op.results) == 1 else tuple(op.results)
+
+
+def _python_int(x: int) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(x, INT64)
+    except OverflowError:
+        raise OverflowError(f"Python integer {x} does not fit int64") from None
+
+
+def concrete_array(x: Any) -> np.ndarray[Any, Any]:
+    """A contiguous array of a supported dtype from an array, NumPy scalar or nested list of numbers."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported: fill it with .filled() first")
+    if not isinstance(x, np.ndarray | np.generic | bool | int | float | list | tuple) and not hasattr(x, "__array__"):
+        raise TypeError(f"expected an array or a number, got {type(x).__name__}: {x!r:.60}")
+    array = np.asarray(x)
+    if array.dtype.kind in "OUSV":
+        raise DTypeError(f"expected an array of numbers, got {type(x).__name__} of dtype {array.dtype}: {x!r:.60}")
+    return np.ascontiguousarray(array, canonical(array.dtype)).reshape(array.shape)
+
+
+def is_traced(args: Iterable[Any]) -> bool:
+    """Whether a tracer stands among arguments or in lists of them."""
+    for x in args:
+        if isinstance(x, Tracer) or (isinstance(x, list | tuple) and is_traced(x)):
+            return True
+    return False
+
+
+def token(x: Any) -> Token:
+    """What promotion sees of an operand."""
+    if isinstance(x, Tracer):
+        if x.weak:
+            return float if x.dtype.kind == "f" else int
+        return x.dtype
+    if isinstance(x, bool):
+        return np.dtype(bool)
+    if type(x) is int or type(x) is float:
+        return type(x)
+    return concrete_array(x).dtype
+
+
+def operand(x: Any) -> Any:
+    """An argument of a function of lamina.numpy: tracers, arrays and numbers as they are, lists as arrays."""
+    if isinstance(x, list | tuple):
+        from . import lnp
+
+        return lnp.array(x) if is_traced(x) else concrete_array(x)
+    return x
+
+
+def lift(x: Any) -> Tracer:
+    """An operand as a tracer of the current trace; lists become arrays."""
+    trace = current()
+    assert trace is not None
+    return trace.lift(operand(x))
+
+
+def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
+    """An operand as a tracer of one dtype; Python numbers become constants of that dtype."""
+    trace = current()
+    assert trace is not None
+    if type(x) is int or type(x) is float:
+        # as NumPy: an integer that does not fit raises OverflowError
+        return trace.wrap(trace.constant(np.asarray(x, dtype)))
+    x = trace.lift(operand(x))
+    if x.dtype == dtype:
+        return x
+    return trace.wrap(trace.builder.convert(x.value, element_type(dtype)))
+
+
+def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Tracer:
+    """One graph op with one result in the current trace."""
+    trace = current()
+    assert trace is not None
+    return trace.wrap(getattr(trace.builder, op)(*(x.value for x in operands), **props), weak)
+
+
+def api(function: Function) -> Function:
+    """A function of lamina.numpy: on plain arrays it is evaluated, errors get the user's place."""
+    return _api(function, stage_constants=False)
+
+
+def creation(function: Function) -> Function:
+    """As `api`, for functions that make arrays from sizes: while tracing they always become ops."""
+    return _api(function, stage_constants=True)
+
+
+def _api(function: Function, stage_constants: bool) -> Function:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        trace = current()
+        staged = trace is not None and (
+            stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))
+        )
+        try:
+            if staged:
+                return function(*args, **kwargs)
+            with EagerTrace() as trace:
+                return trace.result(function(*args, **kwargs))
+        except LaminaError as error:
+            raise located(error) from None
+
+    return wrapper  # pyright: ignore[reportReturnType]
+
+
+def sequence_of_operands(arrays: Any) -> Sequence[Any]:
+    """The operands of `concatenate`, `stack` and the like: a list, a tuple, or an array over its first dim."""
+    return [operand(a) for a in arrays]
