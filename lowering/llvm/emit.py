@@ -1,8 +1,8 @@
 """Program-level modules to LLVM IR text.
 
 Kernels that a function of the module launches become internal functions, others are entry points; host functions
-(`func.func` over memrefs: inputs, results, then the arena) are external. A pointer argument is `noalias`, but in kernels with
-`lamina.inplace`, whose result and operand may be one buffer.
+(`func.func` over memrefs: inputs, results, then the arena) are external. Pointer arguments are `noalias` but for the pairs of
+`lamina.inplace`, where result and operand may be one buffer.
 """
 
 from __future__ import annotations
@@ -69,11 +69,10 @@ def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     e = FunctionEmitter(shared)
     block = op.body.block
     stored = {inner.operands[1] for inner in op.walk() if isinstance(inner, StoreOp)}
-    in_place = "lamina.inplace" in op.attributes
-    if not in_place:
-        e.read_only = {a for a in block.args if a not in stored}
-    header = _header(e, op.sym_name.data, block, op, "internal " if internal else "", noalias=not in_place)
-    return _function(e, header, block)
+    pairs: Any = op.attributes.get("lamina.inplace")
+    shared_arguments = set() if pairs is None else {k.value.data for pair in pairs.data for k in pair.data}
+    e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}
+    return _function(e, _header(e, op, block, "internal " if internal else "", shared_arguments), block)
 
 
 def _host(shared: ModuleEmitter, op: func.FuncOp) -> str:
@@ -84,10 +83,10 @@ def _host(shared: ModuleEmitter, op: func.FuncOp) -> str:
     for argument in block.args:
         if not isinstance(argument.type, MemRefType):
             raise fail(op, f"takes buffers only, got {argument.type}")
-    return _function(e, _header(e, op.sym_name.data, block, op, "", noalias=True), block)
+    return _function(e, _header(e, op, block, "", set()), block)
 
 
-def _header(e: FunctionEmitter, name: str, block: Block, op: Operation, linkage: str, noalias: bool) -> str:
+def _header(e: FunctionEmitter, op: KernelOp | func.FuncOp, block: Block, linkage: str, aliased: set[int]) -> str:
     arguments = []
     for k, argument in enumerate(block.args):
         x = f"%{_hint(argument)}.{k}"
@@ -96,8 +95,8 @@ def _header(e: FunctionEmitter, name: str, block: Block, op: Operation, linkage:
         ty = e.ty(argument.type, op)
         if isinstance(argument.type, IndexType):
             e.not_negative.add(x)  # a size
-        arguments.append(f"{ty}{' noalias' if ty == 'ptr' and noalias else ''} {x}")
-    return f"define {linkage}void {symbol(name)}({', '.join(arguments)}) nounwind"
+        arguments.append(f"{ty}{' noalias' if ty == 'ptr' and k not in aliased else ''} {x}")
+    return f"define {linkage}void {symbol(op.sym_name.data)}({', '.join(arguments)}) nounwind"
 
 
 def _hint(value: SSAValue) -> str:

@@ -8,6 +8,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
 from xdsl.ir import Operation
 
+from ...dialects.types import numpy_dtype
 from .emit_core import Effect, FunctionEmitter, buffer_strides, element_count, fail, memory_type
 from .text import I8
 
@@ -31,8 +32,12 @@ def global_text(op: memref.GlobalOp) -> str:
     if not isinstance(value, DenseIntOrFPElementsAttr):
         size = element_count(type.get_shape()) * (type.element_type.bitwidth + 7) // 8  # pyright: ignore
         return f"{name} = internal global [{size} x i8] zeroinitializer, align 64"
+    count = element_count(type.get_shape())
+    size = numpy_dtype(type.element_type).itemsize
     data = value.data.data
-    if len(data) < element_count(type.get_shape()) * (len(data) or 1) // max(1, len(value)):
+    if len(data) == size:
+        data *= count
+    if len(data) != count * size:
         raise fail(op, f"has {len(data)} bytes for {type}")
     head = f"{name} = {'private unnamed_addr constant' if op.constant is not None else 'internal global'} [{len(data)} x i8] "
     if not any(data):

@@ -1,0 +1,318 @@
+"""Give every intermediate buffer of a host function its place in one arena, known before anything runs.
+
+Each `memref.alloc` becomes a `memref.view` of the arena, a new last argument. Buffers whose lifetimes (first to last use in op
+order, views counting for their source) do not meet may share memory. A kernel with `lamina.inplace = [[result, operand], ...]`
+stores each element of the result after its last load of that element of the operand: where the operand dies at the launch, the
+result takes over its memory. Pairs that no launch uses are dropped from the attribute, so that `noalias` can be said of their
+arguments.
+
+The function gets `lamina.arena`, the bytes of the arena, and `lamina.peak_bytes`, the most bytes ever in use at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    i64,
+)
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects.loop.memory import LaunchOp
+from ..dialects.loop.structure import KernelOp
+from ..dialects.types import IntegerType, index
+from ..dialects.types import memref as memref_type
+from ..errors import CompileError
+
+ALIGNMENT = 64
+_I8 = IntegerType(8)
+_VIEWS = (
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.memory_space_cast",
+    "memref.reinterpret_cast",
+    "memref.subview",
+    "memref.view",
+)
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """A piece of memory: its size and the first and last op, by number, that touches it."""
+
+    size_bytes: int
+    first: int
+    last: int
+
+    def meets(self, other: Lifetime) -> bool:
+        """Whether some op needs both: they must not share memory then."""
+        return self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Offsets in the order of the lifetimes, the arena they need, and the bound that no plan can be below."""
+
+    offsets: tuple[int, ...]
+    arena_bytes: int
+    peak_bytes: int
+
+
+def aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def plan_offsets(lifetimes: Sequence[Lifetime]) -> Plan:
+    """Place buffers one after the other into the tightest gap that its neighbours in time leave.
+
+    Two orders are tried, large first and early first, and the smaller arena is kept; the answer depends on the input alone.
+    """
+    by_size = sorted(range(len(lifetimes)), key=lambda k: (-lifetimes[k].size_bytes, lifetimes[k].first, k))
+    by_time = sorted(range(len(lifetimes)), key=lambda k: (lifetimes[k].first, -lifetimes[k].size_bytes, k))
+    offsets, arena = min((_place(lifetimes, order) for order in (by_size, by_time)), key=lambda placed: placed[1])
+    return Plan(tuple(offsets), arena, _most_in_use(lifetimes))
+
+
+def _place(lifetimes: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int], int]:
+    offsets, arena = [0] * len(lifetimes), 0
+    placed: list[int] = []
+    for k in order:
+        size = aligned(lifetimes[k].size_bytes)
+        if size == 0:
+            continue
+        taken = sorted(
+            (offsets[j], offsets[j] + aligned(lifetimes[j].size_bytes)) for j in placed if lifetimes[k].meets(lifetimes[j])
+        )
+        best, best_gap, end = -1, 0, 0
+        for start, stop in taken:
+            gap = start - end
+            if gap >= size and (best < 0 or gap < best_gap):
+                best, best_gap = end, gap
+            end = max(end, stop)
+        offsets[k] = best if best >= 0 else end
+        arena = max(arena, offsets[k] + size)
+        placed.append(k)
+    return offsets, arena
+
+
+def _most_in_use(lifetimes: Sequence[Lifetime]) -> int:
+    changes: dict[int, int] = {}
+    for life in lifetimes:
+        changes[life.first] = changes.get(life.first, 0) + aligned(life.size_bytes)
+        changes[life.last + 1] = changes.get(life.last + 1, 0) - aligned(life.size_bytes)
+    in_use = most = 0
+    for at in sorted(changes):
+        in_use += changes[at]
+        most = max(most, in_use)
+    return most
+
+
+# Liveness of a function
+
+
+@dataclass(eq=False)
+class _Storage:
+    """Memory that one alloc, or several in place of each other, or the arena of a callee needs."""
+
+    size: int
+    first: int
+    last: int
+
+
+def _size_bytes(type: MemRefType, op: Operation) -> int:
+    shape = type.get_shape()
+    if DYNAMIC_INDEX in shape or not isinstance(type.layout, NoneAttr):
+        raise CompileError(f"{op.location}: '{op.name}' op needs a static shape without layout to be planned, got {type}")
+    count = 1
+    for size in shape:
+        count *= size
+    width: int = 64 if type.element_type == index else type.element_type.bitwidth  # pyright: ignore
+    return count * -(-width // 8)
+
+
+def _covers(value: SSAValue) -> bool:
+    """Whether a buffer is a whole alloc, possibly in another shape, so that equal positions are equal addresses."""
+    owner = value.owner
+    while isinstance(owner, Operation) and owner.name in _VIEWS:
+        source, result = owner.operands[0].type, owner.results[0].type
+        if owner.name in ("memref.view", "memref.subview") or not isinstance(source, MemRefType):
+            return False
+        if source.element_type != result.element_type or not isinstance(result, MemRefType):
+            return False
+        if _size_bytes(source, owner) != _size_bytes(result, owner):
+            return False
+        owner = owner.operands[0].owner
+    return isinstance(owner, memref.AllocOp)
+
+
+class _Planner:
+    """Plans one function; `analyse`, then `rewrite`."""
+
+    def __init__(self, function: func.FuncOp, kernels: dict[str, KernelOp], callees: dict[str, int]):
+        self.function = function
+        self.kernels = kernels
+        self.callees = callees
+        self.root: dict[SSAValue, memref.AllocOp] = {}
+        self.storage: dict[memref.AllocOp, _Storage] = {}
+        self.calls: list[tuple[func.CallOp, _Storage]] = []
+        self.in_place: list[tuple[str, int, int]] = []
+
+    def analyse(self) -> list[_Storage]:
+        first: dict[memref.AllocOp, int] = {}
+        last: dict[memref.AllocOp, int] = {}
+        for at, op in enumerate(self.function.body.block.ops):
+            if isinstance(op, memref.AllocOp):
+                self.root[op.results[0]] = op
+                continue
+            for inner in op.walk() if op.regions else (op,):
+                for operand in inner.operands:
+                    if (alloc := self.root.get(operand)) is not None and inner.name not in _VIEWS:
+                        first.setdefault(alloc, at)
+                        last[alloc] = at
+            if op.name in _VIEWS and (alloc := self.root.get(op.operands[0])) is not None:
+                self.root[op.results[0]] = alloc
+        for alloc in dict.fromkeys(self.root.values()):
+            size = _size_bytes(alloc.results[0].type, alloc) if alloc in first else 0  # pyright: ignore
+            self.storage[alloc] = _Storage(size, first.get(alloc, 0), last.get(alloc, 0))
+        for at, op in enumerate(self.function.body.block.ops):
+            if isinstance(op, LaunchOp):
+                self._reuse(op, at)
+            elif isinstance(op, func.CallOp) and op.callee.string_value() in self.callees:
+                self.calls.append((op, _Storage(self.callees[op.callee.string_value()], at, at)))
+        return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in self.calls)]))
+
+    def _reuse(self, launch: LaunchOp, at: int) -> None:
+        """Let a result take over the memory of an operand that dies here."""
+        name = launch.kernel.string_value()
+        pairs = in_place_pairs(self.kernels[name]) if name in self.kernels else []
+        arguments = launch.arguments
+        for result, operand in pairs:
+            new, old = self.root.get(arguments[result]), self.root.get(arguments[operand])
+            if new is None or old is None or self.storage[new] is self.storage[old]:
+                continue
+            of_new, of_old = self.storage[new], self.storage[old]
+            same_width = _element_bits(arguments[result]) == _element_bits(arguments[operand])
+            if of_new.first != at or of_old.last != at or of_new.size != of_old.size or not same_width:
+                continue
+            if not (_covers(arguments[result]) and _covers(arguments[operand])):
+                continue
+            uses = [k for k, a in enumerate(arguments) if (r := self.root.get(a)) and self.storage[r] is of_old]
+            aliases = [k for k, a in enumerate(arguments) if (r := self.root.get(a)) and self.storage[r] is of_new]
+            if aliases != [result] or any((result, k) not in pairs or not _covers(arguments[k]) for k in uses):
+                continue
+            merged = _Storage(of_old.size, of_old.first, of_new.last)
+            for alloc, storage in self.storage.items():
+                if storage is of_new or storage is of_old:
+                    self.storage[alloc] = merged
+            self.in_place += [(name, result, k) for k in uses]
+
+    def rewrite(self, offsets: dict[_Storage, int], plan: Plan) -> None:
+        function, block = self.function, self.function.body.block
+        arena = block.insert_arg(memref_type(_I8, (plan.arena_bytes,)), len(block.args))
+        arena.name_hint = "arena"
+        constants: dict[int, SSAValue] = {}
+        start = block.first_op
+
+        def at_offset(offset: int) -> SSAValue:
+            if offset not in constants:
+                constant = arith.ConstantOp(IntegerAttr(offset, index))
+                block.insert_op_before(constant, start) if start is not None else block.add_op(constant)
+                constant.result.name_hint = f"at{offset}"
+                constants[offset] = constant.result
+            return constants[offset]
+
+        for alloc, storage in self.storage.items():
+            old = alloc.results[0]
+            view = memref.ViewOp.create(operands=[arena, at_offset(offsets[storage])], result_types=[old.type])
+            view.location = alloc.location
+            block.insert_op_before(view, alloc)
+            view.results[0].name_hint = old.name_hint
+            old.replace_all_uses_with(view.results[0])
+            alloc.detach()
+            alloc.erase()
+        for call, storage in self.calls:
+            type = memref_type(_I8, (storage.size,))
+            view = memref.ViewOp.create(operands=[arena, at_offset(offsets[storage])], result_types=[type])
+            view.location = call.location
+            block.insert_op_before(view, call)
+            call.operands = [*call.operands, view.results[0]]
+        inputs = [*function.function_type.inputs.data, arena.type]
+        function.properties["function_type"] = FunctionType.from_lists(inputs, list(function.function_type.outputs.data))
+        function.attributes["lamina.arena"] = IntegerAttr(plan.arena_bytes, i64)
+        function.attributes["lamina.peak_bytes"] = IntegerAttr(plan.peak_bytes, i64)
+
+
+def _element_bits(value: SSAValue) -> int:
+    element: Any = value.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    return -(-(64 if element == index else element.bitwidth) // 8)
+
+
+def in_place_pairs(kernel: KernelOp) -> list[tuple[int, int]]:
+    """The (result, operand) argument numbers of `lamina.inplace`."""
+    pairs: Any = kernel.attributes.get("lamina.inplace")
+    return [] if pairs is None else [(p.data[0].value.data, p.data[1].value.data) for p in pairs.data]
+
+
+def _keep_pairs(kernel: KernelOp, used: set[tuple[int, int]]) -> None:
+    kept = [pair for pair in in_place_pairs(kernel) if pair in used]
+    if kept:
+        kernel.attributes["lamina.inplace"] = ArrayAttr([ArrayAttr([IntegerAttr(k, i64) for k in pair]) for pair in kept])
+    else:
+        kernel.attributes.pop("lamina.inplace", None)
+
+
+@dataclass(frozen=True)
+class PlanBuffersPass(ModulePass):
+    """Replace the allocs of host functions by views of a planned arena."""
+
+    name = "plan-buffers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels = {k.sym_name.data: k for k in op.body.block.ops if isinstance(k, KernelOp)}
+        hosts = {
+            f.sym_name.data: f
+            for f in op.body.block.ops
+            if isinstance(f, func.FuncOp) and "lamina.results" in f.attributes and f.body.blocks
+        }
+        planned: dict[str, int] = {}
+        used: dict[str, set[tuple[int, int]]] = {}
+        in_progress: list[str] = []
+
+        def visit(name: str) -> None:
+            function = hosts[name]
+            if name in planned or "lamina.arena" in function.attributes:
+                return
+            if name in in_progress:
+                raise CompileError(f"function @{name} calls itself: its memory cannot be planned")
+            in_progress.append(name)
+            for inner in function.walk():
+                if isinstance(inner, func.CallOp) and inner.callee.string_value() in hosts:
+                    visit(inner.callee.string_value())
+            in_progress.pop()
+            planner = _Planner(function, kernels, planned)
+            storages = planner.analyse()
+            plan = plan_offsets([Lifetime(s.size, s.first, s.last) for s in storages])
+            planner.rewrite(dict(zip(storages, plan.offsets, strict=True)), plan)
+            planned[name] = plan.arena_bytes
+            for kernel, result, operand in planner.in_place:
+                used.setdefault(kernel, set()).add((result, operand))
+
+        fresh = [name for name, f in hosts.items() if "lamina.arena" not in f.attributes]
+        for name in hosts:
+            visit(name)
+        if len(fresh) == len(hosts):  # else functions planned before may rely on the pairs
+            for name, kernel in kernels.items():
+                _keep_pairs(kernel, used.get(name, set()))
