@@ -163,6 +163,8 @@ class LaminaParser(Parser):
             converted = value.to_type(self, element)
             if isinstance(element, IntegerType):
                 converted = element.get_normalized_value(converted)
+                if element.width.data == 1:  # true is the byte 1, as in NumPy; xDSL's own parser stores 255
+                    return bytes((bool(converted),))
             return element.pack((converted,))
         except ParseError:
             raise
@@ -184,10 +186,13 @@ class LaminaParser(Parser):
                 return bytes(data[k // 8] >> (k % 8) & 1 for k in range(count))
         elif len(data) == size:
             data *= count
+        elif isinstance(element, IntegerType) and len(data) == count * (stored := -(-element.width.data // 8)):
+            parts = (data[k : k + stored] for k in range(0, len(data), stored))  # as MLIR stores i24 or i48
+            data = b"".join(int.from_bytes(part, "little", signed=True).to_bytes(size, "little", signed=True) for part in parts)
         if len(data) != count * size:
             self.raise_error(f"dense constant has {len(data)} bytes of data, its type needs {count * size}", span)
         if isinstance(element, IntegerType) and element.width.data == 1:
-            data = bytes(byte & 1 for byte in data)
+            data = bytes(bool(byte) for byte in data)
         return data
 
 

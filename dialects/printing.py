@@ -26,13 +26,13 @@ def install() -> None:
 
 def is_splat(attr: DenseIntOrFPElementsAttr) -> bool:
     """Whether all elements have the same bits (0.0 and -0.0 differ, a NaN equals itself)."""
-    data, size = attr.data.data, attr.get_element_type().compile_time_size
+    data, size = _data(attr), attr.get_element_type().compile_time_size
     return len(data) > 0 and data == data[:size] * (len(data) // size)
 
 
 def print_without_type(attr: DenseIntOrFPElementsAttr, printer: Printer) -> None:
     """Print `dense<...>`."""
-    data, element = attr.data.data, attr.get_element_type()
+    data, element = _data(attr), attr.get_element_type()
     size = element.compile_time_size
     printer.print_string("dense<")
     if not data:
@@ -45,6 +45,16 @@ def print_without_type(attr: DenseIntOrFPElementsAttr, printer: Printer) -> None
         elements = [data[k : k + size] for k in range(0, len(data), size)]
         _print_nested(attr, elements, attr.get_shape(), printer)
     printer.print_string(">")
+
+
+_TRUE = bytes([0, *([1] * 255)])
+
+
+def _data(attr: DenseIntOrFPElementsAttr) -> bytes:
+    """The bytes of all elements; a true i1 may be stored as 1 or as 255 (xDSL's `from_list`)."""
+    element = attr.get_element_type()
+    is_bool = isinstance(element, IntegerType) and element.width.data == 1
+    return attr.data.data.translate(_TRUE) if is_bool else attr.data.data
 
 
 def _blob_is_portable(element: object) -> bool:

@@ -1,0 +1,37 @@
+"""lit: FileCheck tests of the tools. Run with `make test`, or `.venv/bin/lit filecheck/transforms`.
+
+Python's start-up is most of the time of a test: put several cases into a file.
+"""
+
+import os
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from lit_format import QuotedShTest
+
+config.name = "lamina"  # noqa: F821
+config.test_format = QuotedShTest(execute_external=False)  # noqa: F821
+config.suffixes = [".mlir"]  # noqa: F821
+config.test_source_root = str(Path(__file__).parent)  # noqa: F821
+config.test_exec_root = str(Path(__file__).parent / "Output")  # noqa: F821
+
+PYTHON = shlex.quote(sys.executable)
+MLIR = find_spec("mlir")
+MLIR_OPT = [str(Path(folder) / "bin" / "mlir-opt") for folder in (MLIR.submodule_search_locations or () if MLIR else ())]
+MLIR_OPT = [path for path in MLIR_OPT if os.access(path, os.X_OK)]
+if MLIR_OPT:
+    config.available_features.add("mlir-opt")  # noqa: F821
+
+config.substitutions += [  # noqa: F821
+    (r"(?<![\w./-])lamina-opt(?![\w./-])", f"{PYTHON} -m lamina.tools.lamina_opt"),
+    (r"(?<![\w./-])lamina-run(?![\w./-])", f"{PYTHON} -m lamina.tools.lamina_run"),
+    (r"(?<![\w./-])lamina-compile(?![\w./-])", f"{PYTHON} -m lamina.tools.lamina_compile"),
+    (r"(?<![\w./-])filecheck(?![\w./-])", f"{PYTHON} -m filecheck"),
+    (r"(?<![\w./-])mlir-opt(?![\w./-])", shlex.quote(MLIR_OPT[0]) if MLIR_OPT else "mlir-opt"),
+]
+for name in ("HOME", "XDG_CACHE_HOME", "LAMINA_DEBUG", "LAMINA_CACHE", "LAMINA_CACHE_DIR"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]  # noqa: F821

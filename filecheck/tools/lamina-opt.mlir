@@ -1,0 +1,30 @@
+// RUN: lamina-opt %s -p 'canonicalize,cse' --print-ir-after=canonicalize --time-passes 2>&1 | filecheck %s --check-prefix=AFTER
+// RUN: lamina-opt %s -p canonicalize --print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: lamina-opt %s --compile-to=graph | lamina-opt --compile-to=graph | filecheck %s --check-prefix=GRAPH
+// RUN: not lamina-opt %s -p canonicalise 2>&1 | filecheck %s --check-prefix=UNKNOWN
+// RUN: not lamina-opt %s.missing 2>&1 | filecheck %s --check-prefix=MISSING
+// RUN: not lamina-opt %s --print-ir-aftr-all 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: lamina-opt --list-passes | filecheck %s --check-prefix=LIST
+
+// AFTER:      // IR after canonicalize:
+// AFTER:      @f
+// AFTER:      seconds  share  pass
+// AFTER:      canonicalize
+// AFTER-NEXT: cse
+// AFTER-NEXT: total
+
+/// Locations are those of the input.
+// LOC:      arith.addf %x, %x : f32 loc("{{.*}}lamina-opt.mlir":{{[0-9]+}}:3)
+
+/// A module remembers its phase, so that its text can be continued.
+// GRAPH:      builtin.module attributes {lamina.phase = "graph"}
+
+// UNKNOWN:  lamina-opt: error: unknown pass 'canonicalise', did you mean canonicalize
+// MISSING:  lamina-opt: error: no file
+// OPTION:   lamina-opt: error: unknown option --print-ir-aftr-all, did you mean --print-ir-after-all?
+// LIST:     graph-fuse {{.*}}Group ops
+
+func.func @f(%x: f32) -> f32 {
+  %y = arith.addf %x, %x : f32
+  return %y : f32
+}
