@@ -152,44 +152,22 @@ def build(
     Raises:
         CompileError: an op cannot be lowered, or there is no such function.
     """
-    from .codegen import cache as objects
-    from .codegen.compile import compile_object
+    from .codegen.cache import key_of
+    from .codegen.executable import cached_executable
 
     target = target or host()
-    key = cache_key(module, entry, names, target)
-    found = objects.get(key)
-    if found is not None:
-        try:
-            return load(found.payload, Signature.from_json(found.meta["signature"]), entry)
-        except (CompileError, KeyError, TypeError, ValueError):
-            pass  # a damaged entry is a miss
-    text, signature = lower(module, entry, names, target)
-    obj = compile_object(text, target)
-    objects.put(key, obj, {"signature": signature.to_json()})
-    return load(obj, signature, entry)
+    key = key_of(version(), target.key, entry, ",".join(names or ()), str(module))
+    return cached_executable(key, lambda: lower(module, entry, names, target), entry)
 
 
 def lower(
     module: ModuleOp, entry: str = "main", names: Sequence[str] | None = None, target: Target | None = None
-) -> tuple[str, Signature]:
-    """LLVM IR text of a module with the native entry of one function, and that function's signature."""
+) -> tuple[Signature, str]:
+    """The signature of one function of a module, and the LLVM IR text of the module."""
     from .lowering.llvm.emit import emit_module
-    from .runtime.entry import emit_entry
 
     run_to(module, "program")
-    signature = signature_of(module, entry, names)
-    text = emit_module(module, target or host())
-    return text + "\n" + emit_entry(signature, entry), signature
-
-
-def load(obj: bytes, signature: Signature, entry: str) -> Executable:
-    """An object with a native entry, linked into this process."""
-    from .codegen.jit import load_object
-    from .runtime import abi
-    from .runtime.callable import Executable
-    from .runtime.entry import entry_symbols
-
-    return Executable.of(signature, load_object(obj, entry_symbols(entry), abi.symbols()), entry)
+    return signature_of(module, entry, names), emit_module(module, target or host())
 
 
 def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = None) -> Signature:
@@ -217,15 +195,6 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     results = tuple(param(k, a, "result") for k, a in enumerate(arguments[split:]))
     work = function.attributes.get("lamina.work")
     return Signature(entry, args, results, arena, None if work is None else work.value.data)  # pyright: ignore
-
-
-def cache_key(module: ModuleOp, entry: str, names: Sequence[str] | None, target: Target) -> str:
-    """What a compiled object depends on: the IR, what is called, the target and the compiler."""
-    digest = hashlib.sha256()
-    for part in (version(), target.key(), entry, ",".join(names or ()), str(module)):
-        digest.update(part.encode())
-        digest.update(b"\0")
-    return digest.hexdigest()
 
 
 @cache

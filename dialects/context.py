@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect
 
-from . import printing
+from . import printing, vocabulary
 
 OURS = {"graph": "Graph", "loop": "Loop"}
 """Our dialects: the folder under `dialects/` and the `Dialect` object it holds."""
@@ -28,8 +28,10 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
     printing.install()
     ctx = Context(allow_unregistered=allow_unregistered)
     for name, factory in get_all_dialects().items():
-        if name not in OURS:
+        if name not in (*OURS, "arith", "vector"):
             ctx.register_dialect(name, factory)
+    ctx.register_dialect("arith", vocabulary.arith_dialect)
+    ctx.register_dialect("vector", vocabulary.vector_dialect)
     for folder, name in OURS.items():
         ctx.register_dialect(folder, _ours(folder, name))
     return ctx

@@ -7,7 +7,6 @@ in the next sweep. An op that a pattern inserts has the location of the op it ma
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from functools import cache
 from types import UnionType
@@ -80,15 +79,11 @@ def matched_types(pattern: type[RewritePattern]) -> tuple[type[Operation], ...]:
     """
     method = pattern.match_and_rewrite
     for cell, name in zip(method.__closure__ or (), method.__code__.co_freevars, strict=True):
-        if name == "expected_types":
-            return tuple(_origin(type_) for type_ in cell.cell_contents)
-    annotation = list(inspect.signature(method).parameters.values())[1].annotation
-    types = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    return tuple(type_ if isinstance(type_, type) else Operation for type_ in types)
-
-
-def _origin(type_: type) -> type[Operation]:
-    return get_origin(type_) or type_
+        if name == "expected_type":
+            annotation = cell.cell_contents
+            types = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+            return tuple(get_origin(type_) or type_ for type_ in types)
+    return (Operation,)
 
 
 def _sweep(root: Operation, table: _Table) -> list[str]:

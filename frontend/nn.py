@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import DTypeError, ShapeError
 from .lnp_create import iota
-from .lnp_reduce import mean
+from .lnp_reduce import mean, sum
 from .lnp_shape import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
 from .promotion import FLOAT32, FLOAT64, INT64, canonical
 from .tracer import Tracer
@@ -62,9 +62,9 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 @api
 def relu(x: Any) -> Any:
-    """`max(x, 0)`; the derivative at 0 is that of the op `graph.relu`."""
+    """`max(x, 0)`; NaN stays NaN, the derivative at 0 is 0."""
     x = lift(x)
-    return build("relu", x, weak=x.weak) if x.dtype.kind == "f" else x * (x > 0)
+    return build("relu", x, weak=x.weak)
 
 
 @api
@@ -91,7 +91,7 @@ def softplus(x: Any) -> Any:
 @api
 def gelu(x: Any, approximate: bool = True) -> Any:
     """`x * Phi(x)`; approximated through tanh, or exactly through erf."""
-    return build("gelu", _float(x), approximate=bool(approximate))
+    return build("gelu", _float(x), approximate="tanh" if approximate else "none")
 
 
 @api
@@ -113,14 +113,16 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
 
     Args:
         logits: floats[..., classes].
-        labels: integers[...] (an index of a class each), or floats[..., classes] (probabilities).
+        labels: integers[...] (the index of each example's class; one out of range adds 0), or floats[..., classes]
+            (probabilities).
     """
     x, y = _float(logits), lift(labels)
-    if y.dtype.kind == "i":
-        if y.shape != x.shape[:-1]:
-            raise ShapeError(f"cross_entropy needs one label an example: logits are {list(x.shape)}, labels {list(y.shape)}")
-        y = one_hot(y, x.shape[-1], dtype=x.dtype)
-    if y.shape != x.shape:
-        raise ShapeError(f"cross_entropy needs labels of the shape of the logits {list(x.shape)}, got {list(y.shape)}")
-    y = lift_as(y, x.dtype)
-    return mean(build("cross_entropy", x, y))
+    if x.ndim == 0:
+        raise ShapeError("cross_entropy needs logits with a dim of classes, got a scalar")
+    if y.dtype.kind != "i":
+        if y.shape != x.shape:
+            raise ShapeError(f"cross_entropy needs labels of the shape of the logits {list(x.shape)}, got {list(y.shape)}")
+        return -mean(sum(lift_as(y, x.dtype) * log_softmax(x), -1))
+    if y.shape != x.shape[:-1]:
+        raise ShapeError(f"cross_entropy needs one label an example: logits are {list(x.shape)}, labels {list(y.shape)}")
+    return build("cross_entropy", reshape_tracer(x, (y.size, x.shape[-1])), reshape_tracer(y, (y.size,)))

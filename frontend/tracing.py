@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
@@ -22,6 +22,9 @@ from ..errors import DTypeError, LaminaError, TracingError
 from .locations import located, user_location
 from .promotion import FLOAT64, INT64, Token, canonical
 from .tracer import Tracer
+
+if TYPE_CHECKING:
+    from .functions import Program
 
 CONST_LIMIT = 1024
 """Closed-over arrays of up to this many elements become constants of the graph, larger ones hidden arguments."""
@@ -58,10 +61,12 @@ class Trace:
     Use it as a context manager: inside, it is the current trace.
 
     Attributes:
+        program: the module that the function belongs to; None where there is none.
         captured: arrays and tracers of enclosing traces that the function reads, each with its hidden block argument.
     """
 
-    def __init__(self, location: LocationAttr | None = None):
+    def __init__(self, program: Program | None = None, location: LocationAttr | None = None):
+        self.program = program
         self.block = Block()
         self.builder = _LocatedBuilder(self.block)
         self.captured: list[tuple[Any, Tracer]] = []
@@ -125,7 +130,7 @@ class Trace:
         if known is not None:
             return known
         array = concrete_array(x)
-        if array.size <= CONST_LIMIT:
+        if array.size <= (CONST_LIMIT if self.program is None else self.program.const_limit):
             tracer = self.wrap(self.constant(array))
             self._by_identity[id(x)] = tracer
             self.captured_keep(x)

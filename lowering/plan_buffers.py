@@ -35,6 +35,7 @@ from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
+from .llvm.emit_core import fail
 
 ALIGNMENT = 64
 _I8 = IntegerType(8)
@@ -135,7 +136,7 @@ class _Storage:
 def _size_bytes(type: MemRefType, op: Operation) -> int:
     shape = type.get_shape()
     if DYNAMIC_INDEX in shape or not isinstance(type.layout, NoneAttr):
-        raise CompileError(f"{op.location}: '{op.name}' op needs a static shape without layout to be planned, got {type}")
+        raise fail(op, f"needs a static shape without layout to be planned, got {type}")
     count = 1
     for size in shape:
         count *= size

@@ -13,6 +13,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    FileLineColLoc,
     IndexType,
     IntegerType,
     MemRefType,
@@ -36,7 +37,12 @@ Pure = Callable[["FunctionEmitter", Any, list[str], Ty], str]
 
 def fail(op: Operation, why: str) -> CompileError:
     """The error of an op that cannot be emitted, with its place."""
-    place = "" if isinstance(op.location, UnknownLoc) else f"{op.location}: "
+    location: Any = op.location
+    place = ""
+    if isinstance(location, FileLineColLoc):
+        place = f"{location.filename.data}:{location.line.data}:{location.column.data}: "
+    elif not isinstance(location, UnknownLoc):
+        place = f"{location}: "
     return CompileError(f"{place}'{op.name}' op {why}")
 
 

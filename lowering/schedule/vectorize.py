@@ -71,8 +71,10 @@ def varying_values(loop: ForOp) -> set[SSAValue]:
                         if init in varying:
                             varying.add(argument)
                     visit(op.body.block)
-                    for k, value in enumerate(op.yielded):
-                        if value in varying or op.inits[k] in varying:
+                    pair = op.monoid is not None and op.monoid.data in PAIR_MONOIDS
+                    moved = [v in varying or i in varying for v, i in zip(op.yielded, op.inits, strict=True)]
+                    for k in range(len(moved)):
+                        if moved[k] or (pair and any(moved)):
                             varying.add(op.results[k])
                             if op.kind.data != "reduce":
                                 varying.add(op.body.block.args[k + 1])

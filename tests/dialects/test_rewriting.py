@@ -66,7 +66,7 @@ def test_rewrites_in_all_regions_and_keeps_locations() -> None:
 
 def test_patterns_that_do_not_converge_are_named() -> None:
     module = parse_module(make_context(), TEXT)
-    with pytest.raises(InternalError, match="did not converge in 5 sweeps; still applying: (AddToMul|MulToAdd)"):
+    with pytest.raises(InternalError, match=r"did not converge in 5 sweeps; still applying: (AddToMul|MulToAdd)"):
         apply_patterns(module, [AddToMul(), MulToAdd()], max_sweeps=5)
 
 
