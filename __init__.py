@@ -1,1 +1,89 @@
-"""lamina: a multi-level tensor compiler in Python."""
+"""lamina: a multi-level tensor compiler in Python.
+
+>>> import numpy as np, lamina as lm
+>>> lm.jit(lambda x: lm.numpy.tanh(x).sum())(np.zeros(4, np.float32))
+array(0., dtype=float32)
+
+Everything loads on first use: importing the package costs a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import CompileError as CompileError
+    from .errors import DifferentiationError as DifferentiationError
+    from .errors import DTypeError as DTypeError
+    from .errors import InternalError as InternalError
+    from .errors import LaminaError as LaminaError
+    from .errors import ShapeError as ShapeError
+    from .errors import TracingError as TracingError
+    from .frontend import lnp as numpy
+    from .frontend import nn as nn
+    from .frontend import pytree as tree
+    from .frontend.autodiff import grad as grad
+    from .frontend.autodiff import jvp as jvp
+    from .frontend.autodiff import stop_gradient as stop_gradient
+    from .frontend.autodiff import value_and_grad as value_and_grad
+    from .frontend.autodiff import vjp as vjp
+    from .frontend.autodiff import vmap as vmap
+    from .frontend.jit import Compiled as Compiled
+    from .frontend.jit import Lowered as Lowered
+    from .frontend.jit import TensorSpec as TensorSpec
+    from .frontend.jit import jit as jit
+    from .frontend.jit import make_graph as make_graph
+    from .frontend.pytree import register_dataclass as register_dataclass
+    from .frontend.pytree import register_pytree_node as register_pytree_node
+
+__version__ = "0.1.0"
+
+# public name -> module that defines it
+_HOMES = {
+    **dict.fromkeys(
+        ("CompileError", "DTypeError", "DifferentiationError", "InternalError", "LaminaError", "ShapeError", "TracingError"),
+        ".errors",
+    ),
+    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"), ".frontend.autodiff"),
+    **dict.fromkeys(("Compiled", "Lowered", "TensorSpec", "jit", "make_graph"), ".frontend.jit"),
+    **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
+}
+# No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
+_ALIASES = {"numpy": ".frontend.lnp", "nn": ".frontend.nn", "tree": ".frontend.pytree"}
+
+__all__ = [*_HOMES, *_ALIASES]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+class _Alias(ModuleType):
+    """A submodule by another name, loaded on first use."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(name)
+        home = importlib.import_module(_ALIASES[self.__name__.rpartition(".")[2]], __name__)
+        self.__dict__.update({key: value for key, value in vars(home).items() if not key.startswith("__")})
+        self.__doc__ = home.__doc__
+        return getattr(home, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(importlib.import_module(_ALIASES[self.__name__.rpartition(".")[2]], __name__))
+
+
+for _name in _ALIASES:
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = _Alias(f"{__name__}.{_name}")
+del _name
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(home, __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

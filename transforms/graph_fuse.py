@@ -171,7 +171,26 @@ class _Planner:
             return None
         if contraction and found != {group.root}:
             return None  # an epilogue, or not at all: a second evaluation would double the work
+        if not free and len(found) > 1 and self._ends_contraction(op):
+            return None  # better the epilogue of that contraction, evaluated once
         return found if len(found) <= MAX_PLACES else None
+
+    @staticmethod
+    def _ends_contraction(op: Operation) -> bool:
+        """Whether elementwise ops of one use lead from a contraction to `op`."""
+        work, seen = [op], 0
+        while work and seen < MAX_OPS:
+            seen += 1
+            current = work.pop()
+            equations = kernel_equations(current)
+            if len(equations) != 1 or (current is not op and len(list(current.results[0].uses)) > 1):
+                continue
+            if equations[0].n_reduce:
+                if len(equations[0].reads) > 1:
+                    return True
+                continue
+            work.extend(o.owner for o in current.operands if isinstance(o.owner, Operation) and not is_movable(o.owner))
+        return False
 
     def _others_lead_to(self, goal: Group, users: set[Operation]) -> bool:
         """Whether a user outside the group leads back into it: fusing would make the two wait for each other."""
