@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from .errors import LaminaError as LaminaError
     from .errors import ShapeError as ShapeError
     from .errors import TracingError as TracingError
-    from .frontend import lnp as numpy
+    from .frontend import lnp as numpy  # noqa: F401
     from .frontend import nn as nn
-    from .frontend import pytree as tree
+    from .frontend import pytree as tree  # noqa: F401
     from .frontend.autodiff import grad as grad
     from .frontend.autodiff import jvp as jvp
     from .frontend.autodiff import stop_gradient as stop_gradient

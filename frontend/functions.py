@@ -1,0 +1,229 @@
+"""Python functions as functions of a module: one trace gives one `func.func`, calls give `func.call`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Region
+
+from ..errors import DTypeError, LaminaError, TracingError
+from .locations import located, place_of
+from .promotion import BOOL, FLOAT64, INT64, canonical
+from .pytree import TreeDef, flatten
+from .tracer import Tracer
+from .tracing import CONST_LIMIT, EagerTrace, Trace, current
+
+
+class Aval(NamedTuple):
+    """What a trace knows of an array. `weak`: a Python number, which takes the dtype of what it meets."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    weak: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+class TensorSpec:
+    """A shape and a dtype in the place of an array, for `f.lower` and `make_graph`.
+
+    >>> TensorSpec((2, 3), "float32")
+    TensorSpec((2, 3), 'float32')
+    """
+
+    def __init__(self, shape: Sequence[int] | int, dtype: Any = np.float32):
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.dtype = canonical(dtype)
+
+    def __repr__(self) -> str:
+        return f"TensorSpec({self.shape}, {str(self.dtype)!r})"
+
+
+class Program:
+    """A module under construction.
+
+    Attributes:
+        const_limit: closed-over arrays of more elements become hidden arguments.
+        cache: functions already traced into the module, by what they were traced for.
+    """
+
+    def __init__(self, const_limit: float = CONST_LIMIT):
+        self.module = ModuleOp([])
+        self.const_limit = const_limit
+        self.cache: dict[Hashable, TracedFunction] = {}
+        self._names: set[str] = set()
+
+    def unique(self, name: str) -> str:
+        """A symbol name that is still free."""
+        name = re.sub(r"\W", "", name) or "fn"
+        chosen, k = name, 0
+        while chosen in self._names:
+            k += 1
+            chosen = f"{name}_{k}"
+        self._names.add(chosen)
+        return chosen
+
+
+@dataclass
+class TracedFunction:
+    """A function of a module, and what its Python callers need to know.
+
+    Attributes:
+        op: its `func.func`: arguments are the leaves, then one for each captured value.
+        captured: arrays, and tracers of enclosing traces, that it reads beside its arguments.
+    """
+
+    op: FuncOp
+    structure: TreeDef
+    avals: tuple[Aval, ...]
+    out_structure: TreeDef
+    out_avals: tuple[Aval, ...]
+    captured: list[Any] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.op.sym_name.data
+
+    def closed(self) -> bool:
+        """Whether it reads no value of an enclosing trace, so that any caller may use it."""
+        return not any(isinstance(x, Tracer) for x in self.captured)
+
+
+def abstract(leaf: Any, path: str = "an argument") -> Aval:
+    """What a trace knows of an argument.
+
+    Raises:
+        TypeError: not an array or number.
+    """
+    kind = type(leaf)
+    if kind is np.ndarray or isinstance(leaf, np.ndarray | np.generic):
+        if isinstance(leaf, np.ma.MaskedArray):
+            raise TypeError(f"{path} is a masked array: fill it with .filled() first")
+        try:
+            return Aval(canonical(leaf.dtype), leaf.shape)
+        except DTypeError as error:
+            raise DTypeError(f"{path}: {error}") from None
+    if kind is bool:
+        return Aval(BOOL, ())
+    if kind is int:
+        return Aval(INT64, (), True)
+    if kind is float:
+        return Aval(FLOAT64, (), True)
+    if isinstance(leaf, Tracer):
+        return Aval(leaf.dtype, leaf.shape, leaf.weak)
+    if isinstance(leaf, TensorSpec):
+        return Aval(leaf.dtype, leaf.shape)
+    if hasattr(leaf, "__array__"):
+        return abstract(np.asarray(leaf), path)
+    raise TypeError(
+        f"{path}: expected an array or a number, got {kind.__name__}: {leaf!r:.60}; "
+        "make it static with static_argnums, or close over it"
+    )
+
+
+def argument_paths(function: Callable[..., Any], structure: TreeDef, skip: Sequence[int] = ()) -> list[str]:
+    """How messages name the leaves of `(args, kwargs)`: `params['w1']`. `skip` are the positions of static arguments."""
+    args, kwargs = structure.children
+    names: list[str] = []
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    places = [k for k in range(len(args.children) + len(skip)) if k not in skip]
+    for place, child in zip(places, args.children, strict=False):
+        root = positional[place] if place < len(positional) else f"{rest}[{place - len(positional)}]"
+        names += child.paths(root)
+    for key, child in zip(kwargs.data, kwargs.children, strict=True):
+        names += child.paths(key)
+    return names
+
+
+def trace_function(
+    program: Program,
+    function: Callable[..., Any],
+    structure: TreeDef,
+    avals: Sequence[Aval],
+    *,
+    name: str | None = None,
+    paths: Sequence[str] | None = None,
+    public: bool = False,
+) -> TracedFunction:
+    """Call `function(*args, **kwargs)` on tracers and add what it does to the program.
+
+    Args:
+        structure: the structure of `(args, kwargs)`.
+        avals: its leaves.
+
+    Raises:
+        TracingError: the function needs values; or what its operations raise.
+    """
+    place = place_of(inspect.unwrap(function))
+    location = None if place is None else FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(place[2]))
+    symbol = program.unique(name or getattr(function, "__name__", "fn"))
+    with Trace(program, location) as trace:
+        tracers = [trace.argument(aval.dtype, aval.shape, aval.weak) for aval in avals]
+        for k, tracer in enumerate(tracers):
+            tracer.value.name_hint = _hint(paths[k] if paths is not None else f"arg{k}")
+        args, kwargs = structure.unflatten(tracers)
+        out = function(*args, **kwargs)
+        leaves, out_structure = flatten(out)
+        results = [_result(trace, leaf, out_structure, k, symbol) for k, leaf in enumerate(leaves)]
+        trace.block.add_op(ReturnOp(*(r.value for r in results)))
+    types = [a.type for a in trace.block.args], [r.value.type for r in results]
+    op = FuncOp(symbol, types, Region(trace.block), "public" if public else "private")
+    if location is not None:
+        op.location = location
+    program.module.body.block.add_op(op)
+    out_avals = tuple(Aval(r.dtype, r.shape, r.weak) for r in results)
+    return TracedFunction(op, structure, tuple(avals), out_structure, out_avals, [held for held, _ in trace.captured])
+
+
+def _hint(path: str) -> str | None:
+    hint = re.sub(r"\W+", "_", path).strip("_")
+    return hint if re.fullmatch(r"[A-Za-z_]\w*", hint) else None
+
+
+def _result(trace: Trace, leaf: Any, structure: TreeDef, k: int, name: str) -> Tracer:
+    try:
+        return trace.lift(leaf)
+    except TypeError as error:
+        if isinstance(error, LaminaError):
+            raise located(error) from None
+        path = structure.paths("result")[k]
+        raise TypeError(f"{name}() must return arrays, {path} is {type(leaf).__name__}: {leaf!r:.60}") from None
+
+
+def call_function(traced: TracedFunction, leaves: Sequence[Tracer]) -> Any:
+    """Call a function of the current trace's program; the result in its structure."""
+    trace = staging()
+    operands = [*leaves, *(trace.lift(x) for x in traced.captured)]
+    op = CallOp(traced.name, [x.value for x in operands], list(traced.op.function_type.outputs))
+    trace.builder.insert(op)
+    return traced.out_structure.unflatten(
+        Tracer(trace, value, aval.shape, aval.dtype, aval.weak)
+        for value, aval in zip(op.results, traced.out_avals, strict=True)
+    )
+
+
+def staging() -> Trace:
+    """The current trace, which must be of a function."""
+    trace = current()
+    if trace is None or trace.program is None:
+        raise TracingError("this needs a function under trace")
+    return trace
+
+
+def is_staging() -> bool:
+    """Whether a function is being traced on this thread."""
+    trace = current()
+    return trace is not None and not isinstance(trace, EagerTrace)

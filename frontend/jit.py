@@ -1,0 +1,436 @@
+"""`jit`: compiled functions. One specialization for each structure, dtypes and shapes of the arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from ..runtime.arguments import check, plain
+from ..runtime.callable import Executable, FunctionBase, NativeFunction, function_class
+from ..runtime.signature import Param, Signature
+from .functions import (
+    Aval,
+    Program,
+    TensorSpec,
+    TracedFunction,
+    abstract,
+    argument_paths,
+    call_function,
+    is_staging,
+    staging,
+    trace_function,
+)
+from .pytree import TreeDef, flatten
+
+_MISS: Any = object()
+
+
+class Lowered:
+    """A traced function, ready to be compiled or looked at.
+
+    >>> import numpy as np, lamina as lm
+    >>> print(lm.jit(lambda x: x + 1).lower(np.zeros(2, np.float32)).as_text())  # doctest: +ELLIPSIS
+    builtin.module {
+      func.func public @main(%x : tensor<2xf32>) -> tensor<2xf32> {
+    ...
+    """
+
+    def __init__(self, program: Program, traced: TracedFunction, name: str, paths: Sequence[str]):
+        self.traced = traced
+        self.name = name
+        self.paths = [*paths, *(f"<captured {k}>" for k in range(len(traced.captured)))]
+        self._module = program.module
+
+    @property
+    def module(self) -> ModuleOp:
+        """The graph IR, a fresh copy; its entry is `@main`."""
+        return self._module.clone()
+
+    @property
+    def in_avals(self) -> tuple[Aval, ...]:
+        """Dtypes and shapes of the argument leaves."""
+        return self.traced.avals
+
+    @property
+    def out_avals(self) -> tuple[Aval, ...]:
+        """Dtypes and shapes of the result leaves."""
+        return self.traced.out_avals
+
+    def as_text(self, phase: str = "graph") -> str:
+        """The program at a phase: graph, optimized, loop, scheduled, program, llvmir or asm.
+
+        Raises:
+            ValueError: no such phase.
+            CompileError: an op cannot be lowered.
+        """
+        if phase == "graph":
+            return f"{self._module}\n"
+        from .. import pipeline
+
+        if phase not in pipeline.PHASES or phase == "object":
+            raise ValueError(
+                f"no phase {phase!r} with a text; there are: {', '.join(p for p in pipeline.PHASES if p != 'object')}"
+            )
+        text = pipeline.compile_to(self.module, phase)
+        assert isinstance(text, str)
+        return text
+
+    def executable(self) -> Executable:
+        """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves."""
+        from .. import pipeline
+
+        return pipeline.build(self.module, "main", names=self.paths)
+
+    def compile(self) -> Compiled:
+        """The function for exactly these dtypes and shapes."""
+        return Compiled(self, self.executable())
+
+    def __repr__(self) -> str:
+        return f"<lowered {self.name}({', '.join(f'{p}: {a}' for p, a in zip(self.paths, self.in_avals, strict=False))})>"
+
+
+class Compiled:
+    """A function compiled for one structure, dtypes and shapes. It converts nothing: other arguments raise.
+
+    Raises:
+        TypeError: another structure or dtype, or not an array.
+        ValueError: another shape.
+    """
+
+    def __init__(self, lowered: Lowered, executable: Executable):
+        self.name = lowered.name
+        self._traced = lowered.traced
+        self._params = [Param(path, str(a.dtype), a.shape) for path, a in zip(lowered.paths, lowered.in_avals, strict=False)]
+        self._executable = executable
+        self._run = _runner(executable, lowered.traced)
+
+    @property
+    def signature(self) -> Signature:
+        """Arguments and results of the flat function."""
+        return self._executable.signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        if structure != self._traced.structure:
+            raise TypeError(f"{self.name}() is compiled for arguments {_show(self._traced.structure)}, got {_show(structure)}")
+        arrays = []
+        for leaf, param, aval in zip(leaves, self._params, self._traced.avals, strict=True):
+            if aval.weak and type(leaf) in (int, float):
+                arrays.append(np.asarray(leaf, aval.dtype))
+            else:
+                arrays.append(plain(check(self.name, param, leaf), param.np_dtype))
+        return self._run(arrays)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}({', '.join(f'{p.name}: {p}' for p in self._params)})>"
+
+
+def _show(structure: TreeDef) -> str:
+    args, kwargs = structure.children
+    parts = [str(child) for child in args.children]
+    parts += [f"{key}={child}" for key, child in zip(kwargs.data, kwargs.children, strict=True)]
+    return f"({', '.join(parts)})"
+
+
+def _runner(executable: Executable, traced: TracedFunction) -> Callable[[Sequence[Any]], Any]:
+    """From exactly matching argument arrays to the result in its structure; `_MISS` if one does not match."""
+    native = NativeFunction(_misfit)
+    native.install(executable)
+    finish = _finisher(traced)
+    hidden = tuple(traced.captured)
+
+    def run(arrays: Sequence[Any]) -> Any:
+        out = native(*arrays, *hidden)
+        return out if out is _MISS else finish(out)
+
+    return run
+
+
+def _misfit(*arrays: Any) -> Any:
+    return _MISS
+
+
+def _finisher(traced: TracedFunction) -> Callable[[Any], Any]:
+    """From what native code returns (nothing, one array, a tuple) to the result in its structure."""
+    unflatten, n = traced.out_structure.unflattener(), traced.out_structure.num_leaves
+    if n == 0:
+        return lambda out: unflatten(())
+    if n == 1:
+        return lambda out: unflatten((out,))
+    return unflatten
+
+
+class _Specialization:
+    """The compiled code for one structure, dtypes and shapes."""
+
+    def __init__(self, lowered: Lowered, executable: Executable):
+        traced = lowered.traced
+        self.traced = traced
+        self.executable = executable
+        self.run = _runner(executable, traced)
+        self.dtypes = [aval.dtype for aval in traced.avals]
+        # for calls without keyword arguments: straight from the tuple of arguments to its leaves
+        args, kwargs = traced.structure.children
+        self.flatten = None if kwargs.children or any(a.weak for a in traced.avals) else args.flattener()
+
+    def call(self, leaves: Sequence[Any]) -> Any:
+        return self.run([plain(np.asarray(x, dtype), dtype) for x, dtype in zip(leaves, self.dtypes, strict=True)])
+
+    def is_flat(self) -> bool:
+        """Whether native code can serve calls of the Python function itself: arrays in, one array or a tuple out."""
+        args, out = self.traced.structure.children[0], self.traced.out_structure
+        return (
+            self.flatten is not None
+            and not self.traced.captured
+            and all(child.kind is None for child in args.children)
+            and (
+                out.kind is None or (out.kind is tuple and len(out.children) > 1 and all(c.kind is None for c in out.children))
+            )
+        )
+
+
+class _Dispatcher:
+    """Finds or makes the specialization for a call."""
+
+    def __init__(self, function: Callable[..., Any], static: tuple[int, ...], static_names: frozenset[str]):
+        self.function = function
+        self.static = static
+        self.static_names = static_names
+        self.name = getattr(function, "__name__", "fn")
+        self.specializations: dict[Any, _Specialization] = {}
+        self.latest: _Specialization | None = None
+        self.lock = threading.RLock()
+        self.install: Callable[[Executable], None] = lambda executable: None
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """The slow path of the native function: trees, numbers, new specializations."""
+        latest = self.latest
+        if latest is not None and not kwargs:
+            try:
+                leaves = latest.flatten(args)  # pyright: ignore[reportOptionalCall]
+            except Exception:  # another structure
+                return self.general(args, kwargs)
+            out = latest.run(leaves)
+            if out is not _MISS:
+                return out
+        return self.general(args, kwargs)
+
+    def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Any call: flatten, look up, convert."""
+        args, kwargs, statics = self.split(args, kwargs)
+        leaves, structure = flatten((args, kwargs))
+        avals = self.abstract(leaves, structure)
+        if is_staging():
+            return self.inline(leaves, structure, statics, avals)
+        key = (structure, statics, avals)
+        found = self.specializations.get(key)
+        if found is None:
+            with self.lock:
+                found = self.specializations.get(key) or self.specialize(key, structure, statics, avals)
+        if not statics and found.flatten is not None:
+            self.latest = found
+        return found.call(leaves)
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
+        """Arguments without the static ones, and these: pairs of position or name and value."""
+        if not self.static and not self.static_names:
+            return args, kwargs, ()
+        statics = [(k, args[k]) for k in self.static if k < len(args)]
+        statics += [(name, kwargs[name]) for name in sorted(self.static_names & kwargs.keys())]
+        for place, value in statics:
+            try:
+                hash(value)
+            except TypeError:
+                raise TypeError(
+                    f"{self.name}() static argument {place} must be hashable, got {type(value).__name__}: {value!r:.60}"
+                ) from None
+        moving = tuple(x for k, x in enumerate(args) if k not in self.static)
+        # equal values of different types (1, 1.0, True) trace differently
+        typed = tuple((place, type(value), value) for place, value in statics)
+        return moving, {k: v for k, v in kwargs.items() if k not in self.static_names}, typed
+
+    def bound(self, statics: tuple[Any, ...]) -> Callable[..., Any]:
+        """The function of the arguments that are not static."""
+        if not statics:
+            return self.function
+        positions = {place: value for place, _, value in statics if isinstance(place, int)}
+        names = {place: value for place, _, value in statics if isinstance(place, str)}
+
+        @functools.wraps(self.function)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            moving = iter(args)
+            merged = [positions[k] if k in positions else next(moving) for k in range(len(args) + len(positions))]
+            return self.function(*merged, **kwargs, **names)
+
+        return function
+
+    def paths(self, structure: TreeDef, statics: tuple[Any, ...]) -> list[str]:
+        """What messages call the leaves."""
+        return argument_paths(self.function, structure, [place for place, *_ in statics if isinstance(place, int)])
+
+    def abstract(self, leaves: Sequence[Any], structure: TreeDef) -> tuple[Aval, ...]:
+        try:
+            return tuple([abstract(leaf) for leaf in leaves])
+        except TypeError:
+            for leaf, path in zip(leaves, argument_paths(self.function, structure, self.static), strict=True):
+                abstract(leaf, f"{self.name}() argument {path}")
+            raise
+
+    def lower(self, structure: TreeDef, statics: tuple[Any, ...], avals: Sequence[Aval], limit: float | None = None) -> Lowered:
+        """Trace the function into a module of its own."""
+        program = Program() if limit is None else Program(limit)
+        paths = self.paths(structure, statics)
+        traced = trace_function(program, self.bound(statics), structure, avals, name="main", paths=paths, public=True)
+        if not traced.closed():
+            raise TypeError(f"{self.name}() reads traced values of an enclosing function and must be called inside it")
+        return Lowered(program, traced, self.name, paths)
+
+    def specialize(self, key: Any, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
+        lowered = self.lower(structure, statics, avals)
+        made = self.specializations[key] = _Specialization(lowered, lowered.executable())
+        if not statics and made.is_flat():
+            self.install(made.executable)
+        return made
+
+    def inline(self, leaves: Sequence[Any], structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
+        """A call from a traced function: a `func.call` of a private function, traced once for each signature."""
+        trace = staging()
+        assert trace.program is not None
+        tracers = [trace.lift(leaf) for leaf in leaves]
+        key = (id(self), structure, statics, avals)
+        traced = trace.program.cache.get(key)
+        if traced is None:
+            traced = trace_function(
+                trace.program, self.bound(statics), structure, avals, name=self.name, paths=self.paths(structure, statics)
+            )
+            if traced.closed():
+                trace.program.cache[key] = traced
+        return call_function(traced, tracers)
+
+
+class JitBase(FunctionBase):
+    """What `jit` returns: call it like the Python function."""
+
+    __slots__ = ()
+
+    _dispatcher: _Dispatcher
+
+    def __init__(self, dispatcher: _Dispatcher):
+        super().__init__(dispatcher.call)
+        self._dispatcher = dispatcher
+        dispatcher.install = self.install
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace for arguments (arrays, numbers, or `TensorSpec`s) without compiling."""
+        dispatcher = self._dispatcher
+        moving, keywords, statics = dispatcher.split(args, kwargs)
+        leaves, structure = flatten((moving, keywords))
+        return dispatcher.lower(structure, statics, dispatcher.abstract(leaves, structure))
+
+    def clear_cache(self) -> None:
+        """Forget the specializations that were made from trees or numbers; native ones stay."""
+        self._dispatcher.specializations.clear()
+        self._dispatcher.latest = None
+
+
+@functools.cache
+def _jit_class() -> type[Any]:
+    return function_class(JitBase)
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """Compile a function of arrays to native code.
+
+    The function is traced once for each structure, dtypes and shapes of its arguments (and each value of its static
+    arguments); its Python does not run again. Arrays that it closes over are taken as they are when it is traced.
+
+    Args:
+        function: takes and returns pytrees of arrays. Python numbers may stand for arrays; they take the dtype of what they
+            meet, as in NumPy.
+        static_argnums: positions of arguments that stay Python values; they must be hashable.
+        static_argnames: names of such arguments, for calls by position and by name.
+
+    Returns:
+        A callable with `lower(*args)`. A call with flat arrays costs about 0.3 us, with a tree of 14 leaves about 3 us.
+
+    Raises:
+        TracingError: the function needs values of traced arrays, when called.
+        TypeError: an argument is neither array nor number, when called.
+
+    >>> import numpy as np, lamina as lm
+    >>> @lm.jit
+    ... def f(x, y):
+    ...     return x * y + 1
+    >>> f(np.float32([1, 2]), np.float32([3, 4]))
+    array([4., 9.], dtype=float32)
+    """
+    if function is None:
+        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
+    if not callable(function):
+        raise TypeError(f"jit takes a function, got {type(function).__name__}: {function!r:.60}")
+    positions, names = _static(function, static_argnums, static_argnames)
+    compiled = _jit_class()(_Dispatcher(function, positions, names))
+    functools.update_wrapper(compiled, function)
+    return compiled
+
+
+def _static(
+    function: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Sequence[str]
+) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Static positions and names, each completed by the other where the function has a signature."""
+    positions = [argnums] if isinstance(argnums, int) else [*argnums]
+    names = {argnames} if isinstance(argnames, str) else {*argnames}
+    if not positions and not names:
+        return (), frozenset()
+    try:
+        parameters = [
+            p.name
+            for p in inspect.signature(function).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):
+        parameters = []
+    if any(k < 0 for k in positions):
+        positions = [k % len(parameters) if k < 0 else k for k in positions]
+    names |= {parameters[k] for k in positions if k < len(parameters)}
+    positions += [k for k, name in enumerate(parameters) if name in names and k not in positions]
+    return tuple(sorted(positions)), frozenset(names)
+
+
+def make_graph(function: Callable[..., Any]) -> Callable[..., ModuleOp]:
+    """From a function and its arguments, the module of graph IR with the entry `@main`; all closed-over arrays are constants.
+
+    >>> import lamina as lm
+    >>> module = make_graph(lambda x: x * 2)(lm.TensorSpec((3,), "float32"))
+    >>> print(module)
+    builtin.module {
+      func.func public @main(%x : tensor<3xf32>) -> tensor<3xf32> {
+        %0 = graph.const dense<2.000000e+00> : tensor<f32>
+        %1 = graph.broadcast %0 to [] : tensor<f32> -> tensor<3xf32>
+        %2 = graph.mul %x, %1 : tensor<3xf32>
+        func.return %2 : tensor<3xf32>
+      }
+    }
+    """
+
+    @functools.wraps(function)
+    def make(*args: Any, **kwargs: Any) -> ModuleOp:
+        dispatcher = _Dispatcher(function, (), frozenset())
+        leaves, structure = flatten((args, kwargs))
+        return dispatcher.lower(structure, (), dispatcher.abstract(leaves, structure), limit=float("inf")).module
+
+    return make
+
+
+__all__ = ["Compiled", "Lowered", "TensorSpec", "jit", "make_graph"]

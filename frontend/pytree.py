@@ -1,0 +1,304 @@
+"""Pytrees: nested dicts, lists, tuples, named tuples, None and registered classes, with arrays as leaves.
+
+`flatten` and `TreeDef.unflatten` are the general functions. `TreeDef.flattener()` and `TreeDef.unflattener()` make Python
+functions for one structure, which cost about 0.1 us a leaf; `jit` calls these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+ClassT = TypeVar("ClassT", bound=type)
+
+
+@dataclass(frozen=True)
+class _Registered:
+    to_children: Callable[[Any], tuple[Iterable[Any], Any]]
+    from_children: Callable[[Any, Sequence[Any]], Any]
+    fields: tuple[str, ...] | None = None
+
+
+_registry: dict[type, _Registered] = {}
+
+
+def register_pytree_node(
+    cls: type,
+    to_children: Callable[[Any], tuple[Iterable[Any], Any]],
+    from_children: Callable[[Any, Sequence[Any]], Any],
+) -> None:
+    """Make a class a pytree node.
+
+    Args:
+        cls: the class.
+        to_children: from an instance, its children and a hashable rest that is static.
+        from_children: from the rest and the children, an instance.
+    """
+    _registry[cls] = _Registered(to_children, from_children)
+
+
+def register_dataclass(cls: ClassT, static: Sequence[str] = ()) -> ClassT:
+    """Make a dataclass a pytree node (usable as a decorator): its fields are children, those named in `static` are not.
+
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
+    ... class State:
+    ...     w: object
+    ...     b: object
+    >>> flatten(State(1.0, 2.0))[0]
+    [1.0, 2.0]
+    """
+    names = [field.name for field in dataclasses.fields(cls) if field.init]
+    moving = tuple(name for name in names if name not in static)
+    fixed = tuple(name for name in names if name in static)
+
+    def to_children(node: Any) -> tuple[Iterable[Any], Any]:
+        return [getattr(node, name) for name in moving], tuple(getattr(node, name) for name in fixed)
+
+    def from_children(rest: Any, children: Sequence[Any]) -> Any:
+        return cls(**dict(zip(moving, children, strict=True)), **dict(zip(fixed, rest, strict=True)))
+
+    _registry[cls] = _Registered(to_children, from_children, moving)
+    return cls
+
+
+@dataclass(frozen=True)
+class TreeDef:
+    """The structure of a pytree: a node type with what is fixed about it, and its children; `kind` None is a leaf.
+
+    Dicts compare by their keys in sorted order (in insertion order where keys do not sort).
+    """
+
+    kind: type | None
+    data: Any = None
+    children: tuple[TreeDef, ...] = ()
+
+    @cached_property
+    def num_leaves(self) -> int:
+        return 1 if self.kind is None else sum(child.num_leaves for child in self.children)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.kind, self.data, self.children))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree with these leaves.
+
+        Raises:
+            ValueError: too many or too few leaves.
+        """
+        leaves = list(leaves)
+        if len(leaves) != self.num_leaves:
+            raise ValueError(f"the tree has {self.num_leaves} leaves, got {len(leaves)}")
+        return self._build(iter(leaves))
+
+    def _build(self, leaves: Any) -> Any:
+        if self.kind is None:
+            return next(leaves)
+        return _make(self.kind, self.data, [child._build(leaves) for child in self.children])
+
+    def paths(self, root: str = "") -> list[str]:
+        """How Python reaches each leaf: `['w1']`, `[0].bias`."""
+        if self.kind is None:
+            return [root]
+        return [p for step, child in zip(_steps(self), self.children, strict=True) for p in child.paths(root + step)]
+
+    def flattener(self) -> Callable[[Any], tuple[Any, ...]] | None:
+        """A fast function from a tree of this structure to its leaves, or None where the structure has no fast form.
+
+        On another structure it raises some exception or returns something else than arrays among the leaves: callers check
+        the leaves and fall back to `flatten`.
+        """
+        lines: list[str] = []
+        leaves: list[str] = []
+        names: dict[str, Any] = {"list": list, "tuple": tuple, "dict": dict}
+        if not _flatten_code(self, "tree", lines, leaves, names):
+            return None
+        result = ", ".join(leaves) + ("," if len(leaves) == 1 else "")
+        return _function("tree", [*lines, f"return ({result})"], names)
+
+    def unflattener(self) -> Callable[[Sequence[Any]], Any]:
+        """A fast function from the sequence of leaves to the tree."""
+        names: dict[str, Any] = {}
+        counter = [0]
+        return _function("leaves", [f"return {_unflatten_code(self, counter, names)}"], names)
+
+    def __str__(self) -> str:
+        if self.kind is None:
+            return "*"
+        if self.kind is type(None):
+            return "None"
+        inside = [f"{step}: {child}" for step, child in zip(_steps(self), self.children, strict=True)]
+        if self.kind in (list, tuple):
+            inside = [str(child) for child in self.children]
+            return ("[%s]" if self.kind is list else "(%s)") % ", ".join(inside)
+        return f"{self.kind.__name__}({', '.join(inside)})"
+
+
+LEAF = TreeDef(None)
+NONE = TreeDef(type(None))
+
+
+def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
+    """The leaves of a tree and its structure.
+
+    >>> leaves, structure = flatten({"b": 1, "a": (2, None)})
+    >>> leaves
+    [2, 1]
+    >>> structure.unflatten(leaves)
+    {'a': (2, None), 'b': 1}
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(tree, leaves)
+
+
+def _flatten(tree: Any, leaves: list[Any]) -> TreeDef:
+    kind = type(tree)
+    if kind is dict:
+        keys = _sorted(tree)
+        return TreeDef(dict, keys, tuple([_flatten(tree[key], leaves) for key in keys]))
+    if kind is tuple or kind is list:
+        return TreeDef(kind, len(tree), tuple([_flatten(child, leaves) for child in tree]))
+    if tree is None:
+        return NONE
+    registered = _registry.get(kind)
+    if registered is not None:
+        children, rest = registered.to_children(tree)
+        return TreeDef(kind, rest, tuple([_flatten(child, leaves) for child in children]))
+    if isinstance(tree, tuple) and hasattr(kind, "_fields"):
+        return TreeDef(kind, len(tree), tuple([_flatten(child, leaves) for child in tree]))
+    if isinstance(tree, dict):
+        keys = tuple(tree)
+        return TreeDef(kind, keys, tuple([_flatten(tree[key], leaves) for key in keys]))
+    leaves.append(tree)
+    return LEAF
+
+
+def _sorted(tree: dict[Any, Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(tree))
+    except TypeError:
+        return tuple(tree)
+
+
+def _make(kind: type, data: Any, children: list[Any]) -> Any:
+    if kind is dict:
+        return dict(zip(data, children, strict=True))
+    if kind is tuple:
+        return tuple(children)
+    if kind is list:
+        return children
+    if kind is type(None):
+        return None
+    registered = _registry.get(kind)
+    if registered is not None:
+        return registered.from_children(data, children)
+    if issubclass(kind, dict):
+        result = kind()
+        result.update(zip(data, children, strict=True))
+        return result
+    return kind(*children)
+
+
+def _steps(node: TreeDef) -> list[str]:
+    kind, n = node.kind, len(node.children)
+    assert kind is not None
+    if issubclass(kind, dict):
+        return [f"[{key!r}]" for key in node.data]
+    registered = _registry.get(kind)
+    fields = registered.fields if registered is not None else getattr(kind, "_fields", None)
+    return [f"[{k}]" for k in range(n)] if fields is None else [f".{name}" for name in fields]
+
+
+def map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """The tree of `function(leaf, ...)`; all trees must have one structure.
+
+    >>> map(lambda x, y: x + y, {"a": 1}, {"a": 2})
+    {'a': 3}
+    """
+    leaves, structure = flatten(tree)
+    columns = [leaves]
+    for other in rest:
+        others, found = flatten(other)
+        if found != structure:
+            raise ValueError(f"trees differ in structure: {structure} and {found}")
+        columns.append(others)
+    return structure.unflatten(function(*row) for row in zip(*columns, strict=True))
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The leaves of a tree, in order."""
+    return flatten(tree)[0]
+
+
+def structure(tree: Any) -> TreeDef:
+    """The structure of a tree."""
+    return flatten(tree)[1]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Functions for one structure
+
+
+def _function(argument: str, lines: list[str], names: dict[str, Any]) -> Callable[[Any], Any]:
+    source = f"def function({argument}):\n" + "\n".join(f"    {line}" for line in lines)
+    exec(compile(source, "<lamina>", "exec"), names)
+    return names["function"]
+
+
+def _name(value: Any, names: dict[str, Any]) -> str:
+    name = f"k{len(names)}"
+    names[name] = value
+    return name
+
+
+def _flatten_code(node: TreeDef, place: str, lines: list[str], leaves: list[str], names: dict[str, Any]) -> bool:
+    if node.kind is None:
+        leaves.append(place)
+        return True
+    if node.kind is type(None):
+        lines.append(f"if {place} is not None: raise TypeError")
+        return True
+    inner = [f"v{len(lines)}_{k}" for k in range(len(node.children))]
+    if node.kind is dict:
+        lines.append(f"if type({place}) is not dict or len({place}) != {len(inner)}: raise TypeError")
+        reads = [f"{place}[{_name(key, names)}]" for key in node.data]
+        for name, read, child in zip(inner, reads, node.children, strict=True):
+            if child.kind is None:
+                leaves.append(read)
+                continue
+            lines.append(f"{name} = {read}")
+            if not _flatten_code(child, name, lines, leaves, names):
+                return False
+        return True
+    if node.kind not in (tuple, list) and (node.kind in _registry or not issubclass(node.kind, tuple)):
+        return False
+    lines.append(f"if type({place}) is not {_name(node.kind, names)}: raise TypeError")
+    if inner:
+        lines.append(f"{', '.join(inner)}, = {place}")
+    else:
+        lines.append(f"if {place}: raise TypeError")
+    return all([_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)])
+
+
+def _unflatten_code(node: TreeDef, counter: list[int], names: dict[str, Any]) -> str:
+    if node.kind is None:
+        counter[0] += 1
+        return f"leaves[{counter[0] - 1}]"
+    if node.kind is type(None):
+        return "None"
+    inner = [_unflatten_code(child, counter, names) for child in node.children]
+    if node.kind is tuple:
+        return f"({', '.join(inner)}{',' if len(inner) == 1 else ''})"
+    if node.kind is list:
+        return f"[{', '.join(inner)}]"
+    if node.kind is dict:
+        return "{" + ", ".join(f"{_name(key, names)}: {value}" for key, value in zip(node.data, inner, strict=True)) + "}"
+    make, kind, data = _name(_make, names), _name(node.kind, names), _name(node.data, names)
+    return f"{make}({kind}, {data}, [{', '.join(inner)}])"
