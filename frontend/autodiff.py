@@ -1,0 +1,409 @@
+"""`grad`, `value_and_grad`, `vjp`, `jvp`, `vmap`: each traces the function and adds one op that a pass expands.
+
+On arrays outside a trace they compile what they build, once for each signature.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..dialects.graph.autodiff import JvpOp, VjpOp, VmapOp
+from ..errors import DifferentiationError, LaminaError, ShapeError
+from .functions import (
+    Aval,
+    TracedFunction,
+    abstract,
+    argument_paths,
+    is_staging,
+    staging,
+    trace_function,
+)
+from .jit import jit
+from .lnp_create import filled
+from .lnp_shape import moveaxis
+from .locations import located
+from .pytree import TreeDef, flatten
+from .pytree import map as tree_map
+from .tracer import Tracer
+from .tracing import build, lift, lift_as
+
+
+@dataclass
+class _Point:
+    """A function traced at some arguments: its trace, and the arguments as tracers."""
+
+    name: str
+    traced: TracedFunction
+    leaves: list[Tracer]
+    paths: list[str]
+
+    @property
+    def operands(self) -> list[Any]:
+        """All operands of the function: the leaves, then what it has captured."""
+        trace = staging()
+        return [x.value for x in self.leaves] + [trace.lift(x).value for x in self.traced.captured]
+
+    def wrap(self, values: Sequence[Any], avals: Sequence[Aval]) -> list[Tracer]:
+        trace = staging()
+        return [Tracer(trace, v, a.shape, a.dtype, a.weak) for v, a in zip(values, avals, strict=True)]
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", "fn")
+
+
+def _trace_at(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> _Point:
+    trace = staging()
+    assert trace.program is not None
+    leaves, structure = flatten((args, kwargs))
+    paths = argument_paths(function, structure)
+    tracers = []
+    for leaf, path in zip(leaves, paths, strict=True):
+        abstract(leaf, f"{what}({_name(function)}) argument {path}")
+        tracers.append(trace.lift(leaf))
+    avals = [abstract(t) for t in tracers]
+    traced = trace_function(trace.program, function, structure, avals, name=_name(function), paths=paths)
+    return _Point(_name(function), traced, tracers, paths)
+
+
+def _eager(transformed: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function that runs `transformed` in the current trace, and compiled where there is none."""
+    transformed.__name__ = name
+    compiled: list[Any] = []
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if is_staging():
+                return transformed(*args, **kwargs)
+            if not compiled:
+                compiled.append(jit(transformed))
+            return compiled[0](*args, **kwargs)
+        except LaminaError as error:
+            raise located(error) from None
+
+    return wrapper
+
+
+def _require_float(point: _Point, leaves: Sequence[int], what: str) -> None:
+    for k in leaves:
+        aval = point.traced.avals[k]
+        if aval.dtype.kind != "f":
+            raise DifferentiationError(
+                f"{what}({point.name}) needs float inputs, argument {point.paths[k]} is {aval}: convert it with "
+                ".astype(lnp.float32), or leave it out with argnums"
+            )
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Reverse mode
+
+
+def value_and_grad(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[..., tuple[Any, Any]]:
+    """A function that returns the value of `function` and its gradient.
+
+    Args:
+        function: returns a scalar float; with `has_aux`, a pair of it and any tree of arrays.
+        argnums: the position of the argument to differentiate by, or a sequence of positions.
+        has_aux: whether the result holds more than the scalar.
+
+    Returns:
+        A function of the same arguments that returns `(value, gradient)`: the gradient has the structure of the argument, or is
+        a tuple of such for a sequence of positions. With `has_aux` the value is the pair. About 3 times the cost of `function`.
+
+    Raises:
+        DifferentiationError: the value is no scalar float, or an argument to differentiate by is not float.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.value_and_grad(lambda x: (x * x).sum())(np.float32([1, 2]))
+    (array(5., dtype=float32), array([2., 4.], dtype=float32))
+    """
+
+    @functools.wraps(function)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        return _value_and_grad(function, argnums, has_aux, "value_and_grad", args, kwargs)
+
+    return functools.wraps(function)(_eager(transformed, f"value_and_grad_{_name(function)}"))
+
+
+def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the gradient of `function`, which must return a scalar float.
+
+    Args:
+        function, argnums, has_aux: as for `value_and_grad`.
+
+    Returns:
+        A function of the same arguments that returns the gradient; with `has_aux`, `(gradient, aux)`.
+
+    Raises:
+        DifferentiationError: the value is no scalar float, or an argument to differentiate by is not float.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.grad(lambda x: lm.numpy.sin(x).sum())(np.zeros(2, np.float32))
+    array([1., 1.], dtype=float32)
+    """
+
+    @functools.wraps(function)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = _value_and_grad(function, argnums, has_aux, "grad", args, kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return functools.wraps(function)(_eager(transformed, f"grad_{_name(function)}"))
+
+
+def _value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    what: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, Any]:
+    positions = _positions(argnums, len(args), what, _name(function))
+    point = _trace_at(function, args, kwargs, what)
+    structures = point.traced.structure.children[0].children
+    starts = np.cumsum([0, *(s.num_leaves for s in structures)]).tolist()
+    wrt = [k for p in positions for k in range(starts[p], starts[p + 1])]
+    _require_float(point, wrt, what)
+    scalar = _scalar_result(point, has_aux, what)
+    ones = {scalar: filled(1, (), point.traced.out_avals[scalar].dtype)}
+    out, gradients = _pull_back(point, wrt, ones)
+    trees, taken = [], 0
+    for p in positions:
+        n = structures[p].num_leaves
+        trees.append(structures[p].unflatten(gradients[taken : taken + n]))
+        taken += n
+    return point.traced.out_structure.unflatten(out), trees[0] if isinstance(argnums, int) else tuple(trees)
+
+
+def _positions(argnums: int | Sequence[int], n: int, what: str, name: str) -> list[int]:
+    positions = [argnums] if isinstance(argnums, int) else list(argnums)
+    for k in positions:
+        if not -n <= k < n:
+            raise DifferentiationError(f"{what}({name}) has argnums {k}, the call has {n} arguments by position")
+    return [k % n for k in positions]
+
+
+def _scalar_result(point: _Point, has_aux: bool, what: str) -> int:
+    """The leaf of the result that is differentiated."""
+    structure, avals = point.traced.out_structure, point.traced.out_avals
+    if has_aux:
+        if structure.kind is not tuple or len(structure.children) != 2:
+            raise DifferentiationError(f"{what}({point.name}, has_aux=True) needs a result (value, aux), got {structure}")
+        structure = structure.children[0]
+    if structure.kind is not None:
+        hint = "; return (value, aux) with has_aux=True" if structure.kind is tuple else ""
+        raise DifferentiationError(f"{what}({point.name}) needs a scalar result, got the tree {structure}{hint}")
+    if avals[0].shape != () or avals[0].dtype.kind != "f":
+        raise DifferentiationError(
+            f"{what}({point.name}) needs a scalar float result, got {avals[0]}: reduce the result with .sum() or .mean(), "
+            "or use lm.vjp for a product with a cotangent"
+        )
+    return 0
+
+
+def _pull_back(point: _Point, wrt: Sequence[int], cotangents: dict[int, Tracer]) -> tuple[list[Tracer], list[Tracer]]:
+    """Results, and the gradients by the leaves `wrt`; results without a cotangent get zeros."""
+    vectors = []
+    for k, aval in enumerate(point.traced.out_avals):
+        if aval.dtype.kind == "f":
+            vectors.append(cotangents[k] if k in cotangents else filled(0, aval.shape, aval.dtype))
+    if not wrt:
+        raise DifferentiationError(f"there is nothing to differentiate {point.name} by: the arguments hold no arrays")
+    op = VjpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
+    staging().builder.insert(op)
+    n = len(point.traced.out_avals)
+    gradients = point.wrap(op.results[n:], [point.traced.avals[k] for k in wrt])
+    return point.wrap(op.results[:n], point.traced.out_avals), gradients
+
+
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function, and the product of cotangents with its derivative.
+
+    Args:
+        function: any function of trees of float arrays.
+        primals: where to differentiate.
+        has_aux: whether `function` returns a pair of what is differentiated and any other tree.
+
+    Returns:
+        `(value, pull)` (or `(value, pull, aux)`): `pull(cotangent)` takes a tree like the value and returns a tuple with one
+        gradient for each primal. Each `pull` computes the function again.
+
+    >>> import numpy as np, lamina as lm
+    >>> y, pull = lm.vjp(lambda x: x * x, np.float32([1, 2]))
+    >>> pull(np.float32([1, 10]))
+    (array([ 2., 40.], dtype=float32),)
+    """
+
+    def main(*args: Any) -> Any:
+        return function(*args)[0] if has_aux else function(*args)
+
+    main.__name__ = _name(function)
+
+    def pulled(primals: tuple[Any, ...], cotangent: Any) -> Any:
+        point = _trace_at(main, primals, {}, "vjp")
+        wrt = range(len(point.leaves))
+        _require_float(point, wrt, "vjp")
+        leaves = _like(cotangent, point.traced.out_structure, point.traced.out_avals, "vjp cotangent")
+        _, gradients = _pull_back(point, list(wrt), dict(enumerate(leaves)))
+        return point.traced.structure.children[0].unflatten(gradients)
+
+    pull_at = _eager(pulled, f"vjp_{_name(function)}")
+    value = _eager(lambda *args: function(*args), _name(function))(*primals)
+
+    def pull(cotangent: Any) -> Any:
+        return pull_at(primals, cotangent)
+
+    return (value[0], pull, value[1]) if has_aux else (value, pull)
+
+
+def _like(tree: Any, structure: TreeDef, avals: Sequence[Aval], what: str) -> list[Tracer]:
+    """The leaves of a tree that must have a structure and shapes; numbers take the dtypes."""
+    leaves, found = flatten(tree)
+    if found != structure:
+        raise DifferentiationError(f"{what} must have the structure {structure}, got {found}")
+    tracers = []
+    for leaf, aval, path in zip(leaves, avals, structure.paths(), strict=True):
+        abstract(leaf, what + path)
+        tracer = lift_as(leaf, aval.dtype)
+        if tracer.shape != aval.shape:
+            raise DifferentiationError(f"{what}{path} must be {aval}, got {abstract(leaf)}")
+        tracers.append(tracer)
+    return tracers
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Forward mode
+
+
+def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """The value of a function and its derivative along tangents.
+
+    Args:
+        function: any function of trees of float arrays.
+        primals: a tuple or list with its arguments.
+        tangents: one for each argument, of its structure and shapes.
+
+    Returns:
+        `(value, tangent)`: two trees of one structure; results that are not float have zero tangents.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.jvp(lambda x: x * x, (np.float32(3),), (np.float32(1),))
+    (array(9., dtype=float32), array(6., dtype=float32))
+    """
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise DifferentiationError("jvp takes its primals and tangents as tuples: jvp(f, (x,), (dx,))")
+
+    def pushed(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+        point = _trace_at(function, primals, {}, "jvp")
+        wrt = list(range(len(point.leaves)))
+        _require_float(point, wrt, "jvp")
+        args = point.traced.structure.children[0]
+        vectors = _like(tangents, args, point.traced.avals, "jvp tangents")
+        op = JvpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
+        staging().builder.insert(op)
+        avals, structure = point.traced.out_avals, point.traced.out_structure
+        changes = iter(op.results[len(avals) :])
+        out = point.wrap(op.results[: len(avals)], avals)
+        moved = [point.wrap([next(changes)], [a])[0] if a.dtype.kind == "f" else filled(0, a.shape, a.dtype) for a in avals]
+        return structure.unflatten(out), structure.unflatten(moved)
+
+    return _eager(pushed, f"jvp_{_name(function)}")(tuple(primals), tuple(tangents))
+
+
+def stop_gradient(tree: Any) -> Any:
+    """The same values, taken as constants by differentiation."""
+    if not is_staging():
+        return tree
+    return tree_map(lambda x: build("stop_gradient", lift(x)), tree)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Batching
+
+
+def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """A function that applies `function` to every element along a dim of its arguments.
+
+    Args:
+        function: a function of trees of arrays, written for one element.
+        in_axes: the dim to map over: an int, None (the same value for all), or a tuple with one entry an argument; an entry may
+            be a tree that is a prefix of the argument.
+        out_axes: where the new dim of the results stands: an int, or a prefix of the result; None takes the first element.
+
+    Raises:
+        ShapeError: mapped sizes differ, nothing is mapped, or an axis is out of range.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.vmap(lambda x, w: x @ w, in_axes=(0, None))(np.ones((2, 3), np.float32), np.ones(3, np.float32))
+    array([3., 3.], dtype=float32)
+    """
+
+    @functools.wraps(function)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        return _vmap(function, in_axes, out_axes, args, kwargs)
+
+    return functools.wraps(function)(_eager(transformed, f"vmap_{_name(function)}"))
+
+
+def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    trace = staging()
+    assert trace.program is not None
+    name = _name(function)
+    leaves, structure = flatten((args, kwargs))
+    paths = argument_paths(function, structure)
+    tracers = []
+    for leaf, path in zip(leaves, paths, strict=True):
+        abstract(leaf, f"vmap({name}) argument {path}")
+        tracers.append(trace.lift(leaf))
+    prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    axes = _prefix(prefix, structure.children[0], f"vmap({name}) in_axes")
+    axes += [0] * structure.children[1].num_leaves  # keyword arguments are mapped over their first dim, as in JAX
+    placed, avals, sizes = [], [], {}
+    for tracer, axis, path in zip(tracers, axes, paths, strict=True):
+        if axis is None:
+            placed.append(-1)
+            avals.append(abstract(tracer))
+            continue
+        if not -tracer.ndim <= axis < tracer.ndim:
+            raise ShapeError(f"vmap({name}) axis {axis} is out of range for argument {path}, {abstract(tracer)}")
+        k = axis % tracer.ndim
+        placed.append(k)
+        sizes[path] = tracer.shape[k]
+        avals.append(Aval(tracer.dtype, tracer.shape[:k] + tracer.shape[k + 1 :], tracer.weak))
+    if len(set(sizes.values())) != 1:
+        shown = ", ".join(f"{path} has {n}" for path, n in sizes.items()) or "no argument is mapped"
+        raise ShapeError(f"vmap({name}) needs one size along the mapped dims: {shown}")
+    traced = trace_function(trace.program, function, structure, avals, name=name, paths=paths)
+    captured = [trace.lift(x) for x in traced.captured]
+    op = VmapOp.make(traced.op, [x.value for x in (*tracers, *captured)], [*placed, *(-1 for _ in captured)])
+    trace.builder.insert(op)
+    n = next(iter(sizes.values()))
+    results = [
+        Tracer(trace, value, (n, *aval.shape), aval.dtype, aval.weak)
+        for value, aval in zip(op.results, traced.out_avals, strict=True)
+    ]
+    places = _prefix(out_axes, traced.out_structure, f"vmap({name}) out_axes")
+    moved = [x[0] if place is None else moveaxis(x, 0, place) for x, place in zip(results, places, strict=True)]
+    return traced.out_structure.unflatten(moved)
+
+
+def _prefix(prefix: Any, structure: TreeDef, what: str) -> list[int | None]:
+    """One axis a leaf, from an int, None, or a tree that is a prefix of a structure."""
+    if prefix is None or (isinstance(prefix, int) and not isinstance(prefix, bool)):
+        return [prefix] * structure.num_leaves
+    if structure.kind in (tuple, list) and isinstance(prefix, tuple | list):
+        parts = list(prefix)
+    elif structure.kind is dict and isinstance(prefix, dict) and prefix.keys() == set(structure.data):
+        parts = [prefix[key] for key in structure.data]
+    else:
+        raise ShapeError(f"{what} must be an int, None or a tree like {structure}, got {prefix!r:.60}")
+    if len(parts) != len(structure.children):
+        raise ShapeError(f"{what} has {len(parts)} entries for {len(structure.children)} values")
+    return [axis for part, child in zip(parts, structure.children, strict=True) for axis in _prefix(part, child, what)]
