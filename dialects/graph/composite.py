@@ -55,6 +55,15 @@ class UnaryComposite(CompositeOp, ABC):
         return (operands[0],)
 
 
+def _jvp_relu(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    (dx,) = tangents
+    if dx is None:
+        return [None]
+    x = op.operands[0]
+    # a choice, not a product by 0 or 1: where the slope is 0 an infinite tangent must not become NaN
+    return [b.select(b.cmp(x, b.full_like(x, 0), predicate="gt"), dx, b.zeros_like(dx))]
+
+
 @graph_op
 class ReluOp(UnaryComposite):
     """`max(x, 0)`; NaN stays NaN. The derivative at 0 is 0.
@@ -68,9 +77,7 @@ class ReluOp(UnaryComposite):
 
     name = "graph.relu"
     domain = "number"
-    derivative = Elementwise(
-        lambda b, x, y: b.select(b.cmp(x, b.full_like(x, 0), predicate="gt"), b.full_like(x, 1), b.full_like(x, 0))
-    )
+    derivative = Custom(_jvp_relu)
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -423,10 +430,14 @@ def _jvp_cross_entropy(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None])
     if dx is None:
         return [None]
     logits, labels = op.operands
-    # (softmax - one_hot) / rows
+    # (softmax - one_hot) / rows; 0 in rows whose label is outside, since they add nothing to the loss
     weights = b.softmax(logits, dims=(1,))
     hit = _one_hot(b, logits, labels)
-    slope = b.sub(weights, b.select(hit, b.full_like(weights, 1), b.full_like(weights, 0)))
+    zero = b.zeros_like(weights)
+    slope = b.sub(weights, b.select(hit, b.full_like(weights, 1), zero))
+    classes = b.full_like(labels, _shape(logits)[1])
+    inside = b.and_(b.cmp(labels, b.zeros_like(labels), predicate="ge"), b.cmp(labels, classes, predicate="lt"))
+    slope = b.select(b.broadcast(inside, (0,), _shape(logits)), slope, zero)
     rows = b.full_like(slope, _shape(logits)[0])
     return [b.reduce(b.mul(dx, b.div(slope, rows)), kind="add", dims=(0, 1))]
 

@@ -408,7 +408,7 @@ def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
         zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
         low, high, interior = zip(*padding, strict=True) if rank else ((), (), ())
         fill = b.sub(b.full_like(ct, 1), b.pad(ones, zero, low=low, high=high, interior=interior))
-        return b.reduce(b.mul(ct, fill), kind="add", dims=range(rank)) if rank else b.mul(ct, fill)
+        return b.reduce(b.mul(ct, fill), kind="add", dims=tuple(range(rank))) if rank else b.mul(ct, fill)
     # cut what padding added, give back zeros for what it cut, drop the interior
     zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
     trimmed = b.pad(ct, zero, low=[-p[0] for p in padding], high=[-p[1] for p in padding], interior=[0] * rank)

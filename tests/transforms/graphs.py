@@ -1,0 +1,234 @@
+"""Graphs for the tests of transforms: functions built from one op, their derivatives, and an evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from lamina.dialects.context import make_context
+from lamina.dialects.dominance import verify_module
+from lamina.dialects.graph.autodiff import JvpOp, VjpOp, VmapOp, has_tangent
+from lamina.dialects.graph.builder import GraphBuilder
+from lamina.dialects.parsing import parse_module
+from lamina.dialects.types import element_type, f64, i1, i64, tensor
+from lamina.passes import run_passes
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+
+CTX = make_context()
+EXPAND = "graph-vmap,graph-linearize,graph-transpose"
+"""Expands every transformation."""
+OPTIMIZE = "graph-inline,graph-decompose,graph-simplify,graph-cse,graph-simplify,graph-cse,graph-dce"
+"""What the pipeline runs after it."""
+
+
+def parse(text: str) -> ModuleOp:
+    module = parse_module(CTX, text, "test.mlir")
+    verify_module(module)
+    return module
+
+
+def run(module: ModuleOp, passes: str) -> ModuleOp:
+    """Run passes, verifying after each."""
+    run_passes(module, CTX, passes, verify_each=True)
+    verify_module(module)
+    return module
+
+
+def function_of(module: ModuleOp, name: str) -> FuncOp:
+    return next(op for op in module.body.block.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
+
+
+def interpret(module: ModuleOp, entry: str, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    """Evaluate a function op by op."""
+    block = function_of(module, entry).body.block
+    values: dict[SSAValue, np.ndarray] = {}
+    for value, argument in zip(block.args, args, strict=True):
+        values[value] = np.asarray(argument)
+    for op in block.ops:
+        operands = [values[o] for o in op.operands]
+        if isinstance(op, ReturnOp):
+            return tuple(operands)
+        results = interpret(module, op.callee.string_value(), operands) if isinstance(op, CallOp) else op.evaluate(*operands)
+        values.update(zip(op.results, results, strict=True))
+    raise AssertionError("no return")
+
+
+def ops_in(module: ModuleOp, entry: str = "main") -> list[str]:
+    """Names of the ops of a function without `graph.`, the return left out."""
+    return [op.name.removeprefix("graph.") for op in function_of(module, entry).body.block.ops][:-1]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function of one op (or a few): `build(b, *arguments)` returns its result or results.
+
+    Arguments are f64 arrays of `shapes` drawn from `domain`, then the arrays `fixed`, by which nothing is differentiated.
+    `smooth` is how often it can be differentiated around the sample point.
+    """
+
+    name: str
+    shapes: tuple[tuple[int, ...], ...]
+    build: Callable[..., Any]
+    domain: tuple[float, float] = (-1.5, 1.5)
+    fixed: tuple[Any, ...] = ()
+
+    def arguments(self, seed: int = 0) -> list[np.ndarray]:
+        rng = np.random.default_rng(seed)
+        low, high = self.domain
+        return [rng.uniform(low, high, shape) for shape in self.shapes] + [np.asarray(a) for a in self.fixed]
+
+    @property
+    def wrt(self) -> list[int]:
+        return list(range(len(self.shapes)))
+
+
+def _type_of(array: Any) -> Any:
+    return tensor(element_type(np.asarray(array).dtype), np.asarray(array).shape)
+
+
+def define(name: str, types: Sequence[Any], build: Callable[..., Any], private: bool = False) -> FuncOp:
+    """A function whose body `build(b, *arguments)` makes."""
+    block = Block(arg_types=list(types))
+    built = build(GraphBuilder(block), *block.args)
+    results = list(built) if isinstance(built, tuple | list) else [built]
+    block.add_op(ReturnOp(*results))
+    function = FuncOp(name, (list(types), [r.type for r in results]), Region(block))
+    if private:
+        function.properties["sym_visibility"] = StringAttr("private")
+    return function
+
+
+def apply(op: Any, function: FuncOp, *args: Any) -> Callable[..., Any]:
+    """A body that applies a derivative or vmap op to `function`: `args` are functions of the arguments' list."""
+
+    def build(b: GraphBuilder, *values: SSAValue) -> Any:
+        result = b.insert(op.make(function, *(a(values) if callable(a) else a for a in args)))
+        return result if isinstance(result, tuple) else (result,)
+
+    return build
+
+
+def derivatives(case: Case) -> ModuleOp:
+    """@f; @jvp(x, t) and @vjp(x, ct) of it; @jvp_vjp and @vjp_vjp of @vjp, each without the results of @f."""
+    types = [_type_of(a) for a in case.arguments()]
+    n, wrt = len(types), case.wrt
+    f = define("f", types, case.build)
+    outputs = [t for t in f.function_type.outputs if has_tangent(t)]
+    tangents = [types[k] for k in wrt]
+    jvp = define("jvp", types + tangents, apply(JvpOp, f, lambda v: v[:n], lambda v: v[n:], wrt))
+    n_results = len(f.function_type.outputs)
+
+    def only_gradients(b: GraphBuilder, *values: SSAValue) -> Any:
+        return apply(VjpOp, f, values[:n], values[n:], wrt)(b)[n_results:]
+
+    grad = define("vjp", types + outputs, only_gradients)
+    m = n + len(outputs)
+    floats = wrt + list(range(n, m))
+    inputs = types + outputs
+    varied = [inputs[k] for k in floats]
+    again = define("jvp_vjp", inputs + varied, apply(JvpOp, grad, lambda v: v[:m], lambda v: v[m:], floats))
+    twice = define("vjp_vjp", inputs + tangents, apply(VjpOp, grad, lambda v: v[:m], lambda v: v[m:], floats))
+    module = ModuleOp([f, jvp, grad, again, twice])
+    verify_module(module)
+    return module
+
+
+def mapped(case: Case, axes: Sequence[int], size: int = 3) -> tuple[ModuleOp, list[np.ndarray]]:
+    """@f and @main, which maps it over `axes`; the arguments of @main."""
+    args = case.arguments()
+    stacked = []
+    for k, (a, axis) in enumerate(zip(args, axes, strict=True)):
+        if axis < 0:
+            stacked.append(a)
+        elif k < len(case.shapes):
+            stacked.append(np.stack([case.arguments(seed)[k] for seed in range(size)], axis))
+        else:
+            stacked.append(np.stack([np.roll(a, i) for i in range(size)], axis))
+    f = define("f", [_type_of(a) for a in args], case.build, private=True)
+    main = define("main", [_type_of(a) for a in stacked], apply(VmapOp, f, lambda v: v, axes))
+    module = ModuleOp([f, main])
+    verify_module(module)
+    return module, stacked
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# One row an op, and more where an op has several ways to go
+
+
+def _u(name: str, domain: tuple[float, float] = (-1.5, 1.5)) -> Case:
+    return Case(name, ((2, 3),), lambda b, x: getattr(b, name)(x), domain)
+
+
+def _b(name: str, domain: tuple[float, float] = (-1.5, 1.5)) -> Case:
+    return Case(name, ((2, 3), (2, 3)), lambda b, x, y: getattr(b, name)(x, y), domain)
+
+
+def _dot(name: str, lhs: tuple[int, ...], rhs: tuple[int, ...], *dims: Sequence[int]) -> Case:
+    props = dict(zip(("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract"), dims, strict=True))
+    return Case(f"dot_{name}", (lhs, rhs), lambda b, x, y: b.dot(x, y, **props))
+
+
+def _reduce(kind: str, dims: Sequence[int]) -> Case:
+    return Case(f"reduce_{kind}_{len(dims)}", ((2, 3, 4),), lambda b, x: b.reduce(x, kind=kind, dims=dims), (0.3, 1.5))
+
+
+def _pad(name: str, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Case:
+    return Case(f"pad_{name}", ((3, 4), ()), lambda b, x, v: b.pad(x, v, low=low, high=high, interior=interior))
+
+
+CASES = [
+    *(_u(name) for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "tanh", "erf")),
+    *(_u(name, (0.2, 2.0)) for name in ("log", "log1p", "sqrt", "rsqrt")),
+    _u("tan", (-1.0, 1.0)),
+    *(_b(name) for name in ("add", "sub", "mul", "max", "min")),
+    *(_b(name, (0.4, 2.0)) for name in ("div", "rem", "pow")),
+    Case("square", ((3,),), lambda b, x: b.mul(x, x)),
+    Case("select", ((3,), (3,)), lambda b, x, y, c: b.select(c, x, y), fixed=(np.array([True, False, True]),)),
+    Case("select_cmp", ((3,), (3,)), lambda b, x, y: b.select(b.cmp(x, y, predicate="lt"), x, b.mul(y, y))),
+    Case("convert_int", ((4,),), lambda b, x: b.mul(x, b.convert(b.convert(x, i64), f64)), (1.2, 7.8)),
+    Case("convert_bool", ((4,),), lambda b, x: b.mul(x, b.convert(b.convert(x, i1), f64))),
+    Case("reshape", ((2, 6),), lambda b, x: b.reshape(x, (3, 4))),
+    Case("transpose", ((2, 3, 4),), lambda b, x: b.transpose(x, perm=(2, 0, 1))),
+    Case("broadcast", ((3,),), lambda b, x: b.broadcast(x, (1,), (2, 3, 4))),
+    Case("broadcast_stretch", ((3, 1),), lambda b, x: b.broadcast(x, (0, 1), (3, 4))),
+    Case("broadcast_scalar", ((),), lambda b, x: b.broadcast(x, (), (3, 4))),
+    Case("slice", ((5, 7),), lambda b, x: b.slice(x, start=(1, 0), stop=(5, 6), step=(2, 3))),
+    Case("concat", ((2, 3), (1, 3)), lambda b, x, y: b.concat(x, y, x, dim=0)),
+    Case("concat_last", ((2, 3), (2, 1)), lambda b, x, y: b.concat(x, y, dim=1)),
+    _pad("edges", (1, 0), (2, 1), (0, 0)),
+    _pad("interior", (1, 0), (0, 1), (1, 2)),
+    _pad("negative", (-1, 1), (1, -2), (0, 0)),
+    _pad("negative_interior", (-2, 1), (1, -3), (1, 2)),
+    Case("reverse", ((2, 3),), lambda b, x: b.reverse(x, dims=(1,))),
+    *(_reduce(kind, dims) for kind in ("add", "mul", "max", "min") for dims in ((1,), (0, 2), (0, 1, 2))),
+    Case("argmax", ((2, 3),), lambda b, x: b.convert(b.argmax(x, dim=1), f64)),
+    Case("argmin", ((2, 3),), lambda b, x: b.convert(b.argmin(x, dim=0), f64)),
+    _dot("matmul", (2, 3), (3, 4), (), (), (1,), (0,)),
+    _dot("transposed", (3, 2), (4, 3), (), (), (0,), (1,)),
+    _dot("outer", (2,), (3,), (), (), (), ()),
+    _dot("inner", (3,), (3,), (), (), (0,), (0,)),
+    _dot("matvec", (2, 3), (3,), (), (), (1,), (0,)),
+    _dot("batch", (5, 2, 3), (5, 3, 4), (0,), (0,), (2,), (1,)),
+    _dot("batch_inside", (2, 5, 3), (3, 4, 5), (1,), (2,), (2,), (0,)),
+    _dot("two_batches", (2, 4, 3), (4, 3, 2), (0, 1), (2, 0), (2,), (1,)),
+    _dot("two_contracted", (2, 3, 4), (4, 5, 3), (), (), (1, 2), (2, 0)),
+    Case("dot_self", ((3, 3),), lambda b, x: b.dot(x, x, lhs_contract=(1,), rhs_contract=(0,))),
+    *(_u(name) for name in ("relu", "sigmoid")),
+    Case("gelu", ((2, 3),), lambda b, x: b.gelu(x, approximate="none")),
+    Case("gelu_tanh", ((2, 3),), lambda b, x: b.gelu(x, approximate="tanh")),
+    *(
+        Case(f"{name}_{len(dims)}", ((2, 3, 4),), lambda b, x, name=name, dims=dims: getattr(b, name)(x, dims=dims))
+        for name in ("softmax", "log_softmax", "logsumexp", "mean")
+        for dims in ((1,), (0, 2))
+    ),
+    Case("var", ((2, 3, 4),), lambda b, x: b.var(x, dims=(0, 2), correction=1)),
+    Case("cross_entropy", ((4, 3),), lambda b, x, y: b.cross_entropy(x, y), fixed=(np.array([0, 2, 1, 1]),)),
+    Case("cross_entropy_outside", ((4, 3),), lambda b, x, y: b.cross_entropy(x, y), fixed=(np.array([0, 3, -1, 1]),)),
+    Case("stop_gradient", ((3,),), lambda b, x: b.mul(x, b.stop_gradient(b.mul(x, x)))),
+    Case("two_results", ((3,), (3,)), lambda b, x, y: (b.mul(x, y), b.sin(x), b.cmp(x, y, predicate="lt"), x)),
+    Case("constant_result", ((3,),), lambda b, x: (b.full_like(x, 2.0), x)),
+]

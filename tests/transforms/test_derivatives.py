@@ -1,0 +1,120 @@
+"""Derivatives of every op, to second order: central differences, agreement of the modes, and the optimized graph."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from graphs import CASES, EXPAND, OPTIMIZE, Case, derivatives, interpret, run
+
+STEP = 1e-6
+BY_NAME = {case.name: case for case in CASES}
+# f(x) x with the second factor constant: a difference quotient sees what stop_gradient hides
+HIDDEN = ("stop_gradient",)
+
+
+@cache
+def expanded(name: str):
+    return run(derivatives(BY_NAME[name]), EXPAND)
+
+
+@cache
+def optimized(name: str):
+    return run(run(derivatives(BY_NAME[name]), EXPAND), OPTIMIZE)
+
+
+def is_float(a: np.ndarray) -> bool:
+    return a.dtype.kind == "f"
+
+
+def differences(f, args: list[np.ndarray], tangents: list[np.ndarray]) -> list[np.ndarray]:
+    """Central differences of the float results of f along tangents (one for each of the first arguments)."""
+    moved = [[a + sign * STEP * t for a, t in zip(args, tangents, strict=False)] for sign in (1, -1)]
+    rest = args[len(tangents) :]
+    plus, minus = ([r for r in f(m + rest) if is_float(r)] for m in moved)
+    return [(p - m) / (2 * STEP) for p, m in zip(plus, minus, strict=True)]
+
+
+def random_like(arrays: list[np.ndarray], seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(-1, 1, a.shape) for a in arrays]
+
+
+def inner(a: list[np.ndarray], b: list[np.ndarray]) -> float:
+    return sum(float(np.sum(x * y)) for x, y in zip(a, b, strict=True))
+
+
+def close(got, want, tol: float = 1e-6) -> None:
+    for g, w in zip(got, want, strict=True):
+        assert g.shape == w.shape and g.dtype == w.dtype
+        np.testing.assert_allclose(g, w, rtol=tol, atol=tol)
+
+
+class Point:
+    """A case at a sample point with tangents and cotangents."""
+
+    def __init__(self, case: Case):
+        self.args = case.arguments()
+        self.n = len(case.shapes)
+        self.x, self.rest = self.args[: self.n], self.args[self.n :]
+        self.module = expanded(case.name)
+        self.values = self.f(self.args)
+        self.floats = [v for v in self.values if is_float(v)]
+        self.t = random_like(self.x, 1)
+        self.ct = random_like(self.floats, 2)
+
+    def f(self, args):
+        return interpret(self.module, "f", args)
+
+    def jvp(self, t):
+        return interpret(self.module, "jvp", [*self.args, *t])[len(self.values) :]
+
+    def vjp(self, args, ct):
+        return interpret(self.module, "vjp", [*args, *ct])
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_forward(name: str) -> None:
+    p = Point(BY_NAME[name])
+    if name in HIDDEN:
+        pytest.skip("differences see through stop_gradient")
+    close(p.jvp(p.t), differences(p.f, p.args, p.t))
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_reverse_is_the_transpose_of_forward(name: str) -> None:
+    p = Point(BY_NAME[name])
+    gradients = list(p.vjp(p.args, p.ct))
+    assert [g.shape for g in gradients] == [x.shape for x in p.x]
+    np.testing.assert_allclose(inner(p.ct, p.jvp(p.t)), inner(gradients, p.t), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_second_order(name: str) -> None:
+    """Forward over reverse against differences of reverse; reverse over reverse against forward over reverse."""
+    p = Point(BY_NAME[name])
+    point = [*p.x, *p.ct]
+    t = random_like(point, 3)
+    order = [*p.x, *p.rest, *p.ct]
+    got = interpret(p.module, "jvp_vjp", [*order, *t])[p.n :]
+    if name not in HIDDEN:
+        close(got, differences(lambda a: p.vjp([*a[: p.n], *p.rest], a[p.n :]), point, t), 1e-5)
+    ct = random_like(p.x, 4)
+    back = list(interpret(p.module, "vjp_vjp", [*order, *ct])[p.n :])
+    np.testing.assert_allclose(inner(ct, got), inner(back, t), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_optimized_graph_means_the_same(name: str) -> None:
+    p = Point(BY_NAME[name])
+    module = optimized(name)
+    close(interpret(module, "jvp", [*p.args, *p.t]), interpret(p.module, "jvp", [*p.args, *p.t]), 1e-12)
+    close(interpret(module, "vjp", [*p.args, *p.ct]), p.vjp(p.args, p.ct), 1e-12)
+    t = random_like([*p.x, *p.ct], 3)
+    order = [*p.args, *p.ct, *t]
+    close(interpret(module, "jvp_vjp", order), interpret(p.module, "jvp_vjp", order), 1e-12)
