@@ -17,6 +17,7 @@ SUPPORTED: tuple[np.dtype[Any], ...] = tuple(np.dtype(n) for n in ("float32", "f
 NAMES = "float32, float64, int32, int64 and bool"
 
 FLOAT32, FLOAT64, INT32, INT64, BOOL = SUPPORTED
+_OWN = {dtype: dtype for dtype in SUPPORTED}
 
 # what NumPy answers with where it goes below the supported types: the next wider one
 _WIDER = {
@@ -38,10 +39,11 @@ def canonical(dtype: Any) -> np.dtype[Any]:
         result = np.dtype(dtype)
     except TypeError:
         raise DTypeError(f"{dtype!r} is not a dtype; supported are {NAMES}") from None
-    native = result.newbyteorder("=")
-    if native not in SUPPORTED:
+    # NumPy's own object of the dtype: native code compares by identity
+    found = _OWN.get(result) or _OWN.get(result.newbyteorder("="))
+    if found is None:
         raise DTypeError(f"dtype {result} is not supported; supported are {NAMES}: convert with .astype(...)")
-    return native
+    return found
 
 
 def dtype_of(token: Token) -> np.dtype[Any]:
