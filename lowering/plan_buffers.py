@@ -226,18 +226,15 @@ class _Planner:
         arena.name_hint = "arena"
         constants: dict[int, SSAValue] = {}
         start = block.first_op
-
-        def at_offset(offset: int) -> SSAValue:
-            if offset not in constants:
-                constant = arith.ConstantOp(IntegerAttr(offset, index))
-                block.insert_op_before(constant, start) if start is not None else block.add_op(constant)
-                constant.result.name_hint = f"at{offset}"
-                constants[offset] = constant.result
-            return constants[offset]
-
+        for offset in sorted(set(offsets.values())):
+            constant = arith.ConstantOp(IntegerAttr(offset, index))
+            assert start is not None  # what has storage has ops
+            block.insert_op_before(constant, start)
+            constant.result.name_hint = f"at{offset}"
+            constants[offset] = constant.result
         for alloc, storage in self.storage.items():
             old = alloc.results[0]
-            view = memref.ViewOp.create(operands=[arena, at_offset(offsets[storage])], result_types=[old.type])
+            view = memref.ViewOp.create(operands=[arena, constants[offsets[storage]]], result_types=[old.type])
             view.location = alloc.location
             block.insert_op_before(view, alloc)
             view.results[0].name_hint = old.name_hint
@@ -246,7 +243,7 @@ class _Planner:
             alloc.erase()
         for call, storage in self.calls:
             type = memref_type(_I8, (storage.size,))
-            view = memref.ViewOp.create(operands=[arena, at_offset(offsets[storage])], result_types=[type])
+            view = memref.ViewOp.create(operands=[arena, constants[offsets[storage]]], result_types=[type])
             view.location = call.location
             block.insert_op_before(view, call)
             call.operands = [*call.operands, view.results[0]]

@@ -43,7 +43,9 @@ def fail(op: Operation, why: str) -> CompileError:
         place = f"{location.filename.data}:{location.line.data}:{location.column.data}: "
     elif not isinstance(location, UnknownLoc):
         place = f"{location}: "
-    return CompileError(f"{place}'{op.name}' op {why}")
+    unregistered: Any = getattr(op, "op_name", None)
+    name = op.name if unregistered is None else unregistered.data
+    return CompileError(f"{place}'{name}' op {why}")
 
 
 @dataclass(eq=False)

@@ -1,0 +1,142 @@
+"""Host functions: views, constants, copies, launches and calls, compiled and called by the ABI."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lamina.errors import CompileError
+from lamina.lowering.llvm.emit import emit_module
+from lamina.lowering.plan_buffers import PlanBuffersPass
+
+sys.path.insert(0, str(Path(__file__).parent))
+from emitting import DTYPES, TYPE, Compiled, context, elementwise, emit, parse
+
+ADD = elementwise("%r = arith.addf %a, %b : R", ["f32", "f32"], "f32", 12).replace("@k", "@add")
+ALLOC = '"memref.alloc"() <{operandSegmentSizes = array<i32: 0, 0>}> : () -> '
+
+
+def planned(text: str) -> str:
+    module = parse(text)
+    PlanBuffersPass().apply(context(), module)
+    module.verify()
+    return str(module)
+
+
+def test_launches_on_planned_memory():
+    text = f"""
+    {ADD}
+    func.func @main(%x: memref<3x4xf32>, %y: memref<12xf32>) attributes {{lamina.results = 1 : i64}} {{
+      %flat = "memref.collapse_shape"(%x) <{{reassociation = [[0 : i64, 1 : i64]]}}> : (memref<3x4xf32>) -> memref<12xf32>
+      %a = {ALLOC} memref<12xf32>
+      %b = {ALLOC} memref<2x6xf32>
+      loop.launch @add(%flat, %flat, %a) : (memref<12xf32>, memref<12xf32>, memref<12xf32>)
+      %c = memref.reinterpret_cast %b to offset: [0], sizes: [12], strides: [1] : memref<2x6xf32> to memref<12xf32>
+      loop.launch @add(%flat, %a, %c) : (memref<12xf32>, memref<12xf32>, memref<12xf32>)
+      %d = {ALLOC} memref<12xf32>
+      "memref.copy"(%c, %d) : (memref<12xf32>, memref<12xf32>) -> ()
+      loop.launch @add(%d, %a, %y) : (memref<12xf32>, memref<12xf32>, memref<12xf32>)
+      func.return
+    }}"""
+    with pytest.raises(CompileError, match=r"'memref.alloc' op of memref<12xf32> has no memory yet: run plan-buffers first"):
+        emit(text)
+    x, y, arena = np.arange(12, dtype=np.float32).reshape(3, 4), np.zeros(12, np.float32), np.zeros(3 * 64, np.uint8)
+    compiled = Compiled(planned(text), "main")
+    assert "define internal void @add(" in compiled.ir
+    compiled(x, y, arena)
+    np.testing.assert_array_equal(y, 5 * x.ravel())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_constants_are_bytes(dtype):
+    """Any element type, quotes, backslashes and zeros in the data; an odd name."""
+    values = np.array([0, 34, 92, 1, 255 % 128]).astype(dtype)
+    shown = [str(v).lower() for v in values.tolist()]
+    t = f"memref<5x{TYPE[dtype]}>"
+    text = f"""
+    "memref.global"() <{{sym_name = "odd \\"name", sym_visibility = "private", type = {t}, constant,
+      initial_value = dense<[{", ".join(shown)}]> : tensor<5x{TYPE[dtype]}>}}> : () -> ()
+    "memref.global"() <{{sym_name = "zeros", sym_visibility = "private", type = {t}, constant,
+      initial_value = dense<{shown[0]}> : tensor<5x{TYPE[dtype]}>}}> : () -> ()
+    func.func @main(%y: {t}, %z: {t}) {{
+      %g = memref.get_global @"odd \\"name" : {t}
+      "memref.copy"(%g, %y) : ({t}, {t}) -> ()
+      %h = memref.get_global @zeros : {t}
+      "memref.copy"(%h, %z) : ({t}, {t}) -> ()
+      func.return
+    }}"""
+    y, z = np.ones(5, dtype), np.ones(5, dtype)
+    compiled = Compiled(text, "main")
+    assert "zeroinitializer" in compiled.ir
+    compiled(y, z)
+    np.testing.assert_array_equal(y, values)
+    np.testing.assert_array_equal(z, np.zeros(5, dtype))
+
+
+def test_launch_passes_sizes_and_scalars():
+    text = """
+    loop.kernel @k(%y: memref<?xf64>, %n: index, %s: f64) {
+      loop.for parallel %i = 0 to %n {
+        loop.store %s, %y[%i] : memref<?xf64>
+      }
+    }
+    func.func @main(%y: memref<6xf64>) {
+      %n = arith.constant 4 : index
+      %s = arith.constant 2.5 : f64
+      %z = "memref.cast"(%y) : (memref<6xf64>) -> memref<?xf64>
+      loop.launch @k(%z, %n, %s) : (memref<?xf64>, index, f64)
+      func.return
+    }"""
+    y = np.zeros(6)
+    Compiled(text, "main")(y)
+    assert y.tolist() == [2.5] * 4 + [0, 0]
+
+
+def test_calls_share_the_arena():
+    text = f"""
+    {ADD}
+    func.func @main(%x: memref<12xf32>, %y: memref<12xf32>) attributes {{lamina.results = 1 : i64}} {{
+      %a = {ALLOC} memref<12xf32>
+      func.call @twice(%x, %a) : (memref<12xf32>, memref<12xf32>) -> ()
+      func.call @twice(%a, %y) : (memref<12xf32>, memref<12xf32>) -> ()
+      func.return
+    }}
+    func.func @twice(%x: memref<12xf32>, %y: memref<12xf32>) attributes {{lamina.results = 1 : i64}} {{
+      %a = {ALLOC} memref<12xf32>
+      "memref.copy"(%x, %a) : (memref<12xf32>, memref<12xf32>) -> ()
+      loop.launch @add(%x, %a, %y) : (memref<12xf32>, memref<12xf32>, memref<12xf32>)
+      func.return
+    }}"""
+    x, y, arena = np.arange(12, dtype=np.float32), np.zeros(12, np.float32), np.zeros(128, np.uint8)
+    Compiled(planned(text), "main")(x, y, arena)
+    np.testing.assert_array_equal(y, 4 * x)
+
+
+BAD = [
+    ("loop.launch @nothing() : ()", r"'loop.launch' op names @nothing, which is no loop.kernel of this module"),
+    ("loop.launch @add(%x) : (memref<12xf32>)", r"'loop.launch' op passes \(memref<12xf32>\) to @add, which takes"),
+    ("%g = memref.get_global @add : memref<12xf32>", "'memref.get_global' op names @add, which is no memref.global"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BAD)
+def test_unknown_names_are_refused(line, message):
+    with pytest.raises(CompileError, match=message):
+        emit(f"{ADD}\nfunc.func @main(%x: memref<12xf32>) {{\n{line}\nfunc.return\n}}", verify=False)
+
+
+def test_emission_is_fast():
+    """About 5 us an op; the bound leaves room for a busy machine."""
+    body = "\n".join(f"%v{k} = arith.addf {f'%v{k - 1}' if k else '%a'}, %b : R" for k in range(2000))
+    module = parse(elementwise(body + "\n%r = arith.negf %v1999 : R", ["f32", "f32"], "f32", 64, 8), verify=False)
+    from lamina.codegen.targets import host
+
+    best = 1.0
+    for _ in range(5):
+        start = time.perf_counter()
+        emit_module(module, host())
+        best = min(best, time.perf_counter() - start)
+    assert best / 2000 < 25e-6
