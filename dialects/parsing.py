@@ -7,7 +7,9 @@ process recurse to death or allocate terabytes; and a `ParseError` for whatever 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any, TypeVar
@@ -27,19 +29,29 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute, Operation, Region
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer
 
 from . import printing
 
 MAX_NESTING = 96
 """Regions, or brackets of types and attributes, in one another. Python's recursion limit is met at about twice this."""
 
+MAX_INT_WIDTH = (1 << 24) - 1
+"""As in MLIR."""
+
 MAX_DENSE_BYTES = 1 << 28
 """The most a `dense<...>` constant may hold: a splat stores every element."""
 
 _T = TypeVar("_T")
+
+
+class LaminaLexer(MLIRLexer):
+    """xDSL's, whose pattern for strings takes time exponential in the length of one that does not end."""
+
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 
 class LaminaParser(Parser):
@@ -55,12 +67,19 @@ class LaminaParser(Parser):
         self._depth = 0
         self._line_starts = [0, *(k + 1 for k, char in enumerate(text) if char == "\n")]
         self._file = StringAttr(name)
-        super().__init__(ctx, text, name)
+        AttrParser.__init__(self, ParserState(LaminaLexer(Input(text, name))), ctx)  # Parser's own, but for the lexer
+        self.ssa_values = {}
+        self.blocks = {}
+        self.forward_block_references = defaultdict(list)
+        self.forward_ssa_references = {}
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """Parse the whole text as one module."""
         try:
-            return super().parse_module(allow_implicit_module)
+            module = super().parse_module(allow_implicit_module)
+            if module.location is UNKNOWN_LOC:
+                module.location = self.location_at(0)
+            return module
         except ParseError:
             raise
         except RecursionError:
@@ -97,7 +116,11 @@ class LaminaParser(Parser):
         return self._nested(lambda: super(LaminaParser, self).parse_optional_region(arguments))
 
     def parse_optional_type(self) -> Any:
-        return self._nested(super().parse_optional_type)
+        start = self._current_token.span
+        type = self._nested(super().parse_optional_type)
+        if isinstance(type, IntegerType) and type.width.data > MAX_INT_WIDTH:
+            self.raise_error(f"integer type is wider than {MAX_INT_WIDTH} bits", start)
+        return type
 
     def parse_optional_attribute(self) -> Attribute | None:
         return self._nested(super().parse_optional_attribute)
@@ -216,8 +239,6 @@ def decode(data: bytes, name: str) -> str:
     Raises:
         ParseError: it is not UTF-8, at the first byte that is not.
     """
-    from xdsl.utils.lexer import Input
-
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
