@@ -32,6 +32,7 @@ class _Batcher:
         self.b, self.size = b, size
         self.values: dict[SSAValue, SSAValue] = {}
         self.batched: set[SSAValue] = set()
+        """Values of the function (not what they became: one value may be given both batched and not)."""
 
     def spread(self, value: SSAValue) -> SSAValue:
         """An unbatched value repeated along the batch dim."""
@@ -40,7 +41,7 @@ class _Batcher:
 
     def process(self, op: Operation) -> None:
         operands = [self.values[o] for o in op.operands]
-        flags = [o in self.batched for o in operands]
+        flags = [o in self.batched for o in op.operands]
         self.b.location = op.location
         if not any(flags):
             clone = op.clone(self.values)
@@ -60,7 +61,7 @@ class _Batcher:
             results = list(op.batching(self.b, op, operands, flags))
         for old, value in zip(op.results, results, strict=True):
             self.values[old] = value
-            self.batched.add(value)
+            self.batched.add(old)
 
 
 def expand_vmap(op: VmapOp) -> None:
@@ -76,14 +77,15 @@ def expand_vmap(op: VmapOp) -> None:
             value = batcher.b.transpose(argument, perm=(axis, *(d for d in range(rank) if d != axis)))
         batcher.values[inner] = value
         if axis >= 0:
-            batcher.batched.add(value)
+            batcher.batched.add(inner)
     last = function.body.block.last_op
     assert last is not None
     for inner in function.body.block.ops:
         if inner is not last:
             batcher.process(inner)
-    values = [batcher.values[v] for v in last.operands]
-    replace_op(op, [v if v in batcher.batched else batcher.spread(v) for v in values])
+    batcher.b.location = op.location
+    values = [(batcher.values[v], v in batcher.batched) for v in last.operands]
+    replace_op(op, [value if batched else batcher.spread(value) for value, batched in values])
 
 
 @dataclass(frozen=True)
