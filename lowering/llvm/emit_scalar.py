@@ -109,8 +109,15 @@ def _negate(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
 # Division and shifts
 
 
+def _literal(y: str) -> int | None:
+    """The number an integer operand is, also when it is in every lane."""
+    if y.startswith("splat (i"):
+        y = y[y.rindex(" ") + 1 : -1]
+    return int(y) if is_number(y) else None
+
+
 def _is_harmless(y: str) -> bool:
-    return is_number(y) and y not in ("0", "-1")
+    return _literal(y) not in (None, 0, -1)
 
 
 def _divide(signed: bool) -> Pure:
@@ -122,7 +129,7 @@ def _divide(signed: bool) -> Pure:
 
 def _remainder(signed: bool) -> Pure:
     def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
-        if ty is I64 and is_number(xs[0]) and _is_harmless(xs[1]) and signed:
+        if ty is I64 and signed and is_number(xs[0]) and _is_harmless(xs[1]):
             x, y = int(xs[0]), int(xs[1])
             return str(x - y * (abs(x) // abs(y)) * (1 if (x < 0) == (y < 0) else -1))
         return divide(e.b, xs[0], xs[1], ty, signed)[1]
@@ -174,7 +181,8 @@ def _floor_divide(up: bool) -> Pure:
 def _shift(opcode: str) -> Pure:
     def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
         b, (x, y) = e.b, xs
-        if is_number(y) and 0 <= int(y) < ty.bits:
+        amount = _literal(y)
+        if amount is not None and 0 <= amount < ty.bits:
             return b.binary(opcode, x, y, ty)
         if opcode == "ashr":  # the sign fills: as far as it goes
             return b.ashr(x, b.intrinsic("umin", ty, y, const(ty.bits - 1, ty)), ty)

@@ -63,6 +63,17 @@ def int_rem(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where((y == 0) | (y == -1), 0, x - int_div(x, y) * y).astype(x.dtype)
 
 
+@pytest.mark.parametrize("divisor", [3, -7, 16, 1, -1, 0])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_division_by_constants(dtype, divisor):
+    x, _ = values(dtype)
+    by = np.full_like(x, divisor)
+    for op, reference in (("divsi", int_div), ("remsi", int_rem)):
+        for lanes, constant in ((1, f"{divisor}"), (8, f"dense<{divisor}>")):
+            body = f"%c = arith.constant {constant} : R\n%r = arith.{op} %a, %c : R"
+            equal(run(body, [x], dtype, lanes), reference(x, by))
+
+
 def shift(kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     bits = x.dtype.itemsize * 8
     inside = (y >= 0) & (y < bits)
