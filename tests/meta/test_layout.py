@@ -1,0 +1,91 @@
+"""The house: packages, import directions, relative imports."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+OUTSIDE = {"tests", "filecheck", "benchmarks", "examples", "docs", "build", "dist"}
+ROOMS = ("frontend", "dialects", "transforms", "lowering", "codegen", "runtime", "tools")
+
+MAY_IMPORT = {
+    "errors": set(),
+    "runtime": {"errors", "dialects"},  # the reference interpreter reads the meanings of the ops
+    "dialects": {"errors"},
+    "codegen": {"errors"},
+    "transforms": {"dialects", "errors"},
+    "lowering": {"dialects", "codegen.targets", "errors"},
+    "diagnostics": {"errors"},
+    "passes": {"dialects", "errors", "transforms", "lowering"},
+    "pipeline": {"dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes"},
+    "frontend": {"pipeline", "passes", "dialects", "transforms", "lowering", "codegen", "runtime", "errors", "diagnostics"},
+    "tools": {"pipeline", "passes", "frontend", "dialects", "codegen", "runtime", "errors", "diagnostics"},
+}
+"""What each room may import besides itself: one way, never back."""
+
+
+def files() -> Iterator[Path]:
+    for room in ROOMS:
+        yield from sorted((ROOT / room).rglob("*.py"))
+    yield from sorted(ROOT.glob("*.py"))
+
+
+def dotted(path: Path) -> list[str]:
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and target, relative to the root, of every import of this package."""
+    package = list(path.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - (node.level - 1)]
+            module = [*base, *(node.module.split(".") if node.module else [])]
+            if module:
+                yield node.lineno, ".".join(module)
+            else:
+                yield from ((node.lineno, alias.name) for alias in node.names)
+
+
+def test_packages_are_listed() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    folders = {
+        ".".join(["lamina", *path.parent.relative_to(ROOT).parts])
+        for path in ROOT.rglob("__init__.py")
+        if not path.relative_to(ROOT).parts[0].startswith(".") and path.relative_to(ROOT).parts[0] not in OUTSIDE
+    }
+    assert set(listed) == folders
+    assert len(listed) == len(set(listed))
+
+
+@pytest.mark.parametrize("path", list(files()), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    parts = dotted(path)
+    if not parts:
+        return  # the public face re-exports
+    room = parts[0]
+    if room not in MAY_IMPORT:  # nn.py, numpy and the like at the root: faces of the frontend
+        room = "frontend"
+    for line, target in imports(path):
+        first = target.split(".")[0]
+        allowed = first == parts[0] or any(target == one or target.startswith(one + ".") for one in MAY_IMPORT[room])
+        known = first in MAY_IMPORT
+        assert allowed or not known, f"{path.relative_to(ROOT)}:{line}: {room} may not import {target}"
+
+
+@pytest.mark.parametrize("path", list(files()), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_inside_the_package_are_relative(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names = [node.module]
+        for name in names:
+            assert name.split(".")[0] not in {*ROOMS, "lamina", "pipeline", "errors", "passes", "diagnostics"}, (
+                f"{path.relative_to(ROOT)}:{node.lineno}: import {name} relatively"
+            )
