@@ -70,7 +70,7 @@ class Lowered:
             CompileError: an op cannot be lowered.
         """
         if phase == "graph":
-            return f"{str(self._module)}\n"
+            return f"{self._module!s}\n"
         from .. import pipeline
 
         if phase not in pipeline.PHASES or phase == "object":

@@ -160,16 +160,23 @@ def positive(x: Any, /) -> Any:
 @api
 def conjugate(x: Any, /) -> Any:
     """`np.conjugate` of real numbers: the operand itself."""
+    return _prepare(np.conjugate, (x,))[0][0]
+
+
+conj = conjugate
+
+
+@api
+def real(x: Any, /) -> Any:
+    """`np.real` of real numbers: the operand itself."""
     return lift(x)
-
-
-conj = real = conjugate
 
 
 @api
 def square(x: Any, /) -> Any:
     """`np.square`: `x * x`."""
-    return multiply(x, x)
+    (x,), _, weak = _prepare(np.square, (x,))
+    return build("mul", x, x, weak=weak)
 
 
 @api
