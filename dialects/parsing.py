@@ -179,11 +179,12 @@ class LaminaParser(Parser):
     def _element_bytes(self, value: Any, element: Any) -> bytes:
         if isinstance(value, _Bits) and isinstance(element, AnyFloat):
             size = element.compile_time_size
-            if value.is_negative or value.value >> min(8 * size, element.bitwidth):
+            bits: Any = value.value
+            if value.is_negative or bits >> min(8 * size, element.bitwidth):
                 self.raise_error(f"hexadecimal float does not fit {element}", value.span)
-            return value.value.to_bytes(size, "little")
+            return bits.to_bytes(size, "little")
         try:
-            converted = value.to_type(self, element)
+            converted: Any = value.to_type(self, element)
             if isinstance(element, IntegerType):
                 converted = element.get_normalized_value(converted)
                 if element.width.data == 1:  # true is the byte 1, as in NumPy; xDSL's own parser stores 255

@@ -3,7 +3,7 @@
 xDSL 0.74 prints `[0.0, -0.0]` as the splat `0.0`, does not see NaN splats, loses NaN payloads, and prints over 100 elements
 of type i1 as a blob that MLIR reads differently. All of it is decided by methods of one attribute class, which every printer in
 the process goes through (`str(op)`, messages, cache keys): a Printer subclass would fix only the texts that remember to use it.
-So this module replaces three methods of that class, once, in `install`. Nothing else in lamina patches xDSL.
+So this module replaces two methods of that class, once, in `install`. Nothing else in lamina patches xDSL.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ LIST_LIMIT = 100
 
 def install() -> None:
     """Make dense attributes print losslessly in this process. May be called any number of times."""
-    DenseIntOrFPElementsAttr.is_splat = is_splat
-    DenseIntOrFPElementsAttr.print_without_type = print_without_type
+    DenseIntOrFPElementsAttr.is_splat = is_splat  # pyright: ignore[reportAttributeAccessIssue]
+    DenseIntOrFPElementsAttr.print_without_type = print_without_type  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def is_splat(attr: DenseIntOrFPElementsAttr) -> bool:

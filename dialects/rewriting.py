@@ -44,7 +44,7 @@ def apply_patterns(
         InternalError: the patterns did not come to rest, with the names of those that still applied.
     """
     table = _Table(patterns)
-    changed = False
+    changed, applied = False, []
     for _ in range(max_sweeps):
         applied = _sweep(root, table)
         for name in applied:
