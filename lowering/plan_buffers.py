@@ -6,6 +6,9 @@ stores each element of the result after its last load of that element of the ope
 result takes over its memory. Pairs that no launch uses are dropped from the attribute, so that `noalias` can be said of their
 arguments.
 
+A kernel's `loop.alloc scratch` that is too large for its stack has its place in the arena while the kernel runs; the launch
+says where (`lamina.scratch`).
+
 The function gets `lamina.arena`, the bytes of the arena, and `lamina.peak_bytes`, the most bytes ever in use at once.
 """
 
@@ -30,7 +33,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ..dialects.loop.memory import LaunchOp
+from ..dialects.loop.memory import AllocOp, LaunchOp
 from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, index
 from ..dialects.types import memref as memref_type
@@ -121,6 +124,25 @@ def _most_in_use(lifetimes: Sequence[Lifetime]) -> int:
     return most
 
 
+# Scratch memory of a kernel
+
+STACK_LIMIT_BYTES = 64 << 10
+"""How much stack one local buffer of a kernel may take."""
+
+
+def scratch_layout(kernel: KernelOp) -> tuple[dict[AllocOp, int], int]:
+    """Where the scratch buffers that do not fit the stack stand in the scratch memory of a launch, and its size in bytes."""
+    offsets: dict[AllocOp, int] = {}
+    total = 0
+    for op in kernel.walk():
+        if isinstance(op, AllocOp) and op.place.data == "scratch":
+            size = _size_bytes(op.buffer.type, op)  # pyright: ignore[reportArgumentType]
+            if size > STACK_LIMIT_BYTES:
+                offsets[op] = total
+                total += aligned(size)
+    return offsets, total
+
+
 # Liveness of a function
 
 
@@ -162,13 +184,17 @@ def _covers(value: SSAValue) -> bool:
 class _Planner:
     """Plans one function; `analyse`, then `rewrite`."""
 
-    def __init__(self, function: func.FuncOp, kernels: dict[str, KernelOp], callees: dict[str, int]):
+    def __init__(
+        self, function: func.FuncOp, kernels: dict[str, KernelOp], scratch_sizes: dict[str, int], callees: dict[str, int]
+    ):
         self.function = function
         self.kernels = kernels
+        self.scratch_sizes = scratch_sizes
         self.callees = callees
         self.root: dict[SSAValue, memref.AllocOp] = {}
         self.storage: dict[memref.AllocOp, _Storage] = {}
         self.calls: list[tuple[func.CallOp, _Storage]] = []
+        self.scratch: list[tuple[LaunchOp, _Storage]] = []
         self.in_place: list[tuple[str, int, int]] = []
 
     def analyse(self) -> list[_Storage]:
@@ -191,9 +217,11 @@ class _Planner:
         for at, op in enumerate(self.function.body.block.ops):
             if isinstance(op, LaunchOp):
                 self._reuse(op, at)
+                if size := self.scratch_sizes.get(op.kernel.string_value()):
+                    self.scratch.append((op, _Storage(size, at, at)))
             elif isinstance(op, func.CallOp) and op.callee.string_value() in self.callees:
                 self.calls.append((op, _Storage(self.callees[op.callee.string_value()], at, at)))
-        return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in self.calls)]))
+        return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in (*self.calls, *self.scratch))]))
 
     def _reuse(self, launch: LaunchOp, at: int) -> None:
         """Let a result take over the memory of an operand that dies here."""
@@ -247,6 +275,8 @@ class _Planner:
             view.location = call.location
             block.insert_op_before(view, call)
             call.operands = [*call.operands, view.results[0]]
+        for launch, storage in self.scratch:
+            launch.attributes["lamina.scratch"] = IntegerAttr(offsets[storage], i64)
         inputs = [*function.function_type.inputs.data, arena.type]
         function.properties["function_type"] = FunctionType.from_lists(inputs, list(function.function_type.outputs.data))
         function.attributes["lamina.arena"] = IntegerAttr(plan.arena_bytes, i64)
@@ -280,6 +310,7 @@ class PlanBuffersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = {k.sym_name.data: k for k in op.body.block.ops if isinstance(k, KernelOp)}
+        scratch_sizes = {name: scratch_layout(kernel)[1] for name, kernel in kernels.items()}
         hosts = {
             f.sym_name.data: f
             for f in op.body.block.ops
@@ -300,7 +331,7 @@ class PlanBuffersPass(ModulePass):
                 if isinstance(inner, func.CallOp) and inner.callee.string_value() in hosts:
                     visit(inner.callee.string_value())
             in_progress.pop()
-            planner = _Planner(function, kernels, planned)
+            planner = _Planner(function, kernels, scratch_sizes, planned)
             storages = planner.analyse()
             plan = plan_offsets([Lifetime(s.size, s.first, s.last) for s in storages])
             planner.rewrite(dict(zip(storages, plan.offsets, strict=True)), plan)

@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
+from ..plan_buffers import scratch_layout
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import Effect, FunctionEmitter, ModuleEmitter, Pure, fail
 from .emit_host import global_text, symbol
@@ -51,6 +52,7 @@ def emit_module(module: ModuleOp, target: Target) -> str:
         if isinstance(op, func.FuncOp) and op.body.blocks:
             launched.update(inner.kernel.string_value() for inner in op.walk() if isinstance(inner, LaunchOp))
     shared = ModuleEmitter(Module(target.has_fma), target, EFFECTS, PURE, symbols)
+    shared.scratch = {op: scratch_layout(op) for op in symbols.values() if isinstance(op, KernelOp)}
     parts: list[str] = []
     for op in module.body.block.ops:
         if isinstance(op, memref.GlobalOp):
@@ -72,6 +74,9 @@ def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     pairs: Any = op.attributes.get("lamina.inplace")
     shared_arguments = set() if pairs is None else {k.value.data for pair in pairs.data for k in pair.data}
     e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}
+    e.scratch, size = shared.scratch[op]
+    if size and not internal:
+        raise fail(op, f"needs {size} bytes of scratch memory, which a host function has to give it in a loop.launch")
     return _function(e, _header(e, op, block, "internal " if internal else "", shared_arguments), block)
 
 
@@ -83,7 +88,10 @@ def _host(shared: ModuleEmitter, op: func.FuncOp) -> str:
     for argument in block.args:
         if not isinstance(argument.type, MemRefType):
             raise fail(op, f"takes buffers only, got {argument.type}")
-    return _function(e, _header(e, op, block, "", set()), block)
+    header = _header(e, op, block, "", set())
+    if "lamina.arena" in op.attributes and block.args:
+        e.arena = e.values[block.args[-1]]
+    return _function(e, header, block)
 
 
 def _header(e: FunctionEmitter, op: KernelOp | func.FuncOp, block: Block, linkage: str, aliased: set[int]) -> str:
@@ -96,6 +104,8 @@ def _header(e: FunctionEmitter, op: KernelOp | func.FuncOp, block: Block, linkag
         if isinstance(argument.type, IndexType):
             e.not_negative.add(x)  # a size
         arguments.append(f"{ty}{' noalias' if ty == 'ptr' and k not in aliased else ''} {x}")
+    if e.scratch:
+        arguments.append("ptr noalias %scratch")
     return f"define {linkage}void {symbol(op.sym_name.data)}({', '.join(arguments)}) nounwind"
 
 

@@ -80,6 +80,8 @@ class ModuleEmitter:
     effects: dict[str, Effect]
     pure: dict[str, Pure]
     symbols: dict[str, Operation]
+    scratch: dict[Operation, tuple[dict[Any, int], int]] = field(default_factory=dict)
+    """What `scratch_layout` says of each kernel."""
     types: dict[Attribute, Ty] = field(default_factory=dict)
     by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
 
@@ -97,6 +99,8 @@ class FunctionEmitter:
         self.not_negative: set[str] = set()
         self.fused: set[Operation] = set()
         self.plans: dict[Operation, Any] = {}
+        self.scratch: dict[Operation, int] = {}
+        self.arena: str | None = None
         self.entry: list[str] = []
         self.slots: list[tuple[int, list[str]]] = [(0, self.entry)]
         self.scopes: list[Scope] = [Scope(self.entry, True, False)]

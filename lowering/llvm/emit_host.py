@@ -144,6 +144,11 @@ def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
         shown = [", ".join(map(str, types)) for types in (wanted, given)]
         raise fail(op, f"passes ({shown[1]}) to @{name}, which takes ({shown[0]})")
     arguments = [f"{e.ty(v.type, op)} {e.value(v, op)}" for v in op.operands]
+    if callee in e.module.scratch and e.module.scratch[callee][1]:
+        at: Any = op.attributes.get("lamina.scratch")
+        if at is None or e.arena is None:
+            raise fail(op, f"gives no scratch memory to @{name}: run plan-buffers first")
+        arguments.append(f"ptr {e.b.gep(e.arena, str(at.value.data), I8)}")
     e.b.emit_void(f"call void {symbol(name)}({', '.join(arguments)})")
 
 
@@ -174,4 +179,3 @@ EFFECTS: dict[str, Effect] = {
     "func.call": _call_function,
     "func.return": _return,
 }
-

@@ -140,9 +140,7 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
     if product in e.fused and isinstance(product, Operation):
         x, y = [e.value(v, op) for v in product.operands]
         return [e.b.fma(x, y, carried[0], types[0])]
-    return [
-        combine(e.b, monoid, acc, e.value(v, op), ty) for v, acc, ty in zip(yielded, carried, types, strict=True)
-    ]
+    return [combine(e.b, monoid, acc, e.value(v, op), ty) for v, acc, ty in zip(yielded, carried, types, strict=True)]
 
 
 def conditional(e: FunctionEmitter, op: IfOp) -> None:

@@ -16,12 +16,10 @@ from xdsl.ir import SSAValue
 
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
+from ..plan_buffers import STACK_LIMIT_BYTES
 from .emit_core import Buffer, Effect, FunctionEmitter, buffer_strides, element_count, fail, memory_type
 from .emit_loops import affine, gather_terms
 from .text import Builder, Ty, const
-
-STACK_LIMIT_BYTES = 64 << 10
-"""How much stack one local buffer may take."""
 
 
 @dataclass(frozen=True)
@@ -146,9 +144,7 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
             x = b.load(address, memory, align)
         else:
             callee = b.module.declare(f"llvm.masked.load.{memory.mangled}.p0", memory, ("ptr", ty.bool, memory))
-            x = b.emit(
-                f"call {memory} {callee}(ptr align {align} {address}, {ty.bool} {mask}, {memory} zeroinitializer)"
-            )
+            x = b.emit(f"call {memory} {callee}(ptr align {align} {address}, {ty.bool} {mask}, {memory} zeroinitializer)")
         if stride == -1:
             x = _reverse(b, x, memory)
     elif stride == 0 and mask is None:
@@ -223,13 +219,17 @@ def alloc(e: FunctionEmitter, op: AllocOp) -> None:
     elem = memory_type(e.ty(type.element_type, op))
     count = element_count(type.get_shape())
     size = count * elem.bits // 8
-    if size > STACK_LIMIT_BYTES:
+    found = e.plans.get(op)
+    if found is None and op in e.scratch:
+        found = e.plans[op] = e.b.name()
+        e.entry.append(f"  {found} = getelementptr inbounds i8, ptr %scratch, i64 {e.scratch[op]}")
+        e.levels[found] = 0
+    elif found is None and size > STACK_LIMIT_BYTES:
         raise fail(
             op,
             f"takes {size} bytes, more than the {STACK_LIMIT_BYTES} a kernel may keep on its stack; "
-            "tile the loops around it first, or pass the buffer as an argument",
+            "make it a scratch buffer, or tile the loops around it first",
         )
-    found = e.plans.get(op)
     if found is None:  # unrolled copies share it: contents start undefined
         found = e.plans[op] = e.alloca(f"[{max(1, count)} x {elem}]", 64)
         e.levels[found] = 0

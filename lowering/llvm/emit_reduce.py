@@ -24,9 +24,7 @@ def combine(b: Builder, monoid: str, acc: str, x: str, ty: Ty) -> str:
     return b.binary((_FLOAT if ty.is_float else _INTEGER)[monoid], acc, x, ty)
 
 
-def combine_pairs(
-    b: Builder, monoid: str, acc: tuple[str, str], x: tuple[str, str], ty: Ty, of_index: Ty
-) -> tuple[str, str]:
+def combine_pairs(b: Builder, monoid: str, acc: tuple[str, str], x: tuple[str, str], ty: Ty, of_index: Ty) -> tuple[str, str]:
     """(value, index) pairs by `argmax` or `argmin` as NumPy has them: the first NaN wins, else the first extreme.
 
     "First" is the smaller index, so the answer does not depend on the order in which pairs are combined.

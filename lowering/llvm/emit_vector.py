@@ -119,5 +119,3 @@ PURE: dict[str, Pure] = {
     "vector.bitcast": _bitcast,
     "vector.reduction": _reduction,
 }
-
-

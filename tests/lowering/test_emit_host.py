@@ -115,6 +115,43 @@ def test_calls_share_the_arena():
     np.testing.assert_array_equal(y, 4 * x)
 
 
+def test_scratch_of_a_kernel_lives_in_the_arena():
+    """Two launches of a kernel use the same scratch memory; buffers that are in use lie elsewhere."""
+    text = f"""
+    loop.kernel @turn(%x: memref<200x100xf32>, %y: memref<200x100xf32>) {{
+      %t = loop.alloc scratch : memref<200x100xf32>
+      loop.for seq %i = 0 to 200 {{
+        loop.for seq %j = 0 to 100 {{
+          %a = loop.load %x[%i, %j] : memref<200x100xf32>
+          loop.store %a, %t[199 - %i, %j] : memref<200x100xf32>
+        }}
+      }}
+      loop.for seq %i = 0 to 200 {{
+        loop.for seq %j = 0 to 100 {{
+          %a = loop.load %t[%i, 99 - %j] : memref<200x100xf32>
+          loop.store %a, %y[%i, %j] : memref<200x100xf32>
+        }}
+      }}
+    }}
+    func.func @main(%x: memref<200x100xf32>, %y: memref<200x100xf32>) attributes {{lamina.results = 1 : i64}} {{
+      %a = {ALLOC} memref<200x100xf32>
+      loop.launch @turn(%x, %a) : (memref<200x100xf32>, memref<200x100xf32>)
+      %b = {ALLOC} memref<200x100xf32>
+      loop.launch @turn(%a, %b) : (memref<200x100xf32>, memref<200x100xf32>)
+      loop.launch @turn(%b, %y) : (memref<200x100xf32>, memref<200x100xf32>)
+      func.return
+    }}"""
+    ready = planned(text)
+    assert "lamina.arena = 240000 : i64" in ready  # 3 * 200 * 100 * 4
+    x, y, arena = np.random.rand(200, 100).astype(np.float32), np.zeros((200, 100), np.float32), np.zeros(240000, np.uint8)
+    Compiled(ready, "main")(x, y, arena)
+    np.testing.assert_array_equal(y, x[::-1, ::-1])
+    with pytest.raises(CompileError, match="gives no scratch memory to @turn: run plan-buffers first"):
+        emit(ready.replace("lamina.scratch", "lamina.other"))
+    with pytest.raises(CompileError, match=r"'loop.kernel' op needs 80000 bytes of scratch memory"):
+        emit(text[: text.index("func.func")])
+
+
 BAD = [
     ("loop.launch @nothing() : ()", r"'loop.launch' op names @nothing, which is no loop.kernel of this module"),
     ("loop.launch @add(%x) : (memref<12xf32>)", r"'loop.launch' op passes \(memref<12xf32>\) to @add, which takes"),
