@@ -14,6 +14,7 @@ The function gets `lamina.arena`, the bytes of the arena, and `lamina.peak_bytes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
-from .llvm.emit_core import fail
+from .llvm.emit_types import fail
 
 ALIGNMENT = 64
 _I8 = IntegerType(8)
@@ -136,7 +137,7 @@ def scratch_layout(kernel: KernelOp) -> tuple[dict[AllocOp, int], int]:
     total = 0
     for op in kernel.walk():
         if isinstance(op, AllocOp) and op.place.data == "scratch":
-            size = _size_bytes(op.buffer.type, op)  # pyright: ignore[reportArgumentType]
+            size = _size_bytes(op.buffer.type, op)
             if size > STACK_LIMIT_BYTES:
                 offsets[op] = total
                 total += aligned(size)
@@ -155,27 +156,30 @@ class _Storage:
     last: int
 
 
-def _size_bytes(type: MemRefType, op: Operation) -> int:
-    shape = type.get_shape()
-    if DYNAMIC_INDEX in shape or not isinstance(type.layout, NoneAttr):
+def _known_bytes(type: Any) -> int | None:
+    """The size of a buffer without gaps and unknown dims."""
+    if not isinstance(type, MemRefType) or not isinstance(type.layout, NoneAttr) or DYNAMIC_INDEX in type.get_shape():
+        return None
+    return math.prod(type.get_shape()) * _element_bytes(type.element_type)
+
+
+def _element_bytes(element: Any) -> int:
+    return 8 if element == index else -(-element.bitwidth // 8)
+
+
+def _size_bytes(type: Any, op: Operation) -> int:
+    size = _known_bytes(type)
+    if size is None:
         raise fail(op, f"needs a static shape without layout to be planned, got {type}")
-    count = 1
-    for size in shape:
-        count *= size
-    width: int = 64 if type.element_type == index else type.element_type.bitwidth  # pyright: ignore
-    return count * -(-width // 8)
+    return size
 
 
 def _covers(value: SSAValue) -> bool:
     """Whether a buffer is a whole alloc, possibly in another shape, so that equal positions are equal addresses."""
     owner = value.owner
     while isinstance(owner, Operation) and owner.name in _VIEWS:
-        source, result = owner.operands[0].type, owner.results[0].type
-        if owner.name in ("memref.view", "memref.subview") or not isinstance(source, MemRefType):
-            return False
-        if source.element_type != result.element_type or not isinstance(result, MemRefType):
-            return False
-        if _size_bytes(source, owner) != _size_bytes(result, owner):
+        before, after = _known_bytes(owner.operands[0].type), _known_bytes(owner.results[0].type)
+        if owner.name in ("memref.view", "memref.subview") or before is None or before != after:
             return False
         owner = owner.operands[0].owner
     return isinstance(owner, memref.AllocOp)
@@ -212,7 +216,7 @@ class _Planner:
             if op.name in _VIEWS and (alloc := self.root.get(op.operands[0])) is not None:
                 self.root[op.results[0]] = alloc
         for alloc in dict.fromkeys(self.root.values()):
-            size = _size_bytes(alloc.results[0].type, alloc) if alloc in first else 0  # pyright: ignore
+            size = _size_bytes(alloc.results[0].type, alloc) if alloc in first else 0
             self.storage[alloc] = _Storage(size, first.get(alloc, 0), last.get(alloc, 0))
         for at, op in enumerate(self.function.body.block.ops):
             if isinstance(op, LaunchOp):
@@ -233,8 +237,8 @@ class _Planner:
             if new is None or old is None or self.storage[new] is self.storage[old]:
                 continue
             of_new, of_old = self.storage[new], self.storage[old]
-            same_width = _element_bits(arguments[result]) == _element_bits(arguments[operand])
-            if of_new.first != at or of_old.last != at or of_new.size != of_old.size or not same_width:
+            widths = {_element_bytes(arguments[k].type.element_type) for k in (result, operand)}  # pyright: ignore
+            if of_new.first != at or of_old.last != at or of_new.size != of_old.size or len(widths) != 1:
                 continue
             if not (_covers(arguments[result]) and _covers(arguments[operand])):
                 continue
@@ -281,11 +285,6 @@ class _Planner:
         function.properties["function_type"] = FunctionType.from_lists(inputs, list(function.function_type.outputs.data))
         function.attributes["lamina.arena"] = IntegerAttr(plan.arena_bytes, i64)
         function.attributes["lamina.peak_bytes"] = IntegerAttr(plan.peak_bytes, i64)
-
-
-def _element_bits(value: SSAValue) -> int:
-    element: Any = value.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-    return -(-(64 if element == index else element.bitwidth) // 8)
 
 
 def in_place_pairs(kernel: KernelOp) -> list[tuple[int, int]]:

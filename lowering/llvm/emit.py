@@ -18,8 +18,9 @@ from ...dialects.loop.memory import LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ..plan_buffers import scratch_layout
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
-from .emit_core import Effect, FunctionEmitter, ModuleEmitter, Pure, fail
+from .emit_core import Effect, FunctionEmitter, ModuleEmitter, Pure
 from .emit_host import global_text, symbol
+from .emit_types import fail
 from .text import Module
 
 PURE: dict[str, Pure] = {**emit_scalar.PURE, **emit_vector.PURE}

@@ -7,45 +7,22 @@ current one goes to the *slot* of the loop that need not repeat it: a list of li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    FileLineColLoc,
-    IndexType,
-    IntegerType,
-    MemRefType,
-    NoneAttr,
-    UnknownLoc,
-    VectorType,
-)
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...codegen.targets import Target
 from ...errors import CompileError
-from .text import I64, PTR, Builder, Module, Ty
-
-_ELEM = {"f16": "half", "f32": "float", "f64": "double", "index": "i64"}
+from .emit_types import buffer_strides, fail, llvm_type, memory_type
+from .text import Builder, Module, Ty
 
 Effect = Callable[["FunctionEmitter", Any], None]
 """Writes an op whose place matters: loops, accesses."""
 Pure = Callable[["FunctionEmitter", Any, list[str], Ty], str]
 """Writes an op that only computes: receives operands and the type of the result, returns the result."""
-
-
-def fail(op: Operation, why: str) -> CompileError:
-    """The error of an op that cannot be emitted, with its place."""
-    location: Any = op.location
-    place = ""
-    if isinstance(location, FileLineColLoc):
-        place = f"{location.filename.data}:{location.line.data}:{location.column.data}: "
-    elif not isinstance(location, UnknownLoc):
-        place = f"{location}: "
-    unregistered: Any = getattr(op, "op_name", None)
-    name = op.name if unregistered is None else unregistered.data
-    return CompileError(f"{place}'{name}' op {why}")
 
 
 @dataclass(eq=False)
@@ -117,7 +94,7 @@ class FunctionEmitter:
             return found[1]
         ty = self.module.types.get(type)
         if ty is None:
-            ty = self.module.types[type] = _llvm_type(type, op)
+            ty = self.module.types[type] = llvm_type(type, op)
         self.module.by_identity[id(type)] = (type, ty)
         return ty
 
@@ -288,50 +265,3 @@ class FunctionEmitter:
             if c:
                 groups.setdefault(self.levels.get(x, 0), []).append((x, c))
         return [(level, tuple(sorted(groups[level]))) for level in sorted(groups)]
-
-
-def _llvm_type(type: Attribute, op: Operation) -> Ty:
-    if isinstance(type, VectorType):
-        shape = type.get_shape()
-        if len(shape) != 1 or any(type.scalable_dims.data[k].value.data for k in range(len(shape))) or shape[0] < 1:
-            raise fail(op, f"has a value of type {type}: only vectors of one fixed dim are supported")
-        return _llvm_type(type.element_type, op).with_lanes(shape[0])
-    if isinstance(type, MemRefType):
-        return PTR
-    if isinstance(type, IndexType):
-        return I64
-    if isinstance(type, IntegerType) and type.width.data in (1, 8, 16, 32, 64):
-        return Ty(f"i{type.width.data}")
-    elem = _ELEM.get(str(type))
-    if elem is None:
-        raise fail(op, f"has a value of type {type}, which has no LLVM type here")
-    return Ty(elem)
-
-
-def buffer_strides(type: MemRefType, op: Operation) -> tuple[int, ...]:
-    """Distances in elements between neighbours along each dim; only the outermost size may be unknown."""
-    shape = type.get_shape()
-    if isinstance(type.layout, NoneAttr):
-        if DYNAMIC_INDEX in shape[1:]:
-            raise fail(op, f"accesses {type}: only the outermost dim of a buffer may be of unknown size")
-        strides, stride = [], 1
-        for size in reversed(shape):
-            strides.append(stride)
-            stride *= size
-        return tuple(reversed(strides))
-    strides = type.get_strides()
-    if strides is None or any(s is None for s in strides):
-        raise fail(op, f"accesses {type}: the strides of a buffer must be known")
-    return tuple(strides)  # pyright: ignore[reportReturnType]
-
-
-def memory_type(ty: Ty) -> Ty:
-    """How a value is kept in memory: i1 takes a byte."""
-    return ty.with_elem("i8") if ty.elem == "i1" else ty
-
-
-def element_count(shape: Sequence[int]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count

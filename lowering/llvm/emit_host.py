@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRe
 from xdsl.ir import Operation
 
 from ...dialects.types import numpy_dtype
-from .emit_core import Effect, FunctionEmitter, buffer_strides, element_count, fail, memory_type
+from .emit_core import Effect, FunctionEmitter
+from .emit_types import buffer_strides, element_count, fail, memory_type
 from .text import I8
 
 

@@ -18,9 +18,10 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp
 from ...dialects.loop.subscripts import linear_form
-from .emit_core import Effect, FunctionEmitter, fail
+from .emit_core import Effect, FunctionEmitter
+from .emit_integer import is_number
 from .emit_reduce import combine, combine_pairs
-from .emit_scalar import is_number
+from .emit_types import fail
 from .text import I64, const
 
 UNROLL_LIMIT = 8192

@@ -17,8 +17,9 @@ from xdsl.ir import SSAValue
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
 from ..plan_buffers import STACK_LIMIT_BYTES
-from .emit_core import Buffer, Effect, FunctionEmitter, buffer_strides, element_count, fail, memory_type
+from .emit_core import Buffer, Effect, FunctionEmitter
 from .emit_loops import affine, gather_terms
+from .emit_types import buffer_strides, element_count, fail, memory_type
 from .text import Builder, Ty, const
 
 

@@ -8,9 +8,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
-from .emit_core import FunctionEmitter, Pure, fail
+from .emit_core import FunctionEmitter, Pure
+from .emit_integer import is_number
 from .emit_reduce import combine
-from .emit_scalar import is_number, vector_literal
+from .emit_scalar import vector_literal
+from .emit_types import fail
 from .text import I32, I64, Ty
 
 _KINDS = {

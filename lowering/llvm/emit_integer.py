@@ -1,0 +1,114 @@
+"""Integer division and shifts, defined for all operands and written without branches.
+
+Division by zero gives 0, the most negative number divided by -1 wraps, shifts by the width or more give what an infinitely wide
+number would.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from .emit_core import FunctionEmitter, Pure
+from .text import I64, Builder, Ty, const
+
+
+def is_number(x: str) -> bool:
+    """Whether an integer operand is a literal."""
+    return x[0] in "-0123456789" and x[:2] != "0x"
+
+
+def _literal(y: str) -> int | None:
+    """The number an integer operand is, also when it is in every lane."""
+    if y.startswith("splat (i"):
+        y = y[y.rindex(" ") + 1 : -1]
+    return int(y) if is_number(y) else None
+
+
+def _is_harmless(y: str) -> bool:
+    return _literal(y) not in (None, 0, -1)
+
+
+def _divide(signed: bool) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        return divide(e.b, xs[0], xs[1], ty, signed)[0]
+
+    return write
+
+
+def _remainder(signed: bool) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        if ty is I64 and signed and is_number(xs[0]) and _is_harmless(xs[1]):
+            x, y = int(xs[0]), int(xs[1])
+            return str(x - y * (abs(x) // abs(y)) * (1 if (x < 0) == (y < 0) else -1))
+        return divide(e.b, xs[0], xs[1], ty, signed)[1]
+
+    return write
+
+
+def divide(b: Builder, x: str, y: str, ty: Ty, signed: bool) -> tuple[str, str]:
+    """Truncated quotient and remainder without branches; what is not used disappears in the optimizer."""
+    zero, one, ones = const(0, ty), const(1, ty), const(-1, ty)
+    div, rem = ("sdiv", "srem") if signed else ("udiv", "urem")
+    if _is_harmless(y):
+        return b.binary(div, x, y, ty), b.binary(rem, x, y, ty)
+    by_zero = b.icmp("eq", y, zero, ty)
+    bad = by_zero
+    by_minus_one = ""
+    if signed:
+        by_minus_one = b.icmp("eq", y, ones, ty)
+        bad = b.or_(by_zero, by_minus_one, ty.bool)
+    safe = b.select(bad, one, y, ty)
+    if signed and ty.elem == "i32" and ty.lanes > 1:
+        # no machine divides vectors of integers; a double holds every quotient exactly enough to truncate it right
+        double = ty.with_elem("double")
+        wide = b.fdiv(b.cast("sitofp", x, ty, double), b.cast("sitofp", safe, ty, double), double)
+        quotient = b.cast("fptosi", wide, double, ty)
+        remainder = b.sub(x, b.mul(quotient, safe, ty), ty)
+    else:
+        quotient, remainder = b.binary(div, x, safe, ty), b.binary(rem, x, safe, ty)
+    if signed:
+        quotient = b.select(by_minus_one, b.sub(zero, x, ty), quotient, ty)
+    # a remainder by 1 is 0, which is the answer for 0 and -1 as well
+    return b.select(by_zero, zero, quotient, ty), remainder
+
+
+def _floor_divide(up: bool) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        b, (x, y) = e.b, xs
+        quotient, remainder = divide(b, x, y, ty, True)
+        inexact = b.icmp("ne", remainder, const(0, ty), ty)
+        apart = b.icmp("slt", b.xor(x, y, ty), const(0, ty), ty)
+        if up:
+            apart = b.xor(apart, const(1, ty.bool), ty.bool)
+        off = b.and_(inexact, apart, ty.bool)
+        return b.add(quotient, b.select(off, const(1 if up else -1, ty), const(0, ty), ty), ty)
+
+    return write
+
+
+def _shift(opcode: str) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        b, (x, y) = e.b, xs
+        amount = _literal(y)
+        if amount is not None and 0 <= amount < ty.bits:
+            return b.binary(opcode, x, y, ty)
+        if opcode == "ashr":  # the sign fills: as far as it goes
+            return b.ashr(x, b.intrinsic("umin", ty, y, const(ty.bits - 1, ty)), ty)
+        inside = b.icmp("ult", y, const(ty.bits, ty), ty)
+        shifted = b.binary(opcode, x, b.select(inside, y, const(0, ty), ty), ty)
+        return b.select(inside, shifted, const(0, ty), ty)
+
+    return write
+
+
+PURE: dict[str, Pure] = {
+    "arith.divsi": _divide(True),
+    "arith.divui": _divide(False),
+    "arith.remsi": _remainder(True),
+    "arith.remui": _remainder(False),
+    "arith.floordivsi": _floor_divide(up=False),
+    "arith.ceildivsi": _floor_divide(up=True),
+    "arith.shli": _shift("shl"),
+    "arith.shrsi": _shift("ashr"),
+    "arith.shrui": _shift("lshr"),
+}
