@@ -59,7 +59,11 @@ def ufunc_counterpart(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
     Raises:
         TracingError: there is none.
     """
-    name = ufunc.__name__ if method == "__call__" else _REDUCTIONS.get(ufunc.__name__) if method == "reduce" else None
+    reduction = _REDUCTIONS.get(ufunc.__name__) if method == "reduce" else None
+    if reduction is not None:
+        function = globals()[reduction]
+        return lambda x, axis=0, **options: function(x, axis, **options)
+    name = ufunc.__name__ if method == "__call__" else None
     if name is None or name not in _PUBLIC:
         shown = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         raise located(TracingError(f"np.{shown} is not available on traced arrays: see lamina.numpy for what is"))

@@ -19,6 +19,7 @@ from .lnp_shape import (
     static_int,
     static_shape,
 )
+from .locations import located
 from .promotion import BOOL, FLOAT64, INT64, canonical
 from .tracer import Tracer
 from .tracing import EagerTrace, api, build, concrete_array, creation, current, is_traced, lift, lift_as, token
@@ -157,7 +158,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
         start, stop = 0, start
     for value in (start, stop, step):
         if isinstance(value, Tracer):
-            raise TracingError("arange needs limits that are known while tracing: make them static with static_argnums")
+            raise located(
+                TracingError("arange needs limits that are known while tracing: make them static with static_argnums")
+            )
     wanted = canonical(np.arange(np.asarray(start)[()], np.asarray(start)[()], np.asarray(step)[()]).dtype)
     wanted = np.result_type(wanted, *(np.asarray(v).dtype for v in (start, stop, step)))
     if step == 0:

@@ -125,9 +125,9 @@ class Tracer:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
         function = lnp.ufunc_counterpart(ufunc, method)
-        if kwargs:
+        if kwargs and (method != "reduce" or not kwargs.keys() <= {"axis", "dtype", "keepdims"}):
             raise located(TracingError(f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported on traced arrays"))
-        return function(*args)
+        return function(*args, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return lnp.function_counterpart(func)(*args, **kwargs)
