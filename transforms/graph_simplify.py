@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -14,26 +15,48 @@ from ..dialects.graph.base import GraphOp
 from ..dialects.graph.rules import Rule, apply_rules, rules_by_root
 from ..errors import InternalError
 from ._functions import replace_op
+from .graph_dce import dce_block
 
-MAX_SWEEPS = 32
-"""Every rule makes the graph smaller or cheaper, so few sweeps are needed; more means that two rules undo each other."""
+BUDGET = 64
+"""Rewrites an op of the input: every rule makes the graph smaller or cheaper, so more means that two rules undo each other."""
+
+Rules = Mapping[str, Sequence[Rule]]
 
 
-def simplify_block(block: Block, rules: dict[str, list[Rule]]) -> bool:
-    """One sweep in order over a block and its regions; whether a rule fired."""
-    changed = False
-    for op in list(block.ops):
-        for region in op.regions:
-            for inner in region.blocks:
-                changed |= simplify_block(inner, rules)
-        mine = rules.get(op.name)
-        if mine is None or not isinstance(op, GraphOp) or op.results[0].first_use is None:
-            continue
-        value = apply_rules(op, mine)
-        if value is not None:
-            replace_op(op, [value])
-            changed = True
-    return changed
+def simplify_block(block: Block, rules: Rules, hits: dict[str, int] | None = None) -> bool:
+    """Apply rules to the ops of a block and of the regions in it; whether one fired.
+
+    An op that a rule makes is tried at once, so that chains of rewrites end in one sweep over the block; sweeps are repeated
+    because a rewrite can also enable one before it.
+    """
+    left = BUDGET * (16 + len(block.ops))
+    ever = False
+    while True:
+        changed = False
+        op = block.first_op
+        while op is not None:
+            for region in op.regions:
+                for inner in region.blocks:
+                    changed |= simplify_block(inner, rules, hits)
+            following = op.next_op
+            mine = rules.get(op.name)
+            if mine is not None and isinstance(op, GraphOp) and op.results[0].first_use is not None:
+                before = op.prev_op
+                found = apply_rules(op, mine)
+                if found is not None:
+                    value, name = found
+                    replace_op(op, [value])
+                    changed, left = True, left - 1
+                    if hits is not None:
+                        hits[name] = hits.get(name, 0) + 1
+                    if left < 0:
+                        raise InternalError(f"graph-simplify does not come to rest; the last rule was {name}")
+                    following = block.first_op if before is None else before.next_op
+            op = following
+        if not changed:
+            return ever
+        ever = True
+        dce_block(block)  # what lost its last use must not count as a use
 
 
 @dataclass(frozen=True)
@@ -45,11 +68,6 @@ class GraphSimplifyPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = rules_by_root()
         for function in op.body.block.ops:
-            if not isinstance(function, FuncOp):
-                continue
-            for block in function.body.blocks:
-                for _ in range(MAX_SWEEPS):
-                    if not simplify_block(block, rules):
-                        break
-                else:
-                    raise InternalError(f"graph-simplify does not come to rest in @{function.sym_name.data}")
+            if isinstance(function, FuncOp):
+                for block in function.body.blocks:
+                    simplify_block(block, rules)

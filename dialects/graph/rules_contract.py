@@ -1,0 +1,224 @@
+"""Rules of reductions and contractions: movement folded into their dims, and less to sum."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from .base import ints
+from .builder import GraphBuilder
+from .contract import free_dims
+from .reduce import kept_dims
+from .rules import REASSOCIATING, is_splat, made_by, rule, shape
+
+# --------------------------------------------------------------------------------------------------------------------
+# reduce
+
+
+@rule("reduce", "reduce(x) over no dims -> x", lambda b, x, y, i, j: b.reduce(x, kind="add", dims=()), REASSOCIATING)
+def reduce_over_nothing(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return op.x if not ints(op.dims) else None
+
+
+@rule(
+    "reduce",
+    "reduce(x) over dims of size 1 -> reshape(x)",
+    lambda b, x, y, i, j: b.reduce(b.reshape(x, (2, 1, 3)), kind="max", dims=(1,)),
+)
+def reduce_of_unit_dims(op: Any, b: GraphBuilder) -> SSAValue | None:
+    dims = ints(op.dims)
+    return b.reshape(op.x, shape(op.y)) if dims and all(shape(op.x)[d] == 1 for d in dims) else None
+
+
+@rule(
+    "reduce",
+    "reduce(reduce(x)) -> reduce(x) over all their dims, of one kind",
+    lambda b, x, y, i, j: b.reduce(b.reduce(x, kind="add", dims=(0,)), kind="add", dims=(0,)),
+    REASSOCIATING,
+)
+def reduce_of_reduce(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "reduce")
+    if not inner or inner.kind != op.kind or not op.x.has_one_use():
+        return None
+    first = ints(inner.dims)
+    kept = kept_dims(len(shape(inner.x)), first)
+    return b.reduce(inner.x, kind=op.kind, dims=sorted((*first, *(kept[d] for d in ints(op.dims)))))
+
+
+@rule(
+    "reduce",
+    "reduce(transpose(x)) -> reduce(x) over other dims, where the kept dims stay in order",
+    lambda b, x, y, i, j: b.reduce(b.transpose(x, perm=(1, 0)), kind="add", dims=(1,)),
+    REASSOCIATING,
+)
+def reduce_of_transpose(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "transpose")
+    if not inner:
+        return None
+    perm, dims = ints(inner.perm), ints(op.dims)
+    kept = [perm[d] for d in kept_dims(len(perm), dims)]
+    return b.reduce(inner.x, kind=op.kind, dims=sorted(perm[d] for d in dims)) if kept == sorted(kept) else None
+
+
+def _repeated_dims(op: Any) -> tuple[Any, list[int], list[int]] | None:
+    """The broadcast under a reduction, the reduced dims it repeats along, and those it does not."""
+    inner = made_by(op.x, "broadcast")
+    if not inner:
+        return None
+    small, dims = shape(inner.x), ints(inner.dims)
+    real = {d for k, d in enumerate(dims) if small[k] == shape(op.x)[d]}
+    repeated = [d for d in ints(op.dims) if d not in real]
+    return (inner, repeated, [d for d in ints(op.dims) if d in real]) if repeated else None
+
+
+def _without(b: GraphBuilder, op: Any, inner: Any, repeated: list[int], others: list[int]) -> SSAValue:
+    """The reduction with the repeated dims left out."""
+    small, dims = shape(inner.x), ints(inner.dims)
+    x = inner.x
+    gone = [k for k, d in enumerate(dims) if d in repeated]
+    if gone:  # stretched from size 1
+        x = b.reshape(x, tuple(n for k, n in enumerate(small) if k not in gone))
+    left = [d for d in range(len(shape(op.x))) if d not in repeated]
+    if left != [d for d in dims if d not in repeated] or shape(x) != tuple(shape(op.x)[d] for d in left):
+        places = tuple(left.index(d) for d in dims if d not in repeated)
+        x = b.broadcast(x, places, tuple(shape(op.x)[d] for d in left))
+    over = sorted(left.index(d) for d in others)
+    return b.reduce(x, kind=op.kind, dims=over) if over else x
+
+
+@rule(
+    "reduce",
+    "reduce(broadcast(x)) -> reduce(x) over the other dims, of kind max, min, and, or",
+    lambda b, x, y, i, j: b.reduce(b.broadcast(x, (0, 2), (2, 4, 3)), kind="max", dims=(1, 2)),
+)
+def choose_from_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
+    found = _repeated_dims(op)
+    if not found or op.kind.data in ("add", "mul") or 0 in shape(op.x):
+        return None
+    return _without(b, op, *found)
+
+
+@rule(
+    "reduce",
+    "reduce add(broadcast(x)) -> mul(reduce add(x), the number of repetitions)",
+    lambda b, x, y, i, j: b.reduce(b.broadcast(x, (0, 2), (2, 4, 3)), kind="add", dims=(1, 2)),
+    REASSOCIATING,
+)
+def sum_of_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
+    found = _repeated_dims(op)
+    if not found or op.kind.data != "add" or 0 in shape(op.x):
+        return None
+    times = prod(shape(op.x)[d] for d in found[1])
+    total = _without(b, op, *found)
+    return b.mul(total, b.full(times, total.type))  # pyright: ignore[reportArgumentType]
+
+
+@rule(
+    "reduce",
+    "reduce add(neg(x)) -> neg(reduce add(x)), the negated x needed nowhere else",
+    lambda b, x, y, i, j: b.reduce(b.neg(x), kind="add", dims=(1,)),
+    REASSOCIATING,  # a sum of zero has another sign
+)
+def sum_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "neg")
+    if not inner or op.kind.data != "add" or not op.x.has_one_use():
+        return None
+    return b.neg(b.reduce(inner.x, kind="add", dims=op.dims))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# dot
+
+
+def _matrix(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    """x times y transposed: tensor<2x2xf32>."""
+    return b.dot(x, y, lhs_contract=(1,), rhs_contract=(1,))
+
+
+@rule(
+    "dot",
+    "dot(transpose(x), y) -> dot(x, y) over other dims",
+    lambda b, x, y, i, j: b.dot(b.transpose(x, perm=(1, 0)), y, lhs_contract=(1,), rhs_contract=(0,)),
+)
+def dot_of_transpose(op: Any, b: GraphBuilder) -> SSAValue | None:
+    names = (("lhs_batch", "lhs_contract"), ("rhs_batch", "rhs_contract"))
+    dims = {name: ints(op.properties[name]) for pair in names for name in pair}
+    operands = list(op.operands)
+    changed = False
+    for k, (batch, contract) in enumerate(names):
+        inner = made_by(operands[k], "transpose")
+        if not inner:
+            continue
+        perm = ints(inner.perm)
+        free = [perm[d] for d in free_dims(len(perm), dims[batch], dims[contract])]
+        if free != sorted(free):
+            continue  # the result's dims would come in another order
+        operands[k] = inner.x
+        for name in (batch, contract):
+            dims[name] = tuple(perm[d] for d in dims[name])
+        changed = True
+    return b.dot(*operands, **dims) if changed else None
+
+
+@rule(
+    "transpose",
+    "transpose(dot(x, y)) -> dot(y, x), where it exchanges their free dims",
+    lambda b, x, y, i, j: b.transpose(_matrix(b, x, y), perm=(1, 0)),
+)
+def transpose_of_dot(op: Any, b: GraphBuilder) -> SSAValue | None:
+    dot = made_by(op.x, "dot")
+    if not dot or not dot.y.has_one_use():
+        return None
+    n_batch = len(ints(dot.lhs_batch))
+    n_lhs = len(shape(dot.lhs)) - n_batch - len(ints(dot.lhs_contract))
+    rank = len(shape(dot.y))
+    swapped = (*range(n_batch), *range(n_batch + n_lhs, rank), *range(n_batch, n_batch + n_lhs))
+    if ints(op.perm) != swapped:
+        return None
+    return b.dot(
+        dot.rhs,
+        dot.lhs,
+        lhs_batch=dot.rhs_batch,
+        rhs_batch=dot.lhs_batch,
+        lhs_contract=dot.rhs_contract,
+        rhs_contract=dot.lhs_contract,
+    )
+
+
+@rule(
+    "dot",
+    "dot(neg(x), neg(y)) -> dot(x, y); dot(neg(x), y) -> neg(dot(x, y)), where the result is no larger than x",
+    lambda b, x, y, i, j: _matrix(b, b.neg(x), y),
+    REASSOCIATING,
+)
+def dot_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
+    lhs, rhs = made_by(op.lhs, "neg"), made_by(op.rhs, "neg")
+    operands = (lhs.x if lhs else op.lhs, rhs.x if rhs else op.rhs)
+    if lhs and rhs:
+        return b.insert(type(op).make(operands, op.properties))
+    negated = op.lhs if lhs else op.rhs
+    if not (lhs or rhs) or not negated.has_one_use() or prod(shape(op.y)) > prod(shape(negated)):
+        return None
+    return b.neg(b.insert(type(op).make(operands, op.properties)))
+
+
+@rule(
+    "dot",
+    "dot(x, 1) -> reduce add(x), all dims of the ones contracted",
+    lambda b, x, y, i, j: b.dot(x, b.full_like(_row(b, x), 1), lhs_contract=(1,), rhs_contract=(0,)),
+    REASSOCIATING,
+)
+def dot_with_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if ints(op.lhs_batch):
+        return None
+    if is_splat(op.rhs, 1) and len(ints(op.rhs_contract)) == len(shape(op.rhs)):
+        return b.reduce(op.lhs, kind="add", dims=sorted(ints(op.lhs_contract)))
+    if is_splat(op.lhs, 1) and len(ints(op.lhs_contract)) == len(shape(op.lhs)):
+        return b.reduce(op.rhs, kind="add", dims=sorted(ints(op.rhs_contract)))
+    return None
+
+
+def _row(b: Any, x: SSAValue) -> SSAValue:
+    return b.reduce(x, kind="max", dims=(0,))

@@ -1,0 +1,374 @@
+"""Rules of elementwise ops: identities, signs, known numbers, and work moved to where there are fewer elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ..types import is_bool, is_float, tensor
+from .base import GraphOp, ints
+from .builder import GraphBuilder
+from .create import ConstOp
+from .rules import element, holds_floats, is_splat, made_by, rule, shape, splat, ulp
+
+UNARY = ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan")
+UNARY += ("tanh", "erf", "not", "convert")
+BINARY = ("add", "sub", "mul", "div", "rem", "pow", "max", "min", "and", "or", "xor", "cmp")
+ELEMENTWISE = (*UNARY, *BINARY, "select")
+
+# --------------------------------------------------------------------------------------------------------------------
+# Known numbers
+
+MAX_FOLDED = 1024
+"""Elements of the largest constant that folding makes."""
+
+
+@rule(ELEMENTWISE, "f(known numbers) -> the number", lambda b, x, y, i, j: b.neg(b.full_like(x, 2.0)), ulp(4))
+def fold_splats(op: Any, b: GraphBuilder) -> SSAValue | None:
+    known = [splat(operand) for operand in op.operands]
+    if any(number is None for number in known):
+        return None
+    value = op.evaluate(*[np.asarray(number) for number in known])[0]
+    return b.full(np.asarray(value).reshape(())[()], op.results[0].type)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Fewer elements
+
+
+@rule(
+    ELEMENTWISE,
+    "f(broadcast(x), broadcast(y)) -> broadcast(f(x, y)), the same dims of the same shape; known numbers fit any",
+    lambda b, x, y, i, j: b.neg(b.broadcast(b.reduce(x, kind="max", dims=(1,)), (0,), (2, 3))),
+)
+def elementwise_of_broadcasts(op: Any, b: GraphBuilder) -> SSAValue | None:
+    like: Any = None
+    for operand in op.operands:
+        inner = made_by(operand, "broadcast")
+        if inner is None or splat(operand) is not None:
+            if inner is None:
+                return None
+            continue
+        if like is None:
+            like = inner
+        elif inner.dims != like.dims or shape(inner.x) != shape(like.x):
+            return None
+    if like is None:
+        return None
+    small = [_narrowed(b, operand, like) for operand in op.operands]
+    kind = tensor(element(op.results[0]), shape(like.x))
+    new = b.insert(type(op).create(operands=small, result_types=[kind], properties=dict(op.properties)))
+    return b.broadcast(new, ints(like.dims), shape(op.results[0]))
+
+
+def _narrowed(b: GraphBuilder, operand: SSAValue, like: Any) -> SSAValue:
+    known = splat(operand)
+    if known is not None:
+        return b.full(known, tensor(element(operand), shape(like.x)))
+    return operand.owner.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@rule(
+    ELEMENTWISE,
+    "f(transpose(x), transpose(y)) -> transpose(f(x, y)), the same permutation; known numbers fit any",
+    lambda b, x, y, i, j: b.neg(b.transpose(x, perm=(1, 0))),
+)
+def elementwise_of_transposes(op: Any, b: GraphBuilder) -> SSAValue | None:
+    like: Any = None
+    for operand in op.operands:
+        inner = made_by(operand, "transpose")
+        if inner is None:
+            if splat(operand) is None:
+                return None
+            continue
+        if not operand.has_one_use() and len(op.operands) > 1:
+            return None
+        if like is None:
+            like = inner
+        elif inner.perm != like.perm:
+            return None
+    if like is None:
+        return None
+    small = [
+        operand.owner.operands[0] if made_by(operand, "transpose") else _narrowed(b, operand, like) for operand in op.operands
+    ]
+    kind = tensor(element(op.results[0]), shape(like.x))
+    new = b.insert(type(op).create(operands=small, result_types=[kind], properties=dict(op.properties)))
+    return b.transpose(new, perm=like.perm)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Signs
+
+
+@rule("neg", "neg(neg(x)) -> x", lambda b, x, y, i, j: b.neg(b.neg(x)))
+def neg_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "neg")
+    return inner and inner.x
+
+
+@rule("neg", "neg(mul(x, c)) -> mul(x, -c), c a known float", lambda b, x, y, i, j: b.neg(b.mul(x, b.full_like(x, 3.0))))
+def neg_of_scaled(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "mul")
+    if not inner or not holds_floats(op.x) or not op.x.has_one_use():
+        return None
+    for x, other in ((inner.lhs, inner.rhs), (inner.rhs, inner.lhs)):
+        if (known := splat(other)) is not None:
+            return b.mul(x, b.full(-known, other.type))  # pyright: ignore
+    return None
+
+
+@rule("abs", "abs(neg(x)) -> abs(x); abs(abs(x)) -> abs(x)", lambda b, x, y, i, j: b.abs(b.neg(x)))
+def abs_of_signed(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "neg") or made_by(op.x, "abs")
+    return inner and b.abs(inner.x)
+
+
+@rule("mul", "mul(neg(x), neg(y)) -> mul(x, y)", lambda b, x, y, i, j: b.mul(b.neg(x), b.neg(y)))
+def mul_of_negs(op: Any, b: GraphBuilder) -> SSAValue | None:
+    lhs, rhs = made_by(op.lhs, "neg"), made_by(op.rhs, "neg")
+    return b.mul(lhs.x, rhs.x) if lhs and rhs else None
+
+
+@rule("div", "div(neg(x), neg(y)) -> div(x, y), of floats", lambda b, x, y, i, j: b.div(b.neg(x), b.neg(y)))
+def div_of_negs(op: Any, b: GraphBuilder) -> SSAValue | None:
+    lhs, rhs = made_by(op.lhs, "neg"), made_by(op.rhs, "neg")
+    return b.div(lhs.x, rhs.x) if lhs and rhs and holds_floats(op.lhs) else None
+
+
+@rule("mul", "mul(neg(x), c) -> mul(x, -c), c a known float", lambda b, x, y, i, j: b.mul(b.neg(x), b.full_like(x, 3.0)))
+def mul_of_neg_by_number(op: Any, b: GraphBuilder) -> SSAValue | None:
+    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        inner, known = made_by(x, "neg"), splat(other)
+        if inner and known is not None and holds_floats(x):
+            return b.mul(inner.x, b.full(-known, other.type))  # pyright: ignore
+    return None
+
+
+@rule("mul", "mul(neg(x), y) -> neg(mul(x, y)), the negated x needed nowhere else", lambda b, x, y, i, j: b.mul(b.neg(x), y))
+def mul_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
+    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if (inner := made_by(x, "neg")) and x.has_one_use():
+            return b.neg(b.mul(inner.x, other))
+    return None
+
+
+@rule("div", "div(neg(x), y) -> neg(div(x, y)), of floats, as above", lambda b, x, y, i, j: b.div(b.neg(x), y))
+def div_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if not holds_floats(op.lhs):
+        return None
+    if (inner := made_by(op.lhs, "neg")) and op.lhs.has_one_use():
+        return b.neg(b.div(inner.x, op.rhs))
+    if (inner := made_by(op.rhs, "neg")) and op.rhs.has_one_use():
+        return b.neg(b.div(op.lhs, inner.x))
+    return None
+
+
+@rule("add", "add(x, neg(y)) -> sub(x, y)", lambda b, x, y, i, j: b.add(x, b.neg(y)))
+def add_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if inner := made_by(op.rhs, "neg"):
+        return b.sub(op.lhs, inner.x)
+    inner = made_by(op.lhs, "neg")
+    return b.sub(op.rhs, inner.x) if inner else None
+
+
+@rule("sub", "sub(x, neg(y)) -> add(x, y)", lambda b, x, y, i, j: b.sub(x, b.neg(y)))
+def sub_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.rhs, "neg")
+    return b.add(op.lhs, inner.x) if inner else None
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Identities with a known number
+
+
+@rule("mul", "mul(x, 1) -> x", lambda b, x, y, i, j: b.mul(x, b.full_like(x, 1)))
+def mul_by_one(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return op.lhs if is_splat(op.rhs, 1) else op.rhs if is_splat(op.lhs, 1) else None
+
+
+@rule("mul", "mul(x, -1) -> neg(x)", lambda b, x, y, i, j: b.mul(b.full_like(x, -1), x))
+def mul_by_minus_one(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.neg(op.lhs) if is_splat(op.rhs, -1) else b.neg(op.rhs) if is_splat(op.lhs, -1) else None
+
+
+@rule("mul", "mul(x, 0) -> 0, of integers", lambda b, x, y, i, j: b.mul(i, b.zeros_like(i)))
+def mul_by_zero(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if holds_floats(op.lhs):
+        return None  # inf * 0 is NaN
+    return op.rhs if is_splat(op.rhs, 0) else op.lhs if is_splat(op.lhs, 0) else None
+
+
+@rule("div", "div(x, 1) -> x", lambda b, x, y, i, j: b.div(x, b.full_like(x, 1)))
+def div_by_one(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return op.lhs if is_splat(op.rhs, 1) else None
+
+
+@rule("div", "div(x, 2**k) -> mul(x, 2**-k), of floats", lambda b, x, y, i, j: b.div(x, b.full_like(x, 4)))
+def div_by_power_of_two(op: Any, b: GraphBuilder) -> SSAValue | None:
+    known = splat(op.rhs)
+    if known is None or not holds_floats(op.rhs) or not np.isfinite(known) or known == 0:
+        return None
+    mantissa, exponent = np.frexp(known)
+    if abs(mantissa) != 0.5 or abs(int(exponent)) > 100:
+        return None
+    return b.mul(op.lhs, b.full_like(op.lhs, float(1 / known)))
+
+
+@rule("add", "add(x, -0) -> x; of integers add(x, 0) -> x", lambda b, x, y, i, j: b.add(i, b.zeros_like(i)))
+def add_of_zero(op: Any, b: GraphBuilder) -> SSAValue | None:
+    zero = -0.0 if holds_floats(op.lhs) else 0
+    return op.lhs if is_splat(op.rhs, zero) else op.rhs if is_splat(op.lhs, zero) else None
+
+
+@rule("sub", "sub(x, 0) -> x", lambda b, x, y, i, j: b.sub(x, b.full_like(x, 0)))
+def sub_of_zero(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return op.lhs if is_splat(op.rhs, 0) else None
+
+
+@rule("sub", "sub(-0, x) -> neg(x); of integers sub(0, x) -> neg(x)", lambda b, x, y, i, j: b.sub(b.full_like(x, -0.0), x))
+def sub_from_zero(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.neg(op.rhs) if is_splat(op.lhs, -0.0 if holds_floats(op.lhs) else 0) else None
+
+
+@rule("sub", "sub(x, x) -> 0, of integers", lambda b, x, y, i, j: b.sub(i, i))
+def sub_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.zeros_like(op.lhs) if op.lhs is op.rhs and not holds_floats(op.lhs) else None
+
+
+@rule("max", "max(x, -inf) -> x, of floats", lambda b, x, y, i, j: b.max(x, b.full_like(x, -np.inf)))
+def max_of_least(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if not holds_floats(op.lhs):
+        return None
+    return op.lhs if is_splat(op.rhs, -np.inf) else op.rhs if is_splat(op.lhs, -np.inf) else None
+
+
+@rule("min", "min(x, inf) -> x, of floats", lambda b, x, y, i, j: b.min(x, b.full_like(x, np.inf)))
+def min_of_greatest(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if not holds_floats(op.lhs):
+        return None
+    return op.lhs if is_splat(op.rhs, np.inf) else op.rhs if is_splat(op.lhs, np.inf) else None
+
+
+@rule("pow", "pow(x, 1) -> x", lambda b, x, y, i, j: b.pow(x, b.full_like(x, 1)))
+def pow_one(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return op.lhs if is_splat(op.rhs, 1) else None
+
+
+@rule("pow", "pow(x, 0) -> 1", lambda b, x, y, i, j: b.pow(x, b.full_like(x, 0)))
+def pow_zero(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.full_like(op.lhs, 1) if splat(op.rhs) is not None and splat(op.rhs) == 0 else None
+
+
+@rule("pow", "pow(x, 2) -> mul(x, x)", lambda b, x, y, i, j: b.pow(x, b.full_like(x, 2)), ulp(1))
+def pow_two(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.mul(op.lhs, op.lhs) if is_splat(op.rhs, 2) else None
+
+
+@rule("pow", "pow(x, 3) -> mul(x, mul(x, x))", lambda b, x, y, i, j: b.pow(x, b.full_like(x, 3)), ulp(2))
+def pow_three(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.mul(op.lhs, b.mul(op.lhs, op.lhs)) if is_splat(op.rhs, 3) else None
+
+
+@rule("pow", "pow(x, -1) -> div(1, x)", lambda b, x, y, i, j: b.pow(x, b.full_like(x, -1)), ulp(1))
+def pow_minus_one(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.div(b.full_like(op.lhs, 1), op.lhs) if is_splat(op.rhs, -1) else None
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Bits, choices, conversions
+
+
+@rule(("max", "min", "and", "or"), "f(x, x) -> x, f one of max, min, and, or", lambda b, x, y, i, j: b.max(x, x))
+def choice_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return op.lhs if op.lhs is op.rhs else None
+
+
+@rule("not", "not(not(x)) -> x", lambda b, x, y, i, j: b.not_(b.not_(i)))
+def not_of_not(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "not")
+    return inner and inner.x
+
+
+@rule("not", "not(cmp eq) -> cmp ne; not(cmp ne) -> cmp eq", lambda b, x, y, i, j: b.not_(b.cmp(x, y, predicate="eq")))
+def not_of_equality(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "cmp")
+    opposite = {"eq": "ne", "ne": "eq"}.get(inner.predicate.data) if inner else None  # not(x < y) is not x >= y: NaN
+    return b.cmp(inner.lhs, inner.rhs, predicate=opposite) if opposite else None
+
+
+@rule("select", "select(c, x, x) -> x", lambda b, x, y, i, j: b.select(b.cmp(x, y, predicate="lt"), x, x))
+def select_of_same(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return op.on_true if op.on_true is op.on_false else None
+
+
+@rule(
+    "select",
+    "select(true, x, y) -> x; select(false, x, y) -> y",
+    lambda b, x, y, i, j: b.select(b.broadcast(b.const(True), (), (2, 3)), x, y),
+)
+def select_of_known(op: Any, b: GraphBuilder) -> SSAValue | None:
+    known = splat(op.condition)
+    return None if known is None else op.on_true if known else op.on_false
+
+
+@rule(
+    "select",
+    "select(not(c), x, y) -> select(c, y, x)",
+    lambda b, x, y, i, j: b.select(b.not_(b.cmp(x, y, predicate="lt")), x, y),
+)
+def select_of_not(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.condition, "not")
+    return inner and b.select(inner.x, op.on_false, op.on_true)
+
+
+def _same_conversion(b: Any, x: SSAValue) -> SSAValue:
+    op = b.convert(x, element(b.const(np.float64(0)))).owner
+    return b.insert(type(op).create(operands=[op.results[0]], result_types=[op.results[0].type]))
+
+
+@rule("convert", "convert(x) -> x, to its own type", lambda b, x, y, i, j: _same_conversion(b, x))
+def convert_to_same(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return op.x if op.x.type == op.y.type else None
+
+
+@rule(
+    "convert",
+    "convert(convert(x)) -> x, to a type that holds all its values and back",
+    lambda b, x, y, i, j: b.convert(b.convert(x, element(b.const(np.float64(0)))), element(x)),
+)
+def convert_and_back(op: Any, b: GraphBuilder) -> SSAValue | None:
+    inner = made_by(op.x, "convert")
+    if not inner or inner.x.type != op.y.type or not _holds_all(element(inner.x), element(op.x)):
+        return None
+    return inner.x
+
+
+def _holds_all(narrow: Any, wide: Any) -> bool:
+    """Whether every value of one element type is one of the other."""
+    if is_bool(narrow):
+        return True
+    if is_float(narrow):
+        return is_float(wide) and wide.bitwidth >= narrow.bitwidth
+    return not is_bool(wide) and (53 if is_float(wide) else wide.bitwidth) >= narrow.bitwidth and wide.bitwidth == 64
+
+
+FOLDED_ALIKE = ("reshape", "transpose", "slice", "reverse", "concat", "pad", "reduce", "dot", *ELEMENTWISE)
+
+
+@rule(
+    FOLDED_ALIKE,
+    "f(constants) -> constant, of at most 1024 elements",
+    lambda b, x, y, i, j: b.reshape(b.const(np.arange(6, dtype=np.float32).reshape(2, 3)), (6,)),
+    ulp(4),
+)
+def fold_constants(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if not all(isinstance(operand.owner, ConstOp) for operand in op.operands):
+        return None
+    if any(np.prod(shape(value), dtype=np.int64) > MAX_FOLDED for value in (*op.operands, *op.results)):
+        return None
+    assert isinstance(op, GraphOp)
+    arrays = op.evaluate(*[operand.owner.evaluate()[0] for operand in op.operands])  # pyright: ignore
+    return b.const(arrays[0])
