@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lamina.codegen.compile import compile_object
+from lamina.codegen.targets import get
 
 sys.path.insert(0, str(Path(__file__).parent))
-from emitting import DTYPES, TYPE, Compiled, memref_type
+from emitting import DTYPES, TYPE, Compiled, emit, memref_type
 
 RNG = np.random.default_rng(0)
 
@@ -121,6 +123,48 @@ def test_affine_subscripts(dtype):
     Compiled(text)(x, y, z)
     np.testing.assert_array_equal(y, want)
     np.testing.assert_array_equal(z, want.ravel()[::-1])
+
+
+def test_empty_arrays():
+    text = """
+    loop.kernel @k(%x: memref<0xf32>, %y: memref<0x3xf32>, %r: memref<1xf32>) {
+      %zero = arith.constant 0.0 : f32
+      %s = loop.for reduce<add> %i = 0 to 0 init %zero : f32 {
+        %a = loop.load %x[%i] : memref<0xf32>
+        loop.yield %a : f32
+      }
+      loop.store %s, %r[0] : memref<1xf32>
+      loop.for parallel %i = 0 to 0 {
+        loop.for parallel %j = 0 to 3 {
+          loop.store %zero, %y[%i, %j] : memref<0x3xf32>
+        }
+      }
+    }"""
+    r = np.ones(1, np.float32)
+    Compiled(text)(np.zeros(0, np.float32), np.zeros((0, 3), np.float32), r)
+    assert r[0] == 0
+
+
+@pytest.mark.parametrize("name", ["x86-64-v2", "x86-64-v4", "aarch64"])
+def test_other_targets_take_the_same_text(name):
+    """Masks, strides, conversions and reductions compile for every target (in a child: LLVM aborts on what it cannot do)."""
+    text = """
+    loop.kernel @k(%x: memref<64xf32>, %c: memref<64xi1>, %y: memref<64xi32>, %n: index) {
+      %m = vector.create_mask %n : vector<8xi1>
+      %a = loop.load %x[0] mask %m : memref<64xf32>, vector<8xf32>
+      %b = loop.load %x[16] step -3 mask %m : memref<64xf32>, vector<8xf32>
+      %r = arith.remf %a, %b : vector<8xf32>
+      %d = arith.maximumf %r, %a : vector<8xf32>
+      %i = arith.fptosi %d : vector<8xf32> to vector<8xi32>
+      %j = arith.divsi %i, %i : vector<8xi32>
+      loop.store %j, %y[0] step 2 mask %m : memref<64xi32>, vector<8xi32>
+      %e = loop.load %c[0] mask %m : memref<64xi1>, vector<8xi1>
+      loop.store %e, %c[8] mask %m : memref<64xi1>, vector<8xi1>
+      %s = loop.reduce_lanes<add> %j : vector<8xi32>
+      loop.store %s, %y[63] : memref<64xi32>
+    }"""
+    target = get(name)
+    assert compile_object(emit(text, target), target, isolated=True)
 
 
 def test_rank_zero_and_one_lane():
