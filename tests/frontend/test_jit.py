@@ -191,7 +191,8 @@ def test_closures_over_traced_values() -> None:
 def test_lowering_to_every_phase() -> None:
     lowered = lm.jit(lambda x: lnp.tanh(x).sum()).lower(X)
     marks = {
-        "graph": "graph.tanh", "optimized": "graph.tanh", "loop": "loop.kernel", "scheduled": "vector<", "program": "lamina.arena",
+        "graph": "graph.tanh", "optimized": "graph.tanh", "loop": "loop.kernel", "scheduled": "vector<",
+        "program": "lamina.arena",
         "llvmir": "define void @main", "asm": ".globl",
     }  # fmt: skip
     for phase, mark in marks.items():
