@@ -58,7 +58,11 @@ def _plan(e: FunctionEmitter, op: LoadOp | StoreOp, value: SSAValue, skip: int) 
             constant += stride * form[1]
         linear = (coefficients, constant)
     ty = e.ty(value.type, op)
-    lane_stride = buffer.strides[op.lane_dim()] * op.lane_step() if ty.lanes > 1 else 0
+    lane_stride = 0
+    if ty.lanes > 1:
+        along: Any = properties.get("along")
+        step: Any = properties.get("stride")
+        lane_stride = buffer.strides[-1 if along is None else along.value.data] * (1 if step is None else step.value.data)
     plan = e.plans[op] = Plan(buffer, indices, mask, forms, linear, lane_stride, ty)
     return plan
 
