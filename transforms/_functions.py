@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
-from ..errors import CompileError
+from ..dialects.types import DYNAMIC
+from ..errors import CompileError, LaminaError
+
+ErrorT = TypeVar("ErrorT", bound=LaminaError)
+
+
+def error_at(op: Operation, kind: type[ErrorT], message: str) -> ErrorT:
+    """An error about an op, which carries the op's place."""
+    error = kind(f"'{op.name}' op {message}")
+    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+    return error
 
 
 def called_function(op: Operation) -> FuncOp:
-    """The function that a call, derivative or vmap op names."""
+    """The function that a call, derivative or vmap op names; it is an error if the module does not hold its body."""
     function = callee_of(op)
-    if function is None or not function.body.blocks:
-        raise CompileError(f"'{op.name}' op names no function of the module: {op.properties['callee']}")
+    if function is None:
+        raise error_at(op, CompileError, f"names no function of the module: {op.properties['callee']}")
+    if not function.body.blocks:
+        raise error_at(op, CompileError, f"needs the body of @{function.sym_name.data}, which is only declared")
     return function
+
+
+def has_body(op: CallOp) -> bool:
+    """Whether the function that is called is in the module: others are left as calls."""
+    function = callee_of(op)
+    return function is not None and bool(function.body.blocks)
+
+
+def require_static(op: Operation, function: FuncOp) -> None:
+    """Raise CompileError if a function that `op` transforms has arguments or results with `?` dims."""
+    for type in (*function.function_type.inputs, *function.function_type.outputs):
+        if isinstance(type, TensorType) and DYNAMIC in type.get_shape():
+            name = function.sym_name.data
+            raise error_at(op, CompileError, f"needs known shapes, @{name} has {type}: run graph-specialize first")
 
 
 def clone_body(
@@ -78,7 +105,7 @@ def callees_first(module: ModuleOp) -> list[FuncOp]:
                 continue
             callee = rest.pop()
             if state.get(callee) == "open":
-                raise CompileError(f"function @{callee.sym_name.data} calls itself: recursion cannot be compiled")
+                raise error_at(callee, CompileError, f"@{callee.sym_name.data} calls itself: recursion cannot be compiled")
             if callee not in state:
                 state[callee] = "open"
                 stack.append((callee, _named(callee)))
@@ -86,7 +113,11 @@ def callees_first(module: ModuleOp) -> list[FuncOp]:
 
 
 def _named(function: FuncOp) -> list[FuncOp]:
-    return [called_function(op) for op in function.walk() if isinstance(op, CallOp | DerivativeOp | VmapOp)]
+    return [
+        called_function(op)
+        for op in function.walk()
+        if isinstance(op, DerivativeOp | VmapOp) or (isinstance(op, CallOp) and has_body(op))
+    ]
 
 
 def expand_inside(function: FuncOp) -> None:
@@ -102,7 +133,8 @@ def expand_inside(function: FuncOp) -> None:
     block: Block = function.body.block
     for op in list(block.ops):
         if isinstance(op, CallOp):
-            inline_call(op)
+            if has_body(op):
+                inline_call(op)
         elif isinstance(op, DerivativeOp):
             expand_derivative(op)
         elif isinstance(op, VmapOp):

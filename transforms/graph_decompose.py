@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.base import CompositeOp
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.types import DYNAMIC
 from ._functions import replace_op
 
 
-def decompose(op: CompositeOp) -> None:
-    """Replace one composite; composites in its decomposition are decomposed, too."""
+def decompose(op: CompositeOp, ops: Collection[str] = ()) -> None:
+    """Replace one composite, and those in its decomposition that are named in `ops` (all when it is empty)."""
     first = op.prev_op
     result = op.decompose(GraphBuilder(InsertPoint.before(op), op.location), op.properties, *op.operands)
     inner = op.prev_op
     replace_op(op, [result])
     while inner is not None and inner is not first:
         before = inner.prev_op
-        if isinstance(inner, CompositeOp):
-            decompose(inner)
+        if is_chosen(inner, ops):
+            decompose(inner, ops)
         inner = before
+
+
+def is_chosen(op: Operation, ops: Collection[str]) -> TypeGuard[CompositeOp]:
+    """Whether an op is a composite to decompose; those of unknown shape are left, their decompositions depend on it."""
+    if not isinstance(op, CompositeOp) or (ops and op.name.removeprefix("graph.") not in ops):
+        return False
+    return not any(DYNAMIC in value.type.get_shape() for value in (*op.operands, *op.results))  # pyright: ignore
 
 
 @dataclass(frozen=True)
@@ -36,5 +47,5 @@ class GraphDecomposePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
-            if isinstance(inner, CompositeOp) and (not self.ops or inner.name.removeprefix("graph.") in self.ops):
-                decompose(inner)
+            if is_chosen(inner, self.ops):
+                decompose(inner, self.ops)

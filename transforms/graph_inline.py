@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import ModulePass
 
-from ._functions import callees_first, inline_call
+from ._functions import callees_first, has_body, inline_call
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,10 @@ class GraphInlinePass(ModulePass):
 
     name = "graph-inline"
 
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in callees_first(op):
             for inner in list(function.walk()):
-                if isinstance(inner, CallOp):
+                if isinstance(inner, CallOp) and has_body(inner):
                     inline_call(inner)
         drop_unused_functions(op)
 

@@ -31,7 +31,15 @@ from ..dialects.graph.base import (
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.structure import YieldOp
 from ..errors import DifferentiationError
-from ._functions import called_function, clone_body, expand_inside, replace_op, transformed_functions
+from ._functions import (
+    called_function,
+    clone_body,
+    error_at,
+    expand_inside,
+    replace_op,
+    require_static,
+    transformed_functions,
+)
 
 Tangent = SSAValue | None
 """The tangent of a value; None is zero."""
@@ -55,7 +63,7 @@ class Linearizer:
         if all(t is None for t in tangents) or not any(has_tangent(r.type) for r in op.results):
             return
         if not isinstance(op, GraphOp):
-            raise DifferentiationError(f"'{op.name}' op has no derivative")
+            raise error_at(op, DifferentiationError, "has no derivative")
         self.b.location = op.location
         if isinstance(op, CompositeOp) and op.derivative is None:
             self._decompose(op)
@@ -81,7 +89,7 @@ class Linearizer:
             return [None]
         if isinstance(derivative, NotDifferentiable) or derivative is None:
             reason = derivative.reason if isinstance(derivative, NotDifferentiable) else "it declares none"
-            raise DifferentiationError(f"'{op.name}' op has no derivative: {reason}")
+            raise error_at(op, DifferentiationError, f"has no derivative: {reason}")
         if isinstance(derivative, Linear):
             return [self._linear(op, derivative, tangents)]
         if isinstance(derivative, Bilinear):
@@ -137,6 +145,7 @@ def expand_derivative(op: DerivativeOp) -> None:
     block = op.parent
     assert block is not None
     function = called_function(op)
+    require_static(op, function)
     wrt = ints(op.wrt)
     before = InsertPoint.before(op)
     if isinstance(op, JvpOp):
@@ -218,5 +227,3 @@ class GraphLinearizePass(ModulePass):
         for inner in list(op.walk()):
             if isinstance(inner, DerivativeOp):
                 expand_derivative(inner)
-
-

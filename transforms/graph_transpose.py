@@ -6,32 +6,45 @@ depend on the region's arguments, by the transpose rule of its class; a value us
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.autodiff import TransposedOp
-from ..dialects.graph.base import Bilinear, Custom, GraphOp, Linear
+from ..dialects.graph.base import Bilinear, CompositeOp, Custom, GraphOp, Linear
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.structure import YieldOp
 from ..errors import DifferentiationError
-from ._functions import replace_op
+from ._functions import error_at, replace_op
+from .graph_decompose import decompose
 
 
 def expand_transposed(op: TransposedOp) -> None:
     """Replace one `graph.transposed` by backward accumulation."""
-    block = op.body.block
-    b = GraphBuilder(InsertPoint.before(op), op.location)
-    last = block.last_op
-    assert isinstance(last, YieldOp)
+    block, parent = op.body.block, op.parent
+    assert parent is not None
+    for inner in list(block.ops):
+        if isinstance(inner, CompositeOp):
+            decompose(inner)
     dependent: set[SSAValue] = set(block.args)
-    for inner in block.ops:
+    linear: list[Operation] = []
+    last = block.last_op
+    assert last is not None
+    for inner in list(block.ops):
+        if inner is last:
+            continue
         if any(operand in dependent for operand in inner.operands):
             dependent.update(inner.results)
+            linear.append(inner)
+        else:  # a value that the map uses, the same for all arguments
+            inner.detach()
+            parent.insert_op_before(inner, op)
+
+    b = GraphBuilder(InsertPoint.before(op), op.location)
     cotangents: dict[SSAValue, SSAValue] = {}
 
     def accumulate(value: SSAValue, cotangent: SSAValue) -> None:
@@ -41,32 +54,32 @@ def expand_transposed(op: TransposedOp) -> None:
     for value, cotangent in zip(last.operands, op.cotangents, strict=True):
         if value in dependent:
             accumulate(value, cotangent)
-    for inner in reversed(list(block.ops)):
-        if inner is last or not inner.results or inner.results[0] not in cotangents:
+    for inner in reversed(linear):
+        if not inner.results or inner.results[0] not in cotangents:
             continue
-        assert isinstance(inner, GraphOp)
+        positions = [k for k, operand in enumerate(inner.operands) if operand in dependent]
+        rule = _rule(inner, positions)
         b.location = inner.location
         cotangent = cotangents.pop(inner.results[0])
-        for k, operand in enumerate(inner.operands):
-            if operand in dependent:
-                accumulate(operand, _rule(inner)(b, inner, k, cotangent))
+        for k in positions:
+            accumulate(inner.operands[k], rule(b, inner, k, cotangent))
     b.location = op.location
-    gradients = [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args]
-    # whatever stands in the region and is used by a rule (an operand it captured) was moved out before
-    for inner in list(block.ops):
-        if inner is not last and not any(o in dependent for o in inner.operands):
-            inner.detach()
-            parent = op.parent
-            assert parent is not None
-            parent.insert_op_before(inner, op)
-    replace_op(op, gradients)
+    replace_op(op, [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args])
 
 
-def _rule(op: GraphOp):
-    derivative = op.derivative
-    if isinstance(derivative, Linear | Bilinear) or (isinstance(derivative, Custom) and derivative.transpose is not None):
+def _rule(op: Operation, positions: list[int]) -> Callable[..., SSAValue]:
+    """How an op passes cotangents back, if it is linear in the operands at `positions` together."""
+    derivative = op.derivative if isinstance(op, GraphOp) else None
+    if isinstance(derivative, Linear):
+        if derivative.operands is None or set(positions) <= set(derivative.operands):
+            return derivative.transpose
+    elif isinstance(derivative, Bilinear):
+        if len(positions) == 1:
+            return derivative.transpose
+    elif isinstance(derivative, Custom) and derivative.transpose is not None and set(positions) <= set(derivative.linear):
         return derivative.transpose
-    raise DifferentiationError(f"'{op.name}' op stands in a linear map but has no transpose rule")
+    which = ", ".join(str(k) for k in positions)
+    raise error_at(op, DifferentiationError, f"stands in a graph.transposed but is not linear in operand {which}")
 
 
 @dataclass(frozen=True)

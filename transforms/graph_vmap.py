@@ -18,7 +18,15 @@ from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.types import tensor
 from ..errors import CompileError
-from ._functions import called_function, copy_locations, expand_inside, replace_op, transformed_functions
+from ._functions import (
+    called_function,
+    copy_locations,
+    error_at,
+    expand_inside,
+    replace_op,
+    require_static,
+    transformed_functions,
+)
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
@@ -49,7 +57,7 @@ class _Batcher:
             self.b.insert(clone)
             return
         if not isinstance(op, GraphOp):
-            raise CompileError(f"'{op.name}' op has no batching rule")
+            raise error_at(op, CompileError, "has no batching rule")
         if op.batching == "elementwise":
             full = [o if flag else self.spread(o) for o, flag in zip(operands, flags, strict=True)]
             types = [tensor(r.type.element_type, (self.size, *_shape(r))) for r in op.results]  # pyright: ignore
@@ -67,6 +75,7 @@ class _Batcher:
 def expand_vmap(op: VmapOp) -> None:
     """Replace one `graph.vmap`; the function it names must hold no calls or transformations any more."""
     function = called_function(op)
+    require_static(op, function)
     axes = ints(op.axes)
     size = next(_shape(a)[axis] for a, axis in zip(op.arguments, axes, strict=True) if axis >= 0)
     batcher = _Batcher(GraphBuilder(InsertPoint.before(op), op.location), size)

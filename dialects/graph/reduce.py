@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
-from ...errors import DTypeError, ShapeError
+from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..scalar import ScalarBuilder, identity_value
 from ..types import is_bool, is_float, show_shape, tensor
 from .base import Custom, Equation, GraphOp, Props, Read, Zero, graph_op, ints, normalize_dims
@@ -82,6 +82,8 @@ def _others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
 
 
 def _transpose_reduce(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+    if op.properties["kind"].data != "add":
+        raise DifferentiationError(f"'{op.name}' op of kind {op.properties['kind'].data} is not linear")
     return restore(b, ct, ints(op.properties["dims"]), op.shape())
 
 
