@@ -72,9 +72,8 @@ class _Alias(ModuleType):
         return dir(importlib.import_module(_ALIASES[self.__name__.rpartition(".")[2]], __name__))
 
 
-for _name in _ALIASES:
-    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = _Alias(f"{__name__}.{_name}")
-del _name
+for _alias in [_Alias(f"{__name__}.{_key}") for _key in _ALIASES]:
+    sys.modules[_alias.__name__] = globals()[_alias.__name__.rpartition(".")[2]] = _alias
 
 
 def __getattr__(name: str) -> Any:

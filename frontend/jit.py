@@ -37,7 +37,7 @@ class Lowered:
     >>> import numpy as np, lamina as lm
     >>> print(lm.jit(lambda x: x + 1).lower(np.zeros(2, np.float32)).as_text())  # doctest: +ELLIPSIS
     builtin.module {
-      func.func public @main(%x : tensor<2xf32>) -> tensor<2xf32> {
+      func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     ...
     """
 
@@ -415,7 +415,7 @@ def make_graph(function: Callable[..., Any]) -> Callable[..., ModuleOp]:
     >>> module = make_graph(lambda x: x * 2)(lm.TensorSpec((3,), "float32"))
     >>> print(module)
     builtin.module {
-      func.func public @main(%x : tensor<3xf32>) -> tensor<3xf32> {
+      func.func public @main(%x: tensor<3xf32>) -> tensor<3xf32> {
         %0 = graph.const dense<2.000000e+00> : tensor<f32>
         %1 = graph.broadcast %0 to [] : tensor<f32> -> tensor<3xf32>
         %2 = graph.mul %x, %1 : tensor<3xf32>

@@ -20,7 +20,7 @@ from .lnp_shape import (
     static_shape,
 )
 from .locations import located
-from .promotion import BOOL, FLOAT64, INT64, canonical
+from .promotion import BOOL, FLOAT64, INT64, canonical, result_type
 from .tracer import Tracer
 from .tracing import EagerTrace, api, build, concrete_array, creation, current, is_traced, lift, lift_as, token
 
@@ -161,8 +161,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
             raise located(
                 TracingError("arange needs limits that are known while tracing: make them static with static_argnums")
             )
-    wanted = canonical(np.arange(np.asarray(start)[()], np.asarray(start)[()], np.asarray(step)[()]).dtype)
-    wanted = np.result_type(wanted, *(np.asarray(v).dtype for v in (start, stop, step)))
+    wanted = result_type([token(v) for v in (start, stop, step)])
     if step == 0:
         raise ShapeError("arange step must not be 0")
     n = max(0, math.ceil((stop - start) / step))
@@ -236,7 +235,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
 def _triangle(x: Tracer, k: int, below: bool) -> Tracer:
     if x.ndim < 2:
         x = broadcast_tracer(x, (x.size, x.size))
-    mask = broadcast_tracer(_band(*x.shape[-2:], k if below else k - 1), x.shape)
+    rows, columns = x.shape[-2:]
+    mask = broadcast_tracer(_band(rows, columns, k if below else k - 1), x.shape)
     zero = filled(0, x.shape, x.dtype)
     return build("select", mask, x, zero) if below else build("select", mask, zero, x)
 

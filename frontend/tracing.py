@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
@@ -75,7 +75,7 @@ class Trace:
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
         self._location = location
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> Self:
         _state.stack.append(self)
         self.active = True
         return self
@@ -297,8 +297,8 @@ def _api(function: Function, stage_constants: bool) -> Function:
         try:
             if staged:
                 return function(*args, **kwargs)
-            with EagerTrace() as trace:
-                return trace.result(function(*args, **kwargs))
+            with EagerTrace() as eager:
+                return eager.result(function(*args, **kwargs))
         except LaminaError as error:
             raise located(error) from None
 

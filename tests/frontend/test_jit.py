@@ -66,7 +66,6 @@ def test_arguments_of_any_layout() -> None:
         base.astype(">f4"),
         frozen,
         np.asfortranarray(base),
-        np.matrix(base),
     ):
         np.testing.assert_array_equal(f(x), np.asarray(x) * 2)
     np.testing.assert_array_equal(f(np.float32(3)), np.float32(6))
