@@ -71,6 +71,10 @@ class ReshapeOp(GraphOp):
             raise ShapeError(
                 f"operand and result must have as many elements, {show_shape(a)} has {prod(a)}, {show_shape(b)} has {prod(b)}"
             )
+        if list(b).count(DYNAMIC) == 1 and DYNAMIC not in a and (rest := prod(n for n in b if n != DYNAMIC)):
+            if prod(a) % rest:  # C2
+                raise ShapeError(f"operand and result must have as many elements, {prod(a)} is not a multiple of {rest}")
+            return (tensor(y.element_type, [prod(a) // rest if n == DYNAMIC else n for n in b]),)
         return (y,)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -189,6 +193,9 @@ class BroadcastOp(GraphOp):
             raise DTypeError(
                 f"operand and result element types must be equal, got {operands[0].element_type} and {results[0].element_type}"
             )
+        if DYNAMIC in result:
+            known = {d: n for n, d in zip(shape, dims, strict=True) if n != 1}  # what a 1 is repeated to only the result says
+            return (tensor(results[0].element_type, [known.get(d, n) if n == DYNAMIC else n for d, n in enumerate(result)]),)
         return (results[0],)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,0 +1,136 @@
+"""Give `?` dims their sizes: refine the arguments of a function and infer all types again. Options: `shapes`, `entry`.
+
+`shapes` names one shape an argument of @main (or of `entry`), such as `32x64`; `_` leaves an argument as it is. Functions that
+the entry calls, differentiates or maps are specialised with it, once: called with two shapes they must be inlined first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
+from ..dialects.graph.base import GraphOp, ints
+from ..dialects.types import DYNAMIC, show_shape, tensor
+from ..errors import CompileError, DTypeError, ShapeError
+from ._functions import called_function, error_at, has_body
+
+
+def is_dynamic(type: Attribute) -> bool:
+    return isinstance(type, TensorType) and DYNAMIC in type.get_shape()
+
+
+def refined(type: Any, shape: Sequence[int], function: FuncOp, k: int) -> TensorType:
+    """The type of argument `k` with its `?` dims as in `shape`, whose known dims it must have."""
+    known = type.get_shape() if isinstance(type, TensorType) else ()
+    if len(known) != len(shape) or any(DYNAMIC not in (a, b) and a != b for a, b in zip(known, shape, strict=True)):
+        name = function.sym_name.data
+        raise error_at(function, CompileError, f"@{name} argument {k} is {type}: it cannot have shape {show_shape(shape)}")
+    return tensor(type.element_type, [b if a == DYNAMIC else a for a, b in zip(known, shape, strict=True)])
+
+
+class Specializer:
+    """Re-infers the types of functions, each for one list of argument types."""
+
+    def __init__(self) -> None:
+        self.done: dict[FuncOp, list[Attribute]] = {}
+
+    def function(self, function: FuncOp, types: Sequence[Attribute], user: Operation) -> None:
+        """Bring a function to argument types, because of `user`."""
+        name = function.sym_name.data
+        if function in self.done:
+            if self.done[function] != list(types):
+                raise error_at(user, CompileError, f"needs @{name} for other shapes than another op: run graph-inline first")
+            return
+        self.done[function] = list(types)
+        block = function.body.block
+        for k, (value, type) in enumerate(zip(block.args, types, strict=True)):
+            shape = type.get_shape() if isinstance(type, TensorType) else ()
+            value._type = refined(value.type, shape, function, k)  # pyright: ignore[reportPrivateUsage]
+        for op in block.ops:
+            if isinstance(op, ReturnOp):
+                outputs = [o.type for o in op.operands]
+                function.properties["function_type"] = FunctionType.from_lists([a.type for a in block.args], outputs)
+            elif any(is_dynamic(r.type) for r in op.results) or not isinstance(op, GraphOp):
+                self._op(op)
+
+    def _op(self, op: Operation) -> None:
+        operands = [o.type for o in op.operands]
+        types: Sequence[Attribute]
+        if isinstance(op, GraphOp):
+            try:
+                types = op.infer_types(operands, op.properties, [r.type for r in op.results])  # pyright: ignore
+            except (ShapeError, DTypeError) as error:
+                raise error_at(op, type(error), str(error)) from None
+        elif isinstance(op, CallOp) and has_body(op):
+            function = called_function(op)
+            self.function(function, operands, op)
+            types = list(function.function_type.outputs)
+        elif isinstance(op, DerivativeOp):
+            function = called_function(op)
+            self.function(function, [p.type for p in op.primals], op)
+            types = op.result_types_of(function, list(op.primals), ints(op.wrt))
+        elif isinstance(op, VmapOp):
+            function = called_function(op)
+            self.function(function, [_element(a, axis) for a, axis in zip(op.arguments, ints(op.axes), strict=True)], op)
+            types = [r.type for r in VmapOp.make(function, list(op.arguments), ints(op.axes)).results]
+        else:
+            types = [r.type for r in op.results]
+        for result, inferred in zip(op.results, types, strict=True):
+            if is_dynamic(inferred) and not any(is_dynamic(t) for t in operands):
+                raise error_at(op, CompileError, f"result shape does not follow from its operands, got {inferred}")
+            result._type = inferred  # pyright: ignore[reportPrivateUsage]
+
+
+def _element(value: SSAValue, axis: int) -> TensorType:
+    """The type of one element along a mapped axis."""
+    type: Any = value.type
+    return tensor(type.element_type, [n for d, n in enumerate(type.get_shape()) if d != axis])
+
+
+def parse_shape(text: str | int) -> tuple[int, ...] | None:
+    """`2x?x3` as sizes; None for `_`."""
+    if text == "_":
+        return None
+    sizes = str(text).split("x") if text != "" else []
+    if any(not (n.isdecimal() or n == "?") for n in sizes):
+        raise CompileError(f"graph-specialize: '{text}' is no shape, write 2x3, 4, \"2x?\", \"\" (a scalar) or _ (as it is)")
+    return tuple(DYNAMIC if n == "?" else int(n) for n in sizes)
+
+
+@dataclass(frozen=True)
+class GraphSpecializePass(ModulePass):
+    """Give the arguments of a function known shapes, and all values that depend on them."""
+
+    name = "graph-specialize"
+    shapes: tuple[str | int, ...] = ()
+    entry: str = "main"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        function = next((f for f in op.body.block.ops if isinstance(f, FuncOp) and f.sym_name.data == self.entry), None)
+        if not self.shapes and function is None:
+            return
+        if function is None or not function.body.blocks:
+            raise CompileError(f"graph-specialize: there is no function @{self.entry} with a body")
+        args = function.body.block.args
+        if self.shapes and len(self.shapes) != len(args):
+            raise CompileError(f"graph-specialize: @{self.entry} has {len(args)} arguments, got {len(self.shapes)} shapes")
+        types: list[Attribute] = [a.type for a in args]
+        for k, text in enumerate(self.shapes):
+            shape = parse_shape(text)
+            if shape is not None:
+                types[k] = refined(types[k], shape, function, k)
+        specializer = Specializer()
+        specializer.function(function, types, function)
+        for inner in op.walk():
+            if isinstance(inner, CallOp) and (called := callee_of(inner)) in specializer.done:
+                assert called is not None
+                if [o.type for o in inner.operands] != list(called.function_type.inputs):
+                    raise error_at(inner, CompileError, f"calls {inner.callee}, which was specialized: run graph-inline first")
