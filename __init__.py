@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from .frontend.autodiff import stop_gradient as stop_gradient
     from .frontend.autodiff import value_and_grad as value_and_grad
     from .frontend.autodiff import vjp as vjp
-    from .frontend.autodiff import vmap as vmap
-    from .frontend.jit import Compiled as Compiled
-    from .frontend.jit import Lowered as Lowered
-    from .frontend.jit import TensorSpec as TensorSpec
+    from .frontend.batching import vmap as vmap
+    from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
+    from .frontend.lowered import Compiled as Compiled
+    from .frontend.lowered import Lowered as Lowered
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
 
@@ -47,8 +47,11 @@ _HOMES = {
         ("CompileError", "DTypeError", "DifferentiationError", "InternalError", "LaminaError", "ShapeError", "TracingError"),
         ".errors",
     ),
-    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp", "vmap"), ".frontend.autodiff"),
-    **dict.fromkeys(("Compiled", "Lowered", "TensorSpec", "jit", "make_graph"), ".frontend.jit"),
+    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp"), ".frontend.autodiff"),
+    "vmap": ".frontend.batching",
+    **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
+    **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
+    "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.

@@ -1,4 +1,4 @@
-"""`grad`, `value_and_grad`, `vjp`, `jvp`, `vmap`: each traces the function and adds one op that a pass expands.
+"""`grad`, `value_and_grad`, `vjp`, `jvp`: each traces the function and adds one op that a pass expands.
 
 On arrays outside a trace they compile what they build, once for each signature.
 """
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.graph.autodiff import JvpOp, VjpOp, VmapOp
-from ..errors import DifferentiationError, LaminaError, ShapeError
+from ..dialects.graph.autodiff import JvpOp, VjpOp
+from ..errors import DifferentiationError, LaminaError
 from .functions import (
     Aval,
     TracedFunction,
@@ -25,7 +25,6 @@ from .functions import (
 )
 from .jit import jit
 from .lnp_create import filled
-from .lnp_shape import moveaxis
 from .locations import located
 from .pytree import TreeDef, flatten
 from .pytree import map as tree_map
@@ -53,7 +52,7 @@ class _Point:
         return [Tracer(trace, v, a.shape, a.dtype, a.weak) for v, a in zip(values, avals, strict=True)]
 
 
-def _name(function: Callable[..., Any]) -> str:
+def function_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", "fn")
 
 
@@ -64,14 +63,14 @@ def _trace_at(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     paths = argument_paths(function, structure)
     tracers = []
     for leaf, path in zip(leaves, paths, strict=True):
-        abstract(leaf, f"{what}({_name(function)}) argument {path}")
+        abstract(leaf, f"{what}({function_name(function)}) argument {path}")
         tracers.append(trace.lift(leaf))
     avals = [abstract(t) for t in tracers]
-    traced = trace_function(trace.program, function, structure, avals, name=_name(function), paths=paths)
-    return _Point(_name(function), traced, tracers, paths)
+    traced = trace_function(trace.program, function, structure, avals, name=function_name(function), paths=paths)
+    return _Point(function_name(function), traced, tracers, paths)
 
 
-def _eager(transformed: Callable[..., Any], name: str) -> Callable[..., Any]:
+def eager(transformed: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function that runs `transformed` in the current trace, and compiled where there is none."""
     transformed.__name__ = name
     compiled: list[Any] = []
@@ -129,7 +128,7 @@ def value_and_grad(
     def transformed(*args: Any, **kwargs: Any) -> Any:
         return _value_and_grad(function, argnums, has_aux, "value_and_grad", args, kwargs)
 
-    return functools.wraps(function)(_eager(transformed, f"value_and_grad_{_name(function)}"))
+    return functools.wraps(function)(eager(transformed, f"value_and_grad_{function_name(function)}"))
 
 
 def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -154,7 +153,7 @@ def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux
         value, gradient = _value_and_grad(function, argnums, has_aux, "grad", args, kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return functools.wraps(function)(_eager(transformed, f"grad_{_name(function)}"))
+    return functools.wraps(function)(eager(transformed, f"grad_{function_name(function)}"))
 
 
 def _value_and_grad(
@@ -165,7 +164,7 @@ def _value_and_grad(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[Any, Any]:
-    positions = _positions(argnums, len(args), what, _name(function))
+    positions = _positions(argnums, len(args), what, function_name(function))
     point = _trace_at(function, args, kwargs, what)
     structures = point.traced.structure.children[0].children
     starts = np.cumsum([0, *(s.num_leaves for s in structures)]).tolist()
@@ -244,7 +243,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     def main(*args: Any) -> Any:
         return function(*args)[0] if has_aux else function(*args)
 
-    main.__name__ = _name(function)
+    main.__name__ = function_name(function)
 
     def pulled(primals: tuple[Any, ...], cotangent: Any) -> Any:
         point = _trace_at(main, primals, {}, "vjp")
@@ -254,8 +253,8 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
         _, gradients = _pull_back(point, list(wrt), dict(enumerate(leaves)))
         return point.traced.structure.children[0].unflatten(gradients)
 
-    pull_at = _eager(pulled, f"vjp_{_name(function)}")
-    value = _eager(lambda *args: function(*args), _name(function))(*primals)
+    pull_at = eager(pulled, f"vjp_{function_name(function)}")
+    value = eager(lambda *args: function(*args), function_name(function))(*primals)
 
     def pull(cotangent: Any) -> Any:
         return pull_at(primals, cotangent)
@@ -314,7 +313,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         moved = [point.wrap([next(changes)], [a])[0] if a.dtype.kind == "f" else filled(0, a.shape, a.dtype) for a in avals]
         return structure.unflatten(out), structure.unflatten(moved)
 
-    return _eager(pushed, f"jvp_{_name(function)}")(tuple(primals), tuple(tangents))
+    return eager(pushed, f"jvp_{function_name(function)}")(tuple(primals), tuple(tangents))
 
 
 def stop_gradient(tree: Any) -> Any:
@@ -322,88 +321,3 @@ def stop_gradient(tree: Any) -> Any:
     if not is_staging():
         return tree
     return tree_map(lambda x: build("stop_gradient", lift(x)), tree)
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Batching
-
-
-def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """A function that applies `function` to every element along a dim of its arguments.
-
-    Args:
-        function: a function of trees of arrays, written for one element.
-        in_axes: the dim to map over: an int, None (the same value for all), or a tuple with one entry an argument; an entry may
-            be a tree that is a prefix of the argument.
-        out_axes: where the new dim of the results stands: an int, or a prefix of the result; None takes the first element.
-
-    Raises:
-        ShapeError: mapped sizes differ, nothing is mapped, or an axis is out of range.
-
-    >>> import numpy as np, lamina as lm
-    >>> lm.vmap(lambda x, w: x @ w, in_axes=(0, None))(np.ones((2, 3), np.float32), np.ones(3, np.float32))
-    array([3., 3.], dtype=float32)
-    """
-
-    @functools.wraps(function)
-    def transformed(*args: Any, **kwargs: Any) -> Any:
-        return _vmap(function, in_axes, out_axes, args, kwargs)
-
-    return functools.wraps(function)(_eager(transformed, f"vmap_{_name(function)}"))
-
-
-def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    trace = staging()
-    assert trace.program is not None
-    name = _name(function)
-    leaves, structure = flatten((args, kwargs))
-    paths = argument_paths(function, structure)
-    tracers = []
-    for leaf, path in zip(leaves, paths, strict=True):
-        abstract(leaf, f"vmap({name}) argument {path}")
-        tracers.append(trace.lift(leaf))
-    prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    axes = _prefix(prefix, structure.children[0], f"vmap({name}) in_axes")
-    axes += [0] * structure.children[1].num_leaves  # keyword arguments are mapped over their first dim, as in JAX
-    placed, avals, sizes = [], [], {}
-    for tracer, axis, path in zip(tracers, axes, paths, strict=True):
-        if axis is None:
-            placed.append(-1)
-            avals.append(abstract(tracer))
-            continue
-        if not -tracer.ndim <= axis < tracer.ndim:
-            raise ShapeError(f"vmap({name}) axis {axis} is out of range for argument {path}, {abstract(tracer)}")
-        k = axis % tracer.ndim
-        placed.append(k)
-        sizes[path] = tracer.shape[k]
-        avals.append(Aval(tracer.dtype, tracer.shape[:k] + tracer.shape[k + 1 :], tracer.weak))
-    if len(set(sizes.values())) != 1:
-        shown = ", ".join(f"{path} has {n}" for path, n in sizes.items()) or "no argument is mapped"
-        raise ShapeError(f"vmap({name}) needs one size along the mapped dims: {shown}")
-    traced = trace_function(trace.program, function, structure, avals, name=name, paths=paths)
-    captured = [trace.lift(x) for x in traced.captured]
-    op = VmapOp.make(traced.op, [x.value for x in (*tracers, *captured)], [*placed, *(-1 for _ in captured)])
-    trace.builder.insert(op)
-    n = next(iter(sizes.values()))
-    results = [
-        Tracer(trace, value, (n, *aval.shape), aval.dtype, aval.weak)
-        for value, aval in zip(op.results, traced.out_avals, strict=True)
-    ]
-    places = _prefix(out_axes, traced.out_structure, f"vmap({name}) out_axes")
-    moved = [x[0] if place is None else moveaxis(x, 0, place) for x, place in zip(results, places, strict=True)]
-    return traced.out_structure.unflatten(moved)
-
-
-def _prefix(prefix: Any, structure: TreeDef, what: str) -> list[int | None]:
-    """One axis a leaf, from an int, None, or a tree that is a prefix of a structure."""
-    if prefix is None or (isinstance(prefix, int) and not isinstance(prefix, bool)):
-        return [prefix] * structure.num_leaves
-    if structure.kind in (tuple, list) and isinstance(prefix, tuple | list):
-        parts = list(prefix)
-    elif structure.kind is dict and isinstance(prefix, dict) and prefix.keys() == set(structure.data):
-        parts = [prefix[key] for key in structure.data]
-    else:
-        raise ShapeError(f"{what} must be an int, None or a tree like {structure}, got {prefix!r:.60}")
-    if len(parts) != len(structure.children):
-        raise ShapeError(f"{what} has {len(parts)} entries for {len(structure.children)} values")
-    return [axis for part, child in zip(parts, structure.children, strict=True) for axis in _prefix(part, child, what)]

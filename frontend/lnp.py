@@ -9,13 +9,17 @@ import numpy as np
 from numpy import bool_, e, euler_gamma, float32, float64, inf, int32, int64, nan, newaxis, pi  # noqa: F401
 
 from ..errors import TracingError
-from . import lnp_contract, lnp_create, lnp_reduce, lnp_shape, lnp_ufuncs
+from . import lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_reduce, lnp_shape, lnp_ufuncs
+from .elementwise import broadcast_shapes as _broadcast_shapes
 from .lnp_contract import *  # noqa: F403
 from .lnp_create import *  # noqa: F403
+from .lnp_index import *  # noqa: F403
+from .lnp_join import *  # noqa: F403
+from .lnp_logic import *  # noqa: F403
+from .lnp_math import *  # noqa: F403
 from .lnp_reduce import *  # noqa: F403
 from .lnp_shape import *  # noqa: F403
 from .lnp_ufuncs import *  # noqa: F403
-from .lnp_ufuncs import broadcast_shapes as _broadcast_shapes
 from .locations import located
 from .promotion import result_type as _result_type
 from .tracing import token as _token
@@ -28,9 +32,10 @@ _CONSTANTS = (
     "bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int32",
     "int64", "nan", "ndarray", "newaxis", "pi", "result_type",
 )  # fmt: skip
+_PARTS = (lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_reduce, lnp_shape, lnp_ufuncs)
 __all__ = [
     *_CONSTANTS,
-    *(name for part in (lnp_contract, lnp_create, lnp_reduce, lnp_shape, lnp_ufuncs) for name in part.__all__),
+    *(name for part in _PARTS for name in part.__all__),
 ]
 __all__.remove("getitem")
 _PUBLIC = frozenset(__all__)

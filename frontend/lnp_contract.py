@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from .elementwise import broadcast_shapes, full_like_tracer, select
 from .lnp_create import iota
-from .lnp_shape import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
-from .lnp_ufuncs import broadcast_shapes, full_like_tracer, select
+from .moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
 from .promotion import BOOL, INT32, INT64, result_type
 from .tracer import Tracer
 from .tracing import api, build, lift, lift_as, operand, token
@@ -142,7 +142,8 @@ def kron(a: Any, b: Any) -> Any:
 @api
 def cross(a: Any, b: Any, axis: int = -1) -> Any:
     """`np.cross` of vectors of three elements."""
-    from .lnp_shape import moveaxis, stack
+    from .lnp_join import stack
+    from .lnp_shape import moveaxis
 
     x, y = moveaxis(lift(a), axis, -1), moveaxis(lift(b), axis, -1)
     if x.shape[-1] != 3 or y.shape[-1] != 3:

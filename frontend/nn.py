@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import DTypeError, ShapeError
 from .lnp_create import iota
 from .lnp_reduce import mean, sum
-from .lnp_shape import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
+from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
 from .promotion import FLOAT32, FLOAT64, INT64, canonical
 from .tracer import Tracer
 from .tracing import api, build, lift, lift_as
@@ -83,7 +83,7 @@ def silu(x: Any) -> Any:
 @api
 def softplus(x: Any) -> Any:
     """`log(1 + exp(x))`, without overflow."""
-    from .lnp_ufuncs import logaddexp
+    from .lnp_math import logaddexp
 
     return logaddexp(_float(x), 0.0)
 

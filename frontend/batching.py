@@ -1,0 +1,96 @@
+"""`vmap`: a function over every element along a dim of its arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..dialects.graph.autodiff import VmapOp
+from ..errors import ShapeError
+from .autodiff import eager, function_name
+from .functions import Aval, abstract, argument_paths, staging, trace_function
+from .lnp_shape import moveaxis
+from .pytree import TreeDef, flatten
+from .tracer import Tracer
+
+
+def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """A function that applies `function` to every element along a dim of its arguments.
+
+    Args:
+        function: a function of trees of arrays, written for one element.
+        in_axes: the dim to map over: an int, None (the same value for all), or a tuple with one entry an argument; an entry may
+            be a tree that is a prefix of the argument.
+        out_axes: where the new dim of the results stands: an int, or a prefix of the result; None takes the first element.
+
+    Raises:
+        ShapeError: mapped sizes differ, nothing is mapped, or an axis is out of range.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.vmap(lambda x, w: x @ w, in_axes=(0, None))(np.ones((2, 3), np.float32), np.ones(3, np.float32))
+    array([3., 3.], dtype=float32)
+    """
+
+    @functools.wraps(function)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        return _vmap(function, in_axes, out_axes, args, kwargs)
+
+    return functools.wraps(function)(eager(transformed, f"vmap_{function_name(function)}"))
+
+
+def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    trace = staging()
+    assert trace.program is not None
+    name = function_name(function)
+    leaves, structure = flatten((args, kwargs))
+    paths = argument_paths(function, structure)
+    tracers = []
+    for leaf, path in zip(leaves, paths, strict=True):
+        abstract(leaf, f"vmap({name}) argument {path}")
+        tracers.append(trace.lift(leaf))
+    prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    axes = _prefix(prefix, structure.children[0], f"vmap({name}) in_axes")
+    axes += [0] * structure.children[1].num_leaves  # keyword arguments are mapped over their first dim, as in JAX
+    placed, avals, sizes = [], [], {}
+    for tracer, axis, path in zip(tracers, axes, paths, strict=True):
+        if axis is None:
+            placed.append(-1)
+            avals.append(abstract(tracer))
+            continue
+        if not -tracer.ndim <= axis < tracer.ndim:
+            raise ShapeError(f"vmap({name}) axis {axis} is out of range for argument {path}, {abstract(tracer)}")
+        k = axis % tracer.ndim
+        placed.append(k)
+        sizes[path] = tracer.shape[k]
+        avals.append(Aval(tracer.dtype, tracer.shape[:k] + tracer.shape[k + 1 :], tracer.weak))
+    if len(set(sizes.values())) != 1:
+        shown = ", ".join(f"{path} has {n}" for path, n in sizes.items()) or "no argument is mapped"
+        raise ShapeError(f"vmap({name}) needs one size along the mapped dims: {shown}")
+    traced = trace_function(trace.program, function, structure, avals, name=name, paths=paths)
+    captured = [trace.lift(x) for x in traced.captured]
+    op = VmapOp.make(traced.op, [x.value for x in (*tracers, *captured)], [*placed, *(-1 for _ in captured)])
+    trace.builder.insert(op)
+    n = next(iter(sizes.values()))
+    results = [
+        Tracer(trace, value, (n, *aval.shape), aval.dtype, aval.weak)
+        for value, aval in zip(op.results, traced.out_avals, strict=True)
+    ]
+    places = _prefix(out_axes, traced.out_structure, f"vmap({name}) out_axes")
+    moved = [x[0] if place is None else moveaxis(x, 0, place) for x, place in zip(results, places, strict=True)]
+    return traced.out_structure.unflatten(moved)
+
+
+def _prefix(prefix: Any, structure: TreeDef, what: str) -> list[int | None]:
+    """One axis a leaf, from an int, None, or a tree that is a prefix of a structure."""
+    if prefix is None or (isinstance(prefix, int) and not isinstance(prefix, bool)):
+        return [prefix] * structure.num_leaves
+    if structure.kind in (tuple, list) and isinstance(prefix, tuple | list):
+        parts = list(prefix)
+    elif structure.kind is dict and isinstance(prefix, dict) and prefix.keys() == set(structure.data):
+        parts = [prefix[key] for key in structure.data]
+    else:
+        raise ShapeError(f"{what} must be an int, None or a tree like {structure}, got {prefix!r:.60}")
+    if len(parts) != len(structure.children):
+        raise ShapeError(f"{what} has {len(parts)} entries for {len(structure.children)} values")
+    return [axis for part, child in zip(parts, structure.children, strict=True) for axis in _prefix(part, child, what)]

@@ -1,0 +1,90 @@
+"""What the universal functions are made of: operands of one dtype and shape, then one graph op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from .moves import broadcast_tracer
+from .promotion import Token, ufunc_dtypes
+from .tracer import Tracer
+from .tracing import api, build, lift_as, operand, token
+
+
+def weak_result(tokens: Sequence[Token]) -> bool:
+    """Whether a result of these operands is weakly typed: they are Python numbers all."""
+    return all(not isinstance(t, np.dtype) for t in tokens)
+
+
+def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape of operands.
+
+    Raises:
+        ShapeError: sizes of a dim differ and none is 1.
+    """
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        shown = ", ".join(str(list(shape)) for shape in shapes)
+        raise ShapeError(f"operands could not be broadcast together, shapes are {shown}") from None
+
+
+def prepare(ufunc: np.ufunc, args: Sequence[Any]) -> tuple[list[Tracer], np.dtype[Any], bool]:
+    """Operands of one dtype each (what the ufunc computes in) and one shape; the result dtype; weak or not."""
+    args = [operand(x) for x in args]
+    tokens = tuple(token(x) for x in args)
+    dtypes, result = ufunc_dtypes(ufunc, tokens)
+    tracers = [lift_as(x, dtype) for x, dtype in zip(args, dtypes, strict=True)]
+    shape = tracers[0].shape
+    if any(t.shape != shape for t in tracers):
+        shape = broadcast_shapes([t.shape for t in tracers])
+        tracers = [broadcast_tracer(t, shape) for t in tracers]
+    return tracers, result, weak_result(tokens)
+
+
+def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -> Tracer:
+    """A ufunc that is one graph op."""
+    tracers, result, weak = prepare(ufunc, args)
+    name = op or ufunc.__name__
+    if ufunc.nin == 1 and tracers[0].dtype.kind in "bi" and name in ("floor", "ceil", "rint"):
+        return tracers[0]
+    y = build(name, *tracers, weak=weak, **props)
+    if y.dtype != result:
+        raise DTypeError(f"{ufunc.__name__} gives {y.dtype} where NumPy gives {result}")
+    return y
+
+
+def full_like_tracer(x: Tracer, value: float) -> Tracer:
+    """A tensor of one value with the type of `x`."""
+    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
+
+
+def select(condition: Tracer, x: Tracer, y: Tracer) -> Tracer:
+    return build("select", condition, x, y)
+
+
+def compare(predicate: str, x: Tracer, y: Tracer) -> Tracer:
+    return build("cmp", x, y, predicate=predicate)
+
+
+def unary(ufunc: np.ufunc, op: str | None = None) -> Callable[[Any], Any]:
+    def function(x: Any, /) -> Any:
+        return ufunc_op(ufunc, x, op=op)
+
+    return named(function, ufunc)
+
+
+def binary(ufunc: np.ufunc, op: str, **props: Any) -> Callable[[Any, Any], Any]:
+    def function(x1: Any, x2: Any, /) -> Any:
+        return ufunc_op(ufunc, x1, x2, op=op, **props)
+
+    return named(function, ufunc)
+
+
+def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = ufunc.__name__
+    function.__doc__ = f"`np.{ufunc.__name__}`, on arrays and traced arrays."
+    return api(function)

@@ -1,0 +1,147 @@
+"""lamina.numpy: logic, choices, limits and conversions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from .elementwise import (
+    broadcast_shapes,
+    compare,
+    full_like_tracer,
+    named,
+    prepare,
+    select,
+    weak_result,
+)
+from .lnp_ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
+from .moves import broadcast_tracer
+from .promotion import BOOL, canonical, result_type
+from .tracer import Tracer
+from .tracing import api, build, lift, lift_as, operand, token
+
+__all__ = [
+    "astype", "clip", "fmax", "fmin", "isclose", "isfinite", "isinf", "isnan", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "nan_to_num", "where",
+]  # fmt: skip
+
+
+def as_bool(x: Any) -> Tracer:
+    """Whether an operand is not zero."""
+    return lift_as(lift(x), BOOL)
+
+
+def _logical(ufunc: np.ufunc, op: str) -> Callable[[Any, Any], Any]:
+    def function(x1: Any, x2: Any, /) -> Any:
+        x, y = as_bool(x1), as_bool(x2)
+        shape = broadcast_shapes([x.shape, y.shape])
+        return build(op, broadcast_tracer(x, shape), broadcast_tracer(y, shape))
+
+    return named(function, ufunc)
+
+
+logical_and, logical_or = _logical(np.logical_and, "and"), _logical(np.logical_or, "or")
+logical_xor = _logical(np.logical_xor, "xor")
+
+
+@api
+def logical_not(x: Any, /) -> Any:
+    """`np.logical_not`."""
+    return build("not", as_bool(x))
+
+
+@api
+def isnan(x: Any, /) -> Any:
+    """`np.isnan`."""
+    x = lift(x)
+    return compare("ne", x, x)
+
+
+@api
+def isinf(x: Any, /) -> Any:
+    """`np.isinf`."""
+    x = lift(x)
+    if x.dtype.kind != "f":
+        return compare("ne", x, x)
+    return compare("eq", build("abs", x), full_like_tracer(x, math.inf))
+
+
+@api
+def isfinite(x: Any, /) -> Any:
+    """`np.isfinite`."""
+    x = lift(x)
+    if x.dtype.kind != "f":
+        return compare("eq", x, x)
+    return compare("lt", build("abs", x), full_like_tracer(x, math.inf))
+
+
+def _ignoring_nan(ufunc: np.ufunc, op: str) -> Callable[[Any, Any], Any]:
+    def function(x1: Any, x2: Any, /) -> Any:
+        (x, y), _, weak = prepare(ufunc, (x1, x2))
+        best = build(op, x, y, weak=weak)
+        return select(compare("ne", x, x), y, select(compare("ne", y, y), x, best))
+
+    return named(function, ufunc)
+
+
+fmax, fmin = _ignoring_nan(np.fmax, "max"), _ignoring_nan(np.fmin, "min")
+
+
+@api
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """`np.where(condition, x, y)`: `x` where the condition holds, else `y`."""
+    if x is None or y is None:
+        raise ShapeError("where(condition) alone has a result whose size depends on values: use where(condition, x, y)")
+    x, y = operand(x), operand(y)
+    tokens = (token(x), token(y))
+    dtype = result_type(tokens)
+    tracers = [as_bool(condition), lift_as(x, dtype), lift_as(y, dtype)]
+    shape = broadcast_shapes([t.shape for t in tracers])
+    return build("select", *(broadcast_tracer(t, shape) for t in tracers), weak=weak_result(tokens))
+
+
+@api
+def clip(a: Any, a_min: Any = None, a_max: Any = None, /, *, min: Any = None, max: Any = None) -> Any:
+    """`np.clip`: limited to `[a_min, a_max]`; None is no limit."""
+    a = operand(a)
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if low is not None:
+        a = maximum(a, low)
+    return a if high is None and isinstance(a, Tracer) else lift(a) if high is None else minimum(a, high)
+
+
+@api
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """`np.nan_to_num`: NaN and infinities replaced by numbers."""
+    x = lift(x)
+    if x.dtype.kind != "f":
+        return x
+    limits = np.finfo(x.dtype)
+    inf = full_like_tracer(x, math.inf)
+    y = select(compare("ne", x, x), full_like_tracer(x, nan), x)
+    y = select(compare("eq", x, inf), full_like_tracer(x, float(limits.max) if posinf is None else posinf), y)
+    low = full_like_tracer(x, float(limits.min) if neginf is None else neginf)
+    return select(compare("eq", x, full_like_tracer(x, -math.inf)), low, y)
+
+
+@api
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """`np.isclose`: `|a - b| <= atol + rtol * |b|` for finite numbers, equality else."""
+    a, b = lift(a), lift(b)
+    near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
+    close = logical_or(logical_and(near, isfinite(b)), equal(a, b))
+    return logical_or(close, logical_and(isnan(a), isnan(b))) if equal_nan else close
+
+
+@api
+def astype(x: Any, dtype: Any, /) -> Any:
+    """`x.astype(dtype)`. Floats to integers truncate and saturate, NaN gives 0."""
+    x = lift(x)
+    wanted = canonical(dtype)
+    if x.dtype == wanted:
+        return Tracer(x.trace, x.value, x.shape, x.dtype) if x.weak else x
+    return lift_as(x, wanted)

@@ -1,0 +1,212 @@
+"""lamina.numpy: powers, logarithms, exponentials and hyperbolic functions, composed of graph ops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError
+from .elementwise import (
+    broadcast_shapes,
+    compare,
+    full_like_tracer,
+    named,
+    prepare,
+    select,
+    ufunc_op,
+    weak_result,
+)
+from .moves import broadcast_tracer
+from .promotion import FLOAT64, ufunc_dtypes
+from .tracer import Tracer
+from .tracing import api, build, concrete_array, lift, lift_as, operand, token
+
+__all__ = [  # noqa: RUF022
+    "arccosh", "arcsinh", "arctanh", "cosh", "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10",
+    "log2", "logaddexp", "power", "rad2deg", "radians", "sinh",
+]  # fmt: skip
+
+
+@api
+def power(x1: Any, x2: Any, /) -> Any:
+    """`np.power`. Small constant exponents become products; integer bases need a constant exponent."""
+    x1, x2 = operand(x1), operand(x2)
+    (_, _), result = ufunc_dtypes(np.power, (token(x1), token(x2)))
+    constant = None if isinstance(x2, Tracer) else concrete_array(x2)
+    if result.kind == "i":
+        if constant is None:
+            raise DTypeError("integer powers need a constant exponent: convert the base with .astype(lnp.float64)")
+        return _integer_power(x1, constant, result)
+    if constant is not None and constant.ndim == 0 and (product := _product_power(x1, float(constant), result)) is not None:
+        product.weak = weak_result((token(x1), token(x2)))
+        return product
+    return ufunc_op(np.power, x1, x2, op="pow")
+
+
+def _product_power(base: Any, exponent: float, dtype: np.dtype[Any]) -> Tracer | None:
+    if exponent == 0.5:
+        return build("sqrt", lift_as(base, dtype))
+    if exponent != int(exponent if math.isfinite(exponent) else 0.5) or not -4 <= exponent <= 8:
+        return None
+    x = lift_as(base, dtype)
+    if exponent == 0:
+        return full_like_tracer(x, 1)
+    y = _repeat_product(x, int(math.fabs(exponent)))
+    return build("div", full_like_tracer(x, 1), y) if exponent < 0 else y
+
+
+def _repeat_product(x: Tracer, n: int) -> Tracer:
+    """`x ** n` for n >= 1 by squaring."""
+    result: Tracer | None = None
+    while True:
+        if n & 1:
+            result = x if result is None else build("mul", result, x)
+        n >>= 1
+        if not n:
+            assert result is not None
+            return result
+        x = build("mul", x, x)
+
+
+def _integer_power(base: Any, exponent: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Tracer:
+    if (exponent < 0).any():
+        raise ValueError("integers to negative integer powers are not allowed, as in NumPy")
+    if exponent.ndim == 0:
+        x = lift_as(base, dtype)
+        return _repeat_product(x, int(exponent)) if exponent > 0 else full_like_tracer(x, 1)
+    x = lift_as(base, dtype)
+    shape = broadcast_shapes([x.shape, exponent.shape])
+    x = broadcast_tracer(x, shape)
+    result = full_like_tracer(x, 1)
+    for bit in range(int(exponent.max(initial=0)).bit_length()):
+        chosen = broadcast_tracer(lift((exponent >> bit & 1).astype(bool)), shape)
+        result = select(chosen, build("mul", result, x), result)
+        x = build("mul", x, x)
+    return result
+
+
+@api
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """`np.float_power`: the power in float64."""
+    return power(lift_as(operand(x1), FLOAT64), x2)
+
+
+@api
+def exp2(x: Any, /) -> Any:
+    """`np.exp2`: 2 to the power of `x`."""
+    (x,), _, weak = prepare(np.exp2, (x,))
+    return build("pow", full_like_tracer(x, 2), x, weak=weak)
+
+
+def _scaled(ufunc: np.ufunc, op: str | None, factor: float) -> Callable[[Any], Any]:
+    def function(x: Any, /) -> Any:
+        (y,), _, weak = prepare(ufunc, (x,))
+        y = y if op is None else build(op, y)
+        return build("mul", y, full_like_tracer(y, factor), weak=weak)
+
+    return named(function, ufunc)
+
+
+log2, log10 = _scaled(np.log2, "log", 1 / math.log(2)), _scaled(np.log10, "log", 1 / math.log(10))
+radians = deg2rad = _scaled(np.radians, None, math.pi / 180)
+degrees = rad2deg = _scaled(np.degrees, None, 180 / math.pi)
+
+
+def _half_exponentials(x: Tracer) -> tuple[Tracer, Tracer]:
+    """exp(|x|) / 2 without early overflow, and exp(-|x|) / 2."""
+    half = full_like_tracer(x, 0.5)
+    root = build("exp", build("mul", build("abs", x), half))
+    grown = build("mul", build("mul", half, root), root)
+    return grown, build("div", full_like_tracer(x, 0.25), grown)
+
+
+@api
+def cosh(x: Any, /) -> Any:
+    """`np.cosh`."""
+    (x,), _, weak = prepare(np.cosh, (x,))
+    grown, shrunk = _half_exponentials(x)
+    return build("add", grown, shrunk, weak=weak)
+
+
+@api
+def sinh(x: Any, /) -> Any:
+    """`np.sinh`."""
+    (x,), _, weak = prepare(np.sinh, (x,))
+    one = full_like_tracer(x, 1)
+    size = build("abs", x)
+    grown, shrunk = _half_exponentials(x)
+    # near 0 the difference of exponentials cancels: with t = exp(|x|) - 1 it is (t + t / (t + 1)) / 2
+    t = build("expm1", build("min", size, one))
+    small = build("mul", full_like_tracer(x, 0.5), build("add", t, build("div", t, build("add", t, one))))
+    return build("mul", build("sign", x), select(compare("lt", size, one), small, build("sub", grown, shrunk)), weak=weak)
+
+
+@api
+def arcsinh(x: Any, /) -> Any:
+    """`np.arcsinh`."""
+    (x,), _, weak = prepare(np.arcsinh, (x,))
+    one, size = full_like_tracer(x, 1), build("abs", x)
+    large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
+    s = build("min", size, large)
+    squared = build("mul", s, s)
+    root = build("sqrt", build("add", squared, one))
+    near = build("log1p", build("add", s, build("div", squared, build("add", one, root))))
+    far = build("add", build("log", size), full_like_tracer(x, math.log(2)))
+    y = build("mul", build("sign", x), select(compare("lt", size, large), near, far), weak=weak)
+    return select(compare("eq", x, full_like_tracer(x, 0)), x, y)
+
+
+@api
+def arccosh(x: Any, /) -> Any:
+    """`np.arccosh`: NaN below 1."""
+    (x,), _, _ = prepare(np.arccosh, (x,))
+    one = full_like_tracer(x, 1)
+    large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
+    t = build("sub", build("min", x, large), one)
+    near = build("log1p", build("add", t, build("sqrt", build("mul", t, build("add", t, full_like_tracer(x, 2))))))
+    near = select(compare("lt", x, one), full_like_tracer(x, math.nan), near)
+    far = build("add", build("log", x), full_like_tracer(x, math.log(2)))
+    return select(compare("gt", x, large), far, near)
+
+
+@api
+def arctanh(x: Any, /) -> Any:
+    """`np.arctanh`: NaN outside [-1, 1]."""
+    (x,), _, weak = prepare(np.arctanh, (x,))
+    half = full_like_tracer(x, 0.5)
+    return build("mul", half, build("sub", build("log1p", x), build("log1p", build("neg", x))), weak=weak)
+
+
+@api
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """`np.logaddexp`: log(exp(x1) + exp(x2)) without overflow."""
+    (x, y), _, weak = prepare(np.logaddexp, (x1, x2))
+    gap = build("neg", build("abs", build("sub", x, y)))
+    # equal operands, infinities among them, have no gap
+    gap = select(compare("eq", x, y), full_like_tracer(x, 0), gap)
+    return build("add", build("max", x, y), build("log1p", build("exp", gap)), weak=weak)
+
+
+@api
+def hypot(x1: Any, x2: Any, /) -> Any:
+    """`np.hypot`: sqrt(x1**2 + x2**2) without overflow."""
+    (x, y), _, weak = prepare(np.hypot, (x1, x2))
+    x, y = build("abs", x), build("abs", y)
+    zero, one, inf = full_like_tracer(x, 0), full_like_tracer(x, 1), full_like_tracer(x, math.inf)
+    high, low = build("max", x, y), build("min", x, y)
+    ratio = build("div", low, select(compare("eq", high, zero), one, high))
+    length = build("mul", high, build("sqrt", build("add", one, build("mul", ratio, ratio))), weak=weak)
+    infinite = build("or", compare("eq", x, inf), compare("eq", y, inf))
+    return select(infinite, inf, length)
+
+
+@api
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """`np.heaviside`: 0 below zero, `x2` at zero, 1 above."""
+    (x, y), _, _ = prepare(np.heaviside, (x1, x2))
+    zero, one = full_like_tracer(x, 0), full_like_tracer(x, 1)
+    step = select(compare("lt", x, zero), zero, select(compare("gt", x, zero), one, y))
+    return select(compare("ne", x, x), x, step)

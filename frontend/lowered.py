@@ -1,0 +1,153 @@
+"""What `jit` makes: a traced function at any level, and the compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from ..runtime.arguments import check, plain
+from ..runtime.callable import Executable, NativeFunction
+from ..runtime.signature import Param, Signature
+from .functions import Aval, Program, TracedFunction
+from .pytree import TreeDef, flatten
+
+MISS: Any = object()
+"""What a native function gives for arguments that do not match."""
+
+
+class Lowered:
+    """A traced function, ready to be compiled or looked at.
+
+    >>> import numpy as np, lamina as lm
+    >>> print(lm.jit(lambda x: x + 1).lower(np.zeros(2, np.float32)).as_text())  # doctest: +ELLIPSIS
+    builtin.module {
+      func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    ...
+    """
+
+    def __init__(self, program: Program, traced: TracedFunction, name: str, paths: Sequence[str]):
+        self.traced = traced
+        self.name = name
+        self.paths = [*paths, *(f"<captured {k}>" for k in range(len(traced.captured)))]
+        self._module = program.module
+
+    @property
+    def module(self) -> ModuleOp:
+        """The graph IR, a fresh copy; its entry is `@main`."""
+        return self._module.clone()
+
+    @property
+    def in_avals(self) -> tuple[Aval, ...]:
+        """Dtypes and shapes of the argument leaves."""
+        return self.traced.avals
+
+    @property
+    def out_avals(self) -> tuple[Aval, ...]:
+        """Dtypes and shapes of the result leaves."""
+        return self.traced.out_avals
+
+    def as_text(self, phase: str = "graph") -> str:
+        """The program at a phase: graph, optimized, loop, scheduled, program, llvmir or asm.
+
+        Raises:
+            ValueError: no such phase.
+            CompileError: an op cannot be lowered.
+        """
+        if phase == "graph":
+            return f"{self._module!s}\n"
+        from .. import pipeline
+
+        if phase not in pipeline.PHASES or phase == "object":
+            raise ValueError(
+                f"no phase {phase!r} with a text; there are: {', '.join(p for p in pipeline.PHASES if p != 'object')}"
+            )
+        text = pipeline.compile_to(self.module, phase)
+        assert isinstance(text, str)
+        return text
+
+    def executable(self) -> Executable:
+        """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves."""
+        from .. import pipeline
+
+        return pipeline.build(self.module, "main", names=self.paths)
+
+    def compile(self) -> Compiled:
+        """The function for exactly these dtypes and shapes."""
+        return Compiled(self, self.executable())
+
+    def __repr__(self) -> str:
+        return f"<lowered {self.name}({', '.join(f'{p}: {a}' for p, a in zip(self.paths, self.in_avals, strict=False))})>"
+
+
+class Compiled:
+    """A function compiled for one structure, dtypes and shapes. It converts nothing: other arguments raise.
+
+    Raises:
+        TypeError: another structure or dtype, or not an array.
+        ValueError: another shape.
+    """
+
+    def __init__(self, lowered: Lowered, executable: Executable):
+        self.name = lowered.name
+        self._traced = lowered.traced
+        self._params = [Param(path, str(a.dtype), a.shape) for path, a in zip(lowered.paths, lowered.in_avals, strict=False)]
+        self._executable = executable
+        self._run = runner(executable, lowered.traced)
+
+    @property
+    def signature(self) -> Signature:
+        """Arguments and results of the flat function."""
+        return self._executable.signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        if structure != self._traced.structure:
+            raise TypeError(f"{self.name}() is compiled for arguments {_show(self._traced.structure)}, got {_show(structure)}")
+        arrays = []
+        for leaf, param, aval in zip(leaves, self._params, self._traced.avals, strict=True):
+            if aval.weak and type(leaf) in (int, float):
+                arrays.append(np.asarray(leaf, aval.dtype))
+            else:
+                arrays.append(plain(check(self.name, param, leaf), param.np_dtype))
+        return self._run(arrays)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}({', '.join(f'{p.name}: {p}' for p in self._params)})>"
+
+
+def _show(structure: TreeDef) -> str:
+    args, kwargs = structure.children
+    parts = [str(child) for child in args.children]
+    parts += [f"{key}={child}" for key, child in zip(kwargs.data, kwargs.children, strict=True)]
+    return f"({', '.join(parts)})"
+
+
+def runner(executable: Executable, traced: TracedFunction) -> Callable[[Sequence[Any]], Any]:
+    """From exactly matching argument arrays to the result in its structure; `MISS` if one does not match."""
+    native = NativeFunction(_misfit)
+    native.install(executable)
+    finish = finisher(traced)
+    hidden = tuple(traced.captured)
+
+    def run(arrays: Sequence[Any]) -> Any:
+        out = native(*arrays, *hidden)
+        return out if out is MISS else finish(out)
+
+    return run
+
+
+def _misfit(*arrays: Any) -> Any:
+    return MISS
+
+
+def finisher(traced: TracedFunction) -> Callable[[Any], Any]:
+    """From what native code returns (nothing, one array, a tuple) to the result in its structure."""
+    unflatten, n = traced.out_structure.unflattener(), traced.out_structure.num_leaves
+    if n == 0:
+        return lambda out: unflatten(())
+    if n == 1:
+        return lambda out: unflatten((out,))
+    return unflatten
