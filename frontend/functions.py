@@ -167,6 +167,7 @@ def trace_function(
     Raises:
         TracingError: the function needs values; or what its operations raise.
     """
+    _refuse_lists_of_numbers(structure, avals, paths)
     place = place_of(inspect.unwrap(function))
     location = None if place is None else FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(place[2]))
     symbol = program.unique(name or getattr(function, "__name__", "fn"))
@@ -186,6 +187,20 @@ def trace_function(
     program.module.body.block.add_op(op)
     out_avals = tuple(Aval(r.dtype, r.shape, r.weak) for r in results)
     return TracedFunction(op, structure, tuple(avals), out_structure, out_avals, [held for held, _ in trace.captured])
+
+
+def _refuse_lists_of_numbers(structure: TreeDef, avals: Sequence[Aval], paths: Sequence[str] | None) -> None:
+    # [1.0, 2.0] * 2 would repeat a list of scalars where an array was meant
+    def visit(node: TreeDef, first: int) -> None:
+        if node.kind is list and node.children and all(c.kind is None for c in node.children):
+            if all(aval.weak for aval in avals[first : first + len(node.children)]):
+                name = "an argument" if paths is None else f"argument {paths[first].removesuffix('[0]')}"
+                raise TypeError(f"{name} is a list of numbers: pass np.array(...), or a tuple for separate scalars")
+        for child in node.children:
+            visit(child, first)
+            first += child.num_leaves
+
+    visit(structure, 0)
 
 
 def _hint(path: str) -> str | None:

@@ -233,6 +233,16 @@ def test_wrong_arguments() -> None:
     assert f(X, X)[1, 2] == 10
 
 
+def test_lists_of_numbers_are_refused() -> None:
+    f = lm.jit(lambda p, x: x * p["rates"][1])
+    with pytest.raises(TypeError, match=r"argument x is a list of numbers: pass np\.array"):
+        f({"rates": (0.5, 2.0)}, [1.0, 2.0])
+    with pytest.raises(TypeError, match=r"argument p\['rates'\] is a list of numbers"):
+        f({"rates": [0.5, 2.0]}, X)
+    np.testing.assert_allclose(f({"rates": (0.5, 2.0)}, X), X * 2)
+    np.testing.assert_allclose(f({"rates": [X, 2.0]}, X), X * 2)
+
+
 def test_errors_in_a_trace_leave_no_trace() -> None:
     f = lm.jit(lambda x: 1 / 0)
     for _ in range(2):
