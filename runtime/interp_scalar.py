@@ -1,0 +1,212 @@
+"""The meaning of arith, math and vector ops on NumPy scalars and vectors, one function an op name.
+
+Every function takes the op and its operands and returns the results; f32 stays f32, integers wrap, `x / 0` of integers is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.graph import OPS
+from ..dialects.graph.elementwise import convert_array
+from ..dialects.types import is_bool, numpy_dtype, scalar_of
+
+Meaning = Callable[..., Any]
+
+
+def dtype_of(type: Attribute) -> np.dtype[Any]:
+    """The dtype of values of a scalar or vector type."""
+    return numpy_dtype(scalar_of(type))
+
+
+def _result(op: Operation) -> np.dtype[Any]:
+    return dtype_of(op.results[0].type)
+
+
+def constant(op: Any) -> Any:
+    """The value of an `arith.constant`: a scalar, or a vector from a dense attribute."""
+    value = op.properties["value"]
+    dtype = _result(op)
+    if isinstance(value, DenseIntOrFPElementsAttr):
+        return np.array(list(value.get_values()), dtype)
+    return dtype.type(value.value.data)
+
+
+def _cast(op: Operation, x: Any) -> Any:
+    return np.asarray(x).astype(_result(op))[()]
+
+
+def _truncate(op: Operation, x: Any) -> Any:
+    return (np.asarray(x) & 1).astype(np.bool_)[()] if is_bool(scalar_of(op.results[0].type)) else _cast(op, x)
+
+
+def _signed(op: Operation, x: Any) -> Any:
+    # i1 as a signed integer is 0 or -1
+    return -_cast(op, x) if np.asarray(x).dtype == np.bool_ else _cast(op, x)
+
+
+def _add_integers(op: Operation, x: Any, y: Any) -> Any:
+    return np.bitwise_xor(x, y) if np.asarray(x).dtype == np.bool_ else np.add(x, y)
+
+
+def _shift(ufunc: Callable[..., Any], sign: bool) -> Meaning:
+    def meaning(op: Operation, x: Any, y: Any) -> Any:
+        bits = np.asarray(x).dtype.itemsize * 8
+        outside = (y < 0) | (y >= bits)
+        beyond = np.where(x < 0, -1, 0) if sign else 0
+        return np.where(outside, beyond, ufunc(x, np.where(outside, 0, y))).astype(_result(op))[()]
+
+    return meaning
+
+
+_CMPI: list[Callable[..., Any]] = [np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal]
+
+
+def compare_integers(op: Any, x: Any, y: Any) -> Any:
+    """`arith.cmpi`; the last four predicates compare as unsigned."""
+    predicate = op.predicate.value.data
+    if predicate >= 6:
+        predicate -= 4
+        if np.asarray(x).dtype != np.bool_:
+            unsigned = np.dtype(f"u{np.asarray(x).dtype.itemsize}")
+            x, y = np.asarray(x).view(unsigned), np.asarray(y).view(unsigned)
+    elif np.asarray(x).dtype == np.bool_ and predicate >= 2:
+        x, y = np.logical_not(x), np.logical_not(y)  # signed i1: true is -1
+    return _CMPI[predicate](x, y)[()]
+
+
+def compare_floats(op: Any, x: Any, y: Any) -> Any:
+    """`arith.cmpf`: eight ordered predicates, then their unordered counterparts."""
+    predicate = op.predicate.value.data
+    unordered = np.isnan(x) | np.isnan(y)
+    ordered = [np.zeros_like(unordered), x == y, x > y, x >= y, x < y, x <= y, x != y, np.ones_like(unordered)][predicate % 8]
+    return ((ordered | unordered) if predicate >= 8 else (ordered & ~unordered))[()]
+
+
+def select(op: Operation, condition: Any, x: Any, y: Any) -> Any:
+    """`arith.select`, one condition or one a lane."""
+    return np.where(condition, x, y).astype(_result(op))[()]
+
+
+def _plain(ufunc: Callable[..., Any]) -> Meaning:
+    return lambda op, *operands: ufunc(*operands)
+
+
+def _graph(name: str) -> Meaning:
+    function = OPS[name].numpy  # pyright: ignore[reportAttributeAccessIssue]
+    return lambda op, *operands: np.asarray(function(*map(np.asarray, operands))).astype(_result(op))[()]
+
+
+def broadcast(op: Any, x: Any) -> Any:
+    """`vector.broadcast` of a scalar."""
+    return np.full(op.results[0].type.get_shape(), x, _result(op))
+
+
+def step(op: Any) -> Any:
+    """`vector.step`."""
+    return np.arange(op.results[0].type.get_shape()[0], dtype=_result(op))
+
+
+def mask(op: Any, count: Any) -> Any:
+    """`vector.create_mask`: the first `count` lanes."""
+    return np.arange(op.results[0].type.get_shape()[0]) < count
+
+
+def _fma(op: Operation, x: Any, y: Any, z: Any) -> Any:
+    wide = np.longdouble
+    return (np.asarray(x).astype(wide) * y + z).astype(_result(op))[()]
+
+
+MEANINGS: dict[str, Meaning] = {
+    "arith.constant": constant,
+    "arith.addf": _plain(np.add),
+    "arith.subf": _plain(np.subtract),
+    "arith.mulf": _plain(np.multiply),
+    "arith.divf": _plain(np.divide),
+    "arith.remf": _plain(np.fmod),
+    "arith.negf": _plain(np.negative),
+    "arith.maximumf": _plain(np.maximum),
+    "arith.minimumf": _plain(np.minimum),
+    "arith.maxnumf": _plain(np.fmax),
+    "arith.minnumf": _plain(np.fmin),
+    "arith.addi": _add_integers,
+    "arith.subi": lambda op, x, y: np.bitwise_xor(x, y) if np.asarray(x).dtype == np.bool_ else np.subtract(x, y),
+    "arith.muli": _plain(np.multiply),
+    "arith.divsi": _graph("div"),
+    "arith.remsi": _graph("rem"),
+    "arith.andi": _plain(np.bitwise_and),
+    "arith.ori": _plain(np.bitwise_or),
+    "arith.xori": _plain(np.bitwise_xor),
+    "arith.shli": _shift(np.left_shift, sign=False),
+    "arith.shrsi": _shift(np.right_shift, sign=True),
+    "arith.maxsi": _plain(np.maximum),
+    "arith.minsi": _plain(np.minimum),
+    "arith.cmpi": compare_integers,
+    "arith.cmpf": compare_floats,
+    "arith.select": select,
+    "arith.extf": _cast,
+    "arith.truncf": _cast,
+    "arith.extui": _cast,
+    "arith.uitofp": _cast,
+    "arith.index_cast": _cast,
+    "arith.extsi": _signed,
+    "arith.sitofp": _signed,
+    "arith.trunci": _truncate,
+    "arith.fptosi": lambda op, x: convert_array(np.asarray(x), _result(op))[()],
+    "arith.bitcast": lambda op, x: np.asarray(x).view(_result(op))[()],
+    "math.absf": _plain(np.abs),
+    "math.absi": _plain(np.abs),
+    "math.roundeven": _plain(np.rint),
+    "math.trunc": _plain(np.trunc),
+    "math.copysign": _plain(np.copysign),
+    "math.powf": _plain(np.power),
+    "math.atan": _plain(np.arctan),
+    "math.atan2": _plain(np.arctan2),
+    "math.exp2": _plain(np.exp2),
+    "math.fma": _fma,
+    "vector.broadcast": broadcast,
+    "vector.step": step,
+    "vector.create_mask": mask,
+    **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf".split()},
+}
+"""From op name to its meaning."""
+
+_COMBINE: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+}
+
+
+def combine(monoid: str, acc: tuple[Any, ...], x: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`acc` and then `x` by a monoid; (value, index) pairs for argmax and argmin, the smaller index on ties and among NaNs."""
+    if monoid in _COMBINE:
+        return (_COMBINE[monoid](acc[0], x[0]),)
+    (a, i), (b, j) = acc, x
+    floats = np.asarray(a).dtype.kind == "f"
+    old, new = (np.isnan(a), np.isnan(b)) if floats else (np.zeros_like(a, np.bool_), np.zeros_like(b, np.bool_))
+    better = (b > a if monoid == "argmax" else b < a) | (new & ~old)
+    equal = (a == b) | (old & new)
+    take = (better & ~old) | (equal & (j < i))
+    return np.where(take, b, a).astype(np.asarray(a).dtype)[()], np.where(take, j, i).astype(np.asarray(i).dtype)[()]
+
+
+def reduce_lanes(monoid: str, vectors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Lane `l` with lane `l + lanes / 2`, down to one."""
+    while len(vectors[0]) > 1:
+        half = len(vectors[0]) // 2
+        vectors = combine(monoid, tuple(v[:half] for v in vectors), tuple(v[half:] for v in vectors))
+    return tuple(v[0] for v in vectors)
+
+
+def lanes_of(type: Attribute) -> int | None:
+    """How many lanes values of a type have; None for scalars."""
+    return type.get_shape()[0] if isinstance(type, VectorType) else None
