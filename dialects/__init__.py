@@ -1,1 +1,6 @@
 """What exists: the graph and loop dialects."""
+
+from . import printing
+
+# before anything is printed: xDSL's own printing of constants confuses 0.0 with -0.0, and cache keys are made of text
+printing.install()

@@ -31,9 +31,8 @@ def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.rand
         if kind == "normal":
             return rng.integers(0, 8, shape).astype(dtype)
         limits = np.iinfo(dtype)
-        numbers = (
-            rng.integers(-1000, 1000, shape) if kind == "random" else rng.choice([0, 1, -1, 2, limits.min, limits.max], shape)
-        )
+        edges = [0, 1, -1, 2, limits.min, limits.max]
+        numbers = rng.integers(-1000, 1000, shape) if kind == "random" else rng.choice(edges, shape)
         return np.asarray(numbers).astype(dtype)
     if kind == "normal":
         return rng.normal(size=shape).astype(dtype)
@@ -41,21 +40,9 @@ def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.rand
         magnitude = np.exp(rng.uniform(-12, 12, shape))
         return (np.where(rng.integers(0, 2, shape) == 1, 1, -1) * magnitude).astype(dtype)
     facts = np.finfo(dtype)
-    edges = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        math.inf,
-        -math.inf,
-        math.nan,
-        facts.tiny,
-        facts.smallest_subnormal,
-        facts.max,
-        facts.min,
-        0.5,
-        100,
-    ]
+    # large, but sums of it do not overflow in one order and not in another
+    large = float(facts.max) ** 0.47
+    edges = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, facts.tiny, facts.smallest_subnormal, large, -large, 0.5]
     ordinary = rng.normal(size=shape)
     return np.where(rng.integers(0, 2, shape) == 1, rng.choice(np.array(edges, dtype), shape), ordinary).astype(dtype)
 
@@ -77,8 +64,8 @@ MAX_ELEMENTS = 1 << 31
 def parse_arguments(words: Sequence[str], seed: int = 0) -> list[np.ndarray | float | int | list[Any]]:
     """Read arguments as they stand on a command line; numbers and lists get their dtype from the function (`fit`).
 
-    `rand:2x3xf32` (uniform in [0, 1), integers in 0..7), `randn:`, `zeros:`, `ones:`, `iota:`, `a.npy`, `w.npz` (all its arrays in
-    order), `w.npz:name`, `3.0`, `[1, 2, 3]`.
+    `rand:2x3xf32` (uniform in [0, 1), integers in 0..7), `randn:`, `zeros:`, `ones:`, `iota:`, `a.npy`, `w.npz` (all its arrays
+    in order), `w.npz:name`, `3.0`, `[1, 2, 3]`.
 
     Raises:
         InputError: with the word at fault.

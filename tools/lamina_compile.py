@@ -1,0 +1,95 @@
+"""lamina-compile: write a module as an object file, assembly or LLVM IR, with a C header of its functions.
+
+lamina-compile mlp.mlir -o mlp.o --header mlp.h
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .arguments import ArgumentParser, UsageError
+from .reading import guarded, parse, read_text
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+_PHASES = {".o": "object", ".s": "asm", ".ll": "llvmir"}
+_C_TYPES = {"f32": "float", "f64": "double", "i32": "int32_t", "i64": "int64_t", "i1": "bool", "i8": "unsigned char"}
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command line; the exit status."""
+    return guarded("lamina-compile", run, args)
+
+
+def run(args: Sequence[str] | None) -> int:
+    """Read, compile, write."""
+    from .. import pipeline
+    from ..codegen import targets
+    from ..dialects.context import make_context
+
+    parser = ArgumentParser(prog="lamina-compile", description="Compile a module to an object, assembly or LLVM IR.")
+    parser.add_argument("file", help="MLIR text of any phase up to program; - is standard input")
+    parser.add_argument("-o", "--output", required=True, help="a file ending in .o, .s or .ll")
+    parser.add_argument("--target", default="host", help="host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64 (host)")
+    parser.add_argument("--header", help="write a C header with the prototypes")
+    options = parser.parse_args(args)
+    suffix = Path(options.output).suffix
+    if suffix not in _PHASES:
+        raise UsageError(f"the output must end in .o, .s or .ll, got {options.output}")
+    try:
+        target = targets.get(options.target)
+    except (KeyError, ValueError) as error:
+        raise UsageError(str(error).strip("'\"")) from None
+    ctx = make_context()
+    module = parse(ctx, *read_text(options.file))
+    result = pipeline.compile_to(module, _PHASES[suffix], ctx, target)
+    _write(options.output, result if isinstance(result, bytes) else result.encode())
+    if options.header is not None:
+        _write(options.header, header(module, Path(options.header).stem).encode())
+    return 0
+
+
+def _write(name: str, data: bytes) -> None:
+    try:
+        Path(name).write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"cannot write {name}: {error.strerror}") from None
+
+
+def header(module: ModuleOp, stem: str) -> str:
+    """A C header of the host functions of a module at phase `program`.
+
+    Every pointer is to contiguous row-major data; results do not overlap arguments; the arena is scratch, 64-byte aligned.
+    """
+    from xdsl.dialects.func import FuncOp
+
+    guard = "".join(c if c.isalnum() else "_" for c in stem.upper()) + "_H"
+    lines = [f"#ifndef {guard}", f"#define {guard}", "#include <stdbool.h>", "#include <stdint.h>", ""]
+    for function in module.body.block.ops:
+        if not isinstance(function, FuncOp) or "lamina.results" not in function.attributes:
+            continue
+        name = function.sym_name.data
+        attributes: Any = function.attributes
+        arguments: list[Any] = list(function.body.block.args)
+        n_inputs = len(arguments) - attributes["lamina.results"].value.data - 1
+        parameters = []
+        for k, argument in enumerate(arguments[:-1]):
+            word = _C_TYPES[str(argument.type.element_type)]
+            shape = "x".join(str(n) for n in argument.type.get_shape()) or "scalar"
+            spelled = argument.name_hint or f"a{k}"
+            parameters.append(f"{'const ' if k < n_inputs else ''}{word} *{spelled} /* {shape} */")
+        arena = attributes["lamina.arena"].value.data
+        lines += [
+            f"#define {name}_ARENA_BYTES {arena}",
+            f"void {name}({', '.join([*parameters, 'void *arena'])});",
+            "",
+        ]
+    return "\n".join([*lines, "#endif", ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

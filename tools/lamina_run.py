@@ -1,0 +1,232 @@
+"""lamina-run: compile a function of a textual module and call it, or run it in the reference interpreter.
+
+lamina-run mlp.mlir --entry main --args rand:32x64xf32 weights.npz --time
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .arguments import ArgumentParser, UsageError
+from .reading import guarded, parse, read_text
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+Arrays = tuple[np.ndarray, ...]
+
+
+def arguments() -> ArgumentParser:
+    """The command line."""
+    parser = ArgumentParser(prog="lamina-run", description="Compile a function of a module and call it.")
+    parser.add_argument("file", help="MLIR text of any phase up to program, or LLVM IR (.ll); - is standard input")
+    parser.add_argument("--entry", default="main", help="the function to call (main)")
+    parser.add_argument(
+        "--args",
+        nargs="*",
+        default=[],
+        metavar="ARG",
+        help="rand:2x3xf32, randn:, zeros:, ones:, iota:, a.npy, w.npz (its arrays in order), w.npz:name, 3.0, [1,2,3]",
+    )
+    parser.add_argument("-p", "--passes", default="", help="passes to run before compiling, as lamina-opt takes them")
+    parser.add_argument("--interpret", action="store_true", help="run the reference interpreter instead of compiling")
+    parser.add_argument("--compare", action="store_true", help="run both and print the largest difference")
+    parser.add_argument("--save", metavar="FILE", help="write the results to a .npy (one result) or .npz file")
+    parser.add_argument("--time", action="store_true", help="print the median nanoseconds of a call")
+    parser.add_argument("--seed", type=int, default=0, help="of rand: and randn: (0)")
+    parser.add_argument("--results", nargs="*", metavar="TYPE", help="for .ll files: the results, as 2x3xf32")
+    return parser
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command line; the exit status."""
+    return guarded("lamina-run", run, args)
+
+
+def run(args: Sequence[str] | None) -> int:
+    """Read, run, show."""
+    from ..runtime.inputs import parse_arguments
+
+    options = arguments().parse_args(args)
+    if options.interpret and options.compare:
+        raise UsageError("--interpret and --compare exclude each other")
+    if options.save is not None and not options.save.endswith((".npy", ".npz")):
+        raise UsageError(f"--save takes a .npy or .npz file, got {options.save}")
+    name, text = read_text(options.file)
+    values = parse_arguments(options.args, options.seed)
+    if options.file.endswith(".ll"):
+        function, inputs = of_llvm(text, options.entry, values, options.results)
+    else:
+        function, inputs = of_module(name, text, values, options)
+    results = function(*inputs)
+    show(results, options.save)
+    if options.time:
+        print(f"{median_nanoseconds(function, inputs):.0f} ns per call")
+    return 0
+
+
+def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
+    """The function of a module and its fitted arguments."""
+    from ..dialects.context import make_context
+    from ..passes import run_passes
+
+    ctx = make_context()
+    module = parse(ctx, name, text)
+    if options.passes:
+        run_passes(module, ctx, options.passes)
+    inputs = fitted(module, ctx, options.entry, values)
+    if options.interpret:
+        return interpreted(module, options.entry), inputs
+    reference = module.clone() if options.compare else None
+    compiled = native(module, options.entry)
+    if reference is not None:
+        compare(interpreted(reference, options.entry)(*inputs), compiled(*inputs))
+    return compiled, inputs
+
+
+def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> list[np.ndarray]:
+    """The arguments as the function takes them; `?` dims of the module are given the sizes that came."""
+    from xdsl.dialects.func import FuncOp
+
+    from ..dialects.types import DYNAMIC, numpy_dtype
+    from ..runtime.inputs import InputError, fit
+    from ..runtime.interpreter import InterpreterError
+
+    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks}
+    function = functions.get(entry)
+    if function is None:
+        there = ", ".join(f"@{name}" for name in functions) or "none"
+        raise InterpreterError(f"no function @{entry} to run; there are: {there}")
+    parameters: list[Any] = list(function.body.block.args)
+    results: Any = function.attributes.get("lamina.results")
+    if results is not None:
+        parameters = parameters[: len(parameters) - results.value.data - ("lamina.arena" in function.attributes)]
+    if len(parameters) != len(values):
+        raise InputError(f"@{entry} takes {len(parameters)} arguments, got {len(values)}")
+    inputs: list[np.ndarray] = []
+    for k, (parameter, value) in enumerate(zip(parameters, values, strict=True)):
+        shape = [None if size == DYNAMIC else size for size in parameter.type.get_shape()]
+        inputs.append(fit(value, parameter.name_hint or str(k), numpy_dtype(parameter.type.element_type), shape))
+    if any(DYNAMIC in parameter.type.get_shape() for parameter in parameters):
+        specialize(module, ctx, entry, inputs)
+    return inputs
+
+
+def specialize(module: ModuleOp, ctx: Context, entry: str, inputs: Sequence[np.ndarray]) -> None:
+    """Compile for the shapes of the arguments."""
+    from ..passes import run_passes
+
+    shapes = tuple("x".join(map(str, x.shape)) or "_" for x in inputs)
+    run_passes(module, ctx, [("graph-specialize", {"shapes": shapes, "entry": entry})])
+
+
+def interpreted(module: ModuleOp, entry: str) -> Callable[..., Arrays]:
+    """The function in the reference interpreter."""
+    from .. import pipeline
+    from ..runtime.interpreter import interpret
+
+    if any(op.name in ("graph.jvp", "graph.vjp", "graph.vmap", "graph.transposed") for op in module.walk()):
+        pipeline.run_to(module, "optimized")
+    return lambda *args: interpret(module, entry, args)
+
+
+def native(module: ModuleOp, entry: str) -> Callable[..., Arrays]:
+    """The function as machine code."""
+    from .. import pipeline
+    from ..runtime.callable import Compiled
+
+    compiled = Compiled(pipeline.build(module, entry))
+
+    def call(*args: np.ndarray) -> Arrays:
+        result = compiled(*args)
+        return () if result is None else result if isinstance(result, tuple) else (result,)
+
+    call.native = compiled  # pyright: ignore[reportFunctionMemberAccess]
+    return call
+
+
+def of_llvm(
+    text: str, entry: str, values: list[Any], results: list[str] | None
+) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
+    """A function of LLVM IR with the ABI of docs/architecture.md; the text goes through a child process first."""
+    from ..codegen.compile import compile_object
+    from ..codegen.executable import load_executable, object_for
+    from ..runtime.callable import Compiled
+    from ..runtime.inputs import parse_spec
+    from ..runtime.signature import Param, Signature
+
+    if results is None:
+        raise UsageError("LLVM IR does not say what a function returns: give --results, for instance --results 2x3xf32")
+    compile_object(text, isolated=True)  # LLVM may abort on text that is not ours: find out in another process
+    inputs = [np.asarray(v) if isinstance(v, np.ndarray) else np.asarray(v, np.float32) for v in values]
+    params = tuple(Param(f"arg{k}", str(x.dtype), x.shape) for k, x in enumerate(inputs))
+    specs = [parse_spec(spec, spec) for spec in results]
+    outputs = tuple(Param(f"result{k}", str(dtype), shape) for k, (dtype, shape) in enumerate(specs))
+    signature = Signature(entry, params, outputs, arena_bytes=1 << 20)
+    compiled = Compiled(load_executable(signature, object_for(signature, text, entry), entry))
+
+    def call(*args: np.ndarray) -> Arrays:
+        result = compiled(*args)
+        return () if result is None else result if isinstance(result, tuple) else (result,)
+
+    return call, inputs
+
+
+def show(results: Arrays, save: str | None) -> None:
+    """Print results, or write them to a file."""
+    if save is None:
+        for k, array in enumerate(results):
+            shape = "x".join(map(str, array.shape)) or "scalar"
+            print(f"result {k}: {array.dtype} {shape}\n{np.array2string(array, threshold=100)}")
+        return
+    try:
+        if save.endswith(".npy"):
+            if len(results) != 1:
+                raise UsageError(f"a .npy file holds one array, the function returns {len(results)}: save to a .npz file")
+            np.save(save, results[0])
+        else:
+            np.savez(Path(save), *results)
+    except OSError as error:
+        raise UsageError(f"cannot write {save}: {error.strerror}") from None
+
+
+def compare(expected: Arrays, got: Arrays) -> None:
+    """Print how far the compiled results are from the interpreted ones."""
+    for k, (a, b) in enumerate(zip(expected, got, strict=True)):
+        with np.errstate(all="ignore"):
+            wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+            same = (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))
+            error = np.where(same, 0.0, np.abs(wide_a - wide_b))
+        count = int((error != 0).sum())
+        print(f"result {k}: largest difference {np.max(error, initial=0.0):g}, {count} of {a.size} elements differ")
+
+
+def median_nanoseconds(function: Callable[..., Any], inputs: Sequence[np.ndarray], batches: int = 15) -> float:
+    """Median time of a call over batches of at least 2 ms."""
+    call = getattr(function, "native", function)
+    count, spent = 1, 0.0
+    while spent < 0.002:
+        count *= 2
+        start = time.perf_counter()
+        for _ in range(count):
+            call(*inputs)
+        spent = time.perf_counter() - start
+    samples = []
+    for _ in range(batches):
+        start = time.perf_counter()
+        for _ in range(count):
+            call(*inputs)
+        samples.append((time.perf_counter() - start) / count)
+    return statistics.median(samples) * 1e9
+
+
+if __name__ == "__main__":
+    sys.exit(main())
