@@ -13,12 +13,15 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Region
 
+from ..dialects import printing
 from ..errors import DTypeError, LaminaError, TracingError
 from .locations import located, place_of
 from .promotion import BOOL, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten
 from .tracer import Tracer
 from .tracing import CONST_LIMIT, EagerTrace, Trace, current
+
+printing.install()  # constants print bit for bit: the text of a module is its key in the cache
 
 
 class Aval(NamedTuple):

@@ -21,7 +21,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent)
 # the repository root is the package: only these parts of it are ours, the rest (tests, examples) is the user's
 _ROOMS = ("frontend", "dialects", "transforms", "lowering", "codegen", "runtime", "tools")
 _OURS = (*(os.path.join(_PACKAGE, room) + os.sep for room in _ROOMS), os.path.join(_PACKAGE, "__init__.py"))
-_OURS_FILES = (os.path.join(_PACKAGE, "pipeline.py"), "<string>", "<lamina>")
+_OURS_FILES = (os.path.join(_PACKAGE, "pipeline.py"), "<lamina>")
 
 
 @lru_cache(maxsize=4096)
