@@ -80,12 +80,24 @@ class LaminaParser(Parser):
             if module.location is UNKNOWN_LOC:
                 module.location = self.location_at(0)
             return module
-        except ParseError:
+        except ParseError as error:
+            self._raise_at_first_use(error)
             raise
         except RecursionError:
             self.raise_error(f"nested more than {MAX_NESTING} deep")
         except Exception as error:  # a type's or op's constructor refused what the text asked for
             self.raise_error(_first_line(error))
+
+    def _raise_at_first_use(self, error: ParseError) -> None:
+        """xDSL reports values without a definition at the end of the text: point at the first use instead."""
+        if not self.forward_ssa_references or not error.args or "used but not defined" not in str(error):
+            return
+        name = next(iter(self.forward_ssa_references))
+        text = self.lexer.input.content
+        found = re.search(rf"%{re.escape(name)}(?![\w$.-])", text)
+        if found is not None:
+            span = Span(found.start(), found.end(), self.lexer.input)
+            raise ParseError(span, f"%{name} is used but not defined") from None
 
     # -- locations -----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import CompileError
 from .arguments import ArgumentParser, UsageError
 from .reading import guarded, parse, read_text
 
@@ -42,8 +43,8 @@ def run(args: Sequence[str] | None) -> int:
         raise UsageError(f"the output must end in .o, .s or .ll, got {options.output}")
     try:
         target = targets.get(options.target)
-    except (KeyError, ValueError) as error:
-        raise UsageError(str(error).strip("'\"")) from None
+    except CompileError as error:
+        raise UsageError(str(error)) from None
     ctx = make_context()
     module = parse(ctx, *read_text(options.file))
     result = pipeline.compile_to(module, _PHASES[suffix], ctx, target)
