@@ -60,7 +60,7 @@ _CMPF = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
 _CMPI = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
 _CMPU = {"eq": 0, "ne": 1, "lt": 6, "le": 7, "gt": 8, "ge": 9}
 
-IDENTITY: dict[str, tuple[float, str, int]] = {
+IDENTITY: dict[str, tuple[float, int | str, int]] = {
     # monoid -> (float identity, integer identity: a number or "min"/"max" of the type, i1 identity)
     "add": (0.0, 0, 0),
     "mul": (1.0, 1, 1),
@@ -129,9 +129,7 @@ class ScalarBuilder:
 
     def unary(self, name: str, x: SSAValue) -> SSAValue:
         """A `math` function of a float, by its graph name."""
-        return self.insert(
-            _UNARY[name].create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE})
-        )
+        return self.insert(_UNARY[name].create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
 
     def neg(self, x: SSAValue) -> SSAValue:
         if is_float(scalar_of(x.type)):
@@ -142,9 +140,7 @@ class ScalarBuilder:
 
     def abs(self, x: SSAValue) -> SSAValue:
         if is_float(scalar_of(x.type)):
-            return self.insert(
-                math.AbsFOp.create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE})
-            )
+            return self.insert(math.AbsFOp.create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
         return self.insert(math.AbsIOp.create(operands=[x], result_types=[x.type]))
 
     def sign(self, x: SSAValue) -> SSAValue:

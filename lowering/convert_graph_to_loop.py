@@ -153,9 +153,7 @@ class _FunctionConverter:
         results = self.host.args[len(source.args) :]
         for k, argument in enumerate(results):
             argument.name_hint = "result" if len(results) == 1 else f"result{k}"
-        copies = [
-            (value, target) for value, target in zip(returned, results, strict=True) if not self._assign(value, target)
-        ]
+        copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self._assign(value, target)]
         for op in source.ops:
             if op is not last:
                 self._op(op)
@@ -196,7 +194,11 @@ class _FunctionConverter:
         for k in range(len(shape) - 2, -1, -1):
             strides[k] = strides[k + 1] * shape[k + 1]
         view = memref.ReinterpretCastOp.from_dynamic(
-            buffer, [0], list(shape), strides, memref_type(type.element_type, shape)  # pyright: ignore
+            buffer,
+            [0],
+            list(shape),
+            strides,
+            memref_type(type.element_type, shape),  # pyright: ignore
         )
         return self._insert(view, origin).results[0]
 

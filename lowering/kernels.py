@@ -73,7 +73,7 @@ class KernelEmitter:
         self.outputs = outputs
         block = Block(arg_types=[_memref_of(value) for value in (*body.args, *outputs)])
         self.kernel = block
-        self.buffers = dict(zip(body.args, block.args, strict=False))
+        self.buffers: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=False))
         self.targets = block.args[len(body.args) :]
         for k, (source, argument) in enumerate(self.buffers.items()):
             argument.name_hint = source.name_hint or f"a{k}"
@@ -214,7 +214,7 @@ class KernelEmitter:
             contribution = self._body(op, equation, (*point, dim))
         else:
             contribution = self._reduce(op, equation, (*point, dim), sizes[1:])
-        values = list(contribution) if isinstance(contribution, (tuple, list)) else [contribution]
+        values: list[SSAValue] = list(contribution) if isinstance(contribution, (tuple, list)) else [contribution]  # pyright: ignore
         inner.add_op(YieldOp.create(operands=values))
         self._close()
         loop = ForOp.build_loop(0, sizes[0], kind="reduce", monoid=monoid, inits=inits, body=inner)

@@ -60,7 +60,7 @@ def _wide_cost(block: Block, index: SSAValue, varying: set[SSAValue], lanes: int
             stride = lane_stride(op, index)
             if stride is None:
                 return float("inf")
-            contiguous = stride[0] == op.buffer.type.get_num_dims() - 1 and stride[1] in (1, -1)
+            contiguous = stride[0] == op.buffer.type.get_num_dims() - 1 and stride[1] in (1, -1)  # pyright: ignore[reportAttributeAccessIssue]
             if stride[1] == 0:
                 total += 1
             else:

@@ -166,7 +166,7 @@ class Interpreter:
 
     def _fusion(self, op: FusionOp, values: Values) -> None:
         block = op.body.block
-        inner = {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)}
+        inner: Values = {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)}
         for result, array in zip(op.results, self._run(block, inner), strict=True):
             values[result] = array
 
@@ -179,7 +179,8 @@ class Interpreter:
         block = kernel.body.block
         if len(block.args) != len(op.operands):
             raise InterpreterError(f"'loop.launch' op gives {len(op.operands)} arguments to {len(block.args)}", op)
-        self._run(block, {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)})
+        inner: Values = {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)}
+        self._run(block, inner)
 
     def _bound(self, map: AffineMap, operands: Sequence[SSAValue], values: Values) -> int:
         return map.eval([int(values[o]) for o in operands], [])[0]

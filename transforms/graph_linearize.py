@@ -149,6 +149,7 @@ def expand_derivative(op: DerivativeOp) -> None:
     wrt = ints(op.wrt)
     before = InsertPoint.before(op)
     if isinstance(op, JvpOp):
+        region_block = None
         linearizer = Linearizer(before, GraphBuilder(before))
         vectors: Sequence[SSAValue] = list(op.vectors)
     else:
@@ -162,7 +163,7 @@ def expand_derivative(op: DerivativeOp) -> None:
         linearizer.tangents[stand_ins[k]] = vector
     results, _ = clone_body(function, stand_ins, linearizer.process)
     floats = [value for value in results if has_tangent(value.type)]
-    if isinstance(op, JvpOp):
+    if region_block is None:
         b = linearizer.b
         b.location = op.location
         tangents = [linearizer.tangent(v) for v in floats]
@@ -184,9 +185,7 @@ def _distinct_arguments(primals: list[SSAValue], wrt: Sequence[int], b: GraphBui
     return arguments
 
 
-def _transposed(
-    op: DerivativeOp, block: Block, linearizer: Linearizer, floats: Sequence[SSAValue]
-) -> Sequence[SSAValue]:
+def _transposed(op: DerivativeOp, block: Block, linearizer: Linearizer, floats: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Insert the `graph.transposed` of a vjp before it; its gradients."""
     reached = [(v, ct) for v, ct in zip(floats, op.vectors, strict=True) if linearizer.tangent(v) is not None]
     block.add_op(YieldOp.create(operands=[linearizer.tangents[v] for v, _ in reached]))  # pyright: ignore

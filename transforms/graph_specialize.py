@@ -101,7 +101,7 @@ def parse_shape(text: str | int) -> tuple[int, ...] | None:
         return None
     sizes = str(text).split("x") if text != "" else []
     if any(not (n.isdecimal() or n == "?") for n in sizes):
-        raise CompileError(f"graph-specialize: '{text}' is no shape, write 2x3, 4, \"2x?\", \"\" (a scalar) or _ (as it is)")
+        raise CompileError(f'graph-specialize: \'{text}\' is no shape, write 2x3, 4, "2x?", "" (a scalar) or _ (as it is)')
     return tuple(DYNAMIC if n == "?" else int(n) for n in sizes)
 
 

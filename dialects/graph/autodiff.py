@@ -1,8 +1,8 @@
 """Transformations of functions as ops: derivatives and batching, which passes expand in place.
 
-    graph.jvp   results and their directional derivatives      graph-linearize
-    graph.vjp   results and the gradients of a product         graph-linearize, graph-transpose
-    graph.vmap  a function applied along a new leading dim     graph-vmap
+graph.jvp   results and their directional derivatives      graph-linearize
+graph.vjp   results and the gradients of a product         graph-linearize, graph-transpose
+graph.vmap  a function applied along a new leading dim     graph-vmap
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def _parse_values(parser: Parser) -> list[Any]:
 def _parse_signature(parser: Parser) -> tuple[dict[str, Attribute], list[Attribute], list[Attribute]]:
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
-    operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    operands: list[Attribute] = [*parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)]
     parser.parse_punctuation("->")
-    return attributes, operands, parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return attributes, operands, [*parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)]
 
 
 class DerivativeOp(IRDLOperation, ABC):

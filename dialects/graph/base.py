@@ -202,9 +202,7 @@ class GraphOp(IRDLOperation):
             if not isinstance(value.type, TensorType):
                 raise VerifyException(f"'{self.name}' op needs ranked tensors, got {value.type}")
             if value.type.element_type not in SUPPORTED:
-                raise VerifyException(
-                    f"'{self.name}' op element type must be one of f32, f64, i32, i64, i1, got {value.type}"
-                )
+                raise VerifyException(f"'{self.name}' op element type must be one of f32, f64, i32, i64, i1, got {value.type}")
             if any(size < 0 and size != DYNAMIC for size in value.type.get_shape()):
                 raise VerifyException(f"'{self.name}' op sizes must not be negative, got {value.type}")
         declared = [result.type for result in self.results]
@@ -283,6 +281,18 @@ def ints(attribute: Attribute) -> tuple[int, ...]:
     return tuple(int(v) for v in attribute.get_values())
 
 
+def word(attribute: Attribute) -> str:
+    """The text of a word property."""
+    assert isinstance(attribute, StringAttr)
+    return attribute.data
+
+
+def integer(attribute: Attribute) -> int:
+    """The number of an integer property."""
+    assert isinstance(attribute, IntegerAttr)
+    return attribute.value.data
+
+
 def to_attribute(value: Any) -> Attribute:
     """A property from a Python value: int sequences, ints, strings, bools; attributes pass through."""
     if isinstance(value, Attribute):
@@ -304,9 +314,7 @@ def require_same_shape(operands: Sequence[TensorType], names: Sequence[str] = ("
     for name, other in zip(names[1:], operands[1:], strict=False):
         shape = other.get_shape()
         if len(shape) != len(first) or any(a != b and DYNAMIC not in (a, b) for a, b in zip(first, shape, strict=True)):
-            raise ShapeError(
-                f"operand shapes must be equal, {names[0]} is {show_shape(first)}, {name} is {show_shape(shape)}"
-            )
+            raise ShapeError(f"operand shapes must be equal, {names[0]} is {show_shape(first)}, {name} is {show_shape(shape)}")
 
 
 def require_same_element(operands: Sequence[TensorType], names: Sequence[str] = ("lhs", "rhs")) -> None:
@@ -314,9 +322,7 @@ def require_same_element(operands: Sequence[TensorType], names: Sequence[str] = 
     first = operands[0].element_type
     for name, other in zip(names[1:], operands[1:], strict=False):
         if other.element_type != first:
-            raise DTypeError(
-                f"operand element types must be equal, {names[0]} is {first}, {name} is {other.element_type}"
-            )
+            raise DTypeError(f"operand element types must be equal, {names[0]} is {first}, {name} is {other.element_type}")
 
 
 def normalize_dims(dims: Sequence[int], rank: int, what: str) -> None:

@@ -16,7 +16,7 @@ from ..types import element_type, is_float, numpy_dtype, tensor
 def dense(array: np.ndarray) -> DenseIntOrFPElementsAttr:
     """A dense attribute with the bytes of an array; 0.4 ms for a million f32."""
     array = np.asarray(array, order="C")
-    return DenseIntOrFPElementsAttr(tensor(element_type(array.dtype), array.shape), BytesAttr(array.tobytes()))
+    return DenseIntOrFPElementsAttr(tensor(element_type(array.dtype), array.shape), BytesAttr(array.tobytes()))  # pyright: ignore[reportArgumentType]
 
 
 def dense_array(attribute: DenseIntOrFPElementsAttr) -> np.ndarray:
@@ -105,5 +105,3 @@ def _op(name: str) -> Any:
     from . import OPS
 
     return OPS[name]
-
-

@@ -15,7 +15,7 @@ from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
 from ..types import compatible, is_bool, is_float, show_shape, tensor
-from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, ints, normalize_dims
+from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
 from .elementwise import erf, require_domain
 from .reduce import kept_dims, restore
 
@@ -124,13 +124,11 @@ def _jvp_gelu(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Seque
     if dx is None:
         return [None]
     x = op.operands[0]
-    if op.properties["approximate"].data == "none":
+    if word(op.properties["approximate"]) == "none":
         return [b.mul(dx, _gelu_factor(b, x, op.results[0]))]
     half, one = b.full_like(x, 0.5), b.full_like(x, 1)
     t = b.tanh(_gelu_argument(b, x))
-    slope = b.mul(
-        b.full_like(x, math.sqrt(2 / math.pi)), b.add(one, b.mul(b.full_like(x, 3 * 0.044715), b.mul(x, x)))
-    )
+    slope = b.mul(b.full_like(x, math.sqrt(2 / math.pi)), b.add(one, b.mul(b.full_like(x, 3 * 0.044715), b.mul(x, x))))
     inner = b.mul(b.mul(x, b.sub(one, b.mul(t, t))), slope)
     return [b.mul(dx, b.mul(half, b.add(b.add(one, t), inner)))]
 
@@ -164,7 +162,7 @@ class GeluOp(UnaryComposite):
         cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
     ) -> tuple[TensorType, ...]:
         require_domain("float", operands[0])  # C1
-        approximate = props["approximate"].data  # pyright: ignore[reportAttributeAccessIssue]
+        approximate = word(props["approximate"])
         if approximate not in ("none", "tanh"):  # C2
             raise DTypeError(f"approximate must be none or tanh, got {approximate}")
         return (operands[0],)
@@ -173,7 +171,7 @@ class GeluOp(UnaryComposite):
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         (x,) = operands
         half, one = b.full_like(x, 0.5), b.full_like(x, 1)
-        if props["approximate"].data == "none":  # pyright: ignore[reportAttributeAccessIssue]
+        if word(props["approximate"]) == "none":
             return b.mul(b.mul(half, x), b.add(one, b.erf(b.mul(x, b.full_like(x, math.sqrt(0.5))))))
         return b.mul(b.mul(half, x), b.add(one, b.tanh(_gelu_argument(b, x))))
 
@@ -409,7 +407,7 @@ class VarOp(AlongDims):
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         x, dims = operands[0], ints(props["dims"])
         count = _count(_shape(x), dims)
-        correction = props["correction"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        correction = integer(props["correction"])
         total = b.reduce(x, kind="add", dims=dims)
         mean = b.div(total, b.full_like(total, count))
         distance = b.sub(x, restore(b, mean, dims, _shape(x)))
@@ -456,7 +454,7 @@ def _batch_cross_entropy(b: Any, op: GraphOp, operands: Sequence[SSAValue], batc
         for o, is_batched in zip(operands, batched, strict=True)
     )
     shape = _shape(logits)
-    element = labels.type.element_type
+    element = labels.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
     scores = b.log_softmax(logits, dims=(2,))
     hit = b.cmp(b.iota(dim=2, result=tensor(element, shape)), b.broadcast(labels, (0, 1), shape), predicate="eq")
     picked = b.select(hit, scores, b.full_like(scores, 0))

@@ -110,5 +110,3 @@ class IotaOp(GraphOp):
 def index_as(b: ScalarBuilder, index: SSAValue, element: Attribute) -> SSAValue:
     """A loop index as a value of an element type."""
     return b.convert(b.convert(index, i64), element)
-
-

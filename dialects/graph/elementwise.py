@@ -56,7 +56,7 @@ class ElementwiseOp(GraphOp, ABC):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
-            return (np.asarray(self.numpy(*operands), dtype=self.result_dtype()),)
+            return (np.asarray(self.numpy(*operands), dtype=self.result_dtype()),)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 _DOMAINS: dict[str, tuple[Callable[[Any], bool], str]] = {

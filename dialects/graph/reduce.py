@@ -16,7 +16,7 @@ from xdsl.traits import Pure
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..scalar import ScalarBuilder, identity_value
 from ..types import is_bool, is_float, show_shape, tensor
-from .base import Custom, Equation, GraphOp, Props, Read, Zero, graph_op, ints, normalize_dims
+from .base import Custom, Equation, GraphOp, Props, Read, Zero, graph_op, integer, ints, normalize_dims, word
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -53,7 +53,7 @@ def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Seq
     (dx,) = tangents
     if dx is None:
         return [None]
-    kind, dims, x, y = op.properties["kind"].data, ints(op.properties["dims"]), op.operands[0], op.results[0]
+    kind, dims, x, y = word(op.properties["kind"]), ints(op.properties["dims"]), op.operands[0], op.results[0]
     shape = op.shape()
     if kind == "add":
         return [b.reduce(dx, kind="add", dims=dims)]
@@ -82,14 +82,14 @@ def _others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
 
 
 def _transpose_reduce(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    if op.properties["kind"].data != "add":
-        raise DifferentiationError(f"'{op.name}' op of kind {op.properties['kind'].data} is not linear")
+    if word(op.properties["kind"]) != "add":
+        raise DifferentiationError(f"'{op.name}' op of kind {word(op.properties['kind'])} is not linear")
     return restore(b, ct, ints(op.properties["dims"]), op.shape())
 
 
 def _batch_reduce(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     dims = tuple(d + 1 for d in ints(op.properties["dims"]))
-    return [b.reduce(operands[0], kind=op.properties["kind"].data, dims=dims)]
+    return [b.reduce(operands[0], kind=word(op.properties["kind"]), dims=dims)]
 
 
 @graph_op
@@ -121,7 +121,7 @@ class ReduceOp(GraphOp):
     def infer_types(
         cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
     ) -> tuple[TensorType, ...]:
-        kind, dims = props["kind"].data, ints(props["dims"])  # pyright: ignore[reportAttributeAccessIssue]
+        kind, dims = word(props["kind"]), ints(props["dims"])
         shape, element = operands[0].get_shape(), operands[0].element_type
         if kind not in _NUMPY:  # C1
             raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
@@ -148,7 +148,7 @@ class ReduceOp(GraphOp):
 
 
 def _batch_arg(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [getattr(b, op.name.removeprefix("graph."))(operands[0], dim=op.properties["dim"].value.data + 1)]
+    return [getattr(b, op.name.removeprefix("graph."))(operands[0], dim=integer(op.properties["dim"]) + 1)]
 
 
 class ArgOp(GraphOp, ABC):
@@ -166,7 +166,7 @@ class ArgOp(GraphOp, ABC):
     def infer_types(
         cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
     ) -> tuple[TensorType, ...]:
-        shape, dim = operands[0].get_shape(), props["dim"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        shape, dim = operands[0].get_shape(), integer(props["dim"])
         if not 0 <= dim < len(shape):  # C1
             raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
         if shape[dim] == 0:  # C2

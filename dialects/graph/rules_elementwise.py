@@ -31,7 +31,7 @@ def fold_splats(op: Any, b: GraphBuilder) -> SSAValue | None:
     if any(number is None for number in known):
         return None
     value = op.evaluate(*[np.asarray(number) for number in known])[0]
-    return b.full(np.asarray(value).reshape(())[()], op.results[0].type)
+    return b.full(np.asarray(value).item(), op.results[0].type)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def elementwise_of_broadcasts(op: Any, b: GraphBuilder) -> SSAValue | None:
 def _narrowed(b: GraphBuilder, operand: SSAValue, like: Any) -> SSAValue:
     known = splat(operand)
     if known is not None:
-        return b.full(known, tensor(element(operand), shape(like.x)))
+        return b.full(known.item(), tensor(element(operand), shape(like.x)))
     return operand.owner.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -214,7 +214,7 @@ def div_by_power_of_two(op: Any, b: GraphBuilder) -> SSAValue | None:
     mantissa, exponent = np.frexp(known)
     if abs(mantissa) != 0.5 or abs(int(exponent)) > 100:
         return None
-    return b.mul(op.lhs, b.full_like(op.lhs, float(1 / known)))
+    return b.mul(op.lhs, b.full_like(op.lhs, 1 / float(known)))
 
 
 @rule("add", "add(x, -0) -> x; of integers add(x, 0) -> x", lambda b, x, y, i, j: b.add(i, b.zeros_like(i)))

@@ -16,7 +16,7 @@ from xdsl.traits import Pure
 from ...errors import DTypeError, ShapeError
 from ..scalar import ScalarBuilder
 from ..types import DYNAMIC, compatible, show_shape, tensor, unify
-from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, ints, normalize_dims
+from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, integer, ints, normalize_dims
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -232,9 +232,7 @@ def _transpose_slice(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 def _batch_slice(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     p = op.properties
     size = _shape_of(operands[0])[0]
-    return [
-        b.slice(operands[0], start=(0, *ints(p["start"])), stop=(size, *ints(p["stop"])), step=(1, *ints(p["step"])))
-    ]
+    return [b.slice(operands[0], start=(0, *ints(p["start"])), stop=(size, *ints(p["stop"])), step=(1, *ints(p["step"])))]
 
 
 @graph_op
@@ -280,9 +278,7 @@ class SliceOp(GraphOp):
         return (operands[0][tuple(slice(*part) for part in parts)].copy(),)
 
     def equations(self) -> tuple[Equation, ...]:
-        exprs = [
-            _affine(d, step, start) for d, (start, step) in enumerate(zip(ints(self.start), ints(self.step), strict=True))
-        ]
+        exprs = [_affine(d, step, start) for d, (start, step) in enumerate(zip(ints(self.start), ints(self.step), strict=True))]
         result = self.result_shape()
         return (Equation(result, (Read(0, AffineMap(len(result), 0, tuple(exprs))),), _copy),)
 
@@ -299,7 +295,7 @@ def _affine(dim: int, factor: int, offset: int) -> AffineExpr:
 
 
 def _transpose_concat(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    dim = op.properties["dim"].value.data
+    dim = integer(op.properties["dim"])
     start = [0] * len(_shape_of(ct))
     stop = list(_shape_of(ct))
     start[dim] = sum(op.shape(j)[dim] for j in range(k))
@@ -313,7 +309,7 @@ def _batch_concat(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Se
         o if is_batched else b.broadcast(o, tuple(range(1, len(_shape_of(o)) + 1)), (size, *_shape_of(o)))
         for o, is_batched in zip(operands, batched, strict=True)
     ]
-    return [b.concat(*full, dim=op.properties["dim"].value.data + 1)]
+    return [b.concat(*full, dim=integer(op.properties["dim"]) + 1)]
 
 
 @graph_op
@@ -345,7 +341,7 @@ class ConcatOp(GraphOp):
     ) -> tuple[TensorType, ...]:
         if not operands:  # C1
             raise ShapeError("needs at least one operand")
-        dim = props["dim"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        dim = integer(props["dim"])
         first = operands[0]
         for k, operand in enumerate(operands[1:], 1):
             if operand.element_type != first.element_type:  # C2

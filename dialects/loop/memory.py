@@ -326,9 +326,7 @@ class AllocOp(IRDLOperation):
         place = parser.parse_identifier()
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        return cls.create(
-            result_types=[parser.parse_type()], properties={"place": StringAttr(place)}, attributes=attributes
-        )
+        return cls.create(result_types=[parser.parse_type()], properties={"place": StringAttr(place)}, attributes=attributes)
 
 
 @irdl_op_definition
@@ -357,12 +355,13 @@ class ReduceLanesOp(IRDLOperation):
         if self.monoid.data not in MONOIDS:  # C1
             raise VerifyException(f"'loop.reduce_lanes' op monoid must be one of {', '.join(MONOIDS)}, got {self.monoid.data}")
         wanted = 2 if self.monoid.data in PAIR_MONOIDS else 1
-        lanes = [v.type.get_shape()[0] for v in self.vectors]
+        lanes = [v.type.get_shape()[0] for v in self.vectors]  # pyright: ignore[reportAttributeAccessIssue]
         if len(lanes) != wanted or len(set(lanes)) != 1 or lanes[0] & (lanes[0] - 1):  # C2
             raise VerifyException(
                 f"'loop.reduce_lanes' op {self.monoid.data} takes {wanted} vector(s) of 2^k lanes, got {lanes}"
             )
-        if [r.type for r in self.results] != [v.type.element_type for v in self.vectors]:  # C2
+        elements = [v.type.element_type for v in self.vectors]  # pyright: ignore[reportAttributeAccessIssue]
+        if [r.type for r in self.results] != elements:  # C2
             raise VerifyException("'loop.reduce_lanes' op results must have the element types of the vectors")
 
     def print(self, printer: Printer) -> None:

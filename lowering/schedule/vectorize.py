@@ -141,7 +141,7 @@ class Vectorize:
         if reducing:
             values = [self._neutral(builder, loop, k) for k in range(len(loop.results))]
         loops: list[ForOp] = []
-        parts = [(lower, middle, None)] if middle > lower else []
+        parts: list[tuple[int, int, int | None]] = [(lower, middle, None)] if middle > lower else []
         if upper > middle:
             parts.append((middle, middle + self.lanes, upper - middle))
         for start, stop, active in parts:
@@ -260,11 +260,10 @@ class _Widening:
     def run(self) -> None:
         self.varying = varying_values(self.loop)
         if self.active is not None:
-            bits = [k < self.active for k in range(self.lanes)]
             type = vector_type(i1, self.lanes)
-            mask = arith.ConstantOp.create(
-                result_types=[type], properties={"value": DenseIntOrFPElementsAttr.from_list(type, [int(b) for b in bits])}
-            )
+            bits = [int(k < self.active) for k in range(self.lanes)]
+            value = DenseIntOrFPElementsAttr.from_list(type, bits)  # pyright: ignore[reportCallIssue, reportArgumentType]
+            mask = arith.ConstantOp.create(result_types=[type], properties={"value": value})
             self.top.add_op(mask)
             self.mask = mask.results[0]
             self.mask.name_hint = "mask"
