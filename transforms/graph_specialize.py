@@ -58,7 +58,7 @@ class Specializer:
             if isinstance(op, ReturnOp):
                 outputs = [o.type for o in op.operands]
                 function.properties["function_type"] = FunctionType.from_lists([a.type for a in block.args], outputs)
-            elif any(is_dynamic(r.type) for r in op.results) or not isinstance(op, GraphOp):
+            else:
                 self._op(op)
 
     def _op(self, op: Operation) -> None:
@@ -86,7 +86,17 @@ class Specializer:
         for result, inferred in zip(op.results, types, strict=True):
             if is_dynamic(inferred) and not any(is_dynamic(t) for t in operands):
                 raise error_at(op, CompileError, f"result shape does not follow from its operands, got {inferred}")
+            if not _fits(result.type, inferred):
+                raise error_at(op, CompileError, f"result type would be {inferred}, but it is declared {result.type}")
             result._type = inferred  # pyright: ignore[reportPrivateUsage]
+
+
+def _fits(declared: Any, inferred: Any) -> bool:
+    """Whether a type is a declared one with some of its `?` dims known."""
+    if declared == inferred or not isinstance(declared, TensorType):
+        return declared == inferred
+    pairs = zip(declared.get_shape(), inferred.get_shape(), strict=True)
+    return all(a in (b, DYNAMIC) or b == DYNAMIC for a, b in pairs)
 
 
 def _element(value: SSAValue, axis: int) -> TensorType:

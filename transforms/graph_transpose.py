@@ -62,7 +62,11 @@ def expand_transposed(op: TransposedOp) -> None:
         b.location = inner.location
         cotangent = cotangents.pop(inner.results[0])
         for k in positions:
-            accumulate(inner.operands[k], rule(b, inner, k, cotangent))
+            try:
+                accumulate(inner.operands[k], rule(b, inner, k, cotangent))
+            except DifferentiationError as error:  # linear only with some properties, as reduce is
+                error.location = inner.location  # pyright: ignore[reportAttributeAccessIssue]
+                raise
     b.location = op.location
     replace_op(op, [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args])
 

@@ -149,9 +149,10 @@ def mul_of_neg_by_number(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 @rule("mul", "mul(neg(x), y) -> neg(mul(x, y)), the negated x needed nowhere else", lambda b, x, y, i, j: b.mul(b.neg(x), y))
 def mul_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
-    for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-        if (inner := made_by(x, "neg")) and x.has_one_use():
-            return b.neg(b.mul(inner.x, other))
+    if (inner := made_by(op.lhs, "neg")) and op.lhs.has_one_use():
+        return b.neg(b.mul(inner.x, op.rhs))
+    if (inner := made_by(op.rhs, "neg")) and op.rhs.has_one_use():
+        return b.neg(b.mul(op.lhs, inner.x))
     return None
 
 

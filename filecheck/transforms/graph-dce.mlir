@@ -1,0 +1,39 @@
+// RUN: lamina-opt %s -p graph-dce --split-input-file | filecheck %s
+
+/// A chain that leads nowhere goes as a whole.
+// CHECK-LABEL: func.func @dead_chain
+//  CHECK-SAME:   (%[[X:.+]]: tensor<4xf32>)
+//  CHECK-NEXT:   return %[[X]]
+func.func @dead_chain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = graph.exp %x : tensor<4xf32>
+  %b = graph.neg %a : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+/// Private functions that are named only by each other's remains go, too.
+//   CHECK-NOT: private
+// CHECK-LABEL: func.func @main
+func.func private @leaf(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+func.func private @root(%x: tensor<f32>) -> tensor<f32> {
+  %y = func.call @leaf(%x) : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+
+// -----
+
+/// A call may do something: it stays, and its function stays.
+//       CHECK: func.func private @effect
+// CHECK-LABEL: func.func @no_call_dropped
+//  CHECK-NEXT:   func.call @effect
+func.func private @effect(tensor<f32>) -> tensor<f32>
+func.func @no_call_dropped(%x: tensor<f32>) -> tensor<f32> {
+  %y = func.call @effect(%x) : (tensor<f32>) -> tensor<f32>
+  return %x : tensor<f32>
+}

@@ -1,0 +1,68 @@
+// RUN: lamina-opt %s -p graph-vmap --split-input-file | filecheck %s
+
+/// Elementwise ops take batched operands as they are; an unbatched one is repeated.
+// CHECK-LABEL: func.func @elementwise
+//  CHECK-SAME:   (%[[X:.+]]: tensor<8x4xf32>, %[[W:.+]]: tensor<4xf32>)
+//  CHECK-NEXT:   %[[B:.+]] = graph.broadcast %[[W]] to [1] : tensor<4xf32> -> tensor<8x4xf32>
+//  CHECK-NEXT:   %[[Y:.+]] = graph.mul %[[X]], %[[B]] : tensor<8x4xf32>
+//  CHECK-NEXT:   return %[[Y]]
+func.func private @f(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.mul %x, %w : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @elementwise(%x: tensor<8x4xf32>, %w: tensor<4xf32>) -> tensor<8x4xf32> {
+  %y = graph.vmap @f(%x, %w) axes [0, -1] : (tensor<8x4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>)
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+/// A batched matrix against an unbatched one is one product; both batched, the batch is a batch dim of the dot.
+// CHECK-LABEL: func.func @dots
+//  CHECK-SAME:   (%[[X:.+]]: tensor<8x2x3xf32>, %[[W:.+]]: tensor<3x4xf32>)
+//  CHECK-NEXT:   %[[P:.+]] = graph.dot %[[X]], %[[W]] contract [2] with [0]
+//  CHECK-NEXT:   %[[Q:.+]] = graph.dot %[[P]], %[[X]] batch [0] with [0] contract [1] with [1]
+//  CHECK-NEXT:   return %[[Q]]
+func.func private @f(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>) -> tensor<4x3xf32> {
+  %p = graph.dot %x, %w contract [1] with [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %q = graph.dot %p, %x contract [0] with [0] : (tensor<2x4xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+  return %q : tensor<4x3xf32>
+}
+func.func @dots(%x: tensor<8x2x3xf32>, %w: tensor<3x4xf32>) -> tensor<8x4x3xf32> {
+  %y = graph.vmap @f(%x, %w) axes [0, -1] : (tensor<8x2x3xf32>, tensor<3x4xf32>) -> (tensor<8x4x3xf32>)
+  return %y : tensor<8x4x3xf32>
+}
+
+// -----
+
+/// Another axis is moved to the front; dims of a reduction move up by one.
+// CHECK-LABEL: func.func @other_axis
+//  CHECK-SAME:   (%[[X:.+]]: tensor<4x8xf32>)
+//  CHECK-NEXT:   %[[T:.+]] = graph.transpose %[[X]] perm [1, 0]
+//  CHECK-NEXT:   %[[Y:.+]] = graph.reduce add %[[T]] over [1] : tensor<8x4xf32> -> tensor<8xf32>
+//  CHECK-NEXT:   return %[[Y]]
+func.func private @f(%x: tensor<4xf32>) -> tensor<f32> {
+  %y = graph.reduce add %x over [0] : tensor<4xf32> -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func @other_axis(%x: tensor<4x8xf32>) -> tensor<8xf32> {
+  %y = graph.vmap @f(%x) axes [1] : (tensor<4x8xf32>) -> (tensor<8xf32>)
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+/// What depends on no batched argument is computed once; as a result it is repeated.
+// CHECK-LABEL: func.func @no_batch
+//  CHECK-SAME:   (%[[X:.+]]: tensor<8xf32>, %[[W:.+]]: tensor<4xf32>)
+//  CHECK-NEXT:   %[[E:.+]] = graph.exp %[[W]] : tensor<4xf32>
+//  CHECK-NEXT:   %[[B:.+]] = graph.broadcast %[[E]] to [1] : tensor<4xf32> -> tensor<8x4xf32>
+//  CHECK-NEXT:   return %[[B]]
+func.func private @f(%x: tensor<f32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.exp %w : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @no_batch(%x: tensor<8xf32>, %w: tensor<4xf32>) -> tensor<8x4xf32> {
+  %y = graph.vmap @f(%x, %w) axes [0, -1] : (tensor<8xf32>, tensor<4xf32>) -> (tensor<8x4xf32>)
+  return %y : tensor<8x4xf32>
+}
