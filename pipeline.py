@@ -127,7 +127,7 @@ def compile_to(module: ModuleOp, phase: str, ctx: Context | None = None, target:
     """
     run_to(module, phase, ctx)
     if phase not in ("llvmir", "asm", "object"):
-        return f"{module}\n"
+        return str(module) + "\n"
     from .codegen import compile as codegen
     from .lowering.llvm.emit import emit_module
 

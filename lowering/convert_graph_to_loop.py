@@ -13,17 +13,17 @@ from xdsl.context import Context
 from xdsl.dialects import builtin, func, memref
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import GraphOp
+from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.memory import LaunchOp
 from ..dialects.loop.structure import KernelOp
 from ..dialects.types import DYNAMIC, tensor
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
-from .kernels import KernelEmitter, single_equation
+from .kernels import KernelEmitter
 
 MAX_NAME_OPS = 5
 
@@ -87,17 +87,11 @@ def is_elementwise(body: Block, outputs: list[SSAValue]) -> bool:
     for op in body.ops:
         if isinstance(op, YieldOp) or op.name == "graph.const":
             continue
-        equation = single_equation(op)
-        if equation is None or equation.n_reduce or equation.uses_index or equation.space != shape:
-            return False
-        if any(read.map.results and not is_identity(read.map) for read in equation.reads):
+        # ops whose properties do not speak of dims, and scalars spread over everything
+        spread = op.name == "graph.broadcast" and not op.operands[0].type.get_shape()  # pyright: ignore
+        if not (isinstance(op, ElementwiseOp) or spread) or op.results[0].type.get_shape() != shape:  # pyright: ignore
             return False
     return all(value.type.get_shape() == shape for value in outputs)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def is_identity(map: AffineMap) -> bool:
-    """Whether a map is (d0, d1, ...) -> (d0, d1, ...)."""
-    return map.results == tuple(AffineDimExpr(k) for k in range(map.num_dims))
 
 
 def flattened(body: Block, outputs: list[SSAValue]) -> tuple[Block, list[SSAValue]]:

@@ -20,7 +20,7 @@ from ..dialects.loop.memory import LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.types import memref
+from ..dialects.types import memref, show_shape
 from ..errors import CompileError
 
 Point = tuple[AffineExpr, ...]
@@ -102,6 +102,9 @@ class KernelEmitter:
 
     def _store_results(self) -> None:
         """One nest that stores every output at its point."""
+        shapes = {value.type.get_shape() for value in self.outputs}  # pyright: ignore[reportAttributeAccessIssue]
+        if len(shapes) > 1:
+            raise CompileError(f"results of one kernel must have one shape, got {', '.join(map(show_shape, sorted(shapes)))}")
 
         def body(point: Point) -> None:
             scalars = [self.pull(value, point) for value in self.outputs]

@@ -20,7 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import Equation, GraphOp
@@ -38,35 +38,39 @@ _INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.rever
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value is computed: the loops around it, and for each of its dims the loops its index varies with.
+    """Where a value is computed: the loops around it, and its index there, one expression of the loops a dim.
 
     A loop is its size and the op whose reduction it is; None for the loops of the root.
     """
 
     loops: tuple[tuple[int, Operation | None], ...]
-    dims: tuple[frozenset[int], ...]
+    index: tuple[AffineExpr, ...]
+
+    def used(self) -> frozenset[int]:
+        """The loops that the index varies with."""
+        return frozenset().union(*(expr.used_dims() for expr in self.index))
 
     def level(self) -> int:
         """How many loops must be open to know the index."""
-        return max((loop + 1 for dim in self.dims for loop in dim), default=0)
+        return max(self.used(), default=-1) + 1
 
     def repeats(self) -> int:
         """How often the same element is computed."""
-        used = frozenset().union(*self.dims)
+        used = self.used()
         return prod(size for loop, (size, _) in enumerate(self.loops[: self.level()]) if loop not in used)
 
     def of_read(self, op: Operation, equation: Equation, map: AffineMap) -> Place:
         """The place of what an equation of `op`, computed here, reads through `map`."""
         level = self.level()
         reduced = equation.space[equation.n_parallel :]
-        inner = [frozenset((level + k,)) for k in range(len(reduced))]
-        dims = [*self.dims, *inner]
-        read = tuple(frozenset().union(*(dims[d] for d in expr.used_dims())) for expr in map.results)
+        dims = [*self.index, *(AffineDimExpr(level + k) for k in range(len(reduced)))]
+        read = tuple(expr.replace_dims_and_symbols(dims, []) for expr in map.results)
         return Place((*self.loops[:level], *((size, op) for size in reduced)), read)
 
 
 def root_place(space: tuple[int, ...]) -> Place:
-    return Place(tuple((size, None) for size in space), tuple(frozenset((k,)) for k in range(len(space))))
+    """The place of what is stored element by element."""
+    return Place(tuple((size, None) for size in space), tuple(AffineDimExpr(k) for k in range(len(space))))
 
 
 @dataclass(eq=False)
@@ -132,7 +136,8 @@ class _Planner:
                 continue
             if outside or len(groups) > 1:
                 # a further result: stored from the root's loops, and nobody else who needs it leads back here
-                if places != {group.root} or self._others_lead_to(group, users):
+                whole = root_place(self.equations[op][0].space[: self.equations[op][0].n_parallel])
+                if places != {group.root} or whole != group.root or self._others_lead_to(group, users):
                     continue
             group.places[op] = places
             self.of[op] = group
