@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
@@ -22,6 +22,7 @@ from ..types import is_float
 from .base import GraphOp
 from .builder import GraphBuilder, dense_array
 from .create import ConstOp
+from .shape import BroadcastOp, ReshapeOp
 
 EXACT = "exact"
 """Every result bit-identical, NaN payloads aside."""
@@ -126,16 +127,16 @@ def canonicalization_patterns(name: str) -> tuple[RewritePattern, ...]:
 
 def made_by(value: SSAValue, name: str) -> Any:
     """The op that computes a value if it is `graph.<name>`, else None."""
-    owner = value.owner
-    return owner if isinstance(owner, Operation) and owner.name == f"graph.{name}" else None
+    owner: Any = value.owner
+    return owner if type(owner) is not Block and owner.name == f"graph.{name}" else None
 
 
 def splat(value: SSAValue) -> np.generic | None:
     """The one number that all elements of a value are known to be, or None."""
     owner = value.owner
-    while isinstance(owner, Operation) and owner.name in ("graph.broadcast", "graph.reshape"):
-        owner = owner.operands[0].owner
-    if not isinstance(owner, ConstOp):
+    while type(owner) in (BroadcastOp, ReshapeOp):
+        owner = owner._operands[0].owner  # pyright: ignore
+    if type(owner) is not ConstOp:
         return None
     array = dense_array(owner.value).reshape(-1)
     if array.size == 1:

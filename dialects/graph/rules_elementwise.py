@@ -27,9 +27,12 @@ MAX_FOLDED = 1024
 
 @rule(ELEMENTWISE, "f(known numbers) -> the number", lambda b, x, y, i, j: b.neg(b.full_like(x, 2.0)), ulp(4))
 def fold_splats(op: Any, b: GraphBuilder) -> SSAValue | None:
-    known = [splat(operand) for operand in op.operands]
-    if any(number is None for number in known):
-        return None
+    known: list[np.generic] = []
+    for operand in op.operands:
+        number = splat(operand)
+        if number is None:
+            return None
+        known.append(number)
     value = op.evaluate(*[np.asarray(number) for number in known])[0]
     return b.full(np.asarray(value).item(), op.results[0].type)
 
@@ -366,8 +369,9 @@ FOLDED_ALIKE = ("reshape", "transpose", "slice", "reverse", "concat", "pad", "re
     ulp(4),
 )
 def fold_constants(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if not all(isinstance(operand.owner, ConstOp) for operand in op.operands):
-        return None
+    for operand in op.operands:
+        if type(operand.owner) is not ConstOp:
+            return None
     if any(np.prod(shape(value), dtype=np.int64) > MAX_FOLDED for value in (*op.operands, *op.results)):
         return None
     assert isinstance(op, GraphOp)

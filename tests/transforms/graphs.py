@@ -1,4 +1,4 @@
-"""Graphs for the tests of transforms: functions built from one op, their derivatives, and an evaluator."""
+"""Graphs for the tests of transforms: functions built from one op, and their derivatives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lamina.dialects.parsing import parse_module
 from lamina.dialects.types import element_type, f64, i1, i64, tensor
 from lamina.passes import run_passes
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
 CTX = make_context()
@@ -40,21 +40,6 @@ def run(module: ModuleOp, passes: str) -> ModuleOp:
 
 def function_of(module: ModuleOp, name: str) -> FuncOp:
     return next(op for op in module.body.block.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
-
-
-def interpret(module: ModuleOp, entry: str, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
-    """Evaluate a function op by op."""
-    block = function_of(module, entry).body.block
-    values: dict[SSAValue, np.ndarray] = {}
-    for value, argument in zip(block.args, args, strict=True):
-        values[value] = np.asarray(argument)
-    for op in block.ops:
-        operands = [values[o] for o in op.operands]
-        if isinstance(op, ReturnOp):
-            return tuple(operands)
-        results = interpret(module, op.callee.string_value(), operands) if isinstance(op, CallOp) else op.evaluate(*operands)
-        values.update(zip(op.results, results, strict=True))
-    raise AssertionError("no return")
 
 
 def ops_in(module: ModuleOp, entry: str = "main") -> list[str]:

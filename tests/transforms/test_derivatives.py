@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import CASES, EXPAND, OPTIMIZE, Case, derivatives, interpret, run
+from graphs import CASES, EXPAND, OPTIMIZE, Case, derivatives, run
+from lamina.runtime.interpreter import interpret
 
 STEP = 1e-6
 BY_NAME = {case.name: case for case in CASES}

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import define, function_of, interpret
+from graphs import define, function_of
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.graph.rules import EXACT, REASSOCIATING, Rule, rules_by_root
 from lamina.dialects.graph.rules import RULES as DECLARED
 from lamina.dialects.types import f32, i32, tensor
+from lamina.runtime.interpreter import interpret
 from lamina.transforms.graph_simplify import simplify_block
 from xdsl.dialects.builtin import ModuleOp
 

@@ -14,8 +14,9 @@ import lamina.numpy as lnp
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import CTX, EXPAND, OPTIMIZE, function_of, interpret, ops_in, parse, run
+from graphs import CTX, EXPAND, OPTIMIZE, function_of, ops_in, parse, run
 from lamina.passes import run_passes
+from lamina.runtime.interpreter import interpret
 
 BATCH, SIZES = 32, (64, 128, 10)
 

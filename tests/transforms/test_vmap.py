@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import CASES, EXPAND, OPTIMIZE, Case, apply, define, interpret, mapped, ops_in, run
+from graphs import CASES, EXPAND, OPTIMIZE, Case, apply, define, mapped, ops_in, run
 from lamina.dialects.graph.autodiff import VjpOp, VmapOp
 from lamina.dialects.types import f64, tensor
+from lamina.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp
 
 SIZE = 3
