@@ -259,6 +259,12 @@ class VmapOp(IRDLOperation):
                 raise VerifyException(f"'graph.vmap' op argument {k} must map to {wanted}, got {type} along {axis}")
         if len(sizes) != 1:
             raise VerifyException(f"'graph.vmap' op mapped sizes must agree, got {sorted(sizes)}")
+        results = [_stacked(t, *sizes) for t in function.function_type.outputs]
+        if [r.type for r in self.results] != results:
+            raise VerifyException(
+                f"'graph.vmap' op results must be ({', '.join(map(str, results))}), "
+                f"got ({', '.join(str(r.type) for r in self.results)})"
+            )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
