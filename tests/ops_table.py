@@ -1,0 +1,395 @@
+"""Every graph op in the cases worth testing: types, properties, the values it is tested on, and how exact it must be."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from lamina.dialects.graph import OPS
+from lamina.dialects.graph.builder import dense
+from lamina.dialects.types import f32, f64, i1, i32, i64, numpy_dtype, tensor
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
+
+ELEMENTS = {"f32": f32, "f64": f64, "i32": i32, "i64": i64, "i1": i1}
+FLOATS = ("f32", "f64")
+INTS = ("i32", "i64")
+NUMBERS = (*FLOATS, *INTS)
+INTEGERS = (*INTS, "i1")
+ALL = tuple(ELEMENTS)
+
+Scale = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One op on operands of given types.
+
+    Attributes:
+        op: name without `graph.`.
+        operands: types as in `tensor<...>`, without the word: `2x3xf32`.
+        props: properties, as `GraphBuilder` takes them.
+        result: the declared type, for the ops whose result shape or dtype is not inferred.
+        domain: normal inputs are drawn from here (integers too, when it is given).
+        ulp: how far a float result may be from `evaluate`, in units in the last place.
+        scale: of the operands, the magnitude at which such a unit is taken when the result is smaller (sums that cancel).
+        edges: `all` values; `tame` leaves out the largest (a sum may overflow in one order and not in another); `simple` also
+            leaves out what underflows in products; `none`.
+        zeros: whether the sign of a zero is defined.
+    """
+
+    op: str
+    operands: tuple[str, ...] = ()
+    props: Mapping[str, Any] = field(default_factory=dict)
+    result: str | None = None
+    domain: tuple[float, float] | None = None
+    ulp: float = 0
+    scale: Scale | None = None
+    edges: str = "all"
+    zeros: bool = True
+
+    def __str__(self) -> str:
+        props = (v if isinstance(v, str) else "_".join(map(str, v)) if isinstance(v, tuple) else v for v in self.props.values())
+        words = [self.op, *(str(p) for p in props if isinstance(p, str | int)), *self.operands, self.result or ""]
+        return "-".join(word for word in words if word != "")
+
+
+def type_of(text: str) -> TensorType:
+    """`2x3xf32` as a tensor type."""
+    *shape, element = text.split("x")
+    return tensor(ELEMENTS[element], [int(n) for n in shape])
+
+
+def make_module(row: Row) -> ModuleOp:
+    """`func.func @main` of the op alone."""
+    types = [type_of(text) for text in row.operands]
+    block = Block(arg_types=types)
+    op = OPS[row.op].make(block.args, row.props, None if row.result is None else (type_of(row.result),))
+    block.add_ops([op, ReturnOp(*op.results)])
+    return ModuleOp([FuncOp("main", (types, [r.type for r in op.results]), Region(block))])
+
+
+def make_text(row: Row) -> str:
+    return str(make_module(row))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Inputs
+
+
+def edge_values(dtype: np.dtype, edges: str) -> np.ndarray:
+    """Values where formulas go wrong."""
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind == "i":
+        limits = np.iinfo(dtype)
+        return np.array([0, 1, -1, 2, -2, 7, -33, limits.min, limits.min + 1, limits.max, limits.max - 1], dtype)
+    limits = np.finfo(dtype)
+    simple = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math.nan]
+    tame = [2.5, -3.5, 0.1, limits.tiny, -limits.smallest_subnormal, limits.smallest_subnormal, 2.0**-20]
+    large = [limits.max, limits.min, 2.0**31, -(2.0**31), 2.0**63, 1e10]
+    return np.array(simple + (tame if edges != "simple" else []) + (large if edges == "all" else []), dtype)
+
+
+def _normal(row: Row, dtype: np.dtype, shape: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(dtype)
+    low, high = row.domain or (-4, 4) if dtype.kind == "f" else row.domain or (-100, 100)
+    if dtype.kind == "i":
+        return np.asarray(rng.integers(int(low), int(high), shape, endpoint=True), dtype)
+    return np.asarray(rng.uniform(low, high, shape), dtype)
+
+
+def inputs(row: Row, rng: np.random.Generator, kind: str) -> list[np.ndarray]:
+    """Arguments of a row's @main: `normal` ones, or `edge` ones.
+
+    Edges of elementwise ops meet in all combinations that there is room for; elsewhere they are strewn among normal values.
+    """
+    types = [type_of(text) for text in row.operands]
+    dtypes, shapes = [numpy_dtype(t.element_type) for t in types], [t.get_shape() for t in types]
+    arrays = [_normal(row, dtype, shape, rng) for dtype, shape in zip(dtypes, shapes, strict=True)]
+    if kind == "normal" or row.edges == "none":
+        return arrays
+    edges = [edge_values(dtype, row.edges) for dtype in dtypes]
+    if OPS[row.op].batching == "elementwise":
+        grids = [np.resize(rng.permutation(grid.ravel()), shapes[0]) for grid in edges]
+        if math.prod(shapes[0]) >= math.prod(map(len, edges)):
+            grids = [np.resize(grid, shapes[0]) for grid in np.meshgrid(*edges)]
+        return [np.asarray(grid, dtype) for grid, dtype in zip(grids, dtypes, strict=True)]
+    share = rng.choice([0.05, 0.5])
+    return [
+        np.asarray(np.where(rng.uniform(size=a.shape) < share, rng.choice(values, a.shape), a), a.dtype)
+        for a, values in zip(arrays, edges, strict=True)
+    ]
+
+
+def _finite(x: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(x), np.abs(x), 0)
+
+
+def _largest(*operands: np.ndarray) -> Any:
+    """The largest finite magnitude of the first operand, at least 1."""
+    return _finite(operands[0]).max(initial=1)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Rows
+
+SIZES = ("", "1x", "0x", "7x", "33x", "3x0x2x", "5x7x")
+"""Shapes of elementwise ops: scalars, none, less than a vector, vectors and a rest, several dims."""
+PAIRS = "25x25x"
+"""A shape with room for all pairs of edge values."""
+TRIPLE = "2x3x7x"
+APPROXIMATE = 6
+"""Ulp between two implementations of an elementary function, each within a few of the truth."""
+SUM = 24
+"""Ulp between two orders of adding."""
+
+
+def _elementwise(name: str, arity: int, elements: Sequence[str], pairs: str = PAIRS, **more: Any) -> Iterator[Row]:
+    for element in elements:
+        yield Row(name, (pairs + element,) * arity, **more)
+    for size, element in zip(SIZES, itertools.cycle(elements), strict=False):
+        yield Row(name, (size + element,) * arity, **more)
+
+
+def _unary(names: Sequence[str], elements: Sequence[str], **more: Any) -> Iterator[Row]:
+    for name in names:
+        yield from _elementwise(name, 1, elements, "65x", **more)
+
+
+def _binary(names: Sequence[str], elements: Sequence[str], **more: Any) -> Iterator[Row]:
+    for name in names:
+        yield from _elementwise(name, 2, elements, **more)
+
+
+def _compare() -> Iterator[Row]:
+    for predicate in ("eq", "ne", "lt", "le", "gt", "ge"):
+        for element in ALL:
+            yield Row("cmp", (PAIRS + element,) * 2, {"predicate": predicate}, domain=(-2, 2) if element in INTS else None)
+        yield Row("cmp", ("f32", "f32"), {"predicate": predicate})
+        yield Row("cmp", ("7x3xf64", "7x3xf64"), {"predicate": predicate})
+
+
+def _select() -> Iterator[Row]:
+    for element in ALL:
+        yield Row("select", ("33xi1", "33x" + element, "33x" + element))
+    yield from (Row("select", (size + "i1", size + "f32", size + "f32")) for size in SIZES)
+
+
+def _convert() -> Iterator[Row]:
+    for source, target in itertools.product(ALL, ALL):
+        yield Row("convert", ("65x" + source,), {}, "65x" + target)
+    yield from (Row("convert", (size + "f64",), {}, size + "i32") for size in SIZES)
+
+
+def _create() -> Iterator[Row]:
+    for element in ALL:
+        values = edge_values(numpy_dtype(ELEMENTS[element]), "all")
+        splat = np.full((3, 5), values[-1])
+        for array in (values, values[:1].reshape(()), splat, values[:0], np.tile(values, (9, 7))):
+            shape = "".join(f"{n}x" for n in array.shape)
+            yield Row("const", (), {"value": dense(array)}, shape + element)
+    for element in NUMBERS:
+        yield from (Row("iota", (), {"dim": 0}, size + element) for size in ("33x", "1x", "0x", "5x7x"))
+        yield Row("iota", (), {"dim": 1}, "3x33x" + element)
+        yield Row("iota", (), {"dim": 2}, "2x3x9x" + element)
+
+
+def _shape() -> Iterator[Row]:
+    for source, target in (("2x6x", "3x4x"), ("", "1x1x"), ("1x", ""), ("0x3x", "5x0x"), ("33x", "3x11x"), ("5x7x", "35x")):
+        yield Row("reshape", (source + "f32",), {}, target + "f32")
+    for x, perm in (("", ()), ("7x", (0,)), ("5x33x", (1, 0)), ("2x3x7x", (2, 0, 1)), ("2x3x7x", (0, 2, 1)), ("0x3x", (1, 0))):
+        yield Row("transpose", (x + "f32",), {"perm": perm})
+    yield Row("transpose", ("2x1x3x9xf64",), {"perm": (3, 1, 0, 2)})
+    for x, dims, y in (
+        ("", (), "33x"),
+        ("", (), ""),
+        ("", (), "2x3x"),
+        ("7x", (1,), "5x7x"),
+        ("7x", (0,), "7x33x"),
+        ("1x", (0,), "9x"),
+        ("5x1x", (0, 2), "5x2x33x"),
+        ("1x", (0,), "0x"),
+        ("0x", (1,), "3x0x"),
+    ):
+        yield Row("broadcast", (x + "f32",), {"dims": dims}, y + "f32")
+    for x, start, stop, step in (
+        ("", (), (), ()),
+        ("33x", (0,), (33,), (1,)),
+        ("33x", (1,), (32,), (3,)),
+        ("33x", (5,), (5,), (1,)),
+        ("5x9x", (1, 0), (5, 8), (2, 3)),
+        ("2x3x40x", (0, 1, 3), (2, 3, 39), (1, 1, 1)),
+        ("0x4x", (0, 1), (0, 3), (1, 1)),
+    ):
+        yield Row("slice", (x + "f32",), {"start": start, "stop": stop, "step": step})
+    for parts, dim in (
+        (("7x",), 0),
+        (("7x", "33x"), 0),
+        (("2x3x", "1x3x", "4x3x"), 0),
+        (("2x3x", "2x0x", "2x33x"), 1),
+        (("0x", "0x"), 0),
+        (("2x3x5x", "2x1x5x"), 1),
+    ):
+        yield Row("concat", tuple(p + "f32" for p in parts), {"dim": dim})
+    for x, low, high, interior in (
+        ("", (), (), ()),
+        ("7x", (1,), (2,), (0,)),
+        ("33x", (0,), (0,), (0,)),
+        ("7x", (3,), (1,), (2,)),
+        ("7x", (-2,), (-1,), (0,)),
+        ("7x", (-2,), (-3,), (2,)),
+        ("3x4x", (-1, 1), (1, -2), (0, 0)),
+        ("3x5x", (1, -2), (0, 3), (1, 2)),
+        ("0x", (2,), (3,), (1,)),
+        ("1x", (-1,), (0,), (5,)),
+        ("3x", (-7,), (9,), (0,)),
+    ):
+        yield Row("pad", (x + "f32", "f32"), {"low": low, "high": high, "interior": interior})
+    for x, dims in (("7x", (0,)), ("33x", (0,)), ("5x9x", (1,)), ("5x9x", (0, 1)), ("2x3x", ()), ("0x3x", (0,)), ("", ())):
+        yield Row("reverse", (x + "f32",), {"dims": dims})
+    for element in ("f64", "i32", "i64", "i1"):
+        yield Row("reshape", ("2x6x" + element,), {}, "12x" + element)
+        yield Row("transpose", ("5x9x" + element,), {"perm": (1, 0)})
+        yield Row("broadcast", ("9x" + element,), {"dims": (1,)}, "3x9x" + element)
+        yield Row("slice", ("33x" + element,), {"start": (2,), "stop": (31,), "step": (2,)})
+        yield Row("concat", ("9x" + element, "7x" + element), {"dim": 0})
+        yield Row("pad", ("9x" + element, element), {"low": (1,), "high": (1,), "interior": (1,)})
+        yield Row("reverse", ("33x" + element,), {"dims": (0,)})
+
+
+def _sum_of_magnitudes(dims: tuple[int, ...]) -> Scale:
+    return lambda x: np.add.reduce(_finite(x), axis=dims)
+
+
+def _reduce() -> Iterator[Row]:
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = (
+        ("33x", (0,)),
+        ("1x", (0,)),
+        ("0x", (0,)),
+        ("5x33x", (1,)),
+        ("33x7x", (0,)),
+        (TRIPLE, (0, 2)),
+        (TRIPLE, (1,)),
+        (TRIPLE, (0, 1, 2)),
+        (TRIPLE, ()),
+        ("0x3x", (0,)),
+        ("0x3x", (1,)),
+        ("", ()),
+        ("1000x", (0,)),
+    )
+    for kind, elements, more in (
+        ("add", NUMBERS, {"ulp": SUM, "edges": "tame"}),
+        ("mul", NUMBERS, {"ulp": SUM, "edges": "simple", "domain": (0.9, 1.1)}),
+        ("max", ALL, {}),
+        ("min", ALL, {}),
+        ("and", INTEGERS, {}),
+        ("or", INTEGERS, {}),
+    ):
+        for (x, dims), element in itertools.product(shapes, elements):
+            scale = {"scale": _sum_of_magnitudes(dims)} if kind == "add" and element in FLOATS else {}
+            own = {**more, "domain": (-9, 9)} if element in INTS and kind == "mul" else {**more}
+            if kind == "mul" and x == "1000x":
+                own["ulp"] = 1000
+            yield Row("reduce", (x + element,), {"kind": kind, "dims": dims}, zeros=False, **own, **scale)
+    for name, element in itertools.product(("argmax", "argmin"), ALL):
+        for x, dim in (("33x", 0), ("1x", 0), ("5x33x", 1), ("33x7x", 0), (TRIPLE, 1), ("0x3x", 1)):
+            yield Row(name, (x + element,), {"dim": dim}, domain=(-3, 3) if element in INTS else None)
+
+
+def _dot() -> Iterator[Row]:
+    for lhs, rhs, dims in (
+        ("5x7x", "7x33x", ((), (), (1,), (0,))),
+        ("33x33x", "33x33x", ((), (), (1,), (0,))),
+        ("7x5x", "33x7x", ((), (), (0,), (1,))),
+        ("7x5x", "33x5x", ((), (), (1,), (1,))),
+        ("7x", "7x", ((), (), (0,), (0,))),
+        ("33x", "7x", ((), (), (), ())),
+        ("", "", ((), (), (), ())),
+        ("", "7x", ((), (), (), ())),
+        ("5x33x", "33x", ((), (), (1,), (0,))),
+        ("33x", "33x7x", ((), (), (0,), (0,))),
+        ("3x2x5x", "3x5x9x", ((0,), (0,), (2,), (1,))),
+        ("2x5x3x", "3x4x5x", ((1,), (2,), (2,), (0,))),
+        ("2x4x3x", "4x3x2x", ((0, 1), (2, 0), (2,), (1,))),
+        ("2x3x4x", "4x5x3x", ((), (), (1, 2), (2, 0))),
+        ("7x", "7x", ((0,), (0,), (), ())),
+        ("5x0x", "0x3x", ((), (), (1,), (0,))),
+        ("0x4x", "4x3x", ((), (), (1,), (0,))),
+        ("1x1x", "1x1x", ((), (), (1,), (0,))),
+    ):
+        props = dict(zip(("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract"), dims, strict=True))
+        for element in NUMBERS:
+            row = Row("dot", (lhs + element, rhs + element), props, ulp=SUM, edges="simple", zeros=False)
+            if element in INTS:
+                yield row
+                continue
+
+            def scale(x: np.ndarray, y: np.ndarray, row: Row = row) -> np.ndarray:
+                op = next(iter(make_module(row).body.block.first_op.body.block.ops))  # pyright: ignore
+                return op.evaluate(_finite(x), _finite(y))[0]  # pyright: ignore
+
+            yield Row("dot", row.operands, props, ulp=SUM, scale=scale, edges="simple", zeros=False)
+
+
+def _composite() -> Iterator[Row]:
+    yield from _unary(("relu",), NUMBERS, zeros=False)
+    yield from _unary(("sigmoid",), FLOATS, ulp=APPROXIMATE)
+    yield from _unary(("stop_gradient",), ALL)
+    for approximate in ("none", "tanh"):
+        more: dict[str, Any] = {"props": {"approximate": approximate}, "ulp": APPROXIMATE, "zeros": False}
+        yield from _unary(("gelu",), FLOATS, scale=_finite, **more)
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = (
+        ("33x", (0,)),
+        ("5x33x", (1,)),
+        ("33x7x", (0,)),
+        (TRIPLE, (0, 2)),
+        (TRIPLE, ()),
+        ("1x", (0,)),
+        ("0x3x", (1,)),
+    )
+    for (x, dims), element in itertools.product(shapes, FLOATS):
+        props, operands = {"dims": dims}, (x + element,)
+        yield Row("softmax", operands, props, ulp=SUM)
+        yield Row("log_softmax", operands, props, ulp=SUM, scale=_largest, zeros=False)
+        yield Row("logsumexp", operands, props, ulp=SUM, scale=_largest, zeros=False)
+        yield Row("mean", operands, props, ulp=SUM, scale=_largest, edges="tame", zeros=False)
+        for correction in (0, 1):
+            more = {"ulp": SUM, "scale": lambda v: 4 * _largest(v) ** 2, "edges": "tame"}
+            yield Row("var", operands, {"dims": dims, "correction": correction}, zeros=False, **more)
+    for element, label in itertools.product(FLOATS, INTS):
+        for rows, classes in ((8, 10), (1, 1), (33, 7)):
+            operands = (f"{rows}x{classes}x{element}", f"{rows}x{label}")
+            more = {"ulp": SUM, "scale": lambda x, y: 8 * _largest(x), "edges": "tame", "zeros": False}
+            yield Row("cross_entropy", operands, domain=(-2, 11), **more)
+
+
+ROWS: tuple[Row, ...] = (
+    *_unary(("neg", "abs", "sign"), NUMBERS),
+    *_unary(("floor", "ceil", "rint"), FLOATS),
+    *_unary(("sqrt",), FLOATS, domain=(0, 9)),
+    *_unary(("rsqrt", "log"), FLOATS, domain=(0, 9), ulp=APPROXIMATE),
+    *_unary(("log1p",), FLOATS, domain=(-0.9, 9), ulp=APPROXIMATE),
+    *_unary(("exp", "expm1", "sin", "cos", "tan", "tanh", "erf"), FLOATS, ulp=APPROXIMATE),
+    *_unary(("not",), INTEGERS),
+    *_binary(("add", "sub", "mul"), NUMBERS),
+    *_binary(("div", "rem"), NUMBERS),
+    *_binary(("pow",), FLOATS, domain=(0, 5), ulp=APPROXIMATE),
+    *_binary(("max", "min"), ALL, zeros=False),
+    *_binary(("and", "or", "xor"), INTEGERS),
+    *_compare(),
+    *_select(),
+    *_convert(),
+    *_create(),
+    *_shape(),
+    *_reduce(),
+    *_dot(),
+    *_composite(),
+)
+# Named here so that a search for an op finds its rows: "reshape" "transpose" "broadcast" "slice" "concat" "pad" "reverse".
