@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import IRDLOperation, irdl_op_definition
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
@@ -137,7 +139,7 @@ class NotDifferentiable(Derivative):
 # The op
 
 
-class GraphOp(IRDLOperation):
+class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """An op of the graph dialect: pure, over ranked tensors, each rule declared in its class."""
 
     types = "arrow"
@@ -168,6 +170,13 @@ class GraphOp(IRDLOperation):
     @abstractmethod
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         """The meaning in NumPy: result arrays of exactly the declared dtypes and shapes."""
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        """The rules of this op (`rules.py`) as patterns for the stock `canonicalize`."""
+        from .rules import canonicalization_patterns
+
+        return canonicalization_patterns(cls.name)
 
     def equations(self) -> tuple[Equation, ...]:
         """The loop form; empty for composites, which are lowered through `decompose`."""

@@ -1,4 +1,5 @@
 // RUN: lamina-opt %s -p graph-simplify --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p canonicalize --split-input-file | filecheck %s
 
 /// Transposes that differentiation leaves around products become other contracting dims.
 // CHECK-LABEL: func.func @transposes_into_dot
