@@ -66,6 +66,8 @@ class Interpreter:
 
     def __init__(self, module: ModuleOp):
         self.symbols: dict[str, Operation] = {}
+        self.blocks: dict[Block, tuple[list[tuple[Callable[..., None], Operation]], tuple[SSAValue, ...]]] = {}
+        self.forms: dict[Operation, list[Any]] = {}
         for op in module.body.block.ops:
             name = op.properties.get("sym_name")
             if name is not None:
@@ -129,18 +131,22 @@ class Interpreter:
 
     def _run(self, block: Block, values: Values) -> tuple[Any, ...]:
         """Run a block; the operands of its terminator."""
+        steps, returned = self.blocks.get(block) or self._prepared(block)
+        for handler, op in steps:
+            handler(op, values)
+        return tuple([values[o] for o in returned])
+
+    def _prepared(self, block: Block) -> tuple[list[tuple[Callable[..., None], Operation]], tuple[SSAValue, ...]]:
+        """The ops of a block, each with what runs it, and the operands of its terminator; found once a block."""
+        steps: list[tuple[Callable[..., None], Operation]] = []
+        returned: tuple[SSAValue, ...] = ()
         for op in block.ops:
-            name = op.name
-            if name in ("func.return", "graph.yield", "loop.yield"):
-                return tuple(values[o] for o in op.operands)
-            handler = self.handlers.get(name)
-            if handler is not None:
-                handler(op, values)
-            elif isinstance(op, GraphOp):
-                self._graph(op, values)
-            else:
-                self._scalar(op, values)
-        return ()
+            if op.name in ("func.return", "graph.yield", "loop.yield"):
+                returned = tuple(op.operands)
+                break
+            steps.append((self.handlers.get(op.name, self._graph if isinstance(op, GraphOp) else self._scalar), op))
+        self.blocks[block] = steps, returned
+        return steps, returned
 
     def _graph(self, op: GraphOp, values: Values) -> None:
         results = op.evaluate(*[values[o] for o in op.operands])
@@ -216,13 +222,20 @@ class Interpreter:
     def _position(self, op: LoadOp | StoreOp, values: Values) -> tuple[np.ndarray, tuple[Any, ...], Any]:
         """(buffer, index of every lane, mask) of an access; bounds are checked for the lanes that are on."""
         buffer = values[op.buffer]
-        at = [int(values[i]) for i in op.indices]
+        plan = self.forms.get(op)
+        if plan is None:
+            exprs, indices = op.map.data.results, tuple(op.indices)
+            vector = op.lanes > 1 or interp_scalar.lanes_of(op.element_type_()) is not None
+            plan = self.forms[op] = [indices, [(e, linear_form(e, len(indices))) for e in exprs], vector]
+        indices, forms, vector = plan
+        at = [int(values[i]) for i in indices]
         point: list[Any] = []
-        for expr in op.map.data.results:
-            form = linear_form(expr, len(at))
-            point.append(expr.eval(at, []) if form is None else sum(c * a for c, a in zip(form[0], at, strict=True)) + form[1])
+        for expr, form in forms:
+            point.append(expr.eval(at, []) if form is None else sum([c * a for c, a in zip(form[0], at)], form[1]))  # noqa: B905
         on: Any = None
-        if op.lanes > 1 or interp_scalar.lanes_of(op.element_type_()) is not None:
+        if not vector and all([0 <= i < n for i, n in zip(point, buffer.shape)]):  # noqa: B905
+            return buffer, tuple(point), None
+        if vector:
             dim = op.lane_dim()
             point[dim] = point[dim] + np.arange(op.lanes) * op.lane_step()
             on = np.ones(op.lanes, np.bool_) if op.mask is None else values[op.mask]
