@@ -217,3 +217,4 @@ CASES = [
     Case("two_results", ((3,), (3,)), lambda b, x, y: (b.mul(x, y), b.sin(x), b.cmp(x, y, predicate="lt"), x)),
     Case("constant_result", ((3,),), lambda b, x: (b.full_like(x, 2.0), x)),
 ]
+BY_NAME = {case.name: case for case in CASES}

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import CASES, EXPAND, OPTIMIZE, Case, derivatives, run
+from graphs import BY_NAME, EXPAND, OPTIMIZE, Case, derivatives, run
 from lamina.runtime.interpreter import interpret
 
 STEP = 1e-6
-BY_NAME = {case.name: case for case in CASES}
 # f(x) x with the second factor constant: a difference quotient sees what stop_gradient hides
 HIDDEN = ("stop_gradient",)
 
@@ -119,3 +118,37 @@ def test_optimized_graph_means_the_same(name: str) -> None:
     t = random_like([*p.x, *p.ct], 3)
     order = [*p.args, *p.ct, *t]
     close(interpret(module, "jvp_vjp", order), interpret(p.module, "jvp_vjp", order), 1e-12)
+
+
+def slope(build, *point: float) -> list[float]:
+    """Derivatives of a scalar function."""
+    module = run(derivatives(Case("kink", ((),) * len(point), build)), EXPAND)
+    args = [np.array(p) for p in point]
+    return [float(g) for g in interpret(module, "vjp", [*args, np.array(1.0)])]
+
+
+def test_conventions_at_kinks() -> None:
+    """As docs/autodiff.md says."""
+    assert slope(lambda b, x: b.abs(x), 0.0) == [0.0]
+    assert slope(lambda b, x: b.sign(x), 0.0) == [0.0]
+    assert slope(lambda b, x: b.relu(x), 0.0) == [0.0]
+    assert slope(lambda b, x, y: b.max(x, y), 1.0, 1.0) == [0.5, 0.5]
+    assert slope(lambda b, x, y: b.min(x, y), 1.0, 1.0) == [0.5, 0.5]
+    assert slope(lambda b, x: b.sqrt(x), 0.0) == [np.inf]
+    assert slope(lambda b, x, y: b.pow(x, y), 0.0, 2.0) == [0.0, 0.0]
+    assert slope(lambda b, x, y: b.pow(x, y), 0.0, 1.0) == [1.0, 0.0]
+    assert slope(lambda b, x, y: b.pow(x, y), 0.0, 0.0) == [0.0, 0.0]
+    assert slope(lambda b, x, y: b.pow(x, y), -2.0, 3.0)[0] == 12.0
+    assert np.isnan(slope(lambda b, x, y: b.pow(x, y), -2.0, 3.0)[1])
+
+
+def test_ties_of_reductions_share() -> None:
+    case = Case("ties", ((4,),), lambda b, x: b.reduce(x, kind="max", dims=(0,)))
+    (g,) = interpret(run(derivatives(case), EXPAND), "vjp", [np.array([1.0, 3.0, 0.0, 3.0]), np.array(1.0)])
+    np.testing.assert_array_equal(g, [0, 0.5, 0, 0.5])
+
+
+def test_infinite_cotangent_stops_at_relu() -> None:
+    case = Case("relu", ((2,),), lambda b, x: b.relu(x))
+    (g,) = interpret(run(derivatives(case), EXPAND), "vjp", [np.array([-1.0, 1.0]), np.array([np.inf, np.inf])])
+    np.testing.assert_array_equal(g, [0, np.inf])
