@@ -19,8 +19,8 @@ from lamina.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
-TESTS = Path(__file__).parent.parent
-sys.path[:0] = [str(TESTS), str(TESTS / "transforms")]
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
 from graphs import parse, run
 from ops_table import ROWS, Row, inputs, make_module, make_text
 
