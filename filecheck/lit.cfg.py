@@ -15,6 +15,7 @@ from lit_format import QuotedShTest
 config.name = "lamina"  # noqa: F821
 config.test_format = QuotedShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".mlir"]  # noqa: F821
+config.excludes = ["Inputs", "Output"]  # noqa: F821
 config.test_source_root = str(Path(__file__).parent)  # noqa: F821
 config.test_exec_root = str(Path(__file__).parent / "Output")  # noqa: F821
 

@@ -1,0 +1,87 @@
+// RUN: lamina-opt %s -p graph-fuse,convert-graph-to-loop --split-input-file | filecheck %s
+// RUN: not lamina-opt %S/Inputs/dynamic.mlir -p convert-graph-to-loop 2>&1 | filecheck %s --check-prefix=DYNAMIC
+// RUN: not lamina-opt %S/Inputs/composite.mlir -p convert-graph-to-loop 2>&1 | filecheck %s --check-prefix=COMPOSITE
+
+/// The epilogue lives where the sum ends; the function becomes a host function, results its last arguments.
+// CHECK-LABEL: func.func @layer(%x: memref<3x4xf32>, %w: memref<4x2xf32>, %result: memref<3x2xf32>)
+//  CHECK-SAME:   lamina.results = 1 : i64
+//  CHECK-NEXT:   loop.launch @dot_tanh(%x, %w, %result)
+//  CHECK-NEXT:   func.return
+// CHECK-LABEL: loop.kernel @dot_tanh
+//       CHECK:   loop.for parallel %i = 0 to 3 {
+//  CHECK-NEXT:     loop.for parallel %j = 0 to 2 {
+//  CHECK-NEXT:       %[[SUM:.+]] = loop.for reduce<add> %k = 0 to 4 init %{{.*}} : f32 {
+//  CHECK-NEXT:         loop.load %x[%i, %k]
+//  CHECK-NEXT:         loop.load %w[%k, %j]
+//  CHECK-NEXT:         arith.mulf
+//  CHECK-NEXT:         loop.yield
+//  CHECK-NEXT:       }
+//  CHECK-NEXT:       %[[T:.+]] = math.tanh %[[SUM]]
+//  CHECK-NEXT:       loop.store %[[T]], %out[%i, %j]
+func.func @layer(%x: tensor<3x4xf32>, %w: tensor<4x2xf32>) -> tensor<3x2xf32> {
+  %0 = graph.dot %x, %w contract [1] with [0] : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %1 = graph.tanh %0 : tensor<3x2xf32>
+  return %1 : tensor<3x2xf32>
+}
+
+// -----
+
+/// What does not change in a loop does not stand in it: the row maximum is computed once a row.
+// CHECK-LABEL: loop.kernel @reduce_sub
+//       CHECK:   loop.for parallel %i = 0 to 3 {
+//  CHECK-NEXT:     %[[MAX:.+]] = loop.for reduce<max>
+//       CHECK:     loop.for parallel %j = 0 to 4 {
+//   CHECK-NOT:       loop.for
+//       CHECK:       arith.subf %{{.*}}, %[[MAX]]
+func.func @center(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = graph.reduce max %x over [1] : tensor<3x4xf32> -> tensor<3xf32>
+  %1 = graph.broadcast %0 to [0] : tensor<3xf32> -> tensor<3x4xf32>
+  %2 = graph.sub %x, %1 : tensor<3x4xf32>
+  return %2 : tensor<3x4xf32>
+}
+
+// -----
+
+/// Elementwise kernels are one loop over all elements, and equal ones are one kernel, whatever the shape.
+// CHECK-LABEL: func.func @shared
+//       CHECK:   loop.launch @exp(
+//       CHECK:   loop.launch @exp(
+//       CHECK: loop.kernel @exp(%{{.*}}: memref<12xf32>, %out: memref<12xf32>)
+//  CHECK-SAME:   lamina.inplace
+//   CHECK-NOT: loop.kernel
+func.func @shared(%x: tensor<3x4xf32>, %y: tensor<12xf32>) -> (tensor<3x4xf32>, tensor<12xf32>) {
+  %0 = graph.exp %x : tensor<3x4xf32>
+  %1 = graph.exp %y : tensor<12xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<12xf32>
+}
+
+// -----
+
+/// A reshape is a view, and a padded tensor two nests: the fill, then the copy.
+// CHECK-LABEL: func.func @moved
+//       CHECK:   memref.reinterpret_cast
+//       CHECK: loop.kernel @pad
+//       CHECK:   loop.for parallel %i = 0 to 7 {
+//       CHECK:   loop.for parallel %j = 0 to 4 {
+//       CHECK:     loop.store %{{.*}}, %out[%j + 1]
+func.func @moved(%x: tensor<2x2xf32>) -> tensor<7xf32> {
+  %0 = graph.const dense<0.0> : tensor<f32>
+  %1 = graph.reshape %x : tensor<2x2xf32> -> tensor<4xf32>
+  %2 = graph.pad %1, %0 low [1] high [2] interior [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
+  return %2 : tensor<7xf32>
+}
+
+// -----
+
+/// A function that only passes its argument on has nothing to launch.
+// CHECK-LABEL: func.func @no_kernel
+//  CHECK-NEXT:   memref.copy
+//  CHECK-NEXT:   func.return
+//   CHECK-NOT: loop.kernel
+func.func @no_kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+/// What cannot be lowered says why.
+//   DYNAMIC: error: function @main has a tensor<?xf32>: run graph-specialize with the shapes to compile for
+// COMPOSITE: error: 'graph.softmax' op is a composite: run graph-decompose before convert-graph-to-loop

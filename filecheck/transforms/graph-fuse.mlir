@@ -1,0 +1,93 @@
+// RUN: lamina-opt %s -p graph-fuse | filecheck %s
+
+/// An elementwise chain with a broadcast row is one kernel.
+// CHECK-LABEL: @chain
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<8x4xf32> {
+//  CHECK-NEXT:     graph.broadcast
+//  CHECK-NEXT:     graph.add
+//  CHECK-NEXT:     graph.exp
+//  CHECK-NEXT:     graph.yield
+//   CHECK-NOT:   graph.fusion
+func.func @chain(%x: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<8x4xf32> {
+  %0 = graph.broadcast %b to [1] : tensor<4xf32> -> tensor<8x4xf32>
+  %1 = graph.add %x, %0 : tensor<8x4xf32>
+  %2 = graph.exp %1 : tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+
+/// A leading chain, the row sum, and what is done with it row by row: one kernel, the sum computed once a row.
+// CHECK-LABEL: @rows
+//       CHECK:   graph.fusion
+//       CHECK:     graph.exp
+//       CHECK:     graph.reduce add
+//       CHECK:     graph.div
+//   CHECK-NOT:   graph.fusion
+func.func @rows(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = graph.exp %x : tensor<8x4xf32>
+  %1 = graph.reduce add %0 over [1] : tensor<8x4xf32> -> tensor<8xf32>
+  %2 = graph.broadcast %1 to [0] : tensor<8xf32> -> tensor<8x4xf32>
+  %3 = graph.div %0, %2 : tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}
+
+/// The epilogue of a dot is fused, its operands are not: they are read many times.
+// CHECK-LABEL: @epilogue
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.exp
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.dot
+//  CHECK-NEXT:     graph.tanh
+func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>) -> tensor<8x5xf32> {
+  %0 = graph.exp %x : tensor<8x4xf32>
+  %1 = graph.dot %0, %w contract [1] with [0] : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>
+  %2 = graph.tanh %1 : tensor<8x5xf32>
+  return %2 : tensor<8x5xf32>
+}
+
+/// A value needed elsewhere, too, is a further result where it is computed at the points that are stored.
+// CHECK-LABEL: @two_results
+//       CHECK:   %{{.*}}, %{{.*}} = graph.fusion
+//   CHECK-NOT:   graph.fusion
+func.func @two_results(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = graph.neg %x : tensor<8xf32>
+  %1 = graph.exp %0 : tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+/// Not where it is computed at others: a reversed or shifted index is another point.
+// CHECK-LABEL: @no_result_at_other_points
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.neg
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.reverse
+func.func @no_result_at_other_points(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = graph.neg %x : tensor<8xf32>
+  %1 = graph.reverse %0 dims [0] : tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+/// Nor into a broadcast along an outer dim: the exponential would be computed once a row.
+// CHECK-LABEL: @no_repeated_work
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.exp
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+func.func @no_repeated_work(%x: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<8x4xf32> {
+  %0 = graph.exp %b : tensor<4xf32>
+  %1 = graph.broadcast %0 to [1] : tensor<4xf32> -> tensor<8x4xf32>
+  %2 = graph.mul %x, %1 : tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+
+/// A reshape is a view of a buffer and ends a group.
+// CHECK-LABEL: @no_reshape_inside
+//       CHECK:   graph.fusion
+//       CHECK:   graph.reshape
+//       CHECK:   graph.fusion
+func.func @no_reshape_inside(%x: tensor<8x4xf32>) -> tensor<32xf32> {
+  %0 = graph.exp %x : tensor<8x4xf32>
+  %1 = graph.reshape %0 : tensor<8x4xf32> -> tensor<32xf32>
+  %2 = graph.neg %1 : tensor<32xf32>
+  return %2 : tensor<32xf32>
+}
