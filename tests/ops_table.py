@@ -138,6 +138,42 @@ def _largest(*operands: np.ndarray) -> Any:
 
 
 # --------------------------------------------------------------------------------------------------------------------
+# Comparison
+
+
+def unit(values: np.ndarray) -> np.ndarray:
+    """The distance to the next float, in f64 (of f64 values near the largest one it is halved, not infinite)."""
+    return np.spacing(np.abs(values)).astype(np.longdouble)
+
+
+def check(got: np.ndarray, want: np.ndarray, row: Row, args: Sequence[np.ndarray]) -> None:
+    """Equal dtypes and shapes, values within the row's ulp, NaN where NaN is wanted."""
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    if want.dtype.kind != "f":
+        np.testing.assert_array_equal(got, want)
+        return
+    same = (got == want) | (np.isnan(got) & np.isnan(want))
+    if row.zeros:
+        same &= (want != 0) | (np.signbit(got) == np.signbit(want))
+    elif not row.ulp:
+        same |= (got == 0) & (want == 0)
+    with np.errstate(all="ignore"):
+        magnitude = np.abs(want)
+        if row.scale is not None:
+            magnitude = np.maximum(magnitude, np.asarray(row.scale(*args), want.dtype))
+        error = np.abs(got.astype(np.longdouble) - want) / unit(magnitude)
+    close = same | (np.isfinite(got) & np.isfinite(want) & (error <= row.ulp))
+    if close.all():
+        return
+    at = tuple(int(k) for k in np.argwhere(~close)[0])
+    there = [a[at] for a in args if a.shape == want.shape]
+    raise AssertionError(
+        f"{(~close).sum()} of {close.size} differ, first at {at}: got {got[at]!r}, want {want[at]!r}, {error[at]:.3g} ulp"
+        f" of {row.ulp}, operands {there}\n{make_text(row)}"
+    )
+
+
+# --------------------------------------------------------------------------------------------------------------------
 # Rows
 
 SIZES = ("", "1x", "0x", "7x", "33x", "3x0x2x", "5x7x")

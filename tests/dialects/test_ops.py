@@ -6,7 +6,6 @@ import io
 import math
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from xdsl.printer import Printer
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
 from graphs import parse, run
-from ops_table import ROWS, Row, inputs, make_module, make_text
+from ops_table import ROWS, Row, check, inputs, make_module, make_text
 
 KINDS = ("normal", "edge", "edge", "edge")
 NAMES = [f"{k}-{row}" for k, row in enumerate(ROWS)]
@@ -38,38 +37,6 @@ def generic(module: ModuleOp) -> str:
 def arguments(row: Row) -> list[list[np.ndarray]]:
     rng = np.random.default_rng(7)
     return [inputs(row, rng, kind) for kind in (KINDS if row.operands else KINDS[:1])]
-
-
-def unit(values: np.ndarray) -> np.ndarray:
-    """The distance to the next float, in f64 (of f64 values near the largest one it is halved, not infinite)."""
-    return np.spacing(np.abs(values)).astype(np.longdouble)
-
-
-def check(got: np.ndarray, want: np.ndarray, row: Row, args: Sequence[np.ndarray]) -> None:
-    """Equal dtypes and shapes, values within the row's ulp, NaN where NaN is wanted."""
-    assert (got.dtype, got.shape) == (want.dtype, want.shape)
-    if want.dtype.kind != "f":
-        np.testing.assert_array_equal(got, want)
-        return
-    same = (got == want) | (np.isnan(got) & np.isnan(want))
-    if row.zeros:
-        same &= (want != 0) | (np.signbit(got) == np.signbit(want))
-    elif not row.ulp:
-        same |= (got == 0) & (want == 0)
-    with np.errstate(all="ignore"):
-        magnitude = np.abs(want)
-        if row.scale is not None:
-            magnitude = np.maximum(magnitude, np.asarray(row.scale(*args), want.dtype))
-        error = np.abs(got.astype(np.longdouble) - want) / unit(magnitude)
-    close = same | (np.isfinite(got) & np.isfinite(want) & (error <= row.ulp))
-    if close.all():
-        return
-    at = tuple(int(k) for k in np.argwhere(~close)[0])
-    there = [a[at] for a in args if a.shape == want.shape]
-    raise AssertionError(
-        f"{(~close).sum()} of {close.size} differ, first at {at}: got {got[at]!r}, want {want[at]!r}, {error[at]:.3g} ulp"
-        f" of {row.ulp}, operands {there}\n{make_text(row)}"
-    )
 
 
 @every_row

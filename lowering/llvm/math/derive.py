@@ -177,7 +177,7 @@ def _erf_large(x: Real) -> Real:
 
 
 def main() -> None:
-    mp.prec = PRECISION
+    mp.prec = PRECISION  # pyright: ignore[reportAttributeAccessIssue]
     for name, fit in fits().items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
