@@ -120,15 +120,26 @@ def _load_archive(word: str) -> list[np.ndarray]:
         raise InputError(f"cannot read {name}: {error}") from None
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise InputError(f"number {text} is out of range; inf and nan stand alone")
+    return value
+
+
 def _literal(word: str) -> Any:
     words = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
     if word in words:
         return words[word]
     try:
-        value = json.loads(word)
-        np.asarray(value)
+        value = json.loads(word, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         value = None
+    if isinstance(value, list):
+        try:
+            np.asarray(value)
+        except ValueError:
+            raise InputError(f"argument '{word}' has rows of different lengths") from None
     if not isinstance(value, bool | int | float | list):
         raise InputError(
             f"argument '{word}' is no number, list, .npy or .npz file, nor rand:, randn:, zeros:, ones: or iota: with a type"

@@ -41,9 +41,15 @@ def arguments() -> ArgumentParser:
     parser.add_argument("--compare", action="store_true", help="run both and print the largest difference")
     parser.add_argument("--save", metavar="FILE", help="write the results to a .npy (one result) or .npz file")
     parser.add_argument("--time", action="store_true", help="print the median nanoseconds of a call")
-    parser.add_argument("--seed", type=int, default=0, help="of rand: and randn: (0)")
+    parser.add_argument("--seed", type=_seed, default=0, help="of rand: and randn: (0)")
     parser.add_argument("--results", nargs="*", metavar="TYPE", help="for .ll files: the results, as 2x3xf32")
     return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdigit():
+        raise UsageError(f"--seed takes a whole number from 0, got {text}")
+    return int(text)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -54,7 +54,10 @@ def test_the_whole_pipeline_keeps_the_meaning():
     target = module()
     steps = [step.make() for step in pipeline.steps_to(target, "program")]
     report = validate_each(target, steps, make_context())
-    assert report.runs > 20 and not report.skipped
+    assert report.runs > 20
+    assert report.skipped == [
+        "@main: compared from the pass on that expands the last of graph.jvp, graph.vjp, graph.vmap, graph.transposed"
+    ]
 
 
 def test_the_wrong_pass_is_named_with_an_input():

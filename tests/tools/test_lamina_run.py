@@ -95,6 +95,9 @@ def test_runs_llvm_ir(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         (["--entry", "other"], 1, "no function @other to run; there are: @main"),
         (["--save", "x.txt"], 2, "takes a .npy or .npz file"),
         (["--frobnicate"], 2, "unknown option --frobnicate"),
+        (["--seed", "-1"], 2, "--seed takes a whole number from 0"),
+        (["--args", "rand:3x4xf32", "rand:4x2xf32", "[1e400, 1]"], 1, "number 1e400 is out of range"),
+        (["--args", "rand:3x4xf32", "[[1], [2, 3]]", "[1, 1]"], 1, "has rows of different lengths"),
         (["-p", "graph-fus"], 2, "graph-fuse"),
     ],
 )
