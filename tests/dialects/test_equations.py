@@ -1,0 +1,167 @@
+"""The loop form of every op, evaluated point by point, against the op's meaning; type inference where sizes are unknown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
+from graphs import CASES, define
+from lamina.dialects.graph import OPS
+from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero
+from lamina.dialects.loop.structure import PAIR_MONOIDS
+from lamina.dialects.loop.subscripts import linear_form
+from lamina.dialects.scalar import ScalarBuilder, identity_value
+from lamina.dialects.types import DYNAMIC, f64, i64, tensor
+from lamina.runtime.interp_scalar import MEANINGS, combine
+from ops_table import ROWS, Row, check, inputs, make_module, type_of
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineMap
+
+WITH_EQUATIONS = [row for row in ROWS if not issubclass(OPS[row.op], CompositeOp) and row.op not in ("reshape", "const")]
+
+
+def op_of(row: Row) -> Any:
+    return next(iter(make_module(row).body.block.first_op.body.block.ops))  # pyright: ignore
+
+
+def at(map: AffineMap, points: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Where a map leads from each column of `points`."""
+    found = []
+    for expr in map.results:
+        form = linear_form(expr, map.num_dims)
+        assert form is not None
+        found.append(sum((c * points[k] for k, c in enumerate(form[0])), np.full(points.shape[1:], form[1])))
+    return tuple(found)
+
+
+def compare_floats(op: Any, x: Any, y: Any) -> Any:
+    """`arith.cmpf` by its definition: 1 to 6 hold for numbers only, 8 to 13 for NaN too."""
+    predicate, nan = op.properties["predicate"].value.data, np.isnan(x) | np.isnan(y)
+    compare = (np.equal, np.greater, np.greater_equal, np.less, np.less_equal, np.not_equal)[(predicate - 1) % 7]
+    return compare(x, y) | nan if predicate >= 8 else compare(x, y) & ~nan
+
+
+MEANING = {**MEANINGS, "arith.cmpf": compare_floats}
+
+
+class Body:
+    """The scalar body of an equation, run on arrays of scalars."""
+
+    def __init__(self, op: GraphOp, equation: Equation):
+        elements = [op.operands[r.operand].type.element_type for r in equation.reads]  # pyright: ignore
+        indices = [IndexType()] * (len(equation.space) if equation.uses_index else 0)
+        self.block = Block(arg_types=[*elements, *indices])
+        args, b = list(self.block.args), ScalarBuilder(self.block)
+        scalars, index = args[: len(elements)], args[len(elements) :]
+        built = equation.body(b, *scalars, index=index) if equation.uses_index else equation.body(b, *scalars)
+        self.results: Sequence[SSAValue] = built if isinstance(built, tuple) else (built,)
+
+    def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        values: dict[SSAValue, Any] = dict(zip(self.block.args, arrays, strict=True))
+        with np.errstate(all="ignore"):
+            for op in self.block.ops:
+                values[op.results[0]] = MEANING[op.name](op, *(values[o] for o in op.operands))
+        return [np.asarray(values[r]) for r in self.results]
+
+
+def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result: np.ndarray) -> None:
+    """result[write(p)] = reduce(monoid, r) body(operand[read(p, r)] ...), for every point p."""
+    body = Body(op, equation)
+    n = equation.n_parallel
+    outer = np.indices(equation.space[:n]).reshape(n, prod(equation.space[:n]))
+    where = tuple(outer) if equation.write is None else at(equation.write, outer)
+    assert all(np.all((0 <= i) & (i < size)) for i, size in zip(where, result.shape, strict=True)), "writes outside"
+    if n and outer.size:
+        assert len({*zip(*(w.tolist() for w in where), strict=True)}) == outer.shape[1], "an element is written twice"
+    total: list[np.ndarray] | None = None
+    for inner in product(*(range(size) for size in equation.space[n:])):
+        points = np.concatenate([outer, np.broadcast_to(np.reshape(inner, (-1, 1)), (len(inner), outer.shape[1]))]).astype(int)
+        scalars = []
+        for read in equation.reads:
+            index = at(read.map, points)
+            assert all(np.all((0 <= i) & (i < m)) for i, m in zip(index, operands[read.operand].shape, strict=True)), (
+                "reads outside"
+            )
+            scalars.append(np.broadcast_to(operands[read.operand][index], outer.shape[1:]))
+        found = body(*scalars, *(points if equation.uses_index else ()))
+        if total is None:
+            total = found
+        elif equation.monoid is not None:
+            columns = zip(*([np.broadcast_to(a, outer.shape[1:]) for a in (*total, *found)]), strict=True)
+            k = len(total)
+            with np.errstate(all="ignore"):
+                merged = [combine(equation.monoid, tuple(c[:k]), tuple(c[k:])) for c in columns]
+            total = [np.array([m[j] for m in merged], t.dtype) for j, t in enumerate(total)]
+    if total is None:
+        assert equation.monoid is not None
+        total = [np.full(outer.shape[1:], identity_value(equation.monoid, op.results[0].type.element_type), result.dtype)]  # pyright: ignore
+    values = total[-1] if equation.monoid in PAIR_MONOIDS else total[0]
+    if equation.finish is not None:
+        raise AssertionError("no op has a finish yet")
+    values = np.broadcast_to(values, outer.shape[1:])
+    result[where] = values if n else values[0]
+
+
+SMALL = [row for row in WITH_EQUATIONS if all(type_of(t).get_shape() != (1000,) for t in row.operands)]
+
+
+@pytest.mark.parametrize("row", SMALL, ids=[f"{k}-{row}" for k, row in enumerate(SMALL)])
+def test_equations_equal_evaluate(row: Row) -> None:
+    op = op_of(row)
+    rng = np.random.default_rng(3)
+    for kind in ("normal", "edge"):
+        args = inputs(row, rng, kind)
+        (want,) = op.evaluate(*args)
+        assert (want.dtype, want.shape) == (op.result_dtype(), op.result_shape())
+        result = np.full(want.shape, 77, want.dtype)
+        for equation in op.equations():
+            run(op, equation, args, result)
+        check(result, want, row, args)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[f"{k}-{row}" for k, row in enumerate(ROWS)])
+def test_unknown_sizes(row: Row) -> None:
+    """With any size of an operand unknown, the result's sizes are right or unknown."""
+    op = op_of(row)
+    types = [o.type for o in op.operands]
+    (want,) = (r.type for r in op.results)
+    dims = [(k, d) for k, t in enumerate(types) for d in range(len(t.get_shape()))]
+    for hidden in ([], *([one] for one in dims), dims):
+        seen = [
+            tensor(t.element_type, [DYNAMIC if (k, d) in hidden else n for d, n in enumerate(t.get_shape())])
+            for k, t in enumerate(types)
+        ]
+        unknown = tensor(want.element_type, [DYNAMIC] * len(want.get_shape()))
+        for declared in (want, unknown) if row.result is not None and row.op != "iota" else (want,):
+            (got,) = op.infer_types(seen, op.properties, [declared])
+            assert got.element_type == want.element_type
+            sizes = zip(got.get_shape(), want.get_shape(), strict=True)
+            assert all(a in (DYNAMIC, b) for a, b in sizes), f"{seen} -> {got}, not {want}"
+        if not hidden and row.result is None:
+            assert got == want
+
+
+def test_every_op_that_has_a_derivative_is_checked_against_differences() -> None:
+    """tests/transforms checks derivatives and batching of `CASES`: all ops are among them, themselves or decomposed."""
+    built: set[str] = set()
+    for case in CASES:
+        types = [tensor(f64 if a.dtype.kind == "f" else i64, a.shape) for a in case.arguments() if a.dtype != np.bool_]
+        if len(types) == len(case.arguments()):
+            function = define("f", types, case.build)
+            built |= {op.name.removeprefix("graph.") for op in function.body.block.ops}
+    wanted = {
+        name
+        for name, op in OPS.items()
+        if issubclass(op, GraphOp) and not isinstance(op.derivative, Zero | NotDifferentiable) and name != "select"
+    }
+    assert not wanted - built
