@@ -74,6 +74,11 @@ def make_module(row: Row) -> ModuleOp:
     return ModuleOp([FuncOp("main", (types, [r.type for r in op.results]), Region(block))])
 
 
+def op_of(row: Row) -> Any:
+    """The op of a row."""
+    return next(iter(make_module(row).body.block.first_op.body.block.ops))  # pyright: ignore
+
+
 def make_text(row: Row) -> str:
     return str(make_module(row))
 
@@ -368,8 +373,7 @@ def _dot() -> Iterator[Row]:
                 continue
 
             def scale(x: np.ndarray, y: np.ndarray, row: Row = row) -> np.ndarray:
-                op = next(iter(make_module(row).body.block.first_op.body.block.ops))  # pyright: ignore
-                return op.evaluate(_finite(x), _finite(y))[0]  # pyright: ignore
+                return op_of(row).evaluate(_finite(x), _finite(y))[0]
 
             yield Row("dot", row.operands, props, ulp=SUM, scale=scale, edges="simple", zeros=False)
 

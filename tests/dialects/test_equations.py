@@ -22,16 +22,12 @@ from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
 from lamina.dialects.types import DYNAMIC, f64, i64, tensor
 from lamina.runtime.interp_scalar import MEANINGS, combine
-from ops_table import ROWS, Row, check, inputs, make_module, type_of
+from ops_table import ROWS, Row, check, inputs, op_of, type_of
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineMap
 
 WITH_EQUATIONS = [row for row in ROWS if not issubclass(OPS[row.op], CompositeOp) and row.op not in ("reshape", "const")]
-
-
-def op_of(row: Row) -> Any:
-    return next(iter(make_module(row).body.block.first_op.body.block.ops))  # pyright: ignore
 
 
 def at(map: AffineMap, points: np.ndarray) -> tuple[np.ndarray, ...]:
