@@ -59,6 +59,7 @@ STEPS = (
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
     Step("optimized", "transforms.graph_simplify", "what became equal enables more identities"),
+    Step("optimized", "transforms.graph_cse", "and those more equal values"),
     Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),
     Step("loop", "transforms.graph_fuse", "groups are chosen on clean graphs: one group, one kernel"),
     Step("loop", "lowering.convert_graph_to_loop", "kernels, each distinct one once, and a host function that launches them"),

@@ -10,9 +10,11 @@ import lit.TestRunner
 
 
 class QuotedShTest(lit.formats.ShTest):
-    """`%s` and `%S` may hold spaces; lit itself inserts paths unquoted."""
+    """`%s`, `%S` and `%t` may hold spaces; lit itself inserts paths unquoted."""
 
     def execute(self, test, litConfig):
         path = Path(test.getSourcePath())
-        paths = [(r"%s\b", shlex.quote(str(path))), (r"%S\b", shlex.quote(str(path.parent)))]
+        scratch = lit.TestRunner.getTempPaths(test)[1] + ".tmp"
+        named = {"%s": str(path), "%S": str(path.parent), "%t": scratch}
+        paths = [(rf"{word}\b", shlex.quote(name)) for word, name in named.items()]
         return lit.TestRunner.executeShTest(test, litConfig, self.execute_external, paths)
