@@ -121,6 +121,41 @@ def canonicalization_patterns(name: str) -> tuple[RewritePattern, ...]:
     return (RulePattern(name, rules),) if rules else ()
 
 
+def document() -> str:
+    """All rules as a page of docs: what becomes what, and how exactly."""
+    lines = [
+        "# Rewrite rules",
+        "",
+        "What `canonicalize` and `graph-simplify` replace, generated from the declarations in `dialects/graph/rules_*.py`",
+        "(`python -c 'from lamina.dialects.graph.rules import document; print(document(), end=\"\")' > docs/rules.md`).",
+        "",
+        "- `exact`: every result bit-identical, NaN payloads aside.",
+        "- `reassociating`: sums and products in another order, as every reduction is free to take them.",
+        "- `ulp(k)`: results at most k units in the last place apart.",
+    ]
+    rules_by_root()
+    roots: dict[str, list[str]] = {}
+    shown: dict[str, Rule] = {}
+    for entry in RULES:
+        shown.setdefault(entry.name, entry)
+        roots.setdefault(entry.name, []).append(entry.root)
+    for file in FILES:
+        lines += [
+            "",
+            f"## {file.removeprefix('rules_').capitalize()}",
+            "",
+            "| rule | of | what becomes what | numerics |",
+            "|---|---|---|---|",
+        ]
+        for name, entry in shown.items():
+            if entry.apply.__module__.endswith(file):
+                equation = entry.equation.replace("|", "\\|")
+                lines.append(
+                    f"| {name.strip('_').replace('_', ' ')} | {' '.join(roots[name])} | `{equation}` | {entry.numerics} |"
+                )
+    return "\n".join(lines) + "\n"
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # Readers
 
