@@ -13,11 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
+from lamina.dialects.graph.autodiff import VjpOp, has_tangent
 from lamina.dialects.graph.builder import GraphBuilder
 from lamina.dialects.types import element_type, f32, f64, i32, i64, tensor
+from lamina.passes import run_passes
 from lamina.pipeline import Step, build, run_to
 from lamina.runtime.callable import Compiled
-from xdsl.dialects.builtin import ModuleOp
+from lamina.runtime.interpreter import interpret
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -274,9 +277,11 @@ STEPS = (elementwise, elementwise, elementwise, unary, choose, convert, broadcas
 
 
 @st.composite
-def programs(draw: Callable[..., Any]) -> tuple[ModuleOp, list[np.ndarray], list[Value]]:
+def programs(
+    draw: Callable[..., Any], dtypes: Sequence[Any] = (np.float32, np.float32, np.float64, np.int32, np.int64)
+) -> tuple[ModuleOp, list[np.ndarray], list[Value]]:
     p = Program(draw)
-    dtype = draw(st.sampled_from((np.float32, np.float32, np.float64, np.int32, np.int64)))
+    dtype = draw(st.sampled_from(dtypes))
     base = [draw(st.sampled_from(SIZES)) for _ in range(draw(st.integers(0, 3)))]
     for _ in range(draw(st.integers(1, 3))):
         p.argument(tuple(base if draw(st.booleans()) else base[draw(st.integers(0, len(base))) :]), dtype)
@@ -316,3 +321,40 @@ def check(module: ModuleOp, arguments: list[np.ndarray], results: list[Value]) -
 @given(programs())
 def test_random_graphs(program: tuple[ModuleOp, list[np.ndarray], list[Value]]) -> None:
     check(*program)
+
+
+def gradients_of(module: ModuleOp) -> ModuleOp:
+    """@main gives the gradients of the old one, now @f, along cotangents that are further arguments."""
+    f = module.body.block.first_op
+    assert isinstance(f, FuncOp)
+    f.properties["sym_name"] = StringAttr("f")
+    f.properties["sym_visibility"] = StringAttr("private")
+    inputs = list(f.function_type.inputs)
+    cotangents = [t for t in f.function_type.outputs if has_tangent(t)]
+    block = Block(arg_types=[*inputs, *cotangents])
+    n = len(inputs)
+    vjp = VjpOp.make(f, block.args[:n], block.args[n:], range(n))
+    gradients = vjp.results[len(f.function_type.outputs) :]
+    block.add_ops([vjp, ReturnOp(*gradients)])
+    main = FuncOp("main", ([*inputs, *cotangents], [g.type for g in gradients]), Region(block))
+    module.body.block.add_op(main)
+    return module
+
+
+@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES <= 120)
+@given(programs(dtypes=(np.float64,)))
+def test_gradients_of_random_graphs(program: tuple[ModuleOp, list[np.ndarray], list[Value]]) -> None:
+    """Optimized and compiled, against the graph as differentiation left it."""
+    module, arguments, results = program
+    module = gradients_of(module)
+    verify_module(module)
+    text = str(module)
+    rng = np.random.default_rng(1)
+    cotangents = [rng.integers(-2, 3, r.shape).astype(np.float64) for r in results if r.is_float]
+    expanded = module.clone()
+    run_passes(expanded, CTX, "graph-vmap,graph-linearize,graph-transpose", verify_each=True)
+    want = interpret(expanded, "main", [*arguments, *cotangents])
+    got = Compiled(build(module))(*arguments, *cotangents)
+    for have, wanted in zip(got if isinstance(got, tuple) else (got,), want, strict=True):
+        scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1)
+        np.testing.assert_allclose(have, wanted, rtol=1e-8, atol=1e-8 * scale, err_msg=text)
