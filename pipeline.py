@@ -201,10 +201,12 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
 @cache
 def version() -> str:
     """The state of the compiler: the versions it is built on, and every source file's size and time of change."""
-    from importlib.metadata import version as installed
+    import llvmlite
+    import numpy
+    import xdsl
 
     root = Path(__file__).parent
-    parts = [f"{name}=={installed(name)}" for name in ("numpy", "xdsl", "llvmlite")]
+    parts = [f"{module.__name__}=={module.__version__}" for module in (numpy, xdsl, llvmlite)]
     for folder in ("", "dialects", "dialects/graph", "dialects/loop", "transforms", "lowering", "lowering/schedule",
                    "lowering/llvm", "lowering/llvm/math", "codegen", "codegen/targets", "runtime"):  # fmt: skip
         with os.scandir(root / folder) as entries:

@@ -101,7 +101,8 @@ class Planner:
             if isinstance(op, StoreOp):
                 width = max(width, _bits(op.value.type))
         native = max(2, self.bits // width)
-        registers = self.unroll if has_loop and math == 0 else 1 if math > 2 else 2
+        # several chains at once hide latencies; long polynomials in wide registers run out of them
+        registers = self.unroll if has_loop and math == 0 else 1 if math > 2 and self.bits > 256 else 2
         trips = _trips(loop)
         while registers > 1 and native * registers > trips:
             registers //= 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, TensorType
@@ -12,9 +12,11 @@ from xdsl.irdl import prop_def, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
 
 from ...errors import DTypeError, ShapeError
-from ..scalar import ScalarBuilder
 from ..types import i64, is_bool, show_shape
 from .base import Equation, GraphOp, Props, Zero, graph_op
+
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
 
 
 def _batch_created(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
@@ -15,7 +15,6 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
 from ...errors import DTypeError
-from ..scalar import ScalarBuilder
 from ..types import i1, is_bool, is_float, tensor, unify
 from .base import (
     Bilinear,
@@ -31,6 +30,9 @@ from .base import (
     require_same_element,
     require_same_shape,
 )
+
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
 
 
 def _joined_shape(operands: Sequence[TensorType]) -> tuple[int, ...]:

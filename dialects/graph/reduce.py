@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
@@ -14,9 +14,11 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..scalar import ScalarBuilder, identity_value
 from ..types import is_bool, is_float, show_shape, tensor
 from .base import Custom, Equation, GraphOp, Props, Read, Zero, graph_op, integer, ints, normalize_dims, word
+
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -132,6 +134,8 @@ class ReduceOp(GraphOp):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x, kind = operands[0], self.kind.data
+        from ..scalar import identity_value  # arith and math are for lowering: not imported to trace
+
         neutral = np.asarray(identity_value(kind, self.x.type.element_type)).astype(x.dtype)  # pyright: ignore
         with np.errstate(all="ignore"):
             if kind == "add":

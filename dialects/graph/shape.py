@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
@@ -14,9 +14,11 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..scalar import ScalarBuilder
 from ..types import DYNAMIC, compatible, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, integer, ints, normalize_dims
+
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
 
 _INTS = DenseArrayBase.constr(i64)
 
