@@ -9,7 +9,7 @@ from xdsl.ir import Dialect
 
 from .base import GraphOp
 
-FAMILIES = ("structure", "create", "elementwise", "shape", "reduce", "contract", "composite", "autodiff")
+FAMILIES = ("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite", "autodiff")
 
 
 def _collect() -> dict[str, Any]:

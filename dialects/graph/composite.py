@@ -16,8 +16,9 @@ from xdsl.traits import Pure
 from ...errors import DTypeError, ShapeError
 from ..types import compatible, is_bool, is_float, show_shape, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
-from .elementwise import erf, require_domain
+from .elementwise import require_domain
 from .reduce import kept_dims, restore
+from .unary import erf
 
 _INTS = DenseArrayBase.constr(i64)
 

@@ -1,0 +1,155 @@
+"""Comparison, choice and conversion, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from ...errors import DTypeError
+from ..types import i1, is_bool, tensor
+from .base import (
+    GraphOp,
+    Linear,
+    Props,
+    Zero,
+    graph_op,
+    require_same_element,
+    require_same_shape,
+)
+from .elementwise import ElementwiseOp, convert_array, joined_shape
+
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
+
+
+_COMPARE: dict[str, Callable[..., np.ndarray]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
+@graph_op
+class CmpOp(ElementwiseOp):
+    """Comparison `eq ne lt le gt ge`; with NaN only `ne` holds. i1 orders false before true.
+
+    ```mlir
+    %y = graph.cmp lt %a, %b : tensor<4xf32>
+    ```
+
+    (C1) Both operands have one element type.
+    (C2) Both operands have one shape.
+    (C3) The predicate is one of eq, ne, lt, le, gt, ge.
+    """
+
+    name = "graph.cmp"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    predicate = prop_def(StringAttr)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "<predicate> $lhs, $rhs"
+    types = "same"
+    derivative = Zero()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_same_element(operands)  # C1
+        require_same_shape(operands)  # C2
+        predicate = props["predicate"]
+        if not isinstance(predicate, StringAttr) or predicate.data not in _COMPARE:  # C3
+            raise DTypeError(f"predicate must be one of eq, ne, lt, le, gt, ge, got {predicate}")
+        return (tensor(i1, joined_shape(operands)),)
+
+    def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
+        return b.cmp(self.predicate.data, *operands)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (_COMPARE[self.predicate.data](*operands),)
+
+
+@graph_op
+class SelectOp(ElementwiseOp):
+    """`y[i] = on_true[i] if condition[i] else on_false[i]`.
+
+    ```mlir
+    %y = graph.select %c, %a, %b : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+
+    (C1) The condition's element type is i1.
+    (C2) The choices have one element type.
+    (C3) All operands have one shape.
+    """
+
+    name = "graph.select"
+    condition = operand_def(TensorType)
+    on_true = operand_def(TensorType)
+    on_false = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$condition, $on_true, $on_false"
+    numpy = np.where
+    derivative = Linear(lambda b, op, k, ct: _transpose_select(b, op, k, ct), operands=(1, 2))
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        if not is_bool(operands[0].element_type):  # C1
+            raise DTypeError(f"condition must be i1, got {operands[0].element_type}")
+        require_same_element(operands[1:], ("on_true", "on_false"))  # C2
+        require_same_shape(operands, ("condition", "on_true", "on_false"))  # C3
+        return (tensor(operands[1].element_type, joined_shape(operands)),)
+
+    def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
+        return b.select(*operands)
+
+
+def _transpose_select(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+    zero = b.full_like(ct, 0)
+    condition = op.operands[0]
+    return b.select(condition, ct, zero) if k == 1 else b.select(condition, zero, ct)
+
+
+@graph_op
+class ConvertOp(ElementwiseOp):
+    """Conversion to another element type. Floats to integers truncate and saturate, NaN gives 0; to i1 is `x != 0`.
+
+    ```mlir
+    %y = graph.convert %x : tensor<4xf32> -> tensor<4xi32>
+    ```
+
+    (C1) Operand and result have one shape.
+    """
+
+    name = "graph.convert"
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x"
+    derivative = Linear(lambda b, op, k, ct: b.convert(ct, op.operands[0].type.element_type))
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        assert results is not None
+        require_same_shape((operands[0], results[0]), ("operand", "result"))  # C1
+        return (tensor(results[0].element_type, operands[0].get_shape()),)
+
+    def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
+        return b.convert(operands[0], self.y.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (convert_array(operands[0], self.result_dtype()),)
