@@ -68,3 +68,78 @@ loop.kernel @reduce_lanes_c2_lanes(%v: memref<6xf32>) {
   // expected-error@+1 {{'loop.reduce_lanes' op add takes 1 vector(s) of 2^k lanes, got [6]}}
   %s = loop.reduce_lanes<add> %a : vector<6xf32>
 }
+
+// -----
+
+// expected-error@+1 {{'loop.kernel' op argument must be a memref, a scalar or an index, got tensor<4xf32>}}
+loop.kernel @kernel_c1_argument(%x: tensor<4xf32>) {
+}
+
+// -----
+
+loop.kernel @for_c1_monoid(%x: f32) {
+  // expected-error@+1 {{'loop.for' op monoid must be one of add, mul, max, min, and, or, argmax, argmin, got sub}}
+  %s = loop.for reduce<sub> %i = 0 to 4 init %x : f32 {
+    loop.yield %x : f32
+  }
+}
+
+// -----
+
+loop.kernel @for_c3_bound(%x: index) {
+  // expected-error@+1 {{'loop.for' op upper bound must be one expression over its operands}}
+  "loop.for"(%x) <{kind = "seq", lower = affine_map<() -> (0)>, upper = affine_map<() -> (4)>, step = 1 : i64, operandSegmentSizes = array<i32: 0, 1, 0>}> ({
+  ^bb0(%i: index):
+    "loop.yield"() : () -> ()
+  }) : (index) -> ()
+}
+
+// -----
+
+loop.kernel @for_c4_body_arguments() {
+  // expected-error@+1 {{'loop.for' op body needs 1 arguments, the first an index, got 0}}
+  "loop.for"() <{kind = "seq", lower = affine_map<() -> (0)>, upper = affine_map<() -> (4)>, step = 1 : i64, operandSegmentSizes = array<i32: 0, 0, 0>}> ({
+    "loop.yield"() : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+loop.kernel @if_c1_branches(%c: i1, %x: f32, %y: f64) {
+  // expected-error@+1 {{'loop.if' op branches must yield (f32), got (f64)}}
+  %v = loop.if %c -> f32 {
+    loop.yield %x : f32
+  } else {
+    loop.yield %y : f64
+  }
+}
+
+// -----
+
+loop.kernel @load_c2_indices(%x: memref<4xf32>, %i: index) {
+  // expected-error@+1 {{'loop.load' op subscripts must be over its 1 indices}}
+  %a = "loop.load"(%x, %i) <{map = affine_map<() -> (0)>, operandSegmentSizes = array<i32: 1, 1, 0>}> : (memref<4xf32>, index) -> f32
+}
+
+// -----
+
+loop.kernel @load_c5_mask(%x: memref<8xf32>) {
+  %m = arith.constant dense<true> : vector<4xi1>
+  // expected-error@+1 {{'loop.load' op mask must be vector<8xi1>, got vector<4xi1>}}
+  %a = "loop.load"(%x, %m) <{map = affine_map<() -> (0)>, operandSegmentSizes = array<i32: 1, 0, 1>}> : (memref<8xf32>, vector<4xi1>) -> vector<8xf32>
+}
+
+// -----
+
+loop.kernel @alloc_c2_shape() {
+  // expected-error@+1 {{'loop.alloc' op shape must be static, got memref<?xf32>}}
+  %t = loop.alloc stack : memref<?xf32>
+}
+
+// -----
+
+loop.kernel @reduce_lanes_c1_monoid() {
+  %v = arith.constant dense<0.0> : vector<8xf32>
+  // expected-error@+1 {{'loop.reduce_lanes' op monoid must be one of add, mul, max, min, and, or, argmax, argmin, got sub}}
+  %s = loop.reduce_lanes<sub> %v : vector<8xf32>
+}
