@@ -8,6 +8,7 @@ compiled function. Weights, and the program at every level from graph to assembl
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -180,16 +181,23 @@ def write_levels(console: Console, state: dict[str, Any], images: np.ndarray, la
     for phase, name in PHASES.items():
         text = lowered.as_text(phase)
         (OUT / name).write_text(text)
-        console.print(f"  {phase:<10} {len(text.splitlines()):>6} lines  {OUT / name}")
+        console.print(f"  {phase:<10} {len(text.splitlines()):>6} lines  {shown(OUT / name)}")
 
 
-def predict_from_text() -> np.ndarray:
+def shown(path: Path) -> str:
+    """A path as it is typed here."""
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def predict_from_text(console: Console) -> np.ndarray:
     """The predictions of predict.mlir, run by the command line tool on the saved weights."""
     target = OUT / "predictions.npy"
     target.unlink(missing_ok=True)
     tool = [sys.executable, "-m", "lamina.tools.lamina_run"]
     arguments = [str(OUT / "images.npy"), str(OUT / "weights.npz")]
     command = [*tool, str(HERE / "predict.mlir"), "--entry", "main", "--args", *arguments, "--save", str(target)]
+    words = [shown(Path(word)) if word.startswith(str(HERE)) else word for word in command[len(tool) :]]
+    console.print(f"lamina-run {' '.join(words)}")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"lamina-run failed with status {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -211,7 +219,7 @@ def main() -> None:
     accuracy = float((in_python == test_labels).mean())
     console.print(f"accuracy on the held-out digits, in Python:         {accuracy:.2%}")
 
-    from_text = predict_from_text()
+    from_text = predict_from_text(console)
     console.print(f"accuracy on the held-out digits, from predict.mlir: {float((from_text == test_labels).mean()):.2%}")
     console.print(f"the two paths agree on {int((from_text == in_python).sum())} of {len(test_labels)} predictions")
 
