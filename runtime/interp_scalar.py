@@ -5,6 +5,7 @@ Every function takes the op and its operands and returns the results; f32 stays 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.graph import OPS
 from ..dialects.graph.elementwise import convert_array
 from ..dialects.types import is_bool, numpy_dtype, scalar_of
+from . import interp_vector
 
 Meaning = Callable[..., Any]
 
@@ -81,11 +83,14 @@ def compare_integers(op: Any, x: Any, y: Any) -> Any:
 
 
 def compare_floats(op: Any, x: Any, y: Any) -> Any:
-    """`arith.cmpf`: eight ordered predicates, then their unordered counterparts."""
+    """`arith.cmpf`: false, `oeq ogt oge olt ole one ord`, `ueq ugt uge ult ule une uno`, true."""
     predicate = op.predicate.value.data
     unordered = np.isnan(x) | np.isnan(y)
-    ordered = [np.zeros_like(unordered), x == y, x > y, x >= y, x < y, x <= y, x != y, np.ones_like(unordered)][predicate % 8]
-    return ((ordered | unordered) if predicate >= 8 else (ordered & ~unordered))[()]
+    if predicate in (0, 7, 14, 15):
+        known = [np.zeros_like(unordered), ~unordered, unordered, np.ones_like(unordered)]
+        return known[(0, 7, 14, 15).index(predicate)][()]
+    holds = [x == y, x > y, x >= y, x < y, x <= y, x != y][(predicate - 1) % 7]
+    return (holds | unordered if predicate > 7 else holds & ~unordered)[()]
 
 
 def select(op: Operation, condition: Any, x: Any, y: Any) -> Any:
@@ -122,21 +127,26 @@ def _fma(op: Operation, x: Any, y: Any, z: Any) -> Any:
     return (np.asarray(x).astype(wide) * y + z).astype(_result(op))[()]
 
 
+_NUMPY_NAMES: dict[str, Callable[..., Any]] = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atanh": np.arctanh, "cbrt": np.cbrt,
+    "cosh": np.cosh, "log10": np.log10, "log2": np.log2, "sinh": np.sinh,
+}  # fmt: skip
+
 MEANINGS: dict[str, Meaning] = {
     "arith.constant": constant,
-    "arith.addf": _plain(np.add),
-    "arith.subf": _plain(np.subtract),
-    "arith.mulf": _plain(np.multiply),
-    "arith.divf": _plain(np.divide),
+    "arith.addf": _plain(operator.add),
+    "arith.subf": _plain(operator.sub),
+    "arith.mulf": _plain(operator.mul),
+    "arith.divf": _plain(operator.truediv),
     "arith.remf": _plain(np.fmod),
-    "arith.negf": _plain(np.negative),
+    "arith.negf": _plain(operator.neg),
     "arith.maximumf": _plain(np.maximum),
     "arith.minimumf": _plain(np.minimum),
     "arith.maxnumf": _plain(np.fmax),
     "arith.minnumf": _plain(np.fmin),
     "arith.addi": _add_integers,
     "arith.subi": lambda op, x, y: np.bitwise_xor(x, y) if np.asarray(x).dtype == np.bool_ else np.subtract(x, y),
-    "arith.muli": _plain(np.multiply),
+    "arith.muli": _plain(operator.mul),
     "arith.divsi": _graph("div"),
     "arith.remsi": _graph("rem"),
     "arith.andi": _plain(np.bitwise_and),
@@ -151,8 +161,6 @@ MEANINGS: dict[str, Meaning] = {
     "arith.select": select,
     "arith.extf": _cast,
     "arith.truncf": _cast,
-    "arith.extui": _cast,
-    "arith.uitofp": _cast,
     "arith.index_cast": _cast,
     "arith.extsi": _signed,
     "arith.sitofp": _signed,
@@ -169,14 +177,17 @@ MEANINGS: dict[str, Meaning] = {
     "math.atan2": _plain(np.arctan2),
     "math.exp2": _plain(np.exp2),
     "math.fma": _fma,
+    "vector.fma": _fma,
     "vector.broadcast": broadcast,
     "vector.step": step,
     "vector.create_mask": mask,
+    **{f"math.{name}": _plain(function) for name, function in _NUMPY_NAMES.items()},
     **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf".split()},
+    **interp_vector.MEANINGS,
 }
 """From op name to its meaning."""
 
-_COMBINE: dict[str, Callable[..., Any]] = {
+COMBINE: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "mul": np.multiply,
     "max": np.maximum,
@@ -188,8 +199,8 @@ _COMBINE: dict[str, Callable[..., Any]] = {
 
 def combine(monoid: str, acc: tuple[Any, ...], x: tuple[Any, ...]) -> tuple[Any, ...]:
     """`acc` and then `x` by a monoid; (value, index) pairs for argmax and argmin, the smaller index on ties and among NaNs."""
-    if monoid in _COMBINE:
-        return (_COMBINE[monoid](acc[0], x[0]),)
+    if monoid in COMBINE:
+        return (COMBINE[monoid](acc[0], x[0]),)
     (a, i), (b, j) = acc, x
     floats = np.asarray(a).dtype.kind == "f"
     old, new = (np.isnan(a), np.isnan(b)) if floats else (np.zeros_like(a, np.bool_), np.zeros_like(b, np.bool_))

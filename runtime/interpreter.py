@@ -8,11 +8,12 @@ order shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, ShapedType, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -22,30 +23,28 @@ from ..dialects.graph.structure import FusionOp
 from ..dialects.loop.memory import LaunchOp, LoadOp, ReduceLanesOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, KernelOp
 from ..dialects.loop.subscripts import linear_form
-from ..dialects.types import DYNAMIC, numpy_dtype
-from ..errors import LaminaError
-from . import interp_scalar
+from ..dialects.types import DYNAMIC, numpy_dtype, tensor
+from ..errors import DTypeError, ShapeError
+from . import interp_buffers, interp_memory, interp_scalar
+from .interp_buffers import InterpreterError, TooLongError, Values
+from .interp_memory import Step
 
-Values = dict[SSAValue, Any]
-
-
-class InterpreterError(LaminaError):
-    """A program does what it must not (reads out of bounds, calls what is not there), or cannot be run yet."""
-
-    def __init__(self, message: str, op: Operation | None = None):
-        super().__init__(message)
-        self.op = op
+MAX_CALL_DEPTH = 64
 
 
-def interpret(module: ModuleOp, entry: str = "main", args: Sequence[Any] = ()) -> tuple[np.ndarray, ...]:
+def interpret(
+    module: ModuleOp, entry: str = "main", args: Sequence[Any] = (), limit: int | None = None
+) -> tuple[np.ndarray, ...]:
     """Run one function of a module and return its results.
 
     Args:
         module: graph IR, or loop IR with its host function, of any phase up to `program`.
         entry: the function.
         args: one array an argument; for a host function over memrefs its inputs only.
+        limit: how many loop iterations it may take; an iteration costs some microseconds an op.
 
     Raises:
+        TooLongError: more iterations than `limit`.
         InterpreterError: no such function, arguments that do not fit, an access out of bounds, or an op without a meaning.
 
     >>> from lamina.dialects.context import make_context
@@ -58,15 +57,17 @@ def interpret(module: ModuleOp, entry: str = "main", args: Sequence[Any] = ()) -
     (array([-1., -1.], dtype=float32),)
     """
     with np.errstate(all="ignore"):
-        return Interpreter(module).call(entry, list(args))
+        return tuple(np.asarray(x) for x in Interpreter(module, limit).call(entry, list(args)))
 
 
 class Interpreter:
     """Runs the functions and kernels of one module."""
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, limit: int | None = None):
+        self.iterations_left = float("inf") if limit is None else limit
+        self.depth = 0
         self.symbols: dict[str, Operation] = {}
-        self.blocks: dict[Block, tuple[list[tuple[Callable[..., None], Operation]], tuple[SSAValue, ...]]] = {}
+        self.blocks: dict[Block, tuple[list[Step], tuple[SSAValue, ...]]] = {}
         self.forms: dict[Operation, list[Any]] = {}
         for op in module.body.block.ops:
             name = op.properties.get("sym_name")
@@ -79,16 +80,17 @@ class Interpreter:
             "loop.if": self._if,
             "loop.load": self._load,
             "loop.store": self._store,
-            "loop.alloc": self._alloc,
+            "loop.alloc": interp_buffers.alloc,
             "loop.launch": self._launch,
             "loop.reduce_lanes": self._reduce_lanes,
-            "memref.alloc": self._alloc,
-            "memref.view": self._view,
-            "memref.reinterpret_cast": self._reinterpret,
-            "memref.collapse_shape": self._reshape,
-            "memref.expand_shape": self._reshape,
-            "memref.cast": self._reshape,
-            "memref.copy": self._copy,
+            "memref.alloc": interp_buffers.alloc,
+            "memref.view": interp_buffers.view,
+            "memref.reinterpret_cast": interp_buffers.reinterpret,
+            "memref.collapse_shape": interp_buffers.reshape,
+            "memref.expand_shape": interp_buffers.reshape,
+            "memref.subview": interp_buffers.subview,
+            "memref.cast": interp_buffers.reshape,
+            "memref.copy": interp_buffers.copy,
             "memref.get_global": self._global,
         }
 
@@ -103,12 +105,17 @@ class Interpreter:
         parameters = list(function.body.block.args)
         results = function.attributes.get("lamina.results")
         if not isinstance(results, IntegerAttr):
-            return self._run(function.body.block, self._bind(name, parameters, args))
+            if self.depth >= MAX_CALL_DEPTH:
+                raise InterpreterError(f"@{name} is called more than {MAX_CALL_DEPTH} calls deep", function)
+            self.depth += 1
+            returned = self._run(function.body.block, self._bind(name, parameters, args))
+            self.depth -= 1
+            return returned
         # a host function: results and arena are memory that the caller gives
         has_arena = "lamina.arena" in function.attributes
         inputs = parameters[: len(parameters) - results.value.data - has_arena]
         values = self._bind(name, inputs, [np.array(a) for a in args])
-        outputs = [self._fresh(p.type) for p in parameters[len(inputs) : len(inputs) + results.value.data]]
+        outputs = [interp_buffers.fresh(p.type) for p in parameters[len(inputs) : len(inputs) + results.value.data]]
         for parameter, buffer in zip(parameters[len(inputs) :], outputs, strict=False):
             values[parameter] = buffer
         if has_arena:
@@ -122,48 +129,67 @@ class Interpreter:
         values: Values = {}
         for k, (parameter, arg) in enumerate(zip(parameters, args, strict=True)):
             array = np.asarray(arg)
-            shape, dtype = parameter.type.get_shape(), numpy_dtype(parameter.type.element_type)  # pyright: ignore
-            fits = len(shape) == array.ndim and all(n in (DYNAMIC, m) for n, m in zip(shape, array.shape, strict=True))
-            if array.dtype != dtype or not fits:
+            try:
+                shape, dtype = shape_and_dtype(parameter.type)
+            except (KeyError, AttributeError):
+                raise InterpreterError(f"@{name} argument {k} of type {parameter.type} cannot be given") from None
+            if array.dtype != dtype or not _fits(shape, array.shape):
                 raise InterpreterError(f"@{name} argument {k} must be {parameter.type}, got {array.dtype}{list(array.shape)}")
-            values[parameter] = array
+            values[parameter] = array if isinstance(parameter.type, ShapedType) else array[()]
         return values
 
     def _run(self, block: Block, values: Values) -> tuple[Any, ...]:
         """Run a block; the operands of its terminator."""
         steps, returned = self.blocks.get(block) or self._prepared(block)
-        for handler, op in steps:
-            handler(op, values)
+        for step in steps:
+            step(values)
         return tuple([values[o] for o in returned])
 
-    def _prepared(self, block: Block) -> tuple[list[tuple[Callable[..., None], Operation]], tuple[SSAValue, ...]]:
-        """The ops of a block, each with what runs it, and the operands of its terminator; found once a block."""
-        steps: list[tuple[Callable[..., None], Operation]] = []
+    def _prepared(self, block: Block) -> tuple[list[Step], tuple[SSAValue, ...]]:
+        """What runs each op of a block, and the operands of its terminator; found once a block."""
+        steps: list[Step] = []
         returned: tuple[SSAValue, ...] = ()
         for op in block.ops:
             if op.name in ("func.return", "graph.yield", "loop.yield"):
                 returned = tuple(op.operands)
                 break
-            steps.append((self.handlers.get(op.name, self._graph if isinstance(op, GraphOp) else self._scalar), op))
+            handler, meaning = self.handlers.get(op.name), interp_scalar.MEANINGS.get(op.name)
+            if isinstance(op, LoadOp | StoreOp):
+                assert handler is not None
+                steps.append(interp_memory.access(op, handler))
+            elif handler is not None:
+                steps.append(partial(handler, op))
+            elif meaning is not None:
+                steps.append(interp_memory.scalar(op, meaning))
+            else:
+                steps.append(partial(self._graph if isinstance(op, GraphOp) else self._unknown, op))
         self.blocks[block] = steps, returned
         return steps, returned
 
     def _graph(self, op: GraphOp, values: Values) -> None:
-        results = op.evaluate(*[values[o] for o in op.operands])
+        arrays = [values[o] for o in op.operands]
+        types: list[Any] = [value.type for value in (*op.operands, *op.results)]
+        open_sizes = any(DYNAMIC in type.get_shape() for type in types)
+        try:
+            if open_sizes:  # the rules that could not be checked before the sizes were known
+                known = [tensor(o.element_type, x.shape) for o, x in zip(types, arrays, strict=False)]
+                op.infer_types(known, op.properties, types[len(arrays) :])
+            results = op.evaluate(*arrays)
+        except (ShapeError, DTypeError, ValueError, IndexError) as error:
+            raise InterpreterError(f"'{op.name}' op {error}", op) from None
         for result, array in zip(op.results, results, strict=True):
+            if open_sizes and not _fits(result.type.get_shape(), array.shape):  # pyright: ignore
+                raise InterpreterError(f"'{op.name}' op result has sizes {list(array.shape)}, not {result.type}", op)
             values[result] = array
 
-    def _scalar(self, op: Operation, values: Values) -> None:
-        meaning = interp_scalar.MEANINGS.get(op.name)
-        if meaning is None:
-            hint = {
-                "graph.jvp": "; run graph-linearize",
-                "graph.vjp": "; run graph-linearize and graph-transpose",
-                "graph.transposed": "; run graph-transpose",
-                "graph.vmap": "; run graph-vmap",
-            }.get(op.name, "")
-            raise InterpreterError(f"'{op.name}' op cannot be interpreted{hint}", op)
-        values[op.results[0]] = meaning(op, *[values[o] for o in op.operands])
+    def _unknown(self, op: Operation, values: Values) -> None:
+        hint = {
+            "graph.jvp": "; run graph-linearize",
+            "graph.vjp": "; run graph-linearize and graph-transpose",
+            "graph.transposed": "; run graph-transpose",
+            "graph.vmap": "; run graph-vmap",
+        }.get(op.name, "")
+        raise InterpreterError(f"'{op.name}' op cannot be interpreted{hint}", op)
 
     def _call(self, op: func.CallOp, values: Values) -> None:
         results = self.call(op.callee.string_value(), [values[o] for o in op.operands])
@@ -197,16 +223,21 @@ class Interpreter:
         block, kind = op.body.block, op.kind.data
         index, carried_args = block.args[0], block.args[1:]
         carried = tuple(values[i] for i in op.inits)
-        steps: Any = range(lower, upper, op.step.value.data)
-        for i in reversed(steps) if kind == "parallel" else steps:
-            values[index] = np.int64(i)
-            if kind == "reduce":
-                assert op.monoid is not None
-                carried = interp_scalar.combine(op.monoid.data, carried, self._run(block, values))
-                continue
-            values.update(zip(carried_args, carried, strict=True))
-            carried = self._run(block, values)
-        values.update(zip(op.results, carried, strict=True))
+        self.iterations_left -= max(0, upper - lower) // op.step.value.data
+        if self.iterations_left < 0:
+            raise TooLongError("more loop iterations than allowed", op)
+        iterations = interp_memory.indices(kind, lower, upper, op.step.value.data)
+        if op.monoid is not None:
+            combine = interp_memory.combiner(op.monoid.data)
+            for values[index] in iterations:
+                carried = combine(carried, self._run(block, values))
+        else:
+            for values[index] in iterations:
+                for argument, value in zip(carried_args, carried, strict=True):
+                    values[argument] = value
+                carried = self._run(block, values)
+        for result, value in zip(op.results, carried, strict=True):
+            values[result] = value
 
     def _if(self, op: IfOp, values: Values) -> None:
         region = op.then if values[op.condition] else op.otherwise
@@ -263,45 +294,6 @@ class Interpreter:
         for lane in np.flatnonzero(on):
             buffer[tuple(index[lane] if isinstance(index, np.ndarray) else index for index in point)] = value[lane]
 
-    def _fresh(self, type: Any) -> np.ndarray:
-        """Memory nobody has written: NaN, or a pattern that shows."""
-        dtype = numpy_dtype(type.element_type)
-        if dtype == np.bool_:
-            return np.zeros(type.get_shape(), dtype)
-        poison = np.nan if dtype.kind == "f" else 0x5A5A5A5A % (1 << 8 * dtype.itemsize - 1)
-        return np.full(type.get_shape(), poison, dtype)
-
-    def _alloc(self, op: Operation, values: Values) -> None:
-        values[op.results[0]] = self._fresh(op.results[0].type)
-
-    def _view(self, op: memref.ViewOp, values: Values) -> None:
-        arena, offset = values[op.operands[0]], int(values[op.operands[1]])
-        type = op.results[0].type
-        assert isinstance(type, MemRefType)
-        dtype = numpy_dtype(type.element_type)
-        size = int(np.prod(type.get_shape(), dtype=np.int64)) * dtype.itemsize
-        if offset < 0 or offset + size > arena.size:
-            raise InterpreterError(f"'memref.view' op of {size} bytes at {offset} is outside the arena of {arena.size}", op)
-        values[op.results[0]] = arena[offset : offset + size].view(dtype).reshape(type.get_shape())
-
-    def _reshape(self, op: Operation, values: Values) -> None:
-        values[op.results[0]] = values[op.operands[0]].reshape(op.results[0].type.get_shape())  # pyright: ignore
-
-    def _reinterpret(self, op: memref.ReinterpretCastOp, values: Values) -> None:
-        buffer = values[op.operands[0]]
-        sizes = [int(v) for v in op.static_sizes.get_values()]
-        strides = [int(v) for v in op.static_strides.get_values()]
-        offset = int(op.static_offsets.get_values()[0])
-        span = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + 1 if 0 not in sizes else 0
-        if span > buffer.size or not buffer.flags.c_contiguous:
-            raise InterpreterError(f"'memref.reinterpret_cast' op needs {span} elements, the buffer has {buffer.size}", op)
-        itemsize = buffer.dtype.itemsize
-        flat = buffer.reshape(-1)[offset:]
-        values[op.results[0]] = np.lib.stride_tricks.as_strided(flat, sizes, [s * itemsize for s in strides])
-
-    def _copy(self, op: memref.CopyOp, values: Values) -> None:
-        values[op.operands[1]][...] = values[op.operands[0]]
-
     def _global(self, op: memref.GetGlobalOp, values: Values) -> None:
         name = op.properties["name"]
         assert isinstance(name, SymbolRefAttr)
@@ -310,3 +302,17 @@ class Interpreter:
             raise InterpreterError(f"'memref.get_global' op names no global of the module: {name}", op)
         initial: Any = found.initial_value
         values[op.results[0]] = dense_array(initial).reshape(op.results[0].type.get_shape())  # pyright: ignore
+
+
+def _fits(declared: Sequence[int], shape: Sequence[int]) -> bool:
+    return len(declared) == len(shape) and all(n in (DYNAMIC, m) for n, m in zip(declared, shape, strict=True))
+
+
+def shape_and_dtype(type: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and dtype of the values of a tensor, memref or scalar type; KeyError for types without values here."""
+    if isinstance(type, ShapedType):
+        return tuple(type.get_shape()), numpy_dtype(type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    return (), numpy_dtype(type)
+
+
+__all__ = ["Interpreter", "InterpreterError", "TooLongError", "interpret", "shape_and_dtype"]

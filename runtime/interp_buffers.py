@@ -1,0 +1,93 @@
+"""Memory in the interpreter: fresh buffers hold what shows, views stay within what they view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.types import DYNAMIC, numpy_dtype
+from ..errors import LaminaError
+
+Values = dict[SSAValue, Any]
+
+
+class InterpreterError(LaminaError):
+    """A program does what it must not (reads out of bounds, calls what is not there), or cannot be run yet."""
+
+    def __init__(self, message: str, op: Operation | None = None):
+        super().__init__(message)
+        self.op = op
+
+
+class TooLongError(InterpreterError):
+    """A program runs more loop iterations than the caller allows."""
+
+
+def fresh(type: Any) -> np.ndarray:
+    """Memory nobody has written: NaN, or a pattern that shows."""
+    dtype = numpy_dtype(type.element_type)
+    if DYNAMIC in type.get_shape():
+        raise InterpreterError(f"memory of {type} has no known size: run graph-specialize first")
+    if dtype == np.bool_:
+        return np.zeros(type.get_shape(), dtype)
+    poison = np.nan if dtype.kind == "f" else 0x5A5A5A5A % (1 << 8 * dtype.itemsize - 1)
+    return np.full(type.get_shape(), poison, dtype)
+
+
+def alloc(op: Operation, values: Values) -> None:
+    """Local or host memory."""
+    values[op.results[0]] = fresh(op.results[0].type)
+
+
+def view(op: memref.ViewOp, values: Values) -> None:
+    """A typed buffer at a byte offset of the arena."""
+    arena, offset = values[op.operands[0]], int(values[op.operands[1]])
+    type = op.results[0].type
+    assert isinstance(type, MemRefType)
+    dtype = numpy_dtype(type.element_type)
+    size = int(np.prod(type.get_shape(), dtype=np.int64)) * dtype.itemsize
+    if offset < 0 or offset + size > arena.size:
+        raise InterpreterError(f"'memref.view' op of {size} bytes at {offset} is outside the arena of {arena.size}", op)
+    values[op.results[0]] = arena[offset : offset + size].view(dtype).reshape(type.get_shape())
+
+
+def reshape(op: Operation, values: Values) -> None:
+    """The same memory under another static shape."""
+    values[op.results[0]] = values[op.operands[0]].reshape(op.results[0].type.get_shape())  # pyright: ignore
+
+
+def reinterpret(op: memref.ReinterpretCastOp, values: Values) -> None:
+    """The same memory with other sizes and strides."""
+    buffer = values[op.operands[0]]
+    sizes = [int(v) for v in op.static_sizes.get_values()]
+    strides = [int(v) for v in op.static_strides.get_values()]
+    offset = int(op.static_offsets.get_values()[0])
+    span = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + 1 if 0 not in sizes else 0
+    if span > buffer.size or not buffer.flags.c_contiguous:
+        raise InterpreterError(f"'memref.reinterpret_cast' op needs {span} elements, the buffer has {buffer.size}", op)
+    itemsize = buffer.dtype.itemsize
+    flat = buffer.reshape(-1)[offset:]
+    values[op.results[0]] = np.lib.stride_tricks.as_strided(flat, sizes, [s * itemsize for s in strides])
+
+
+def copy(op: memref.CopyOp, values: Values) -> None:
+    """All elements of one buffer to another."""
+    values[op.operands[1]][...] = values[op.operands[0]]
+
+
+def subview(op: memref.SubviewOp, values: Values) -> None:
+    """A window of a buffer, with static offsets, sizes and strides."""
+    buffer = values[op.operands[0]]
+    if len(op.operands) > 1:
+        raise InterpreterError("'memref.subview' op needs static offsets, sizes and strides", op)
+    window: list[slice] = []
+    lists = (op.static_offsets.get_values(), op.static_sizes.get_values(), op.static_strides.get_values())
+    for size, start, count, step in zip(buffer.shape, *lists, strict=True):
+        if start < 0 or step < 1 or (count and start + (count - 1) * step >= size):
+            raise InterpreterError(f"'memref.subview' op takes {count} from {start} by {step} of a dim of {size}", op)
+        window.append(slice(start, start + (count - 1) * step + 1 if count else start, step))
+    values[op.results[0]] = buffer[tuple(window)].reshape(op.results[0].type.get_shape())  # pyright: ignore

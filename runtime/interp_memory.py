@@ -1,0 +1,104 @@
+"""Accesses and loops prepared once: closures over values, for what inner loops are made of.
+
+What is not common (masks, strides, `mod` in a subscript) and what is wrong (out of bounds) is left to the plain handlers of the
+interpreter, which say what is the matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Operation
+
+from ..dialects.loop.memory import LoadOp, StoreOp
+from ..dialects.loop.subscripts import linear_form
+from . import interp_scalar
+from .interp_buffers import Values
+
+Step = Callable[[Values], None]
+Handler = Callable[[Any, Values], None]
+
+
+def scalar(op: Operation, meaning: Callable[..., Any]) -> Step:
+    """An op with a meaning, its values found once."""
+    result, operands = op.results[0], tuple(op.operands)
+    if op.name == "arith.constant":
+        value = meaning(op)
+
+        def constant(values: Values) -> None:
+            values[result] = value
+
+        return constant
+    if len(operands) == 2:
+        x, y = operands
+
+        def binary(values: Values) -> None:
+            values[result] = meaning(op, values[x], values[y])
+
+        return binary
+
+    def any_number(values: Values) -> None:
+        values[result] = meaning(op, *[values[o] for o in operands])
+
+    return any_number
+
+
+def _subscripts(op: LoadOp | StoreOp) -> Callable[[Values], list[int]] | None:
+    """The point of an access from the values of its indices; None when a subscript is not linear."""
+    indices = tuple(op.indices)
+    forms = [linear_form(expr, len(indices)) for expr in op.map.data.results]
+    if None in forms:
+        return None
+    dims = [
+        ([(value, c) for value, c in zip(indices, form[0], strict=True) if c], form[1]) for form in forms if form is not None
+    ]
+    if all(len(terms) == 1 and terms[0][1] == 1 and not constant for terms, constant in dims):
+        plain = [terms[0][0] for terms, _ in dims]
+        return lambda values: [int(values[value]) for value in plain]
+    return lambda values: [sum([c * int(values[value]) for value, c in terms], constant) for terms, constant in dims]
+
+
+def access(op: LoadOp | StoreOp, slow: Handler) -> Step:
+    """A load or store of one element, or of neighbouring elements without a mask."""
+    subscripts, buffer, value = _subscripts(op), op.buffer, op.value
+    vector, rank = isinstance(op.element_type_(), VectorType), op.buffer.type.get_num_dims()  # pyright: ignore
+    if subscripts is None or (vector and (op.mask is not None or op.lane_step() != 1 or op.lane_dim() != rank - 1)):
+        return lambda values: slow(op, values)
+    lanes, reads = op.lanes, isinstance(op, LoadOp)
+
+    def step(values: Values) -> None:
+        memory, at = values[buffer], subscripts(values)
+        point: Any = at
+        if vector:
+            point = [*at[:-1], slice(at[-1], at[-1] + lanes)]
+            at.append(at[-1] + lanes - 1)
+        shape = memory.shape if not vector else (*memory.shape, memory.shape[-1])
+        for index, size in zip(at, shape):  # noqa: B905
+            if index < 0 or index >= size:
+                slow(op, values)  # it says what is wrong
+                return
+        if not reads:
+            memory[tuple(point)] = values[value]
+        elif vector:
+            values[value] = memory[tuple(point)].copy()
+        else:
+            values[value] = memory[tuple(point)]
+
+    return step
+
+
+def combiner(monoid: str) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]:
+    """`interp_scalar.combine` of one monoid."""
+    function = interp_scalar.COMBINE.get(monoid)
+    if function is None:
+        return lambda acc, x: interp_scalar.combine(monoid, acc, x)
+    return lambda acc, x: (function(acc[0], x[0]),)
+
+
+def indices(kind: str, lower: int, upper: int, step: int) -> Any:
+    """The iterations of a loop in the order in which they run here: parallel loops backwards, so that races show."""
+    found = range(lower, upper, step)
+    return map(np.int64, reversed(found) if kind == "parallel" else found)
