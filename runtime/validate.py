@@ -5,7 +5,8 @@ The first pass that changed the meaning of a function is named with an input tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +16,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from ..dialects.types import DYNAMIC, numpy_dtype
+from ..dialects.graph.base import GraphOp
+from ..dialects.loop.structure import ForOp
+from ..dialects.types import DYNAMIC
 from ..errors import LaminaError
 from .inputs import KINDS, generate
-from .interpreter import InterpreterError, interpret
+from .interpreter import InterpreterError, TooLongError, interpret, shape_and_dtype
 
 DYNAMIC_SIZE = 3
 """What a `?` dim is given."""
@@ -26,7 +29,11 @@ DYNAMIC_SIZE = 3
 MAX_ELEMENTS = 1 << 20
 """Functions on more elements than this are not run; the report says so."""
 
+MAX_ITERATIONS = 60_000
+"""Loop iterations of one run, about a second; functions that take more are left out from that pass on, with a note."""
+
 _TRANSFORMS = ("graph.jvp", "graph.vjp", "graph.vmap", "graph.transposed")
+_SUMMING = ("graph.reduce", "graph.dot", "loop.reduce_lanes", "vector.reduction", "math.fma", "vector.fma", *_TRANSFORMS)
 
 
 class ValidationError(LaminaError):
@@ -54,53 +61,91 @@ class _Case:
     kind: str
     inputs: list[np.ndarray]
     expected: tuple[np.ndarray, ...] | None
+    dropped: bool = False
 
 
-def validate_each(module: ModuleOp, passes: Sequence[Any], ctx: Context, seed: int = 0) -> Report:
+Skip = Callable[[str, str], None]
+"""Called with a function and why it is not checked."""
+
+
+def to_stderr(note: str) -> None:
+    """Print a note for the user."""
+    print(f"note: {note}", file=sys.stderr)
+
+
+def validate_each(
+    module: ModuleOp, passes: Sequence[Any], ctx: Context, seed: int = 0, note: Callable[[str], None] = to_stderr
+) -> Report:
     """Apply passes to a module, in place, comparing the results of its public functions before and after each.
 
     Args:
-        passes: objects with `name` and `apply(ctx, module)`; a class attribute `numerics = "exact"` asks for bit-identical
-            results, otherwise reductions may be reassociated and products contracted.
+        passes: objects with `name` and `apply(ctx, module)`; a class attribute `numerics` says how near results must stay:
+            "exact" (every bit, NaNs alike), "ulp(k)" (within k units in the last place) or, if there is none, "reassociating"
+            (sums in another order; where nothing is summed, each element by itself).
         seed: of the generated inputs.
+        note: is told what could not be checked; standard error by default.
 
     Raises:
         ValidationError: naming the pass.
     """
     report = Report()
-    cases = _cases(module, seed, report)
+
+    def skip(function: str, why: str) -> None:
+        report.skipped.append(f"@{function}: {why}")
+        note(f"validation of @{function}: {why}")
+
+    cases = _cases(module, seed, skip)
     for case in cases:
-        case.expected = _run(module, case, case.inputs)
-        if case.expected is None and case.kind == KINDS[0]:
-            report.skipped.append(
-                f"@{case.function}: compared from the pass on that expands the last of {', '.join(_TRANSFORMS)}"
-            )
+        if not case.dropped:
+            _establish(module, case, cases, skip, "")
+        if not case.dropped and case.expected is None and case.kind == KINDS[0]:
+            skip(case.function, f"compared from the pass on that expands the last of {', '.join(_TRANSFORMS)}")
     for step in passes:
         before = module.clone()
         step.apply(ctx, module)
-        exact = getattr(step, "numerics", None) == "exact"
+        numerics = getattr(step, "numerics", None) or "reassociating"
         for case in cases:
             if not _has(module, case.function):
                 raise ValidationError(f"pass '{step.name}' dropped @{case.function}", step.name, case.inputs)
-            if not _executable(module, case.function):
+            if case.dropped or not _executable(module, case.function):
                 continue
             if case.expected is None:  # not executable until now: this is the reference from here on
-                case.expected = _run(module, case, case.inputs)
+                _establish(module, case, cases, skip, f" after '{step.name}'")
                 continue
             try:
                 got = _run(module, case, case.inputs)
+            except TooLongError as error:
+                _drop(case, cases, skip, f"from '{step.name}' on not run: {error} ({MAX_ITERATIONS})")
+                continue
             except InterpreterError as error:
                 raise ValidationError(
                     f"pass '{step.name}' left @{case.function} so that it cannot be run: {error}", step.name, case.inputs
                 ) from error
             report.runs += 1
             assert got is not None
-            if _differ(case.expected, got, exact) is not None:
-                raise _failure(step.name, before, module, case, exact)
+            near = _Near(numerics, _sums(before) or _sums(module))
+            if _differ(case.expected, got, near) is not None:
+                raise _failure(step.name, before, module, case, near)
+            case.expected = got  # each pass answers for what it changed itself
     return report
 
 
-def _cases(module: ModuleOp, seed: int, report: Report) -> list[_Case]:
+def _establish(module: ModuleOp, case: _Case, cases: Sequence[_Case], skip: Skip, when: str) -> None:
+    """The reference of a case; without one, its function is left out."""
+    try:
+        case.expected = _run(module, case, case.inputs)
+    except InterpreterError as error:
+        _drop(case, cases, skip, f"not run{when}: {error}")
+
+
+def _drop(case: _Case, cases: Sequence[_Case], skip: Skip, why: str) -> None:
+    for other in cases:
+        if other.function == case.function:
+            other.dropped = True
+    skip(case.function, why)
+
+
+def _cases(module: ModuleOp, seed: int, skip: Skip) -> list[_Case]:
     cases: list[_Case] = []
     for function in module.body.block.ops:
         if not isinstance(function, FuncOp) or not function.body.blocks:
@@ -111,10 +156,10 @@ def _cases(module: ModuleOp, seed: int, report: Report) -> list[_Case]:
         try:
             specs = [_spec(argument) for argument in _inputs(function)]
         except (KeyError, AttributeError, TypeError):
-            report.skipped.append(f"@{name}: its arguments are not tensors or buffers of known types")
+            skip(name, "its arguments are not of types that can be generated")
             continue
         if sum(int(np.prod(shape, dtype=np.int64)) for _, shape in specs) > MAX_ELEMENTS:
-            report.skipped.append(f"@{name}: more than {MAX_ELEMENTS} elements")
+            skip(name, f"more than {MAX_ELEMENTS} elements")
             continue
         for kind in KINDS:
             rng = np.random.default_rng((seed, KINDS.index(kind)))
@@ -131,8 +176,8 @@ def _inputs(function: FuncOp) -> Sequence[SSAValue]:
 
 
 def _spec(argument: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    shape = tuple(DYNAMIC_SIZE if n == DYNAMIC else n for n in argument.type.get_shape())
-    return numpy_dtype(argument.type.element_type), shape
+    shape, dtype = shape_and_dtype(argument.type)
+    return dtype, tuple(DYNAMIC_SIZE if n == DYNAMIC else n for n in shape)
 
 
 def _has(module: ModuleOp, name: str) -> bool:
@@ -144,50 +189,94 @@ def _executable(module: ModuleOp, name: str) -> bool:
 
 
 def _run(module: ModuleOp, case: _Case, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
-    return interpret(module, case.function, inputs) if _executable(module, case.function) else None
+    return interpret(module, case.function, inputs, MAX_ITERATIONS) if _executable(module, case.function) else None
 
 
-def _differ(expected: Sequence[np.ndarray], got: Sequence[np.ndarray], exact: bool) -> int | None:
+def _sums(module: ModuleOp) -> bool:
+    """Whether elements of a result may come from sums, so that their error is relative to terms that are no longer seen."""
+    return any(
+        op.name in _SUMMING or (isinstance(op, GraphOp) and op.composite) or (isinstance(op, ForOp) and bool(op.results))
+        for op in module.walk()
+    )
+
+
+@dataclass(frozen=True)
+class _Near:
+    """How near the results before and after a pass must be."""
+
+    numerics: str
+    sums: bool
+
+    def each(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Whether each element is near enough."""
+        if a.dtype.kind != "f":
+            return a == b
+        nans = np.isnan(a) & np.isnan(b)
+        if self.numerics == "exact":
+            return nans | ((a == b) & (np.signbit(a) == np.signbit(b)))
+        if self.numerics.startswith("ulp("):
+            return nans | (_ulps(a, b) <= int(self.numerics[4:-1]))
+        facts = np.finfo(a.dtype)
+        with np.errstate(all="ignore"):
+            if self.sums:  # relative to the largest term that can have met
+                finite = np.isfinite(a) & np.isfinite(b)
+                allowed = 256 * float(facts.eps) * (np.abs(a) + np.max(np.abs(a[finite]), initial=0)) + float(facts.tiny)
+            else:
+                allowed = 256 * (float(facts.eps) * np.abs(a) + float(facts.smallest_subnormal))
+            near = np.abs(a - b) <= allowed
+        return near | (a == b) | nans
+
+
+def _ulps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """How many floats lie between; infinitely many between 0 and -0, and to infinities and NaNs."""
+    bits = np.dtype(f"i{a.dtype.itemsize}")
+    # bits without the sign count the floats from zero; subtracted as integers, since a double cannot hold them
+    x, y = [v.view(bits) & np.iinfo(bits).max for v in (a, b)]
+    same_sign = np.signbit(a) == np.signbit(b)
+    between = np.where(same_sign, np.abs(x - y).astype(np.float64), x.astype(np.float64) + y)
+    near = np.isfinite(a) & np.isfinite(b) & (same_sign | (a != b))
+    return np.where((a == b) & same_sign, 0.0, np.where(near, between, np.inf))
+
+
+def _differ(expected: Sequence[np.ndarray], got: Sequence[np.ndarray], near: _Near) -> int | None:
     """The number of the first result that differs, or None."""
     if len(expected) != len(got):
         return 0
     for k, (a, b) in enumerate(zip(expected, got, strict=True)):
-        if a.dtype != b.dtype or a.shape != b.shape or not _close(a, b, exact):
+        if a.dtype != b.dtype or a.shape != b.shape or not np.all(near.each(a, b)):
             return k
     return None
 
 
-def _close(a: np.ndarray, b: np.ndarray, exact: bool) -> bool:
-    if a.dtype.kind != "f":
-        return np.array_equal(a, b)
-    if exact:
-        signs = np.isnan(a) | (np.signbit(a) == np.signbit(b))
-        return np.array_equal(a, b, equal_nan=True) and bool(signs.all())
-    # sums in another order: relative to the largest term that can have met; overflow on one side alone is order, too
-    eps = float(np.finfo(a.dtype).eps)
-    finite = np.isfinite(a) & np.isfinite(b)
-    scale = np.max(np.abs(a[finite]), initial=0)
-    with np.errstate(all="ignore"):
-        near = np.abs(a - b) <= 256 * eps * (np.abs(a) + scale) + float(np.finfo(a.dtype).tiny)
-    return bool(np.all(near | (a == b) | (np.isnan(a) & np.isnan(b))))
-
-
-def _failure(name: str, before: ModuleOp, after: ModuleOp, case: _Case, exact: bool) -> ValidationError:
-    inputs = _minimised(before, after, case, exact)
+def _failure(name: str, before: ModuleOp, after: ModuleOp, case: _Case, near: _Near) -> ValidationError:
+    inputs = _minimised(before, after, case, near)
     expected, got = _run(before, case, inputs), _run(after, case, inputs)
     assert expected is not None and got is not None
-    k = _differ(expected, got, exact)
+    k = _differ(expected, got, near)
     assert k is not None
     shown = "; ".join(f"{x.dtype}{list(x.shape)} {_brief(x)}" for x in inputs)
     return ValidationError(
         f"pass '{name}' changed the meaning of @{case.function}: on the {case.kind} input ({shown}) "
-        f"result {k} is {_brief(got[k])}, before it was {_brief(expected[k])}",
+        f"{_difference(k, expected, got, near)}",
         name,
         inputs,
     )
 
 
-def _minimised(before: ModuleOp, after: ModuleOp, case: _Case, exact: bool) -> list[np.ndarray]:
+def _difference(k: int, expected: Sequence[np.ndarray], got: Sequence[np.ndarray], near: _Near) -> str:
+    if len(expected) != len(got):
+        return f"it gives {len(got)} results, before it was {len(expected)}"
+    a, b = expected[k], got[k]
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return f"result {k} is {b.dtype}{list(b.shape)}, before it was {a.dtype}{list(a.shape)}"
+    if a.size <= 16:
+        return f"result {k} is {_brief(b)}, before it was {_brief(a)}"
+    wrong = np.argwhere(~near.each(a, b))
+    at = tuple(wrong[0])
+    return f"result {k} at {[int(i) for i in at]} is {b[at]}, before it was {a[at]} ({len(wrong)} of {a.size} elements differ)"
+
+
+def _minimised(before: ModuleOp, after: ModuleOp, case: _Case, near: _Near) -> list[np.ndarray]:
     """The failing input with as many elements as possible set to 0 or 1, in pieces that shrink."""
 
     def fails(inputs: Sequence[np.ndarray]) -> bool:
@@ -195,7 +284,7 @@ def _minimised(before: ModuleOp, after: ModuleOp, case: _Case, exact: bool) -> l
             a, b = _run(before, case, inputs), _run(after, case, inputs)
         except InterpreterError:
             return False
-        return a is not None and b is not None and _differ(a, b, exact) is not None
+        return a is not None and b is not None and _differ(a, b, near) is not None
 
     inputs = [x.copy() for x in case.inputs]
     budget = 200
@@ -205,9 +294,11 @@ def _minimised(before: ModuleOp, after: ModuleOp, case: _Case, exact: bool) -> l
         while size >= 1 and budget > 0:
             for start in range(0, flat.size, size):
                 piece = flat[start : start + size]
+                if (np.isin(piece, (0, 1)) & ~np.signbit(piece.astype(np.float64))).all():
+                    continue  # as simple as can be
                 for simple in (0, 1):
-                    if budget <= 0 or np.array_equal(piece, np.full_like(piece, simple)):
-                        continue
+                    if budget <= 0:
+                        break
                     budget -= 1
                     kept = piece.copy()
                     piece[...] = simple
@@ -219,7 +310,14 @@ def _minimised(before: ModuleOp, after: ModuleOp, case: _Case, exact: bool) -> l
 
 
 def _brief(x: np.ndarray) -> str:
-    return np.array2string(x, threshold=16, edgeitems=3, max_line_width=1 << 20).replace("\n", "")
+    """A small array whole; of a large one what is not its most frequent value."""
+    if x.size <= 16:
+        return np.array2string(x, max_line_width=1 << 20).replace("\n", "")
+    values, counts = np.unique(x, return_counts=True)
+    usual = values[counts.argmax()]
+    others = np.argwhere((x != usual) | (np.signbit(x) != np.signbit(usual)) if x.dtype.kind == "f" else x != usual)
+    listed = ", ".join(f"{x[tuple(at)]} at {[int(i) for i in at]}" for at in others[:4])
+    return f"all {usual}" + (f" but {listed}" if listed else "") + (" ..." if len(others) > 4 else "")
 
 
 __all__ = ["Report", "ValidationError", "validate_each"]

@@ -1,0 +1,129 @@
+"""How near results must stay is what the pass promises; what cannot be checked is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from lamina import pipeline
+from lamina.dialects.context import make_context
+from lamina.dialects.graph.builder import GraphBuilder
+from lamina.dialects.parsing import parse_module
+from lamina.runtime import validate
+from lamina.runtime.validate import Report, ValidationError, validate_each
+from xdsl.rewriter import InsertPoint
+
+COPY = """func.func @main(%x: tensor<64xf64>) -> tensor<64xf64> {
+  return %x : tensor<64xf64>
+}"""
+SUM = """func.func @main(%x: tensor<100xf32>) -> tensor<f32> {
+  %y = graph.reduce add %x over [0] : tensor<100xf32> -> tensor<f32>
+  return %y : tensor<f32>
+}"""
+
+
+class Step:
+    """A pass that replaces what a function returns."""
+
+    def __init__(self, name: str, numerics: str | None, change: Callable[..., Any] | None = None):
+        self.name, self.change = name, change
+        if numerics is not None:
+            self.numerics = numerics
+
+    def apply(self, ctx: Any, module: Any) -> None:
+        for op in list(module.walk()):
+            if op.name == "func.return" and self.change is not None:
+                op.operands[0] = self.change(GraphBuilder(InsertPoint.before(op)), op.operands[0])
+
+
+def check(text: str, *steps: Step, seed: int = 0) -> tuple[Report, list[str]]:
+    notes: list[str] = []
+    ctx = make_context()
+    return validate_each(parse_module(ctx, text), steps, ctx, seed, notes.append), notes
+
+
+def ulps(k: int) -> Callable[..., Any]:
+    """Multiplies by 1 + k eps: k units in the last place for 1, k to 2k for others."""
+    return lambda b, x: b.mul(x, b.full_like(x, 1 + k * 2.0**-52))
+
+
+def test_ulps_are_counted_exactly():
+    check(COPY, Step("near", "ulp(2)", ulps(1)))
+    with pytest.raises(ValidationError, match="pass 'far'"):
+        check(COPY, Step("far", "ulp(2)", ulps(3)))
+    one = np.ones(1)
+    pairs = [(0.0, 5e-324, 1), (-5e-324, 5e-324, 2), (1.0, 1 + 2.0**-52, 1), (0.0, -0.0, np.inf), (1e308, np.inf, np.inf)]
+    for a, b, want in pairs:
+        assert validate._ulps(a * one, b * one) == want
+    assert validate._ulps(-1.7e308 * one, 1.7e308 * one) > 1e18
+
+
+@pytest.mark.parametrize("numerics", ["exact", "ulp(4)"])
+def test_signs_of_zeros_belong_to_the_meaning(numerics: str):
+    with pytest.raises(ValidationError, match=r"result 0 at \[\d+\] is 0.0, before it was -0.0 \(\d+ of 64 elements differ\)"):
+        check(COPY, Step("plus-zero", numerics, lambda b, x: b.add(x, b.full_like(x, 0.0))))
+    check(COPY, Step("plus-zero", None, lambda b, x: b.add(x, b.full_like(x, 0.0))))
+
+
+def flush(b: GraphBuilder, x: Any, below: float) -> Any:
+    return b.select(b.cmp(b.abs(x), b.full_like(x, below), predicate="lt"), b.full_like(x, 0.0), x)
+
+
+@pytest.mark.parametrize("below", [1e-4, 1e-300])
+def test_small_elements_count_beside_large_ones(below: float):
+    with pytest.raises(ValidationError, match="pass 'flush' changed the meaning of @main") as caught:
+        check(COPY, Step("flush", None, lambda b, x: flush(b, x, below)))
+    (x,) = caught.value.inputs
+    # minimised to one element, and the message shows it
+    odd = ~np.isin(x, (0, 1))
+    assert odd.sum() == 1 and 0 < abs(x[odd][0]) < below
+    assert re.search(rf"all [01]\.0 but {re.escape(str(x[odd][0]))} at \[{np.argmax(odd)}\]", str(caught.value))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pass_answers_for_its_own_change_only(seed: int):
+    def regroup(b: GraphBuilder, y: Any) -> Any:
+        rows = b.reduce(b.reshape(y.owner.operands[0], (10, 10)), kind="add", dims=[1])
+        return b.reduce(rows, kind="add", dims=[0])
+
+    report, _ = check(SUM, Step("regroup", "reassociating", regroup), Step("nothing", "exact"), seed=seed)
+    assert report.runs == 6
+
+
+def test_infinities_and_nans_are_no_rounding():
+    with pytest.raises(ValidationError, match="on the edge input"):
+        check(SUM, Step("no-nan", None, lambda b, x: b.select(b.cmp(x, x, predicate="ne"), b.full_like(x, 0.0), x)))
+
+
+def test_functions_that_cannot_be_run_are_noted():
+    text = f"""{COPY}
+func.func @outside(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %z = func.call @elsewhere(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  return %z : tensor<2xf32>
+}}
+func.func private @elsewhere(tensor<2xf32>) -> tensor<2xf32>
+"""
+    report, notes = check(text, Step("nothing", "exact"))
+    assert report.runs == 3
+    assert notes == ["validation of @outside: not run: no function @elsewhere to run; there are: @main, @outside, @elsewhere"]
+
+
+def test_long_runs_are_cut_and_noted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(validate, "MAX_ITERATIONS", 50)
+    ctx, notes = make_context(), []
+    module = parse_module(ctx, SUM)
+    steps = [step.make() for step in pipeline.steps_to(module, "loop")]
+    report = validate_each(module, steps, ctx, note=notes.append)
+    assert report.runs == 3 * (len(steps) - 1)
+    assert len(notes) == 1 and "from 'convert-graph-to-loop' on not run: more loop iterations than allowed (50)" in notes[0]
+
+
+def test_scalars_are_generated():
+    text = """func.func @main(%x: f32) -> f32 {
+      %z = arith.addf %x, %x : f32
+      return %z : f32
+    }"""
+    assert check(text, Step("nothing", "exact"))[0].runs == 3
