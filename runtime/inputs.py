@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def parse_arguments(words: Sequence[str], seed: int = 0) -> list[np.ndarray | fl
 def parse_spec(spec: str, word: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """`2x3xf32` as dtype and shape."""
     *sizes, name = spec.split("x")
-    if name not in _DTYPES or not all(size.isdigit() for size in sizes):
+    if name not in _DTYPES or not all(size.isdecimal() for size in sizes):
         raise InputError(f"argument '{word}' must be like rand:128x64xf32, with f32, f64, i32, i64 or i1")
     shape = tuple(int(size) for size in sizes)
     if math.prod(shape) > MAX_ELEMENTS:
@@ -99,7 +100,10 @@ def parse_spec(spec: str, word: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
 
 def _load(name: str) -> np.ndarray:
     try:
-        return np.asarray(np.load(name, allow_pickle=False))
+        array = np.load(name, allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            raise InputError(f"{name} is an archive of arrays: give it a name that ends in .npz")
+        return array
     except FileNotFoundError:
         raise InputError(f"no file {name}") from None
     except (OSError, ValueError, EOFError) as error:
@@ -116,7 +120,7 @@ def _load_archive(word: str) -> list[np.ndarray]:
             return [np.asarray(archive[k]) for k in ([key] if key else archive.files)]
     except FileNotFoundError:
         raise InputError(f"no file {name}") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"cannot read {name}: {error}") from None
 
 

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 _PHASES = {".o": "object", ".s": "asm", ".ll": "llvmir"}
+_C_WORDS = frozenset(
+    """
+    alignas alignof asm auto bool break case catch char class const constexpr continue default delete do double
+    else enum explicit export extern false float for friend goto if inline int long mutable namespace new nullptr
+    operator private protected public register restrict return short signed sizeof static struct switch template
+    this throw true try typedef typename typeof union unsigned using virtual void volatile while
+    """.split()
+)
+"""Words of C and C++ that cannot name a parameter."""
+
 _C_TYPES = {"f32": "float", "f64": "double", "i32": "int32_t", "i64": "int64_t", "i1": "bool", "i8": "unsigned char"}
 
 
@@ -69,27 +79,45 @@ def header(module: ModuleOp, stem: str) -> str:
     from xdsl.dialects.func import FuncOp
 
     guard = "".join(c if c.isalnum() else "_" for c in stem.upper()) + "_H"
+    functions: set[str] = set()
     lines = [f"#ifndef {guard}", f"#define {guard}", "#include <stdbool.h>", "#include <stdint.h>", ""]
     for function in module.body.block.ops:
         if not isinstance(function, FuncOp) or "lamina.results" not in function.attributes:
             continue
-        name = function.sym_name.data
+        symbol = function.sym_name.data
+        if not symbol.isascii() or not all(c.isalnum() or c in "_.$" for c in symbol):
+            raise CompileError(f"@{symbol} has a name no assembler takes from C: rename it, or leave out --header")
+        name = _c_name(symbol, functions)
+        label = "" if name == function.sym_name.data else f' __asm__("{function.sym_name.data}")'
         attributes: Any = function.attributes
         arguments: list[Any] = list(function.body.block.args)
         n_inputs = len(arguments) - attributes["lamina.results"].value.data - 1
         parameters = []
+        taken = {"arena"}
         for k, argument in enumerate(arguments[:-1]):
             word = _C_TYPES[str(argument.type.element_type)]
             shape = "x".join(str(n) for n in argument.type.get_shape()) or "scalar"
-            spelled = argument.name_hint or f"a{k}"
+            spelled = _c_name(argument.name_hint or f"a{k}", taken)
             parameters.append(f"{'const ' if k < n_inputs else ''}{word} *{spelled} /* {shape} */")
         arena = attributes["lamina.arena"].value.data
         lines += [
             f"#define {name}_ARENA_BYTES {arena}",
-            f"void {name}({', '.join([*parameters, 'void *arena'])});",
+            f"void {name}({', '.join([*parameters, 'void *arena'])}){label};",
             "",
         ]
     return "\n".join([*lines, "#endif", ""])
+
+
+def _c_name(name: str, taken: set[str]) -> str:
+    """A name C takes, not in `taken`, as near to the one in the IR as can be."""
+    name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    if not name or name[0].isdigit() or name in _C_WORDS:
+        name = f"_{name}" if name[:1].isdigit() or not name else f"{name}_"
+    found, k = name, 1
+    while found in taken:
+        found, k = f"{name}_{k}", k + 1
+    taken.add(found)
+    return found
 
 
 if __name__ == "__main__":

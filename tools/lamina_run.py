@@ -5,6 +5,7 @@ lamina-run mlp.mlir --entry main --args rand:32x64xf32 weights.npz --time
 
 from __future__ import annotations
 
+import re
 import statistics
 import sys
 import time
@@ -27,7 +28,10 @@ Arrays = tuple[np.ndarray, ...]
 def arguments() -> ArgumentParser:
     """The command line."""
     parser = ArgumentParser(prog="lamina-run", description="Compile a function of a module and call it.")
-    parser.add_argument("file", help="MLIR text of any phase up to program, or LLVM IR (.ll); - is standard input")
+    parser.add_argument(
+        "file",
+        help="MLIR text of any phase up to program, or LLVM IR (.ll, or with --results); - is standard input",
+    )
     parser.add_argument("--entry", default="main", help="the function to call (main)")
     parser.add_argument(
         "--args",
@@ -42,12 +46,12 @@ def arguments() -> ArgumentParser:
     parser.add_argument("--save", metavar="FILE", help="write the results to a .npy (one result) or .npz file")
     parser.add_argument("--time", action="store_true", help="print the median nanoseconds of a call")
     parser.add_argument("--seed", type=_seed, default=0, help="of rand: and randn: (0)")
-    parser.add_argument("--results", nargs="*", metavar="TYPE", help="for .ll files: the results, as 2x3xf32")
+    parser.add_argument("--results", nargs="*", metavar="TYPE", help="for LLVM IR: the results, as 2x3xf32")
     return parser
 
 
 def _seed(text: str) -> int:
-    if not text.isdigit():
+    if not text.isdecimal():
         raise UsageError(f"--seed takes a whole number from 0, got {text}")
     return int(text)
 
@@ -68,7 +72,9 @@ def run(args: Sequence[str] | None) -> int:
         raise UsageError(f"--save takes a .npy or .npz file, got {options.save}")
     name, text = read_text(options.file)
     values = parse_arguments(options.args, options.seed)
-    if options.file.endswith(".ll"):
+    if options.file.endswith(".ll") or options.results is not None:
+        if options.interpret or options.compare or options.passes:
+            raise UsageError("LLVM IR is compiled and run as it is: --interpret, --compare and -p are for MLIR")
         function, inputs = of_llvm(text, options.entry, values, options.results)
     else:
         function, inputs = of_module(name, text, values, options)
@@ -91,6 +97,7 @@ def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Ca
     inputs = fitted(module, ctx, options.entry, values)
     if options.interpret:
         return interpreted(module, options.entry), inputs
+    refuse_scalars(module, options.entry)
     reference = module.clone() if options.compare else None
     compiled = native(module, options.entry)
     if reference is not None:
@@ -102,9 +109,9 @@ def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> lis
     """The arguments as the function takes them; `?` dims of the module are given the sizes that came."""
     from xdsl.dialects.func import FuncOp
 
-    from ..dialects.types import DYNAMIC, numpy_dtype
+    from ..dialects.types import DYNAMIC
     from ..runtime.inputs import InputError, fit
-    from ..runtime.interpreter import InterpreterError
+    from ..runtime.interpreter import InterpreterError, shape_and_dtype
 
     functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks}
     function = functions.get(entry)
@@ -118,12 +125,32 @@ def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> lis
     if len(parameters) != len(values):
         raise InputError(f"@{entry} takes {len(parameters)} arguments, got {len(values)}")
     inputs: list[np.ndarray] = []
+    is_open = False
     for k, (parameter, value) in enumerate(zip(parameters, values, strict=True)):
-        shape = [None if size == DYNAMIC else size for size in parameter.type.get_shape()]
-        inputs.append(fit(value, parameter.name_hint or str(k), numpy_dtype(parameter.type.element_type), shape))
-    if any(DYNAMIC in parameter.type.get_shape() for parameter in parameters):
+        name = parameter.name_hint or str(k)
+        try:
+            sizes, dtype = shape_and_dtype(parameter.type)
+        except (KeyError, AttributeError):
+            raise InputError(f"argument '{name}' of @{entry} is of type {parameter.type}, which cannot be given here") from None
+        is_open = is_open or DYNAMIC in sizes
+        inputs.append(fit(value, name, dtype, [None if size == DYNAMIC else size for size in sizes]))
+    if is_open:
         specialize(module, ctx, entry, inputs)
     return inputs
+
+
+def refuse_scalars(module: ModuleOp, entry: str) -> None:
+    """Compiled functions take arrays; say so before a lowering finds out."""
+    from xdsl.dialects.builtin import ShapedType
+    from xdsl.dialects.func import FuncOp
+
+    from ..errors import CompileError
+
+    for function in module.body.block.ops:
+        if isinstance(function, FuncOp) and function.sym_name.data == entry:
+            for type in (*function.function_type.inputs, *function.function_type.outputs):
+                if not isinstance(type, ShapedType):
+                    raise CompileError(f"@{entry} takes or returns {type}: only tensors are compiled; --interpret runs it")
 
 
 def specialize(module: ModuleOp, ctx: Context, entry: str, inputs: Sequence[np.ndarray]) -> None:
@@ -171,8 +198,9 @@ def of_llvm(
 
     if results is None:
         raise UsageError("LLVM IR does not say what a function returns: give --results, for instance --results 2x3xf32")
-    compile_object(text, isolated=True)  # LLVM may abort on text that is not ours: find out in another process
     inputs = [np.asarray(v) if isinstance(v, np.ndarray) else np.asarray(v, np.float32) for v in values]
+    check_entry(text, entry, len(inputs), len(results))
+    compile_object(text, isolated=True)  # LLVM may abort on text that is not ours: find out in another process
     params = tuple(Param(f"arg{k}", str(x.dtype), x.shape) for k, x in enumerate(inputs))
     specs = [parse_spec(spec, spec) for spec in results]
     outputs = tuple(Param(f"result{k}", str(dtype), shape) for k, (dtype, shape) in enumerate(specs))
@@ -184,6 +212,26 @@ def of_llvm(
         return () if result is None else result if isinstance(result, tuple) else (result,)
 
     return call, inputs
+
+
+def check_entry(text: str, entry: str, n_args: int, n_results: int) -> None:
+    """Called with fewer pointers than it takes, a function would write anywhere: compare with its definition first."""
+    from ..errors import CompileError
+
+    found: dict[str, int] = {}
+    for match in re.finditer(r"^define\b[^@\n]*@(?:\"([^\"\n]*)\"|([\w.$-]+))\(", text, re.M):
+        depth, commas, end = 1, 0, match.end()
+        while end < len(text) and depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            commas += text[end] == "," and depth == 1
+            end += 1
+        found[match[1] or match[2]] = commas + 1 if text[match.end() : end - 1].strip() else 0
+    if found and entry not in found:
+        raise CompileError(f"no function @{entry} to run; there are: {', '.join(f'@{name}' for name in found)}")
+    if found.get(entry, n_args + n_results + 1) != n_args + n_results + 1:
+        raise CompileError(
+            f"@{entry} takes {found[entry]} pointers: it would be given {n_args} arguments, {n_results} results and the arena"
+        )
 
 
 def show(results: Arrays, save: str | None) -> None:
