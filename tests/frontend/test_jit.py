@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
-import timeit
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -275,16 +276,32 @@ def test_many_threads() -> None:
     assert len(traces) == 1
 
 
-def test_cost_of_a_call() -> None:
+def python_calls(function: Any) -> int:
+    """How many Python functions a call enters: the machine's load does not change it."""
+    count = 0
+
+    def profile(frame: Any, event: str, arg: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count - 1  # the function given itself
+
+
+def test_a_flat_call_enters_no_python() -> None:
     x = np.ones(8, np.float32)
     f = lm.jit(lambda x, y: x + y)
     f(x, x)
     tree = {f"w{k}": x for k in range(12)}
     g = lm.jit(lambda p, x, y: ({k: v + x for k, v in p.items()}, y))
     g(tree, x, x)
-    flat = min(timeit.repeat(lambda: f(x, x), number=2000, repeat=9)) / 2000
-    nested = min(timeit.repeat(lambda: g(tree, x, x), number=500, repeat=9)) / 500
-    assert flat < 2e-6 and nested < 30e-6, f"{flat * 1e6:.2f} us, {nested * 1e6:.2f} us"
+    if type(f).__name__ != "CtypesFunction" and os.environ.get("LAMINA_ENTRY") != "ctypes":
+        assert python_calls(lambda: f(x, x)) == 0
+    assert python_calls(lambda: g(tree, x, x)) <= 20
 
 
 FUNCTIONS = {

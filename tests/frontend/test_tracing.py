@@ -229,8 +229,7 @@ def test_modules_verify_and_parse() -> None:
 
 def test_the_package_imports_lazily() -> None:
     code = (
-        "import sys, time; t = time.perf_counter(); import lamina as lm; import lamina.numpy, lamina.nn\n"
-        "assert time.perf_counter() - t < 0.35\n"
+        "import sys; import lamina as lm; import lamina.numpy, lamina.nn\n"
         "assert not any(name in sys.modules for name in ('numpy', 'xdsl', 'llvmlite'))\n"
         "import lamina.numpy as lnp; from lamina.nn import relu; from lamina.numpy import sin, float32\n"
         "assert lm.numpy is lnp and lnp.sin is sin and lm.nn.relu is relu\n"

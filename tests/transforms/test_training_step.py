@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import itertools
 import sys
 from collections import Counter
@@ -97,9 +98,8 @@ def test_every_op_has_a_place() -> None:
     assert all("test.mlir" in str(op.location) for op in function_of(module, "main").body.block.ops)
 
 
-def test_passes_are_fast() -> None:
-    """A graph of about 500 ops: every pass within 60 ms, three times what it takes here."""
-    layers = 24
+def deep(layers: int) -> str:
+    """A module with the gradient of a network of some layers."""
     lines = ["%h0 = graph.tanh %x : tensor<8x8xf32>"]
     for k in range(layers):
         lines += [
@@ -116,14 +116,22 @@ def test_passes_are_fast() -> None:
     text += f"func.func @main({arguments}) -> ({types}) {{\n  %one = graph.const dense<1.0> : tensor<f32>\n"
     text += "  %l, %g, %h, %i = graph.vjp @f(%x, %w, %b) cotangents(%one) wrt [0, 1, 2]\n"
     text += f"    : ({types}, tensor<f32>) -> (tensor<f32>, {types})\n  return %g, %h, %i : {types}\n}}\n"
-    best: dict[str, float] = {}
-    module = parse(text)
-    for _ in range(3):
-        module, times = parse(text), Counter()
-        run_passes(module, CTX, f"{EXPAND},{OPTIMIZE}", after=lambda name, _, t, times=times: times.update({name: t}))  # pyright: ignore
-        best = {name: min(best.get(name, 9), t) for name, t in times.items()}
+    return text
+
+
+def test_passes_are_linear() -> None:
+    """Twice the layers, about twice the work of every pass, counted in Python calls."""
+    counts: list[dict[str, int]] = []
+    for layers in (12, 24):
+        module, calls = parse(deep(layers)), {}
+        for name in f"{EXPAND},{OPTIMIZE}".split(","):
+            profile = cProfile.Profile()
+            profile.runcall(run_passes, module, CTX, name)
+            calls[name] = calls.get(name, 0) + sum(row.callcount for row in profile.getstats())
+        counts.append(calls)
     assert 350 < len(ops_in(module)) < 700
-    assert max(best.values()) < 0.06, best
+    grown = {name: counts[1][name] / count for name, count in counts[0].items()}
+    assert max(grown.values()) < 2.6, grown
 
 
 def test_same_as_numpy() -> None:
