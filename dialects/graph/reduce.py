@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -70,17 +71,34 @@ def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Seq
 
 
 def _others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-    """For each element the product of all others over `dims`, right with zeros: products of non-zeros and a count of zeros."""
+    """For each element the product of all others over `dims`, right with zeros and infinities, and to every order."""
     shape = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-    zero, one = b.full_like(x, 0), b.full_like(x, 1)
-    is_zero = b.cmp(x, zero, predicate="eq")
-    count = restore(b, b.reduce(b.select(is_zero, one, zero), kind="add", dims=dims), dims, shape)
-    nonzero = b.select(is_zero, one, x)
-    product = restore(b, b.reduce(nonzero, kind="mul", dims=dims), dims, shape)
-    # no zero: all but this one; one zero: only it sees a product; more: nobody does
-    without_this = b.select(b.cmp(count, zero, predicate="eq"), b.div(product, nonzero), zero)
-    only_zero = b.select(b.cmp(count, one, predicate="eq"), product, zero)
-    return b.select(is_zero, only_zero, without_this)
+    perm = (*kept_dims(len(shape), dims), *sorted(dims))
+    rows = tuple(shape[d] for d in kept_dims(len(shape), dims))
+    moved = tuple(shape[p] for p in perm)
+    flat = b.reshape(b.transpose(x, perm=perm), (*rows, math.prod(shape[d] for d in dims)))
+    back = tuple(perm.index(d) for d in range(len(shape)))
+    return b.transpose(b.reshape(_others_in_row(b, flat), moved), perm=back)
+
+
+def _others_in_row(b: Any, x: SSAValue) -> SSAValue:
+    """The product of all others along the last dim, in halves: `2 * n` products, and no division to fail at zeros."""
+    *rows, n = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    one = b.const(1, x.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    if n < 2:
+        return b.broadcast(one, (), (*rows, n))
+    none = [0] * len(rows)
+    half = (n + 1) // 2
+    if n % 2:
+        x = b.pad(x, one, low=[*none, 0], high=[*none, 1], interior=[*none, 0])
+    steps = [1] * (len(rows) + 1)
+    first = b.slice(x, start=[*none, 0], stop=[*rows, half], step=steps)
+    second = b.slice(x, start=[*none, half], stop=[*rows, 2 * half], step=steps)
+    if half > 1:
+        rest = _others_in_row(b, b.mul(first, second))
+        first, second = b.mul(first, rest), b.mul(second, rest)
+    both = b.concat(second, first, dim=len(rows))
+    return both if n % 2 == 0 else b.slice(both, start=[*none, 0], stop=[*rows, n], step=steps)
 
 
 def _transpose_reduce(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from ..types import DYNAMIC
 from .base import ints
 from .builder import GraphBuilder
 from .contract import free_dims
@@ -68,6 +69,8 @@ def _repeated_dims(op: Any) -> tuple[Any, list[int], list[int]] | None:
     if not inner:
         return None
     small, dims = shape(inner.x), ints(inner.dims)
+    if DYNAMIC in (*small, *shape(op.x)):
+        return None  # how often it repeats, and whether at all, is not known
     real = {d for k, d in enumerate(dims) if small[k] == shape(op.x)[d]}
     repeated = [d for d in ints(op.dims) if d not in real]
     return (inner, repeated, [d for d in ints(op.dims) if d in real]) if repeated else None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..types import is_bool, is_float, tensor
+from ..types import is_bool, is_float, numpy_dtype, tensor
 from .base import GraphOp, ints
 from .builder import GraphBuilder
 from .create import ConstOp
@@ -242,18 +242,30 @@ def sub_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
     return b.zeros_like(op.lhs) if op.lhs is op.rhs and not holds_floats(op.lhs) else None
 
 
-@rule("max", "max(x, -inf) -> x, of floats", lambda b, x, y, i, j: b.max(x, b.full_like(x, -np.inf)))
+def _extreme(x: SSAValue, sign: int) -> float | int:
+    """The least (-1) or greatest (1) value of an element type."""
+    if holds_floats(x):
+        return sign * np.inf
+    if is_bool(element(x)):
+        return int(sign > 0)
+    limits = np.iinfo(numpy_dtype(element(x)))
+    return int(limits.max if sign > 0 else limits.min)
+
+
+@rule("max", "max(x, least) -> x, the least being -inf or the minimum", lambda b, x, y, i, j: b.max(x, b.full_like(x, -np.inf)))
 def max_of_least(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if not holds_floats(op.lhs):
-        return None
-    return op.lhs if is_splat(op.rhs, -np.inf) else op.rhs if is_splat(op.lhs, -np.inf) else None
+    least = _extreme(op.lhs, -1)
+    return op.lhs if is_splat(op.rhs, least) else op.rhs if is_splat(op.lhs, least) else None
 
 
-@rule("min", "min(x, inf) -> x, of floats", lambda b, x, y, i, j: b.min(x, b.full_like(x, np.inf)))
+@rule(
+    "min",
+    "min(x, greatest) -> x, the greatest being inf or the maximum",
+    lambda b, x, y, i, j: b.min(i, b.full_like(i, 2**31 - 1)),
+)
 def min_of_greatest(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if not holds_floats(op.lhs):
-        return None
-    return op.lhs if is_splat(op.rhs, np.inf) else op.rhs if is_splat(op.lhs, np.inf) else None
+    greatest = _extreme(op.lhs, 1)
+    return op.lhs if is_splat(op.rhs, greatest) else op.rhs if is_splat(op.lhs, greatest) else None
 
 
 @rule("pow", "pow(x, 1) -> x", lambda b, x, y, i, j: b.pow(x, b.full_like(x, 1)))
@@ -290,6 +302,54 @@ def choice_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
     return op.lhs if op.lhs is op.rhs else None
 
 
+def _ones(x: SSAValue) -> int:
+    """The number with all bits set."""
+    return 1 if is_bool(element(x)) else -1
+
+
+def _other_than(op: Any, number: int) -> SSAValue | None:
+    """The operand beside a known number, or None where neither is that number."""
+    return op.lhs if is_splat(op.rhs, number) else op.rhs if is_splat(op.lhs, number) else None
+
+
+@rule("and", "and(x, all ones) -> x", lambda b, x, y, i, j: b.and_(i, b.full_like(i, -1)))
+def and_of_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return _other_than(op, _ones(op.lhs))
+
+
+@rule("and", "and(x, 0) -> 0", lambda b, x, y, i, j: b.and_(i, b.zeros_like(i)))
+def and_of_zero(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.zeros_like(op.lhs) if _other_than(op, 0) else None
+
+
+@rule(("or", "xor"), "f(x, 0) -> x, f one of or, xor", lambda b, x, y, i, j: b.or_(b.zeros_like(i), i))
+def or_of_zero(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return _other_than(op, 0)
+
+
+@rule("or", "or(x, all ones) -> all ones", lambda b, x, y, i, j: b.or_(i, b.full_like(i, -1)))
+def or_of_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.full_like(op.lhs, _ones(op.lhs)) if _other_than(op, _ones(op.lhs)) else None
+
+
+@rule("xor", "xor(x, all ones) -> not(x)", lambda b, x, y, i, j: b.xor(i, b.full_like(i, -1)))
+def xor_of_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
+    x = _other_than(op, _ones(op.lhs))
+    return b.not_(x) if x else None
+
+
+@rule("xor", "xor(x, x) -> 0", lambda b, x, y, i, j: b.xor(i, i))
+def xor_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
+    return b.zeros_like(op.lhs) if op.lhs is op.rhs else None
+
+
+@rule("cmp", "cmp(x, x) -> true or false, of integers", lambda b, x, y, i, j: b.cmp(i, i, predicate="le"))
+def cmp_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if op.lhs is not op.rhs or holds_floats(op.lhs):
+        return None  # NaN is not equal to itself
+    return b.full(op.predicate.data in ("eq", "le", "ge"), op.y.type)
+
+
 @rule("not", "not(not(x)) -> x", lambda b, x, y, i, j: b.not_(b.not_(i)))
 def not_of_not(op: Any, b: GraphBuilder) -> SSAValue | None:
     inner = made_by(op.x, "not")
@@ -316,6 +376,19 @@ def select_of_same(op: Any, b: GraphBuilder) -> SSAValue | None:
 def select_of_known(op: Any, b: GraphBuilder) -> SSAValue | None:
     known = splat(op.condition)
     return None if known is None else op.on_true if known else op.on_false
+
+
+@rule(
+    "select",
+    "select(c, true, false) -> c; select(c, false, true) -> not(c)",
+    lambda b, x, y, i, j: b.select(c := b.cmp(x, y, predicate="lt"), b.full_like(c, False), b.full_like(c, True)),
+)
+def select_of_truths(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if not is_bool(element(op.on_true)):
+        return None
+    if is_splat(op.on_true, 1) and is_splat(op.on_false, 0):
+        return op.condition
+    return b.not_(op.condition) if is_splat(op.on_true, 0) and is_splat(op.on_false, 1) else None
 
 
 @rule(

@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from ..types import DYNAMIC
 from .base import ints
 from .builder import GraphBuilder
 from .rules import made_by, rule, shape, splat
@@ -205,12 +206,15 @@ def slice_of_concat(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 @rule(
     "reverse",
-    "reverse(reverse(x)) -> x, along the same dims",
-    lambda b, x, y, i, j: b.reverse(b.reverse(x, dims=(1,)), dims=(1,)),
+    "reverse(reverse(x)) -> reverse(x) along the dims that only one of them reverses; x where there are none",
+    lambda b, x, y, i, j: b.reverse(b.reverse(x, dims=(0, 1)), dims=(1,)),
 )
 def reverse_of_reverse(op: Any, b: GraphBuilder) -> SSAValue | None:
     inner = made_by(op.x, "reverse")
-    return inner.x if inner and set(ints(inner.dims)) == set(ints(op.dims)) else None
+    if not inner:
+        return None
+    dims = sorted({*ints(inner.dims)} ^ {*ints(op.dims)})
+    return b.reverse(inner.x, dims=dims) if dims else inner.x
 
 
 @rule("reverse", "reverse(x) -> x, along dims of size 1", lambda b, x, y, i, j: b.reverse(b.reshape(x, (1, 6)), dims=(0,)))
@@ -240,7 +244,7 @@ def pad_of_nothing(op: Any, b: GraphBuilder) -> SSAValue | None:
 )
 def pad_that_cuts(op: Any, b: GraphBuilder) -> SSAValue | None:
     low, high = ints(op.low), ints(op.high)
-    if any(ints(op.interior)) or any(n > 0 for n in (*low, *high)) or 0 in shape(op.y):
+    if any(ints(op.interior)) or any(n > 0 for n in (*low, *high)) or {0, DYNAMIC} & {*shape(op.y)}:
         return None
     stop = tuple(n + last for n, last in zip(shape(op.x), high, strict=True))
     return b.slice(op.x, start=tuple(-n for n in low), stop=stop, step=(1,) * len(low))
