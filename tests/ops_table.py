@@ -219,7 +219,7 @@ def _compare() -> Iterator[Row]:
 
 def _select() -> Iterator[Row]:
     for element in ALL:
-        yield Row("select", ("33xi1", "33x" + element, "33x" + element))
+        yield Row("select", ("65xi1", "65x" + element, "65x" + element))
     yield from (Row("select", (size + "i1", size + "f32", size + "f32")) for size in SIZES)
 
 
@@ -432,4 +432,3 @@ ROWS: tuple[Row, ...] = (
     *_dot(),
     *_composite(),
 )
-# Named here so that a search for an op finds its rows: "reshape" "transpose" "broadcast" "slice" "concat" "pad" "reverse".
