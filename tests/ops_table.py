@@ -158,16 +158,14 @@ def check(got: np.ndarray, want: np.ndarray, row: Row, args: Sequence[np.ndarray
         np.testing.assert_array_equal(got, want)
         return
     same = (got == want) | (np.isnan(got) & np.isnan(want))
-    if row.zeros:
-        same &= (want != 0) | (np.signbit(got) == np.signbit(want))
-    elif not row.ulp:
-        same |= (got == 0) & (want == 0)
     with np.errstate(all="ignore"):
         magnitude = np.abs(want)
         if row.scale is not None:
             magnitude = np.maximum(magnitude, np.asarray(row.scale(*args), want.dtype))
         error = np.abs(got.astype(np.longdouble) - want) / unit(magnitude)
     close = same | (np.isfinite(got) & np.isfinite(want) & (error <= row.ulp))
+    if row.zeros:
+        close &= (got != 0) | (want != 0) | (np.signbit(got) == np.signbit(want))
     if close.all():
         return
     at = tuple(int(k) for k in np.argwhere(~close)[0])
