@@ -214,12 +214,12 @@ class Interpreter:
         inner: Values = {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)}
         self._run(block, inner)
 
-    def _bound(self, map: AffineMap, operands: Sequence[SSAValue], values: Values) -> int:
-        return map.eval([int(values[o]) for o in operands], [])[0]
+    def _bound(self, map: AffineMap, operands: Sequence[SSAValue], values: Values) -> tuple[int, ...]:
+        return map.eval([int(values[o]) for o in operands], [])
 
     def _for(self, op: ForOp, values: Values) -> None:
-        lower = self._bound(op.lower.data, op.lower_operands, values)
-        upper = self._bound(op.upper.data, op.upper_operands, values)
+        lower = max(self._bound(op.lower.data, op.lower_operands, values))
+        upper = min(self._bound(op.upper.data, op.upper_operands, values))
         block, kind = op.body.block, op.kind.data
         index, carried_args = block.args[0], block.args[1:]
         carried = tuple(values[i] for i in op.inits)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .memory import AllocOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
-from .structure import ForOp, IfOp, KernelOp, YieldOp
+from .gather import GatherOp, ScatterOp
+from .memory import AllocOp, CheckOp, LaunchOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
+from .structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 
-Loop = Dialect("loop", [KernelOp, ForOp, IfOp, YieldOp, AllocOp, LoadOp, StoreOp, ReduceLanesOp, LaunchOp], [])
+Loop = Dialect(
+    "loop",
+    [
+        *(KernelOp, ForOp, WhileOp, IfOp, YieldOp),
+        *(AllocOp, LoadOp, StoreOp, GatherOp, ScatterOp, PrefetchOp, CheckOp, ReduceLanesOp, LaunchOp),
+    ],
+    [],
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AffineMapAttr,
     FlatSymbolRefAttrConstr,
     IndexType,
@@ -38,7 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..types import vector
 from .structure import MONOIDS, PAIR_MONOIDS, segment_sizes
-from .subscripts import SubscriptParser, print_expr
+from .subscripts import SubscriptParser, print_exprs
 
 _INDEX = IndexType()
 
@@ -86,12 +87,7 @@ class _Access(IRDLOperation):
 
     def print_access(self, printer: Printer) -> None:
         printer.print_ssa_value(self.buffer)  # pyright: ignore[reportAttributeAccessIssue]
-        printer.print_string("[")
-        for k, expr in enumerate(self.map.data.results):  # pyright: ignore[reportAttributeAccessIssue]
-            if k:
-                printer.print_string(", ")
-            print_expr(printer, expr, self.indices)  # pyright: ignore[reportAttributeAccessIssue]
-        printer.print_string("]")
+        print_exprs(printer, self.map.data.results, self.indices)  # pyright: ignore[reportAttributeAccessIssue]
         if self.along is not None:  # pyright: ignore[reportAttributeAccessIssue]
             printer.print_string(f" along {self.lane_dim()}")
         if self.stride is not None:  # pyright: ignore[reportAttributeAccessIssue]
@@ -296,27 +292,45 @@ class StoreOp(_Access):
 class AllocOp(IRDLOperation):
     """A local buffer of a kernel: `register` tile, `stack` array, or `scratch` memory; contents start undefined.
 
+    Each iteration of the loop around it has its own.
+
     ```mlir
     %t = loop.alloc stack : memref<8x16xf32>
+    %u = loop.alloc scratch(%n) : memref<?x16xf32>
     ```
 
     (C1) The place is one of register, stack, scratch.
-    (C2) The shape is static.
+    (C2) A size is given for every `?`, and only scratch has any.
     """
 
     name = "loop.alloc"
     place = prop_def(StringAttr)
+    sizes = var_operand_def(_INDEX)
     buffer = result_def(MemRefType)
     traits = traits_def(MemoryAllocEffect())
+
+    @staticmethod
+    def build_alloc(place: str, type: MemRefType, sizes: Sequence[SSAValue] = (), name: str | None = None) -> AllocOp:
+        """Create a local buffer."""
+        op = AllocOp.create(operands=sizes, result_types=[type], properties={"place": StringAttr(place)})
+        op.buffer.name_hint = name
+        return op
 
     def verify_(self) -> None:
         if self.place.data not in ("register", "stack", "scratch"):  # C1
             raise VerifyException(f"'loop.alloc' op place must be register, stack or scratch, got {self.place.data}")
-        if not self.buffer.type.has_static_shape():  # C2
-            raise VerifyException(f"'loop.alloc' op shape must be static, got {self.buffer.type}")
+        unknown = self.buffer.type.get_shape().count(DYNAMIC_INDEX)
+        if unknown != len(self.sizes):  # C2
+            raise VerifyException(f"'loop.alloc' op needs {unknown} sizes for {self.buffer.type}, got {len(self.sizes)}")
+        if unknown and self.place.data != "scratch":  # C2
+            raise VerifyException(f"'loop.alloc' op shape must be static unless it is scratch, got {self.buffer.type}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.place.data}")
+        if self.sizes:
+            printer.print_string("(")
+            printer.print_list(self.sizes, printer.print_ssa_value)
+            printer.print_string(")")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.buffer.type)
@@ -324,9 +338,114 @@ class AllocOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> AllocOp:
         place = parser.parse_identifier()
+        sizes: list[SSAValue] = []
+        if parser.parse_optional_punctuation("("):
+            sizes = [parser.resolve_operand(o, _INDEX) for o in parser.parse_comma_separated_list(
+                parser.Delimiter.NONE, parser.parse_unresolved_operand
+            )]  # fmt: skip
+            parser.parse_punctuation(")")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        return cls.create(result_types=[parser.parse_type()], properties={"place": StringAttr(place)}, attributes=attributes)
+        return cls.create(
+            operands=sizes,
+            result_types=[parser.parse_type()],
+            properties={"place": StringAttr(place)},
+            attributes=attributes,
+        )
+
+
+@irdl_op_definition
+class PrefetchOp(IRDLOperation):
+    """A hint that an element will be read soon; it may lie outside of the buffer.
+
+    ```mlir
+    loop.prefetch %x[%i + 8, %j] : memref<?x?xf32>
+    ```
+
+    (C1) One subscript a dim of the buffer, affine in the given index values.
+    """
+
+    name = "loop.prefetch"
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(_INDEX)
+    map = prop_def(AffineMapAttr)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    @staticmethod
+    def build_prefetch(buffer: SSAValue, map: AffineMap, indices: Sequence[SSAValue]) -> PrefetchOp:
+        """Create a prefetch."""
+        return PrefetchOp.create(operands=[buffer, *indices], properties={"map": AffineMapAttr(map)})
+
+    def verify_(self) -> None:
+        map = self.map.data
+        if len(map.results) != self.buffer.type.get_num_dims() or map.num_dims != len(self.indices) or map.num_symbols:  # C1
+            raise VerifyException(f"'loop.prefetch' op needs one subscript a dim of {self.buffer.type}, got {map}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.buffer)
+        print_exprs(printer, self.map.data.results, self.indices)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PrefetchOp:
+        buffer = parser.parse_unresolved_operand()
+        subscripts = SubscriptParser(parser)
+        map = subscripts.list()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(
+            operands=[parser.resolve_operand(buffer, parser.parse_type()), *subscripts.operands],
+            properties={"map": AffineMapAttr(map)},
+            attributes=attributes,
+        )
+
+
+@irdl_op_definition
+class CheckOp(IRDLOperation):
+    """Stop the kernel with a status unless a condition holds.
+
+    ```mlir
+    loop.check %ok, %i, 3
+    ```
+
+    (C1) The status is positive.
+    """
+
+    name = "loop.check"
+    condition = operand_def(i1)
+    value = operand_def(_INDEX)
+    status = prop_def(IntegerAttr)
+    traits = traits_def(MemoryWriteEffect())
+
+    @staticmethod
+    def build_check(condition: SSAValue, value: SSAValue, status: int) -> CheckOp:
+        """Create a check that reports `status` and `value`."""
+        return CheckOp.create(operands=[condition, value], properties={"status": IntegerAttr(status, i64)})
+
+    def verify_(self) -> None:
+        if self.status.value.data <= 0:  # C1
+            raise VerifyException(f"'loop.check' op status must be positive, got {self.status.value.data}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.condition)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(f", {self.status.value.data}")
+        printer.print_op_attributes(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CheckOp:
+        condition = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        parser.parse_punctuation(",")
+        value = parser.resolve_operand(parser.parse_unresolved_operand(), _INDEX)
+        parser.parse_punctuation(",")
+        status = parser.parse_integer()
+        attributes = parser.parse_optional_attr_dict()
+        return cls.create(operands=[condition, value], properties={"status": IntegerAttr(status, i64)}, attributes=attributes)
 
 
 @irdl_op_definition

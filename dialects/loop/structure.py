@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AffineMapAttr,
+    ArrayAttr,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
+    NoneAttr,
     StringAttr,
     SymbolNameConstraint,
     i1,
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineMap
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -42,7 +45,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .subscripts import SubscriptParser, print_expr
+from .subscripts import NamedSubscriptParser, SubscriptParser, canonical, print_bound, print_exprs
 
 KINDS = ("seq", "parallel", "vector", "unroll", "reduce")
 """How a loop runs: in order; in any order or at once; one iteration per vector; unrolled at emission; as a reduction."""
@@ -72,7 +75,7 @@ class YieldOp(IRDLOperation):
 
 @irdl_op_definition
 class KernelOp(IRDLOperation):
-    """A kernel: its arguments are memrefs that do not alias, scalars, and sizes of type index.
+    """A kernel: its arguments are memrefs that do not alias, scalars, and sizes of type index, which are not negative.
 
     ```mlir
     loop.kernel @scale(%x: memref<64xf32>, %y: memref<64xf32>) {
@@ -82,21 +85,99 @@ class KernelOp(IRDLOperation):
         loop.store %b, %y[%i] : memref<64xf32>
       }
     }
+    loop.kernel @copy(%x: memref<?x4xf32, strided<[?, 1]>>, %y: memref<?x4xf32>, %N: index, %ldx: index)
+        shapes(%x[%N, 4] strides [%ldx, 1], %y[%N, 4]) {
+    }
     ```
 
     (C1) Argument types are memrefs, scalars or index.
+    (C2) `shapes` gives every size of type `?` as an affine expression of index arguments, and every unknown stride.
+    (C3) `shapes` agrees with the sizes and strides that the types know.
     """
 
     name = "loop.kernel"
     sym_name = prop_def(SymbolNameConstraint())
+    shapes = opt_prop_def(ArrayAttr)
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
 
+    @staticmethod
+    def build_kernel(
+        name: str,
+        arguments: Sequence[tuple[str, Attribute]],
+        shapes: Sequence[tuple[int, Sequence[AffineExpr], Sequence[AffineExpr] | None]] = (),
+    ) -> KernelOp:
+        """Create a kernel with an empty body.
+
+        Args:
+            arguments: name and type of each.
+            shapes: (number of the argument, sizes, strides or None for none given) of each buffer whose type leaves something
+                open; the expressions are over the index arguments: dim 0 is the first argument of type index.
+        """
+        block = Block(arg_types=[type for _, type in arguments])
+        for argument, (hint, _) in zip(block.args, arguments, strict=True):
+            argument.name_hint = hint
+        n = sum(type == _INDEX for _, type in arguments)
+        properties: dict[str, Attribute] = {"sym_name": StringAttr(name)}
+        if shapes:
+            properties["shapes"] = _shapes_attribute(shapes, n)
+        return KernelOp.create(properties=properties, regions=[Region(block)])
+
+    @property
+    def index_arguments(self) -> list[BlockArgument]:
+        """The arguments of type index: sizes, strides and other index values."""
+        return [argument for argument in self.body.block.args if argument.type == _INDEX]
+
+    def given_shapes(self) -> dict[SSAValue, tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...] | None]]:
+        """Sizes and strides that `shapes` gives, by buffer."""
+        found: dict[SSAValue, tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...] | None]] = {}
+        for entry in () if self.shapes is None else self.shapes.data:
+            number, sizes, *strides = entry.data  # pyright: ignore[reportAttributeAccessIssue]
+            argument = self.body.block.args[number.value.data]
+            found[argument] = (sizes.data.results, strides[0].data.results if strides else None)
+        return found
+
+    def sizes_of(self, buffer: SSAValue) -> tuple[AffineExpr, ...]:
+        """The sizes of an argument, as expressions over `index_arguments`."""
+        given = self.given_shapes().get(buffer)
+        if given is not None:
+            return given[0]
+        return tuple(AffineConstantExpr(n) for n in buffer.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+
     def verify_(self) -> None:
-        for argument in self.body.block.args:
+        block = self.body.block
+        for argument in block.args:
             type = argument.type
             if not isinstance(type, MemRefType | IndexType) and not hasattr(type, "bitwidth"):  # C1
                 raise VerifyException(f"'loop.kernel' op argument must be a memref, a scalar or an index, got {type}")
+        if self.shapes is None:
+            return  # what is open then stays open: such a kernel cannot be lowered but can be read
+        n = len(self.index_arguments)
+        for entry in self.shapes.data:
+            items = entry.data if isinstance(entry, ArrayAttr) else ()
+            if not (
+                2 <= len(items) <= 3
+                and isinstance(items[0], IntegerAttr)
+                and 0 <= items[0].value.data < len(block.args)
+                and all(isinstance(m, AffineMapAttr) and m.data.num_dims == n and not m.data.num_symbols for m in items[1:])
+            ):  # C2
+                raise VerifyException(f"'loop.kernel' op shapes must be [argument, sizes, strides] over {n} index arguments")
+        for argument, (sizes, strides) in self.given_shapes().items():
+            type = argument.type
+            if not isinstance(type, MemRefType) or type.get_num_dims() != len(sizes):  # C2
+                raise VerifyException(f"'loop.kernel' op shapes give {len(sizes)} sizes to an argument of type {type}")
+            for known, size in zip(type.get_shape(), sizes, strict=True):
+                if (known == DYNAMIC_INDEX) == isinstance(size, AffineConstantExpr) or (
+                    isinstance(size, AffineConstantExpr) and size.value != known
+                ):  # C3
+                    raise VerifyException(f"'loop.kernel' op shapes do not fit {type}: size {size}")
+            if (strides is None) != isinstance(type.layout, NoneAttr):  # C2
+                raise VerifyException(f"'loop.kernel' op shapes must give strides to {type} exactly if it has a strided layout")
+            for known, stride in zip(() if strides is None else type.get_strides() or (), strides or (), strict=True):
+                if (known is None) == isinstance(stride, AffineConstantExpr) or (
+                    isinstance(stride, AffineConstantExpr) and stride.value != known
+                ):  # C3
+                    raise VerifyException(f"'loop.kernel' op shapes do not fit {type}: stride {stride}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -104,6 +185,18 @@ class KernelOp(IRDLOperation):
         printer.print_string("(")
         printer.print_list(self.body.block.args, printer.print_block_argument)
         printer.print_string(")")
+        if self.shapes is not None:
+            indices = self.index_arguments
+            printer.print_string(" shapes(")
+            for k, (argument, (sizes, strides)) in enumerate(self.given_shapes().items()):
+                if k:
+                    printer.print_string(", ")
+                printer.print_ssa_value(argument)
+                print_exprs(printer, sizes, indices)
+                if strides is not None:
+                    printer.print_string(" strides ")
+                    print_exprs(printer, strides, indices)
+            printer.print_string(")")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
@@ -112,18 +205,44 @@ class KernelOp(IRDLOperation):
     def parse(cls, parser: Parser) -> KernelOp:
         name = parser.parse_symbol_name()
         arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        named = {argument.name.text: k for k, argument in enumerate(arguments)}
+        indices = {argument.name.text: k for k, argument in enumerate(a for a in arguments if a.type == _INDEX)}
+        properties: dict[str, Attribute] = {"sym_name": name}
+
+        def shape() -> tuple[int, Sequence[AffineExpr], Sequence[AffineExpr] | None]:
+            position = parser.pos
+            number = named.get(parser.parse_unresolved_operand().span.text)
+            if number is None:
+                parser.raise_error("'loop.kernel' op shapes must name an argument", position)
+            sizes = NamedSubscriptParser(parser, indices).exprs()
+            strides = NamedSubscriptParser(parser, indices).exprs() if parser.parse_optional_keyword("strides") else None
+            return number, sizes, strides
+
+        if parser.parse_optional_keyword("shapes"):
+            shapes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, shape)
+            properties["shapes"] = _shapes_attribute(shapes, len(indices))
         attributes = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
         return cls.create(
-            properties={"sym_name": name},
+            properties=properties,
             attributes={} if attributes is None else attributes.data,
             regions=[region],
         )
 
 
+def _shapes_attribute(shapes: Sequence[tuple[int, Sequence[AffineExpr], Sequence[AffineExpr] | None]], n: int) -> ArrayAttr:
+    entries: list[Attribute] = []
+    for number, sizes, strides in shapes:
+        maps = [AffineMapAttr(AffineMap(n, 0, tuple(canonical(e, n) for e in m))) for m in (sizes, strides) if m is not None]
+        entries.append(ArrayAttr([IntegerAttr(number, i64), *maps]))
+    return ArrayAttr(entries)
+
+
 @irdl_op_definition
 class ForOp(IRDLOperation):
     """A counted loop `for i = lower to upper step s`, its bounds affine in index values, its kind a promise and a plan.
+
+    A bound may be the greatest of several lower, or the least of several upper expressions.
 
     `seq` loops may carry values: each iteration yields the next ones. A `reduce<monoid>` loop yields a contribution an
     iteration, which is combined with `init`; iterations may be combined in any order the schedule chooses.
@@ -133,7 +252,7 @@ class ForOp(IRDLOperation):
       %a = loop.load %x[%i, %k] : memref<32x64xf32>
       loop.yield %a : f32
     }
-    %last = loop.for seq %t = 0 to %n step 2 carry %v = %start : f32 {
+    %last = loop.for seq %t = 0 to min(%n, %t0 + 16) step 2 carry %v = %start : f32 {
       %next = arith.addf %v, %v : f32
       loop.yield %next : f32
     }
@@ -141,7 +260,7 @@ class ForOp(IRDLOperation):
 
     (C1) The kind is one of seq, parallel, vector, unroll, reduce; a reduction names its monoid.
     (C2) The step is positive.
-    (C3) Each bound is one expression over the index values given to it.
+    (C3) Each bound is one or more expressions over the index values given to it.
     (C4) The body's first argument is the index; a carrying loop has one more argument a carried value.
     (C5) The body yields one value a result, of the result's type, and as many inits are given.
     (C6) Only seq and unroll loops carry values, only reduce loops reduce.
@@ -207,10 +326,10 @@ class ForOp(IRDLOperation):
 
     def constant_bounds(self) -> tuple[int, int] | None:
         """(lower, upper) when both are numbers."""
-        low, high = self.lower.data.results[0], self.upper.data.results[0]
-        if isinstance(low, AffineConstantExpr) and isinstance(high, AffineConstantExpr):
-            return low.value, high.value
-        return None
+        lows, highs = self.lower.data.results, self.upper.data.results
+        if not all(isinstance(e, AffineConstantExpr) for e in (*lows, *highs)):
+            return None
+        return max(e.value for e in lows), min(e.value for e in highs)  # pyright: ignore[reportAttributeAccessIssue]
 
     def trip_count(self) -> int | None:
         """How often the body runs, when both bounds are numbers."""
@@ -232,8 +351,8 @@ class ForOp(IRDLOperation):
             ("lower", self.lower.data, self.lower_operands),
             ("upper", self.upper.data, self.upper_operands),
         ):
-            if len(map.results) != 1 or map.num_dims != len(values) or map.num_symbols:  # C3
-                raise VerifyException(f"'loop.for' op {which} bound must be one expression over its operands, got {map}")
+            if not map.results or map.num_dims != len(values) or map.num_symbols:  # C3
+                raise VerifyException(f"'loop.for' op {which} bound must be expressions over its operands, got {map}")
         n_args = 1 + (0 if kind == "reduce" else len(self.inits))
         args = self.body.block.args
         if len(args) != n_args or args[0].type != _INDEX:  # C4
@@ -257,9 +376,9 @@ class ForOp(IRDLOperation):
         printer.print_string(f" {kind}" + (f"<{self.monoid.data}>" if self.monoid else "") + " ")
         printer.print_ssa_value(self.index)
         printer.print_string(" = ")
-        print_expr(printer, self.lower.data.results[0], self.lower_operands)
+        print_bound(printer, "max", self.lower.data, self.lower_operands)
         printer.print_string(" to ")
-        print_expr(printer, self.upper.data.results[0], self.upper_operands)
+        print_bound(printer, "min", self.upper.data, self.upper_operands)
         if self.step.value.data != 1:
             printer.print_string(f" step {self.step.value.data}")
         if self.inits:
@@ -288,10 +407,10 @@ class ForOp(IRDLOperation):
         index = parser.parse_argument(expect_type=False).resolve(_INDEX)
         parser.parse_punctuation("=")
         lower = SubscriptParser(parser)
-        lower_map = lower.map([lower.expr()])
+        lower_map = lower.bound("max")
         parser.parse_keyword("to")
         upper = SubscriptParser(parser)
-        upper_map = upper.map([upper.expr()])
+        upper_map = upper.bound("min")
         step = parser.parse_integer() if parser.parse_optional_keyword("step") else 1
         inits: list[SSAValue] = []
         arguments = [index]
@@ -329,6 +448,99 @@ class ForOp(IRDLOperation):
             operands=[*lower.operands, *upper.operands, *inits],
             result_types=[value.type for value in inits],
             properties=properties,
+            attributes={} if attributes is None else attributes.data,
+            regions=[region],
+        )
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """A loop that runs while a condition holds: first the operand, then the first value that its body yields.
+
+    ```mlir
+    %last, %count = loop.while %c carry %x = %x0 : f32, %n = %n0 : i64 {
+      %x1 = arith.mulf %x, %x : f32
+      %n1 = arith.addi %n, %one : i64
+      %c1 = arith.cmpf olt, %x1, %limit : f32
+      loop.yield %c1, %x1, %n1 : i1, f32, i64
+    }
+    ```
+
+    (C1) The body has one argument a carried value, of the init's type; so are the results.
+    (C2) The body yields the condition, an i1, and one value a result.
+    """
+
+    name = "loop.while"
+    condition = operand_def(i1)
+    inits = var_operand_def()
+    results_ = var_result_def()
+    body = region_def("single_block")
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @staticmethod
+    def build_loop(condition: SSAValue, inits: Sequence[SSAValue], names: Sequence[str | None] = ()) -> WhileOp:
+        """Create a loop with an empty body block, whose arguments are the carried values."""
+        block = Block(arg_types=[value.type for value in inits])
+        for argument, name in zip(block.args, names, strict=False):
+            argument.name_hint = name
+        return WhileOp.create(
+            operands=[condition, *inits], result_types=[value.type for value in inits], regions=[Region(block)]
+        )
+
+    @property
+    def yielded(self) -> Sequence[SSAValue]:
+        """The next condition and the next carried values."""
+        last = self.body.block.last_op
+        return last.operands if isinstance(last, YieldOp) else ()
+
+    def verify_(self) -> None:
+        wanted = [i.type for i in self.inits]
+        if [a.type for a in self.body.block.args] != wanted or [r.type for r in self.results] != wanted:  # C1
+            raise VerifyException("'loop.while' op body arguments and results must have the types of the carried values")
+        got = [v.type for v in self.yielded]
+        if got != [i1, *wanted]:  # C2
+            raise VerifyException(
+                f"'loop.while' op must yield (i1, {', '.join(_words(wanted))}), got ({', '.join(_words(got))})"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.condition)
+        for k, value in enumerate(self.inits):
+            printer.print_string(", " if k else " carry ")
+            printer.print_ssa_value(self.body.block.args[k])
+            printer.print_string(" = ")
+            printer.print_ssa_value(value)
+            printer.print_string(" : ")
+            printer.print_attribute(value.type)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WhileOp:
+        condition = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+        inits: list[SSAValue] = []
+        arguments: list[Parser.Argument] = []
+
+        def carried() -> None:
+            argument = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            type = parser.parse_type()
+            inits.append(parser.resolve_operand(operand, type))
+            arguments.append(argument.resolve(type))
+
+        if parser.parse_optional_keyword("carry"):
+            carried()
+            while parser.parse_optional_punctuation(","):
+                carried()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region(arguments)
+        return cls.create(
+            operands=[condition, *inits],
+            result_types=[value.type for value in inits],
             attributes={} if attributes is None else attributes.data,
             regions=[region],
         )

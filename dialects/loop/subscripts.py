@@ -6,7 +6,7 @@ the operands `%i, %k`. Upstream's affine dialect writes the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
@@ -18,7 +18,7 @@ from xdsl.ir.affine import (
     AffineExpr,
     AffineMap,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 _WORDS = {AffineBinaryOpKind.Mod: "mod", AffineBinaryOpKind.FloorDiv: "floordiv", AffineBinaryOpKind.CeilDiv: "ceildiv"}
@@ -90,6 +90,29 @@ def print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue],
             printer.print_string(")")
 
 
+def print_exprs(printer: Printer, exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]) -> None:
+    """Print `[expr, expr, ...]`."""
+    printer.print_string("[")
+    for k, expr in enumerate(exprs):
+        if k:
+            printer.print_string(", ")
+        print_expr(printer, expr, operands)
+    printer.print_string("]")
+
+
+def print_bound(printer: Printer, word: str, map: AffineMap, operands: Sequence[SSAValue]) -> None:
+    """Print one expression, or `min(expr, expr, ...)`."""
+    if len(map.results) == 1:
+        print_expr(printer, map.results[0], operands)
+        return
+    printer.print_string(f"{word}(")
+    for k, expr in enumerate(map.results):
+        if k:
+            printer.print_string(", ")
+        print_expr(printer, expr, operands)
+    printer.print_string(")")
+
+
 def _print_linear(printer: Printer, form: tuple[list[int], int], operands: Sequence[SSAValue]) -> None:
     coefficients, constant = form
     first = True
@@ -125,6 +148,12 @@ class SubscriptParser:
         exprs = self.parser.parse_comma_separated_list(self.parser.Delimiter.SQUARE, self.expr)
         return self.map(exprs)
 
+    def bound(self, word: str) -> AffineMap:
+        """`expr`, or `min(expr, expr, ...)` for `word` min."""
+        if self.parser.parse_optional_keyword(word):
+            return self.map(self.parser.parse_comma_separated_list(self.parser.Delimiter.PAREN, self.expr))
+        return self.map([self.expr()])
+
     def map(self, exprs: Sequence[AffineExpr]) -> AffineMap:
         n = len(self.operands)
         return AffineMap(n, 0, tuple(canonical(e, n) for e in exprs))
@@ -158,12 +187,34 @@ class SubscriptParser:
             return inner
         if parser.parse_optional_punctuation("-"):
             return _negate(self._factor())
+        position = parser.pos
         if (operand := parser.parse_optional_unresolved_operand()) is not None:
-            value = parser.resolve_operand(operand, IndexType())
-            if value not in self.operands:
-                self.operands.append(value)
-            return AffineDimExpr(self.operands.index(value))
+            return AffineDimExpr(self._dim(operand, position))
         return AffineConstantExpr(parser.parse_integer())
+
+    def _dim(self, operand: UnresolvedOperand, position: int) -> int:
+        value = self.parser.resolve_operand(operand, IndexType())
+        if value not in self.operands:
+            self.operands.append(value)
+        return self.operands.index(value)
+
+
+class NamedSubscriptParser(SubscriptParser):
+    """Parses expressions over names that are not defined yet: the index arguments of a kernel in its header."""
+
+    def __init__(self, parser: Parser, dims: Mapping[str, int]):
+        super().__init__(parser)
+        self.dims = dims
+
+    def exprs(self) -> Sequence[AffineExpr]:
+        """`[expr, expr, ...]`"""
+        return self.parser.parse_comma_separated_list(self.parser.Delimiter.SQUARE, self.expr)
+
+    def _dim(self, operand: UnresolvedOperand, position: int) -> int:
+        found = self.dims.get(operand.span.text)
+        if found is None:
+            self.parser.raise_error(f"{operand.span.text} is no argument of type index", position)
+        return found
 
 
 def _negate(expr: AffineExpr) -> AffineExpr:

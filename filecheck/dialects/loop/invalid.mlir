@@ -87,7 +87,7 @@ loop.kernel @for_c1_monoid(%x: f32) {
 // -----
 
 loop.kernel @for_c3_bound(%x: index) {
-  // expected-error@+1 {{'loop.for' op upper bound must be one expression over its operands}}
+  // expected-error@+1 {{'loop.for' op upper bound must be expressions over its operands}}
   "loop.for"(%x) <{kind = "seq", lower = affine_map<() -> (0)>, upper = affine_map<() -> (4)>, step = 1 : i64, operandSegmentSizes = array<i32: 0, 1, 0>}> ({
   ^bb0(%i: index):
     "loop.yield"() : () -> ()
@@ -132,7 +132,7 @@ loop.kernel @load_c5_mask(%x: memref<8xf32>) {
 // -----
 
 loop.kernel @alloc_c2_shape() {
-  // expected-error@+1 {{'loop.alloc' op shape must be static, got memref<?xf32>}}
+  // expected-error@+1 {{'loop.alloc' op needs 1 sizes for memref<?xf32>, got 0}}
   %t = loop.alloc stack : memref<?xf32>
 }
 
