@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .errors import DTypeError as DTypeError
     from .errors import InternalError as InternalError
     from .errors import LaminaError as LaminaError
+    from .errors import ScheduleError as ScheduleError
     from .errors import ShapeError as ShapeError
     from .errors import TracingError as TracingError
     from .frontend import lnp as numpy  # noqa: F401
@@ -45,7 +46,16 @@ __version__ = "0.1.0"
 # public name -> module that defines it
 _HOMES = {
     **dict.fromkeys(
-        ("CompileError", "DTypeError", "DifferentiationError", "InternalError", "LaminaError", "ShapeError", "TracingError"),
+        (
+            "CompileError",
+            "DTypeError",
+            "DifferentiationError",
+            "InternalError",
+            "LaminaError",
+            "ScheduleError",
+            "ShapeError",
+            "TracingError",
+        ),
         ".errors",
     ),
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp"), ".frontend.autodiff"),

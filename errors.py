@@ -33,5 +33,17 @@ class DifferentiationError(LaminaError):
     """A derivative was asked of something that has none, with the reason stated by the op."""
 
 
+class ScheduleError(LaminaError):
+    """A schedule step is refused: it would change what the kernel computes, it does not fit, or that cannot be decided.
+
+    Attributes:
+        witness: the two conflicting iterations when there are any (`lowering.analysis.dependence.Conflict`), else None.
+    """
+
+    def __init__(self, message: str, witness: object = None):
+        super().__init__(message)
+        self.witness = witness
+
+
 class InternalError(Exception):
     """A fault of the compiler itself: please report it with the IR it names."""

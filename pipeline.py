@@ -63,7 +63,7 @@ STEPS = (
     Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),
     Step("loop", "transforms.graph_fuse", "groups are chosen on clean graphs: one group, one kernel"),
     Step("loop", "lowering.convert_graph_to_loop", "kernels, each distinct one once, and a host function that launches them"),
-    Step("scheduled", "lowering.loop_vectorize", "explicit vectors: the optimizer of LLVM is not asked to find them"),
+    Step("scheduled", "lowering.loop_auto_vectorize", "explicit vectors: the optimizer of LLVM is not asked to find them"),
     Step("program", "lowering.plan_buffers", "last, when all buffers and launches are known: one arena"),
 )
 

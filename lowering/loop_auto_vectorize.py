@@ -148,10 +148,10 @@ def _bits(type: Attribute) -> int:
 
 
 @dataclass(frozen=True)
-class LoopVectorizePass(ModulePass):
+class LoopAutoVectorizePass(ModulePass):
     """Widen the loops of every kernel that are cheapest to run on vectors."""
 
-    name = "loop-vectorize"
+    name = "loop-auto-vectorize"
     bits: int = 0
     unroll: int = 4
 

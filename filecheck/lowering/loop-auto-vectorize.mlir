@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'loop-vectorize{bits=256}' | filecheck %s
+// RUN: lamina-opt %s -p 'loop-auto-vectorize{bits=256}' | filecheck %s
 
 /// Full vectors, then what remains once under a mask.
 // CHECK-LABEL: loop.kernel @tail

@@ -1,0 +1,1 @@
+"""Facts about loop nests that schedules and lowerings ask for: no rewrites."""

@@ -1,0 +1,138 @@
+"""Loop nests by name: finding loops, unique names, perfect nests, and where things stand in the user's source."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import FileLineColLoc, FusedLoc
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.loop.structure import ForOp, KernelOp, WhileOp, YieldOp
+from ...errors import ScheduleError
+
+
+def loops(kernel: Operation) -> dict[str, ForOp]:
+    """The loops in an op by name, in the order of the text; a loop without a name is called `loop<k>` by its position."""
+    found: dict[str, ForOp] = {}
+    for k, op in enumerate(op for op in kernel.walk() if isinstance(op, ForOp)):
+        found.setdefault(op.index.name_hint or f"loop{k}", op)
+    return found
+
+
+def name_of(loop: ForOp) -> str:
+    """The name of a loop: that of its variable."""
+    return loop.index.name_hint or "?"
+
+
+def find(kernel: KernelOp, name: str, step: str) -> ForOp:
+    """The loop of a name.
+
+    Raises:
+        ScheduleError: there is none; says which there are.
+    """
+    known = loops(kernel)
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, 2)
+    hint = f", did you mean {' or '.join(close)}?" if close else ""
+    raise ScheduleError(f"{step}: no loop '{name}' in kernel @{kernel.sym_name.data}{hint}\n{outline(kernel)}")
+
+
+def kernel_of(op: Operation) -> KernelOp:
+    """The kernel around an op."""
+    current: Operation | None = op
+    while current is not None and not isinstance(current, KernelOp):
+        current = current.parent_op()
+    assert current is not None
+    return current
+
+
+def around(op: Operation) -> list[ForOp]:
+    """The loops around an op, outermost first."""
+    found: list[ForOp] = []
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp):
+        if isinstance(parent, ForOp):
+            found.append(parent)
+        parent = parent.parent_op()
+    return found[::-1]
+
+
+def statements(block: Block) -> list[Operation]:
+    """The ops of a block but for its terminator."""
+    return [op for op in block.ops if not isinstance(op, YieldOp)]
+
+
+def only_loop_in(loop: ForOp) -> ForOp | None:
+    """The loop that is all of another's body, when neither carries values."""
+    inside = statements(loop.body.block)
+    if len(inside) == 1 and isinstance(inside[0], ForOp) and not inside[0].results and not loop.results:
+        return inside[0]
+    return None
+
+
+def perfect_band(outer: ForOp, inner: ForOp) -> list[ForOp] | None:
+    """The loops from `outer` to `inner` when each is all of the body of the one before, else None."""
+    band = [outer]
+    while band[-1] is not inner:
+        following = only_loop_in(band[-1])
+        if following is None:
+            return None
+        band.append(following)
+    return band
+
+
+def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
+    """`wanted`, or with the first number after it that makes it unique among the values of the kernel."""
+    used = {*taken}
+    for op in kernel.walk():
+        used.update(r.name_hint for r in op.results if r.name_hint)
+        for region in op.regions:
+            for block in region.blocks:
+                used.update(a.name_hint for a in block.args if a.name_hint)
+    if wanted not in used:
+        return wanted
+    k = 2
+    while f"{wanted}{k}" in used:
+        k += 1
+    return f"{wanted}{k}"
+
+
+def place(op: Operation) -> str:
+    """`file:line` of an op in the user's source, or nothing."""
+    location = op.location
+    while isinstance(location, FusedLoc):
+        location = location.locations.data[0]
+    if isinstance(location, FileLineColLoc):
+        return f"{location.filename.data.rpartition('/')[2]}:{location.line.data}"
+    return ""
+
+
+def buffer_name(buffer: SSAValue) -> str:
+    return buffer.name_hint or "a buffer"
+
+
+def outline(kernel: Operation, marked: Sequence[ForOp] = ()) -> str:
+    """The loops of a kernel as an indented list, for messages; `marked` ones get an arrow."""
+    lines: list[str] = []
+
+    def visit(block: Block, depth: int) -> None:
+        for op in block.ops:
+            inside = depth
+            if isinstance(op, ForOp):
+                where = f"  ({place(op)})" if place(op) else ""
+                arrow = "  <---" if op in marked else ""
+                lines.append(f"  {'  ' * depth}{op.kind.data} {name_of(op)}{where}{arrow}")
+                inside = depth + 1
+            elif isinstance(op, WhileOp):
+                lines.append(f"  {'  ' * depth}while")
+                inside = depth + 1
+            for region in op.regions:
+                for inner in region.blocks:
+                    visit(inner, inside)
+
+    for region in kernel.regions:
+        for block in region.blocks:
+            visit(block, 0)
+    return "\n".join(lines)

@@ -1,0 +1,89 @@
+"""What every schedule primitive is: parameters, a check, a rewrite. The pass and the Python method follow from it.
+
+@dataclass(frozen=True)
+class Split(Primitive):
+    name = "loop-split"
+    loop: str
+    size: int
+    def check(self, kernel): ...      # raises ScheduleError
+    def rewrite(self, kernel): ...    # returns the names of the new loops
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import builtin
+from xdsl.passes import ModulePass
+
+from ...dialects.loop.structure import KernelOp
+from ...errors import ScheduleError
+from ..analysis.nests import loops
+
+
+@dataclass(frozen=True)
+class Primitive(ModulePass):
+    """One step of a schedule; its fields are its parameters. `kernel` is needed only in modules of several kernels."""
+
+    kernel: str | None = field(default=None, kw_only=True)
+
+    def check(self, kernel: KernelOp) -> None:
+        """Raise ScheduleError unless the step keeps the meaning of the kernel."""
+        raise NotImplementedError
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        """Change a kernel that `check` accepts; the names of the new loops, in the order that the docstring says."""
+        raise NotImplementedError
+
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        self.run(self.target(op))
+
+    def run(self, kernel: KernelOp) -> tuple[str, ...]:
+        """Check and rewrite one kernel; the names of the new loops."""
+        self.check(kernel)
+        return self.rewrite(kernel)
+
+    def target(self, module: builtin.ModuleOp) -> KernelOp:
+        """The kernel of a module that the step is for."""
+        kernels = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, KernelOp)}
+        if self.kernel is not None:
+            if self.kernel not in kernels:
+                raise ScheduleError(f"{self.name}: no kernel @{self.kernel}; there are: {', '.join(kernels) or 'none'}")
+            return kernels[self.kernel]
+        if len(kernels) != 1:
+            raise ScheduleError(
+                f"{self.name}: the module holds {len(kernels)} kernels ({', '.join(kernels)}); say which: kernel=<name>"
+            )
+        return next(iter(kernels.values()))
+
+    def refuse(self, reason: str, witness: object = None) -> ScheduleError:
+        """The error that says why the step is not legal."""
+        return ScheduleError(f"{self.as_text()}: {reason}", witness)
+
+    def as_text(self) -> str:
+        """The step as pipeline text: `loop-split{loop=i size=16}`. Fields at their defaults are left out."""
+        parts = []
+        for option in dataclasses.fields(self):
+            value = getattr(self, option.name)
+            if option.name == "name" or value == option.default:
+                continue
+            parts.append(f"{option.name.replace('_', '-')}={_shown(value)}")
+        return self.name + ("{" + " ".join(parts) + "}" if parts else "")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(_shown(v) for v in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value if value.replace("_", "a").isalnum() and not value[:1].isdigit() else f'"{value}"'
+    return str(value)
+
+
+def consumed(before: KernelOp, after: KernelOp) -> set[str]:
+    """Loops of a kernel that a step replaced."""
+    return set(loops(before)) - set(loops(after))
