@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .kernel_signature import SCALARS
 from .signature import DTYPES
 
 # struct PyArrayObject_fields (numpy/ndarraytypes.h), unchanged since NumPy 1.0
@@ -27,6 +28,11 @@ NDARRAY_STRIDES = 40
 NDARRAY_DESCR = 56
 NDARRAY_FLAGS = 64
 C_CONTIGUOUS_AND_ALIGNED = 0x001 | 0x100
+ALIGNED = 0x100
+WRITEABLE = 0x400
+
+# where a float and the NumPy scalars hold their number
+SCALAR_VALUE = 16
 
 # the struct of a native function (see callable.py)
 CALLABLE_VECTORCALL = 16
@@ -55,11 +61,41 @@ PARAM_RANK = 8
 PARAM_DIMS = 16  # the sizes
 PARAM_BYTES = 24
 
+# the struct of a kernel in such a chain (see kernel_entry.py); it begins as the other, with NODE_FUNCTION and NODE_NEXT
+KERNEL_INVOKE = 16  # calls the host function with slots
+KERNEL_FAILED = 24  # the Python callable that gets the status and raises
+KERNEL_PARAMS = 32
+KERNEL_COUNT = 40  # of params
+KERNEL_SYMBOLS = 48  # number of symbols
+KERNEL_HEAVY = 56
+KERNEL_THREADS_NAME = 64  # the interned name of the keyword
+KERNEL_BYTES = 72
+
+# the struct of one parameter of a kernel
+KPARAM_KIND = 0
+KPARAM_TYPE = 8  # NumPy's descriptor object, or for a scalar NumPy's scalar type
+KPARAM_RANK = 16
+KPARAM_FLAGS = 24  # those that the array must have
+KPARAM_WRITES = 32  # 0 or 1
+KPARAM_SHIFT = 40  # the item size, as a power of two
+KPARAM_DIMS = 48
+KPARAM_STRIDES = 56  # null: C-contiguous
+KPARAM_BYTES = 64
+
+# the struct of one size or stride: the slot of its symbol or -1, and what is added to it
+KDIM_SLOT = 0
+KDIM_CONSTANT = 8
+KDIM_BYTES = 16
+
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_Vectorcall", "PyMem_RawMalloc", "PyMem_RawFree", "PyErr_NoMemory",
-    "PyErr_BadArgument",
+    "PyErr_BadArgument", "PyLong_AsLongLongAndOverflow", "PyTuple_Size", "PyTuple_GetItem", "PyObject_CallFunction",
 )  # fmt: skip
+_PYTHON_OBJECTS = {
+    "_Py_NoneStruct": None, "_Py_TrueStruct": True, "_Py_FalseStruct": False, "PyFloat_Type": float, "PyLong_Type": int,
+    "PyBool_Type": bool, "PyArray_Type": np.ndarray, "PyDoubleArrType_Type": np.float64,
+}  # fmt: skip
 
 # position in NumPy's C API table (numpy/__multiarray_api.h); the table only ever grows
 _NEW_FROM_DESCR = 94
@@ -69,8 +105,7 @@ _NEW_FROM_DESCR = 94
 def symbols() -> dict[str, int]:
     """Addresses of what the native entry imports: to be given to the loader with its object."""
     table = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
-    table["_Py_NoneStruct"] = id(None)
-    table["PyArray_Type"] = id(np.ndarray)
+    table |= {name: id(value) for name, value in _PYTHON_OBJECTS.items()}
     table["PyArray_NewFromDescr"] = _numpy_api()[_NEW_FROM_DESCR]
     return table
 
@@ -111,7 +146,7 @@ def unsupported() -> str:
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "this is a free-threaded build"
     try:
-        return _test_ndarray_layout() or _test_new_array()
+        return _test_ndarray_layout() or _test_new_array() or _test_scalars()
     except (AttributeError, ImportError, ValueError, TypeError) as error:
         return str(error)
 
@@ -122,6 +157,7 @@ def _test_ndarray_layout() -> str:
         np.zeros((4, 6), np.float32).T,
         np.zeros((4, 6), np.int64)[::2, ::-1],
         np.zeros(9, np.uint8)[1:].view(np.float64),
+        np.frombuffer(bytes(8), np.float32),
     ]
     for array in samples:
         if array.__class__.__basicsize__ < NDARRAY_FLAGS + 4:
@@ -136,6 +172,7 @@ def _test_ndarray_layout() -> str:
             _read_pointer(base + NDARRAY_DESCR),
             bool(flags & 0x001),
             bool(flags & 0x100),
+            bool(flags & WRITEABLE),
         )
         expected = (
             id(np.ndarray),
@@ -144,6 +181,7 @@ def _test_ndarray_layout() -> str:
             id(array.dtype),
             array.flags.c_contiguous,
             array.flags.aligned,
+            array.flags.writeable,
         )
         if read != expected:
             return f"the fields of an ndarray are not where NumPy 2 has them: {read} for {expected}"
@@ -174,4 +212,13 @@ def _test_new_array() -> str:
             good = type(array) is np.ndarray and array.dtype is dtype and array.shape == shape
             if not (good and array.flags.carray and array.flags.owndata):
                 return "PyArray_NewFromDescr is not where NumPy 2 has it"
+    return ""
+
+
+def _test_scalars() -> str:
+    """Numbers are where native code reads them."""
+    for value in (1.5, *(DTYPES[name].type(1) for name in SCALARS)):
+        scalar = np.asarray(value)
+        if ctypes.string_at(id(value) + SCALAR_VALUE, scalar.nbytes) != scalar.tobytes():
+            return f"the number of a {type(value).__name__} is not where CPython and NumPy 2 have it"
     return ""

@@ -33,6 +33,37 @@ class Loaded(Protocol):
     def address(self, symbol: str) -> int: ...
 
 
+class Node(Protocol):
+    """One specialisation in the chain of a function: the struct that native code reads, and what it points to."""
+
+    @property
+    def executable(self) -> Any: ...
+
+    @property
+    def memory(self) -> ctypes.Array[ctypes.c_size_t]: ...
+
+
+class Installable(Protocol):
+    """What can be a specialisation of a function: an `Executable`, or a kernel's (see kernel_callable.py)."""
+
+    @property
+    def entry(self) -> Loaded | None:
+        """Defines `lamina.vectorcall`; None to call through ctypes."""
+        ...
+
+    def accepts(self, args: Sequence[object]) -> bool:
+        """Whether native code takes these arguments as they are."""
+        ...
+
+    def run(self, args: Sequence[Any]) -> Any:
+        """Call through ctypes with such arguments."""
+        ...
+
+    def node(self, following: Node | None) -> Node:
+        """A new member of a chain, before another."""
+        ...
+
+
 # Work (see Signature.work) from which a call releases the GIL. Releasing and taking it again costs 50 ns when nobody
 # waits, but up to 5 ms when another thread runs Python meanwhile; this much work takes some microseconds.
 RELEASE_GIL_WORK = 32768
@@ -49,6 +80,14 @@ class Executable:
     library: Loaded
     host: str = "f"
     entry: Loaded | None = None
+
+    def accepts(self, args: Sequence[object]) -> bool:
+        """Whether native code can read the arguments in place."""
+        return matches(self.signature, args)
+
+    def node(self, following: Node | None) -> Node:
+        """A new member of a chain."""
+        return _Node(self, following)
 
     def run(self, args: Sequence[Array]) -> Any:
         """Call through ctypes with arrays that `matches` accepts; one new array, a tuple of them, or None."""
@@ -81,13 +120,13 @@ class _Node:
     params: ctypes.Array[ctypes.c_size_t]
     dims: list[ctypes.Array[ctypes.c_ssize_t]]
 
-    def __init__(self, executable: Executable, following: _Node | None):
+    def __init__(self, executable: Executable, following: Node | None):
         self.executable = executable
         self.memory = (ctypes.c_size_t * (abi.NODE_BYTES // 8))()
         if executable.entry is not None:
             self._fill(executable, executable.entry, following)
 
-    def _fill(self, executable: Executable, entry: Loaded, following: _Node | None) -> None:
+    def _fill(self, executable: Executable, entry: Loaded, following: Node | None) -> None:
         signature = executable.signature
         params = signature.args + signature.results
         self.params = (ctypes.c_size_t * (abi.PARAM_BYTES // 8 * len(params)))()
@@ -125,7 +164,7 @@ class FunctionBase:
 
     # fields of the subclasses
     _slow: Callable[..., Any]
-    _keep: tuple[Any, ...]
+    _keep: tuple[Node, ...]
 
     def __init__(self, slow_path: Callable[..., Any]):
         if hasattr(self, "_keep"):
@@ -136,16 +175,16 @@ class FunctionBase:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # reached by native functions before the first install, and by an explicit `f.__call__`
         for node in self._keep:
-            if not kwargs and matches(node.executable.signature, args):
+            if not kwargs and node.executable.accepts(args):
                 return node.executable.run(args)
         return self._slow(*args, **kwargs)
 
-    def install(self, executable: Executable) -> None:
+    def install(self, executable: Installable) -> None:
         """Add a specialisation, to be tried before those already there. Calls may be running meanwhile."""
         raise NotImplementedError
 
     @property
-    def executables(self) -> tuple[Executable, ...]:
+    def executables(self) -> tuple[Any, ...]:
         """The installed specialisations, in the order in which they are tried."""
         return tuple(node.executable for node in self._keep)
 
@@ -163,11 +202,11 @@ class FunctionBase:
 _installing = threading.Lock()
 
 
-def _install_native(self: FunctionBase, executable: Executable) -> None:
+def _install_native(self: FunctionBase, executable: Installable) -> None:
     if executable.entry is None:
         raise ValueError("a native function needs an executable with an entry")
     with _installing:
-        node = _Node(executable, self._keep[0] if self._keep else None)
+        node = executable.node(self._keep[0] if self._keep else None)
         # A node is complete before it is published and stays until the function dies; each store is one aligned word,
         # so a concurrent call sees the chain before or after.
         self._keep = (node, *self._keep)
@@ -176,9 +215,9 @@ def _install_native(self: FunctionBase, executable: Executable) -> None:
         ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = vectorcall
 
 
-def _install_ctypes(self: FunctionBase, executable: Executable) -> None:
+def _install_ctypes(self: FunctionBase, executable: Installable) -> None:
     with _installing:
-        self._keep = (_Node(executable, None), *self._keep)
+        self._keep = (executable.node(None), *self._keep)
 
 
 def function_class(base: type[FunctionBase], native: bool | None = None) -> type[Any]:
