@@ -1,15 +1,17 @@
-"""The native entry of kernels: LLVM IR that binds the arguments of a call and runs the machine code, without an interpreter.
+"""The native entry of kernels: LLVM IR that binds the arguments of a call and runs machine code, without an interpreter.
 
-Like `entry.py`, of which it keeps the chain: a node is one kernel, laid out as in `abi.py`, and what a node does not accept goes on
-to the next, and from the last to the Python callable of the slow path. Signatures are data, so one object serves all kernels.
+Like `entry.py`, of which it keeps the chain: a node is one kernel, laid out as in `abi.py`. What a node does not accept
+goes on to the next, and from the last to the Python callable of the slow path. Signatures are data, so one object serves
+all kernels.
 
-`@lamina.kernel(callable, args, nargsf, kwnames, node)` takes arguments by position, and `threads=` as the only keyword. It accepts
+`@lamina.kernel(callable, args, nargsf, kwnames, node)` takes arguments by position, and `threads=` as the only keyword.
+It accepts
 
-* arrays of type ndarray, NumPy's own descriptor object, rank, alignment and layout of the parameter, writeable if the kernel writes
-  them. Sizes and strides bind a symbol where it stands first and must agree with it afterwards. A written array overlaps no other,
-  going by the first and last byte of each, and holds no element twice;
-* for float parameters float, float64 and int; for integer parameters int and bool; for bool parameters bool; and the NumPy scalar
-  of the parameter's own type.
+* arrays of type ndarray, NumPy's own descriptor object, rank, alignment and layout of the parameter, writeable if the
+  kernel writes them. Sizes and strides bind a symbol where it stands first and must agree with it afterwards. A written
+  array overlaps no other, going by the first and last byte of each, and holds no element twice;
+* for float parameters float, float64 and int; for integer parameters int and bool; for bool parameters bool; and the
+  NumPy scalar of the parameter's own type.
 
 It never raises; the `failed` object of the node does when the kernel leaves a status.
 """
@@ -59,6 +61,14 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 
 define ptr @lamina.vectorcall(ptr %callable, ptr %args, i64 %nargsf, ptr %kwnames) {{
+  %keep.at = getelementptr i8, ptr %callable, i64 {CALLABLE_KEEP}
+  %keep = load ptr, ptr %keep.at
+  %cleared = icmp eq ptr %keep, null ; by the garbage collector, and the chain with it
+  br i1 %cleared, label %error, label %start
+error:
+  call i32 @PyErr_BadArgument()
+  ret ptr null
+start:
   %head.at = getelementptr i8, ptr %callable, i64 {CALLABLE_HEAD}
   %head = load ptr, ptr %head.at
   %function.at = getelementptr i8, ptr %head, i64 {NODE_FUNCTION}
@@ -122,7 +132,7 @@ chain:
 slow:
   %slow.at = getelementptr i8, ptr %callable, i64 {CALLABLE_SLOW}
   %python = load ptr, ptr %slow.at
-  %cleared = icmp eq ptr %python, null ; by the garbage collector
+  %cleared = icmp eq ptr %python, null ; as above
   br i1 %cleared, label %error, label %call
 error:
   call i32 @PyErr_BadArgument()
