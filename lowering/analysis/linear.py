@@ -1,8 +1,8 @@
 """Exact questions about integer points of linear constraints: does one exist, which, and between which bounds is an expression.
 
 Subscripts and loop bounds are affine, so "may these two accesses meet" and "can this subscript leave its buffer" are systems of
-linear constraints over integers. The method is the Omega test (W. Pugh, "The Omega test: a fast and practical integer programming
-algorithm for dependence analysis", Supercomputing 1991):
+linear constraints over integers. The method is the Omega test (W. Pugh, "The Omega test: a fast and practical integer
+programming algorithm for dependence analysis", Supercomputing 1991), which makes Fourier-Motzkin elimination exact:
 
 1. rows are divided by their gcd, the constant rounded towards the set; of rows with equal terms the tightest stays, opposite
    rows that touch are an equality;
@@ -109,14 +109,20 @@ class System:
         try:
             for v in wanted:
                 if values.get(v, 0) < 0:
-                    values = run.point((), [*fixed, ({v: 1}, 0)], [v], "least") or values
+                    found = run.point(fixed, [({v: 1}, 0)], [v])
+                    values = values if found is None else found
                 sign = 1 if values.get(v, 0) >= 0 else -1
                 low = 0
                 while low < (high := sign * values.get(v, 0)):
                     middle = (low + high) // 2
-                    found = run.point((), [*fixed, ({v: sign}, -low), ({v: -sign}, middle)], [v])
-                    low, values = (low, found) if found is not None else (middle + 1, values)
-                fixed += [({v: 1}, -values.get(v, 0)), ({v: -1}, values.get(v, 0))]
+                    found = run.point(fixed, [({v: sign}, -low), ({v: -sign}, middle)], [v])
+                    if found is None:
+                        low = middle + 1
+                    else:
+                        values = found
+                        if run.lexicographic:
+                            break
+                fixed.append(({v: 1}, -values.get(v, 0)))
         except Undecided:
             pass
         return values
@@ -182,8 +188,8 @@ class _Run:
                 work.settle()
         except _Empty:
             return 1, 0
-        low, high = work.rows.get(((self.kept, 1),)), work.rows.get(((self.kept, -1),))
-        return low and constant - scale * low[1], high and constant + scale * high[1]
+        low, high = (work.rows.get(((self.kept, sign),)) for sign in (1, -1))
+        return (low if low is None else constant - scale * low[1]), (high if high is None else constant + scale * high[1])
 
 
 class _Work:
@@ -200,15 +206,16 @@ class _Work:
 
     def solve(self) -> dict[int, int] | None:
         """Values of the variables, 0 for those left out; None when there is no point."""
-        values: dict[int, int] | None = {}
+        values: dict[int, int] = {}
         try:
             self.settle()
             while choice := self.choose():
                 v, lowers, uppers, exact = choice
                 if not exact:
-                    values = self.split(v, lowers, uppers)
-                    if values is None:
+                    found = self.split(v, lowers, uppers)
+                    if found is None:
                         return None
+                    values = found
                     break
                 self.eliminate(v, lowers, uppers)
                 self.settle()
@@ -328,7 +335,7 @@ class _Work:
         run.lexicographic = False
         rest = [row for row in self.rows.values() if v not in row[0]]
         for dark in (False, True):
-            run.spend(len(rest))
+            run.spend(len(rest) + len(lowers) * len(uppers))  # before they are written
             pairs = [_without(v, lower, upper, dark) for lower in lowers for upper in uppers]
             values = _Work(run, (), rest + pairs).solve()
             if values is None and not dark:
