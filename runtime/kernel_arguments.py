@@ -44,7 +44,7 @@ def prepare(signature: KernelSignature, args: Sequence[object], kwargs: Mapping[
         TypeError: An argument is missing, surplus, given twice, unknown, or of another kind or element type.
         ValueError: Rank, sizes, strides or range do not fit, or a written array is read-only or overlaps.
     """
-    values, threads = _bind(signature, args, kwargs)
+    values, threads = bind(signature, args, kwargs)
     sizes = _Sizes(signature)
     slots = (ctypes.c_int64 * signature.slots)()
     taken: list[tuple[ArrayParam, Array]] = []
@@ -106,7 +106,8 @@ def accepts(signature: KernelSignature, args: Sequence[object]) -> bool:
 # Which value is for which parameter
 
 
-def _bind(signature: KernelSignature, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[object], int]:
+def bind(signature: KernelSignature, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[object], int]:
+    """One value for each parameter, by position or by name, and the number of threads or 0; raises as `prepare`."""
     kernel, params = f"kernel '{signature.name}'", signature.params
     named = dict(kwargs)
     threads = _threads(kernel, named.pop(THREADS)) if THREADS in named else 0
@@ -182,10 +183,10 @@ class _Sizes:
         for axis, (dim, size) in enumerate(zip(param.dims, array.shape, strict=True)):
             value = size - dim.constant
             if dim.symbol is None and value:
-                self._refuse(param, array, f"with {dim.constant} elements in dim {axis}")
+                self._refuse(param, array, "; pass an array of that size")
             if dim.symbol is not None and value < 0:
-                rule = f"with {dim.spell(self.signature.symbols)} elements in dim {axis}"
-                self._refuse(param, array, f"{rule}, {self.signature.symbols[dim.symbol]} >= 0")
+                name = self.signature.symbols[dim.symbol]
+                self._refuse(param, array, f" with {name} = {value}; pass an array with {name} >= 0")
             if self._differs(dim, value, f"dim {axis}", param, array):
                 self._disagree(dim.symbol, value, f"dim {axis}", param, array)
 
@@ -234,9 +235,9 @@ class _Sizes:
             self.places[dim.symbol] = (place, param, array)
         return self.values[dim.symbol] != value
 
-    def _refuse(self, param: ArrayParam, array: Array, rule: str) -> None:
-        where, kind = _where(self.signature, param), param.spell(self.signature.symbols)
-        raise ValueError(f"{where} must be {kind} {rule}, got {describe(array)}; pass an array of that size")
+    def _refuse(self, param: ArrayParam, array: Array, facts: str) -> None:
+        rule = f"{_where(self.signature, param)} must be {param.spell(self.signature.symbols)}"
+        raise ValueError(f"{rule}, got {describe(array)}{facts}")
 
     def _disagree(self, symbol: int | None, value: int, place: str, param: ArrayParam, array: Array) -> None:
         assert symbol is not None
@@ -350,7 +351,7 @@ def _where(signature: KernelSignature, param: KernelParam) -> str:
 
 def _describe(value: object) -> str:
     if isinstance(value, np.generic):
-        return f"a {value.dtype.name} scalar"
+        return f"np.{type(value).__name__}"
     return describe(value) if isinstance(value, np.ndarray) else type(value).__name__
 
 

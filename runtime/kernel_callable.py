@@ -19,9 +19,9 @@ from functools import cached_property
 from typing import Any
 
 from . import abi
-from .callable import FunctionBase, Loaded, Node, function_class
+from .callable import FunctionBase, Loaded, NativeFunction, Node, function_class
 from .entry import invoke_symbol
-from .kernel_arguments import accepts, prepare
+from .kernel_arguments import accepts, bind, prepare
 from .kernel_entry import KIND_ARRAY, KINDS
 from .kernel_signature import STATUS_WORDS, THREADS, ArrayParam, Dim, KernelParam, KernelSignature
 from .signature import DTYPES
@@ -149,9 +149,20 @@ class KernelBase(FunctionBase):
         if failed is not None:
             executable = dataclasses.replace(executable, failed=failed)
 
-        # refers to the executable, not to this object: no cycle delays its end
-        def convert(*args: object, **kwargs: object) -> None:
+        # These refer to the executable, not to this object: no cycle delays its end, and nothing can recurse.
+        def slow(*args: object, **kwargs: object) -> None:
             executable.run(args, kwargs)
+
+        inner: Callable[..., None] = slow
+        if executable.entry is not None:
+            inner = NativeFunction(slow)
+            inner.install(executable)
+
+        def convert(*args: object, **kwargs: object) -> None:
+            if not kwargs:
+                return slow(*args)
+            bound, threads = bind(executable.signature, args, kwargs)  # what is given by name may fit as it is
+            return inner(*bound, threads=threads) if threads else inner(*bound)
 
         super().__init__(convert)
         self.install(executable)
