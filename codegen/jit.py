@@ -59,7 +59,7 @@ def load_object(obj: bytes, symbols: Iterable[str], imports: Mapping[str, int] |
     exports = list(symbols)
     binding = llvm()
     builder = binding.JITLibraryBuilder().add_object_img(obj).add_current_process()
-    for name, address in (imports or {}).items():
+    for name, address in {**_threads(obj, exports), **(imports or {})}.items():
         builder.import_symbol(name, address)
     for name in exports:
         builder.export_symbol(name)
@@ -71,6 +71,15 @@ def load_object(obj: bytes, symbols: Iterable[str], imports: Mapping[str, int] |
         except RuntimeError as error:
             raise CompileError(f"cannot link: {_explain(str(error).strip())}") from None
     return Library(tracker, {name: tracker[name] for name in exports})
+
+
+def _threads(obj: bytes, exports: list[str]) -> Mapping[str, int]:
+    """The thread runtime, which is loaded when the first object with a parallel loop is."""
+    if b"lamina_parallel" not in obj or "lamina_parallel" in exports:
+        return {}
+    from .parallel import imports
+
+    return imports()
 
 
 def _explain(message: str) -> str:

@@ -136,8 +136,8 @@ def scratch_layout(kernel: KernelOp) -> tuple[dict[AllocOp, int], int]:
     offsets: dict[AllocOp, int] = {}
     total = 0
     for op in kernel.walk():
-        if isinstance(op, AllocOp) and op.place.data == "scratch":
-            size = _size_bytes(op.buffer.type, op)
+        if isinstance(op, AllocOp) and op.place.data == "scratch" and not op.sizes:
+            size = size_bytes(op.buffer.type, op)
             if size > STACK_LIMIT_BYTES:
                 offsets[op] = total
                 total += aligned(size)
@@ -167,7 +167,7 @@ def _element_bytes(element: Any) -> int:
     return 8 if element == index else -(-element.bitwidth // 8)
 
 
-def _size_bytes(type: Any, op: Operation) -> int:
+def size_bytes(type: Any, op: Operation) -> int:
     size = _known_bytes(type)
     if size is None:
         raise fail(op, f"needs a static shape without layout to be planned, got {type}")
@@ -216,7 +216,7 @@ class _Planner:
             if op.name in _VIEWS and (alloc := self.root.get(op.operands[0])) is not None:
                 self.root[op.results[0]] = alloc
         for alloc in dict.fromkeys(self.root.values()):
-            size = _size_bytes(alloc.results[0].type, alloc) if alloc in first else 0
+            size = size_bytes(alloc.results[0].type, alloc) if alloc in first else 0
             self.storage[alloc] = _Storage(size, first.get(alloc, 0), last.get(alloc, 0))
         for at, op in enumerate(self.function.body.block.ops):
             if isinstance(op, LaunchOp):

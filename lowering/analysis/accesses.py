@@ -122,14 +122,13 @@ class Instance:
             return {self.variables[value]: 1}, 0
         owner = value.owner
         if isinstance(owner, arith.ConstantOp):
-            return {}, owner.value.value.data  # pyright: ignore[reportAttributeAccessIssue]
+            return {}, int(owner.value.value.data)  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(value, BlockArgument) and isinstance(value.block.parent_op(), KernelOp):
             name = value.name_hint or f"arg{value.index}"
             self.system.ge({name: 1})
             self.variables[value] = name
             return {name: 1}, 0
-        if isinstance(owner, IndexCastOp) and isinstance(owner.operands[0], BlockArgument):
-            parameter = owner.operands[0]
+        if isinstance(owner, IndexCastOp) and isinstance(parameter := owner.operands[0], BlockArgument):
             if isinstance(parameter.block.parent_op(), KernelOp):  # a scalar parameter: any number
                 self.variables[value] = name = parameter.name_hint or f"arg{parameter.index}"
                 return {name: 1}, 0

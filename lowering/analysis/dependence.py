@@ -101,10 +101,14 @@ def find_conflict(first: Access, second: Access, relations: Mapping[ForOp, str],
         raise CannotDecide(f"a subscript of {buffer_name(first.buffer)} depends on data")
     if first.conditional or second.conditional:
         raise CannotDecide(f"an access to {buffer_name(first.buffer)} stands under a condition")
+    at_first, at_second = (
+        {name_of(loop): point.get(i.variables[loop.index], 0) for loop in i.access.loops} for i in (one, two)
+    )
     return Conflict(
         first,
         second,
-        *({name_of(loop): point.get(i.variables[loop.index], 0) for loop in i.access.loops} for i in (one, two)),
+        at_first,
+        at_second,
         _sizes(one, point) | _sizes(two, point),
         tuple(_at(terms, constant, point) for terms, constant in subscripts),
     )

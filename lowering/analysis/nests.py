@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FileLineColLoc, FusedLoc
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp, YieldOp
 from ...errors import ScheduleError
@@ -101,9 +101,9 @@ def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
 
 def place(op: Operation) -> str:
     """`file:line` of an op in the user's source, or nothing."""
-    location = op.location
+    location: Attribute = op.location
     while isinstance(location, FusedLoc):
-        location = location.locations.data[0]
+        location = next(iter(location.locations.data))  # pyright: ignore[reportAttributeAccessIssue]
     if isinstance(location, FileLineColLoc):
         return f"{location.filename.data.rpartition('/')[2]}:{location.line.data}"
     return ""

@@ -12,16 +12,22 @@ from typing import Any
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 
 from ...codegen.targets import Target
-from ...dialects.loop.memory import LaunchOp, StoreOp
-from ...dialects.loop.structure import KernelOp
-from ..plan_buffers import scratch_layout
+from ...dialects.loop.gather import ScatterOp
+from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.subscripts import linear_form
+from ...errors import CompileError
+from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
-from .emit_core import Effect, FunctionEmitter, ModuleEmitter, Pure
+from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
 from .emit_host import global_text, symbol
+from .emit_parallel import worth_threads
 from .emit_types import fail
-from .text import Module
+from .emit_types import llvm_type as shared_type
+from .text import I64, Builder, Module
 
 PURE: dict[str, Pure] = {**emit_scalar.PURE, **emit_vector.PURE}
 """From op name to the writer of an op that only computes."""
@@ -36,10 +42,11 @@ EFFECTS: dict[str, Effect] = {
 """From op name to the writer of an op whose place matters."""
 
 
-def emit_module(module: ModuleOp, target: Target) -> str:
+def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = False) -> str:
     """The LLVM IR of a module of kernels, host functions and constants, for `codegen.compile_object`.
 
-    About 5 us an op.
+    About 5 us an op. With `callable_kernels` each kernel that no function launches gets an `@<kernel>.invoke(ptr slots)`:
+    docs/kernels.md, section 2.
 
     Raises:
         CompileError: An op has no translation, named with its place.
@@ -59,26 +66,102 @@ def emit_module(module: ModuleOp, target: Target) -> str:
         if isinstance(op, memref.GlobalOp):
             parts.append(global_text(op))
         elif isinstance(op, KernelOp):
-            parts.append(_kernel(shared, op, internal=op.sym_name.data in launched))
+            internal = op.sym_name.data in launched
+            parts.append(_kernel(shared, op, internal))
+            if callable_kernels and not internal:
+                parts.append(_invoke(shared, op))
         elif isinstance(op, func.FuncOp):
             if op.body.blocks:
                 parts.append(_host(shared, op))
         else:
             raise fail(op, "has no translation to LLVM IR")
-    return "\n\n".join(parts) + "\n\n" + shared.text.text()
+    return "\n\n".join([*parts, *shared.outlined]) + "\n\n" + shared.text.text()
 
 
 def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
-    e = FunctionEmitter(shared)
+    e = FunctionEmitter(shared, op.sym_name.data)
     block = op.body.block
-    stored = {inner.operands[1] for inner in op.walk() if isinstance(inner, StoreOp)}
+    stored = {inner.buffer for inner in op.walk() if isinstance(inner, StoreOp | ScatterOp)}
     pairs: Any = op.attributes.get("lamina.inplace")
     shared_arguments = set() if pairs is None else {k.value.data for pair in pairs.data for k in pair.data}
     e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}
-    e.scratch, size = shared.scratch[op]
-    if size and not internal:
-        raise fail(op, f"needs {size} bytes of scratch memory, which a host function has to give it in a loop.launch")
-    return _function(e, _header(e, op, block, "internal " if internal else "", shared_arguments), block)
+    if internal:
+        e.scratch = shared.scratch[op][0]
+    header = _header(e, op, block, "internal " if internal else "", shared_arguments)
+    indices = [e.values[a] for a in op.index_arguments]
+    for argument, (sizes, strides) in op.given_shapes().items():
+        known = [None if m is None else [_size(e, x, indices) for x in m] for m in (sizes, strides)]
+        assert known[0] is not None
+        e.shapes[argument] = known[0], known[1]
+    if uses_heap(e, op):
+        e.starts_later = True
+        e.b.block = START
+    return _function(e, header, block)
+
+
+def _size(e: FunctionEmitter, expr: AffineExpr, indices: list[str]) -> str:
+    """A size or stride, as a number or the name of a value written at the start of the function."""
+    form = linear_form(expr, len(indices))
+    if form is None:
+        raise CompileError(f"a size of a kernel must be linear in its index arguments, got {expr}")
+    lines, e.b.lines = e.b.lines, e.entry
+    total = ""
+    for c, x in zip(form[0], indices, strict=True):
+        if c:
+            part = x if c == 1 else e.b.emit(f"mul nsw i64 {x}, {c}")
+            total = e.b.emit(f"add nsw i64 {total}, {part}") if total else part
+    if not total:
+        total = str(form[1])
+    elif form[1]:
+        total = e.b.emit(f"add nsw i64 {total}, {form[1]}")
+    e.b.lines = lines
+    e.levels.setdefault(total, 0)
+    e.not_negative.add(total)
+    return total
+
+
+def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
+    """Whether a function may take memory from the heap for local buffers in an op."""
+    for op in root.walk():
+        if isinstance(op, AllocOp) and op.place.data == "scratch" and (op not in e.scratch or e.on_threads):
+            if op.sizes or size_bytes(op.buffer.type, op) > STACK_LIMIT_BYTES:
+                return True
+    return False
+
+
+def reports_status(op: KernelOp) -> bool:
+    """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads."""
+    for inner in op.walk():
+        if isinstance(inner, CheckOp):
+            return True
+        if isinstance(inner, AllocOp) and inner.place.data == "scratch":
+            if inner.sizes or size_bytes(inner.buffer.type, inner) > STACK_LIMIT_BYTES:
+                return True
+        if isinstance(inner, ForOp) and inner.kind.data == "parallel" and worth_threads(inner):
+            return True
+    return False
+
+
+def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
+    """The function that calls a kernel with an array of words: its arguments, the number of threads, the status."""
+    b = Builder(shared.text)
+    arguments: list[str] = []
+    block = op.body.block
+    for k, argument in enumerate(block.args):
+        ty = shared_type(argument.type, op)
+        at = "%slots" if k == 0 else b.gep("%slots", str(k), "i64")
+        if ty == "i1":
+            x = b.icmp("ne", b.load(at, I64, 8), "0", I64)
+        else:
+            x = b.load(at, ty, 8)
+        arguments.append(f"{ty} {x}")
+    if reports_status(op):
+        n = len(block.args)
+        threads = b.load(b.gep("%slots", str(n), "i64"), I64, 8)
+        arguments += [f"i64 {threads}", f"ptr {b.gep('%slots', str(n + 1), 'i64')}"]
+    b.emit_void(f"tail call void {symbol(op.sym_name.data)}({', '.join(arguments)})")
+    b.ret()
+    return f"define void {symbol(op.sym_name.data + '.invoke')}(ptr %slots) {{\nentry:\n{b.text()}\n}}"
 
 
 def _host(shared: ModuleEmitter, op: func.FuncOp) -> str:
@@ -104,9 +187,15 @@ def _header(e: FunctionEmitter, op: KernelOp | func.FuncOp, block: Block, linkag
         ty = e.ty(argument.type, op)
         if isinstance(argument.type, IndexType):
             e.not_negative.add(x)  # a size
+        if k in aliased:
+            e.aliased.add(x)
         arguments.append(f"{ty}{' noalias' if ty == 'ptr' and k not in aliased else ''} {x}")
     if e.scratch:
         arguments.append("ptr noalias %scratch")
+    if isinstance(op, KernelOp) and reports_status(op):
+        arguments += ["i64 %threads", "ptr %status"]
+        e.threads, e.status = "%threads", "%status"
+        e.levels["%threads"] = e.levels["%status"] = 0
     return f"define {linkage}void {symbol(op.sym_name.data)}({', '.join(arguments)}) nounwind"
 
 
@@ -117,5 +206,4 @@ def _hint(value: SSAValue) -> str:
 
 def _function(e: FunctionEmitter, header: str, block: Block) -> str:
     e.run(block)
-    e.b.ret()
-    return f"{header} {{\nentry:\n{e.body()}\n}}"
+    return f"{header} {{\nentry:\n{e.finish()}\n}}"

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...codegen.targets import Target
 from ...errors import CompileError
 from .emit_types import buffer_strides, fail, llvm_type, memory_type
-from .text import Builder, Module, Ty
+from .text import I64, PTR, Builder, Module, Ty
 
 Effect = Callable[["FunctionEmitter", Any], None]
 """Writes an op whose place matters: loops, accesses."""
@@ -32,8 +32,11 @@ class Buffer:
     pointer: str
     elem: Ty
     """The type of an element in memory: i8 for i1."""
-    strides: tuple[int, ...]
+    strides: tuple[int | str, ...]
+    """In elements; what is known only at run time is the name of a value."""
     read_only: bool = False
+    register: bool = False
+    """Whether the optimizer should keep it in registers: no access may hide what it touches."""
 
 
 @dataclass(eq=False)
@@ -59,24 +62,43 @@ class ModuleEmitter:
     symbols: dict[str, Operation]
     scratch: dict[Operation, tuple[dict[Any, int], int]] = field(default_factory=dict)
     """What `scratch_layout` says of each kernel."""
+    outlined: list[str] = field(default_factory=list)
+    """Functions made of the bodies of parallel loops."""
     types: dict[Attribute, Ty] = field(default_factory=dict)
     by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
+
+
+START = "start"
+"""The block after `entry` in functions that take memory from the heap, which may fail."""
 
 
 class FunctionEmitter:
     """Writes the body of one function; `effects` and `pure` of the module are the table from op name to writer."""
 
-    def __init__(self, module: ModuleEmitter):
+    def __init__(self, module: ModuleEmitter, name: str = ""):
         self.module = module
+        self.name = name
         self.b = Builder(module.text)
         self.values: dict[SSAValue, str] = {}
         self.buffers: dict[SSAValue, Buffer] = {}
         self.read_only: set[SSAValue] = set()
+        self.aliased: set[str] = set()
+        """Pointers that may be equal to others."""
         self.levels: dict[str, int] = {}
         self.not_negative: set[str] = set()
         self.fused: set[Operation] = set()
         self.plans: dict[Operation, Any] = {}
         self.scratch: dict[Operation, int] = {}
+        self.shapes: dict[SSAValue, tuple[list[str], list[str] | None]] = {}
+        """Sizes and strides of buffers that are known only at run time, as numbers and names."""
+        self.heap: list[str] = []
+        """Memory taken at the start of the function, to be given back at its end."""
+        self.leaves = False
+        self.starts_later = False
+        self.on_threads = False
+        """Whether this function is the body of a parallel loop."""
+        self.status: str | None = None
+        self.threads = "0"
         self.arena: str | None = None
         self.entry: list[str] = []
         self.slots: list[tuple[int, list[str]]] = [(0, self.entry)]
@@ -162,9 +184,39 @@ class FunctionEmitter:
             if pointer is None or not isinstance(type, MemRefType):
                 raise fail(op, "uses a buffer before it is defined")
             elem = memory_type(self.ty(type.element_type, op))
-            read_only = value in self.read_only
-            found = self.buffers[value] = Buffer(pointer, elem, buffer_strides(type, op), read_only)
+            strides = self.strides(type, self.shapes.get(value), op)
+            found = self.buffers[value] = Buffer(pointer, elem, strides, value in self.read_only)
         return found
+
+    def strides(
+        self, type: MemRefType, shape: tuple[list[str], list[str] | None] | None, op: Operation
+    ) -> tuple[int | str, ...]:
+        """Distances in elements between neighbours along each dim; `shape` has what the type leaves open."""
+        if shape is None:
+            return buffer_strides(type, op)
+        sizes, given = shape
+        if given is not None:
+            return tuple(int(x) if x.lstrip("-").isdigit() else x for x in given)
+        strides: list[int | str] = []
+        stride: int | str = 1
+        for size in reversed(sizes):
+            strides.append(stride)
+            stride = self.product(stride, int(size) if size.isdigit() else size)
+        return tuple(reversed(strides))
+
+    def product(self, x: int | str, y: int | str) -> int | str:
+        """The product of two sizes or strides, written at the start of the function."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x * y
+        if isinstance(x, int):
+            x, y = y, x
+        if y == 1:
+            return x
+        if y == 0:
+            return 0
+        result = self.shared(0, ("mul", x, y), lambda: self.b.emit(f"mul nsw i64 {x}, {y}"))
+        self.not_negative.add(result)
+        return result
 
     # Scopes
 
@@ -219,6 +271,54 @@ class FunctionEmitter:
         x = self.b.name()
         self.entry.append(f"  {x} = alloca {ty}, align {align}")
         return x
+
+    def take(self, size: str) -> str:
+        """Heap memory of so many bytes, taken once at the start of the function."""
+        b = self.b
+        lines, b.lines = b.lines, self.entry
+        allocate = b.module.declare("malloc", "ptr", ("i64",))
+        whole = b.emit(f"call i64 {b.module.declare('llvm.uadd.sat.i64', 'i64', ('i64', 'i64'))}(i64 {size}, i64 64)")
+        block = b.emit(f"call ptr {allocate}(i64 {whole})")
+        address = b.emit(f"ptrtoint ptr {block} to i64")
+        shift = b.emit(f"and i64 {b.emit(f'sub i64 0, {address}')}, 63")
+        pointer = b.gep(block, shift, "i8", "")
+        b.lines = lines
+        self.heap.append(block)
+        return pointer
+
+    def leave(self, status: str, value: str) -> None:
+        """Return from the middle of the function with a status; the current block ends."""
+        if self.status is None:
+            self.b.emit_void(f"call void {self.b.module.declare('llvm.trap', 'void', ())}()")
+        else:
+            self.b.store(status, self.status, I64, 8)
+            self.b.store(value, self.b.gep(self.status, "1", "i64"), I64, 8)
+        self.leaves = True
+        self.b.br("exit")
+
+    def finish(self) -> str:
+        """End the function after its last op: free what was taken, return; the whole body as text."""
+        b = self.b
+        heap = list(self.heap)
+        if heap:
+            b.lines, lines = self.entry, b.lines
+            missing = "false"
+            for block in heap:
+                missing = b.emit(f"or i1 {missing}, {b.icmp('eq', block, 'null', PTR)}")
+            b.cond_br(missing, "no_memory", START)
+            b.lines.append("no_memory:")
+            self.leave("-1", "0")
+            b.lines.append(f"{START}:")
+            b.lines = lines
+        elif self.starts_later:
+            self.entry += [f"  br label %{START}", f"{START}:"]
+        if self.leaves:
+            b.br("exit")
+            b.label("exit")
+        for block in heap:
+            b.emit_void(f"call void {b.module.declare('free', 'void', ('ptr',))}(ptr {block})")
+        b.ret()
+        return self.body()
 
     def body(self) -> str:
         """The finished body, hoisted lines in their places."""

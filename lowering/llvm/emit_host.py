@@ -8,10 +8,11 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
 from xdsl.ir import Operation
 
+from ...dialects.loop.structure import KernelOp
 from ...dialects.types import numpy_dtype
 from .emit_core import Effect, FunctionEmitter
 from .emit_types import buffer_strides, element_count, fail, memory_type
-from .text import I8
+from .text import I8, I64
 
 
 def symbol(name: str) -> str:
@@ -150,6 +151,13 @@ def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
         if at is None or e.arena is None:
             raise fail(op, f"gives no scratch memory to @{name}: run plan-buffers first")
         arguments.append(f"ptr {e.b.gep(e.arena, str(at.value.data), I8)}")
+    if isinstance(callee, KernelOp):
+        from .emit import reports_status
+
+        if reports_status(callee):
+            status = e.alloca("[4 x i64]", 8)
+            e.b.store("0", status, I64, 8)
+            arguments += ["i64 0", f"ptr {status}"]
     e.b.emit_void(f"call void {symbol(name)}({', '.join(arguments)})")
 
 

@@ -16,8 +16,9 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp
+from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
+from . import emit_parallel
 from .emit_core import Effect, FunctionEmitter
 from .emit_integer import is_number
 from .emit_reduce import combine, combine_pairs
@@ -30,20 +31,24 @@ UNROLL_LIMIT = 8192
 
 def loop(e: FunctionEmitter, op: ForOp) -> None:
     kind = op.kind.data
-    lower = affine(e, op.lower.data.results[0], op.lower_operands, op)
-    upper = affine(e, op.upper.data.results[0], op.upper_operands, op)
+    lower = bound(e, "smax", op.lower.data.results, op.lower_operands, op)
+    upper = bound(e, "smin", op.upper.data.results, op.upper_operands, op)
     step = op.step.value.data
+    if kind == "parallel" and not e.on_threads and emit_parallel.worth_threads(op):
+        emit_parallel.parallel(e, op, lower, upper)
+        return
     inits = [e.value(v, op) for v in op.inits]
     trips = None
     if is_number(lower) and is_number(upper):
         trips = max(0, -(-(int(upper) - int(lower)) // step))
-    marked = _fuse_product(e, op)
+    marked = _fuse_products(e, op)
     if trips is not None and (kind == "unroll" or trips <= 1):
         carried = _unrolled(e, op, int(lower), step, trips, inits)
+    elif kind == "unroll" and is_number(lower) and (most := _numbers(op)):
+        carried = _guarded(e, op, int(lower), min(most), upper, inits)
     else:
-        carried = _rotated(e, op, lower, upper, step, trips, inits)
-    if marked is not None:
-        e.fused.discard(marked)
+        carried = rotated(e, op, lower, upper, step, trips, inits)
+    e.fused.difference_update(marked)
     depth = e.depth
     for result, x in zip(op.results, carried, strict=True):
         e.values[result] = x
@@ -65,6 +70,77 @@ def _unrolled(e: FunctionEmitter, op: ForOp, lower: int, step: int, trips: int, 
     return carried
 
 
+def _numbers(op: ForOp) -> list[int]:
+    return [expr.value for expr in op.upper.data.results if isinstance(expr, AffineConstantExpr)]
+
+
+def _guarded(e: FunctionEmitter, op: ForOp, first: int, last: int, upper: str, inits: list[str]) -> list[str]:
+    """An unrolled loop that may end early: all iterations at once when it does not, else each under a test of its own.
+
+    The tile of a `min(16, N - j)` is nearly always full, and buffers in registers need indices that are numbers on both ways.
+    """
+    b, step = e.b, op.step.value.data
+    trips = max(0, -(-(last - first) // step))
+    types = [e.ty(v.type, op) for v in op.inits]
+    slot = e.open_slot()
+    full, partly, done = b.fresh_label("full"), b.fresh_label("partly"), b.fresh_label("whole")
+    b.cond_br(b.icmp("sge", upper, str(last), I64), full, partly)
+    b.label(full)
+    e.push(slot, certain=False, branch=True)
+    complete = _unrolled(e, op, first, step, trips, inits)
+    e.pop()
+    from_full = b.block
+    b.br(done)
+    b.label(partly)
+    carried = inits
+    for k in range(trips - 1 if step == 1 else trips):
+        index = first + k * step
+        run, skip = b.fresh_label("some"), b.fresh_label("next")
+        before = b.block
+        b.cond_br(b.icmp("slt", str(index), upper, I64), run, skip)
+        b.label(run)
+        e.push(slot, certain=False, branch=True)
+        after = _iteration(e, op, str(index), carried)
+        e.pop()
+        ran = b.block
+        b.br(skip)
+        b.label(skip)
+        carried = [b.phi(ty, (x, before), (y, ran)) for ty, x, y in zip(types, carried, after, strict=True)]
+    from_partly = b.block
+    b.br(done)
+    b.label(done)
+    return [b.phi(ty, (x, from_full), (y, from_partly)) for ty, x, y in zip(types, complete, carried, strict=True)]
+
+
+def while_loop(e: FunctionEmitter, op: WhileOp) -> None:
+    """Test, then body with the next test at its end."""
+    b = e.b
+    types = [e.ty(v.type, op) for v in op.inits]
+    inits, start = [e.value(v, op) for v in op.inits], e.value(op.condition, op)
+    body, done = b.fresh_label("while"), b.fresh_label("done")
+    slot = e.open_slot()
+    before = b.block
+    b.cond_br(start, body, done)
+    e.push(slot, certain=False)
+    b.label(body)
+    position = len(b.lines)
+    phis = [b.name() for _ in inits]
+    b.lines += [""] * len(inits)
+    for argument, x in zip(op.body.block.args, phis, strict=True):
+        e.values[argument] = x
+        e.levels[x] = e.depth
+    e.run(op.body.block)
+    condition, *last = [e.value(v, op) for v in op.yielded]
+    latch = b.block
+    b.cond_br(condition, body, done)
+    for k, (ty, phi, init, x) in enumerate(zip(types, phis, inits, last, strict=True)):
+        b.lines[position + k] = f"  {phi} = phi {ty} [ {init}, %{before} ], [ {x}, %{latch} ]"
+    e.pop()
+    b.label(done)
+    for result, ty, init, x in zip(op.results, types, inits, last, strict=True):
+        e.define(result, b.phi(ty, (init, before), (x, latch)))
+
+
 def _iteration(e: FunctionEmitter, op: ForOp, index: str, carried: list[str]) -> list[str]:
     """Write the body once; the values carried on."""
     block = op.body.block
@@ -77,9 +153,7 @@ def _iteration(e: FunctionEmitter, op: ForOp, index: str, carried: list[str]) ->
     return _combined(e, op, carried) if is_reduction else [e.value(v, op) for v in op.yielded]
 
 
-def _rotated(
-    e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, trips: int | None, inits: list[str]
-) -> list[str]:
+def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, trips: int | None, inits: list[str]) -> list[str]:
     b = e.b
     body, done = b.fresh_label("loop"), b.fresh_label("done")
     slot = e.open_slot()
@@ -113,16 +187,17 @@ def _rotated(
     return [b.phi(ty, (init, before), (last, latch)) for ty, init, last in zip(types, inits, carried, strict=True)]
 
 
-def _fuse_product(e: FunctionEmitter, op: ForOp) -> Operation | None:
-    """The product that a `reduce<add>` adds without rounding it; it is not written on its own."""
-    if op.monoid is None or op.monoid.data != "add" or len(op.inits) != 1:
-        return None
-    contribution = op.yielded[0]
-    product = contribution.owner
-    if isinstance(product, arith.MulfOp) and product.parent is op.body.block and contribution.has_one_use():
-        e.fused.add(product)
-        return product
-    return None
+def _fuse_products(e: FunctionEmitter, op: ForOp) -> list[Operation]:
+    """The products that a `reduce<add>` adds without rounding them; they are not written on their own."""
+    if op.monoid is None or op.monoid.data != "add":
+        return []
+    products: list[Operation] = []
+    for contribution in op.yielded:
+        product = contribution.owner
+        if isinstance(product, arith.MulfOp) and product.parent is op.body.block and contribution.has_one_use():
+            e.fused.add(product)
+            products.append(product)
+    return products
 
 
 def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
@@ -137,11 +212,15 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
             pair = (e.value(yielded[k], op), e.value(yielded[k + 1], op))
             result += combine_pairs(e.b, monoid, (carried[k], carried[k + 1]), pair, types[k], types[k + 1])
         return result
-    product = yielded[0].owner
-    if product in e.fused and isinstance(product, Operation):
-        x, y = [e.value(v, op) for v in product.operands]
-        return [e.b.fma(x, y, carried[0], types[0])]
-    return [combine(e.b, monoid, acc, e.value(v, op), ty) for v, acc, ty in zip(yielded, carried, types, strict=True)]
+    result = []
+    for v, acc, ty in zip(yielded, carried, types, strict=True):
+        product = v.owner
+        if product in e.fused and isinstance(product, Operation):
+            x, y = [e.value(o, op) for o in product.operands]
+            result.append(e.b.fma(x, y, acc, ty))
+        else:
+            result.append(combine(e.b, monoid, acc, e.value(v, op), ty))
+    return result
 
 
 def conditional(e: FunctionEmitter, op: IfOp) -> None:
@@ -182,6 +261,26 @@ def _yielded(region) -> Sequence[SSAValue]:
 
 
 # Affine expressions of index values
+
+
+def bound(e: FunctionEmitter, which: str, exprs: Sequence[AffineExpr], dims: Sequence[SSAValue], op: Operation) -> str:
+    """The least (`smin`) or greatest (`smax`) of some expressions."""
+    found = [affine(e, expr, dims, op) for expr in exprs]
+    numbers = [int(x) for x in found if is_number(x)]
+    result = str(min(numbers) if which == "smin" else max(numbers)) if numbers else ""
+    for x in dict.fromkeys(found):
+        if is_number(x):
+            continue
+        if not result:
+            result = x
+            continue
+        y = result
+        level = max(e.levels.get(x, 0), e.levels.get(y, 0))
+        result = e.shared(level, (which, x, y), lambda x=x, y=y: e.b.intrinsic(which, I64, x, y))
+        sure = [z in e.not_negative or (is_number(z) and int(z) >= 0) for z in (x, y)]
+        if all(sure) or (which == "smax" and any(sure)):
+            e.not_negative.add(result)
+    return result
 
 
 def affine(e: FunctionEmitter, expr: AffineExpr, dims: Sequence[SSAValue], op: Operation) -> str:
@@ -272,6 +371,7 @@ def gather_terms(
 
 EFFECTS: dict[str, Effect] = {
     "loop.for": loop,
+    "loop.while": while_loop,
     "loop.if": conditional,
     "loop.yield": lambda e, op: None,
 }

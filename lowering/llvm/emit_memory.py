@@ -11,16 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
 from xdsl.ir import SSAValue
 
-from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
 from ..plan_buffers import STACK_LIMIT_BYTES
 from .emit_core import Buffer, Effect, FunctionEmitter
+from .emit_integer import is_number
 from .emit_loops import affine, gather_terms
-from .emit_types import buffer_strides, element_count, fail, memory_type
-from .text import Builder, Ty, const
+from .emit_types import element_count, fail, memory_type
+from .text import I64, Builder, Ty, const
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Plan:
     forms: list[tuple[list[int], int] | None]
     linear: tuple[list[int], int] | None
     """The subscripts as one linear form in elements; None when one of them divides."""
-    lane_stride: int
+    lane_stride: int | str
     """Elements from one lane to the next."""
     ty: Ty
 
@@ -50,24 +52,26 @@ def _plan(e: FunctionEmitter, op: LoadOp | StoreOp, value: SSAValue, skip: int) 
     mask = operands[skip + 1 + n] if len(operands) > skip + 1 + n else None
     forms = [linear_form(expr, n) for expr in map.data.results]
     linear = None
-    if None not in forms:
+    if None not in forms and all(isinstance(stride, int) for stride in buffer.strides):
         coefficients, constant = [0] * n, 0
         for form, stride in zip(forms, buffer.strides, strict=True):
-            assert form is not None
+            assert form is not None and isinstance(stride, int)
             coefficients = [a + stride * b for a, b in zip(coefficients, form[0], strict=True)]
             constant += stride * form[1]
         linear = (coefficients, constant)
     ty = e.ty(value.type, op)
-    lane_stride = 0
+    lane_stride: int | str = 0
     if ty.lanes > 1:
         along: Any = properties.get("along")
         step: Any = properties.get("stride")
-        lane_stride = buffer.strides[-1 if along is None else along.value.data] * (1 if step is None else step.value.data)
+        lane_stride = e.product(
+            buffer.strides[-1 if along is None else along.value.data], 1 if step is None else step.value.data
+        )
     plan = e.plans[op] = Plan(buffer, indices, mask, forms, linear, lane_stride, ty)
     return plan
 
 
-def _terms(e: FunctionEmitter, op: LoadOp | StoreOp, plan: Plan) -> tuple[dict[str, int], int]:
+def _terms(e: FunctionEmitter, op: LoadOp | StoreOp | PrefetchOp, plan: Plan) -> tuple[dict[str, int], int]:
     if plan.linear is not None:
         return gather_terms(e, plan.linear, plan.indices, op)
     terms: dict[str, int] = {}
@@ -75,16 +79,29 @@ def _terms(e: FunctionEmitter, op: LoadOp | StoreOp, plan: Plan) -> tuple[dict[s
     for expr, form, stride in zip(op.map.data.results, plan.forms, plan.buffer.strides, strict=True):
         if form is None:
             x = affine(e, expr, plan.indices, op)
-            if x.lstrip("-").isdigit():
-                constant += stride * int(x)
-            else:
-                terms[x] = terms.get(x, 0) + stride
+            more, offset = ({}, int(x)) if is_number(x) else ({x: 1}, 0)
         else:
             more, offset = gather_terms(e, form, plan.indices, op)
+        if isinstance(stride, int):
             constant += stride * offset
             for x, c in more.items():
                 terms[x] = terms.get(x, 0) + stride * c
+            continue
+        if offset:
+            terms[stride] = terms.get(stride, 0) + offset
+        for x, c in more.items():
+            y = times(e, x, stride)
+            terms[y] = terms.get(y, 0) + c
     return terms, constant
+
+
+def times(e: FunctionEmitter, x: str, y: str) -> str:
+    """The product of two values, written where both are known."""
+    level = max(e.levels.get(x, 0), e.levels.get(y, 0))
+    result = e.shared(level, ("mul", x, y), lambda: e.b.emit(f"mul nsw i64 {x}, {y}"))
+    if x in e.not_negative and y in e.not_negative:
+        e.not_negative.add(result)
+    return result
 
 
 def _base(e: FunctionEmitter, buffer: Buffer, terms: dict[str, int], exact: bool) -> tuple[str, int]:
@@ -112,6 +129,13 @@ def _base(e: FunctionEmitter, buffer: Buffer, terms: dict[str, int], exact: bool
 def _at(b: Builder, pointer: str, offset: int, elem: Ty) -> str:
     """The address `offset` elements away."""
     return pointer if offset == 0 else b.gep(pointer, str(offset), elem, "")
+
+
+def _lane(e: FunctionEmitter, pointer: str, constant: int, lane: int, stride: int | str, elem: Ty) -> str:
+    if isinstance(stride, int):
+        return _at(e.b, pointer, constant + lane * stride, elem)
+    base = _at(e.b, pointer, constant, elem)
+    return base if lane == 0 else e.b.gep(base, str(e.product(stride, lane)), elem, "")
 
 
 def load(e: FunctionEmitter, op: LoadOp) -> None:
@@ -147,6 +171,8 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
         address = _at(b, pointer, constant, elem)
         if mask is None:
             x = b.load(address, memory, align)
+        elif plan.buffer.register:  # a masked load would keep the tile out of registers
+            x = b.select(mask, b.load(address, memory, align), const(0, memory), memory)
         else:
             callee = b.module.declare(f"llvm.masked.load.{memory.mangled}.p0", memory, ("ptr", ty.bool, memory))
             x = b.emit(f"call {memory} {callee}(ptr align {align} {address}, {ty.bool} {mask}, {memory} zeroinitializer)")
@@ -158,7 +184,7 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
         spare = None if mask is None else _spare(e, elem, zero=True)
         x = "poison"
         for lane in range(ty.lanes):
-            address = _at(b, pointer, constant + lane * stride, elem)
+            address = _lane(e, pointer, constant, lane, stride, elem)
             if mask is not None:
                 address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
             x = b.insert(x, b.load(address, elem, align), lane, memory)
@@ -190,13 +216,15 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
         address = _at(b, pointer, constant, elem)
         if mask is None:
             b.store(x, address, memory, align)
+        elif plan.buffer.register:
+            b.store(b.select(mask, x, b.load(address, memory, align), memory), address, memory, align)
         else:
             callee = b.module.declare(f"llvm.masked.store.{memory.mangled}.p0", "void", (memory, "ptr", ty.bool))
             b.emit_void(f"call void {callee}({memory} {x}, ptr align {align} {address}, {ty.bool} {mask})")
     else:
         spare = None if mask is None else _spare(e, elem, zero=False)
         for lane in range(ty.lanes):
-            address = _at(b, pointer, constant + lane * stride, elem)
+            address = _lane(e, pointer, constant, lane, stride, elem)
             if mask is not None:
                 address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
             b.store(b.extract(x, lane, memory), address, elem, align)
@@ -222,24 +250,150 @@ def alloc(e: FunctionEmitter, op: AllocOp) -> None:
     type = op.results[0].type
     assert isinstance(type, MemRefType)
     elem = memory_type(e.ty(type.element_type, op))
-    count = element_count(type.get_shape())
-    size = count * elem.bits // 8
+    register = op.place.data == "register"
     found = e.plans.get(op)
-    if found is None and op in e.scratch:
-        found = e.plans[op] = e.b.name()
-        e.entry.append(f"  {found} = getelementptr inbounds i8, ptr %scratch, i64 {e.scratch[op]}")
-        e.levels[found] = 0
-    elif found is None and size > STACK_LIMIT_BYTES:
-        raise fail(
-            op,
-            f"takes {size} bytes, more than the {STACK_LIMIT_BYTES} a kernel may keep on its stack; "
-            "make it a scratch buffer, or tile the loops around it first",
-        )
     if found is None:  # unrolled copies share it: contents start undefined
-        found = e.plans[op] = e.alloca(f"[{max(1, count)} x {elem}]", 64)
-        e.levels[found] = 0
-    e.values[op.results[0]] = found
-    e.buffers[op.results[0]] = Buffer(found, elem, buffer_strides(type, op))
+        found = e.plans[op] = _memory(e, op, type, elem), _shape(e, op, type)
+        e.levels[found[0]] = 0
+    pointer, shape = found
+    e.values[op.results[0]] = pointer
+    e.buffers[op.results[0]] = Buffer(pointer, elem, e.strides(type, shape, op), register=register)
 
 
-EFFECTS: dict[str, Effect] = {"loop.load": load, "loop.store": store, "loop.alloc": alloc}
+def _shape(e: FunctionEmitter, op: AllocOp, type: MemRefType) -> tuple[list[str], None] | None:
+    if not op.sizes:
+        return None
+    given = iter(op.sizes)
+    sizes = [e.value(next(given), op) if size == DYNAMIC_INDEX else str(size) for size in type.get_shape()]
+    if any(e.levels.get(x, 0) for x in sizes):
+        raise fail(op, "has a size that is not known at the start of the kernel")
+    return sizes, None
+
+
+def _memory(e: FunctionEmitter, op: AllocOp, type: MemRefType, elem: Ty) -> str:
+    """A pointer to the buffer: in the arena, on the stack or, taken at the start of the function, on the heap."""
+    if op in e.scratch and not e.on_threads:
+        found = e.b.name()
+        e.entry.append(f"  {found} = getelementptr inbounds i8, ptr %scratch, i64 {e.scratch[op]}")
+        return found
+    if not op.sizes:
+        count = element_count(type.get_shape())
+        size = count * elem.bits // 8
+        if size <= STACK_LIMIT_BYTES:
+            return e.alloca(f"[{max(1, count)} x {elem}]", 64)
+        if op.place.data != "scratch":
+            raise fail(
+                op,
+                f"takes {size} bytes, more than the {STACK_LIMIT_BYTES} a kernel may keep on its stack; "
+                "make it a scratch buffer, or tile the loops around it first",
+            )
+        bytes_ = str(size)
+    else:
+        shape = _shape(e, op, type)
+        assert shape is not None
+        lines, e.b.lines = e.b.lines, e.entry
+        bytes_ = str(elem.bits // 8)
+        for x in shape[0]:  # saturating: no product of sizes wraps to a small one
+            callee = e.b.module.declare("llvm.umul.fix.sat.i64", "i64", ("i64", "i64", "i32 immarg"))
+            bytes_ = e.b.emit(f"call i64 {callee}(i64 {bytes_}, i64 {x}, i32 0)")
+        e.b.lines = lines
+    return e.take(bytes_)
+
+
+def prefetch(e: FunctionEmitter, op: PrefetchOp) -> None:
+    n = op.map.data.num_dims
+    buffer = e.buffer(op.buffer, op)
+    forms = [linear_form(expr, n) for expr in op.map.data.results]
+    plan = Plan(buffer, list(op.indices), None, forms, None, 0, buffer.elem)
+    terms, constant = _terms(e, op, plan)
+    pointer, _ = _base(e, buffer, terms, False)
+    callee = e.b.module.declare("llvm.prefetch.p0", "void", ("ptr", "i32 immarg", "i32 immarg", "i32 immarg"))
+    e.b.emit_void(f"call void {callee}(ptr {_at(e.b, pointer, constant, buffer.elem)}, i32 0, i32 3, i32 1)")
+
+
+def _addresses(e: FunctionEmitter, op: GatherOp | ScatterOp, ty: Ty) -> list[str]:
+    """The address of each lane."""
+    b, buffer = e.b, e.buffer(op.buffer, op)
+    base: dict[str, int] = {}
+    constant = 0
+    lanes: list[dict[str, int]] = [{} for _ in range(ty.lanes)]
+    wide = I64.with_lanes(ty.lanes)
+    for subscript, stride in zip(op.subscripts, buffer.strides, strict=True):
+        x = e.value(subscript, op)
+        if not isinstance(subscript.type, VectorType):
+            if is_number(x) and isinstance(stride, int):
+                constant += int(x) * stride
+            elif isinstance(stride, int):
+                base[x] = base.get(x, 0) + stride
+            else:
+                y = stride if is_number(x) else times(e, x, stride)
+                base[y] = base.get(y, 0) + (int(x) if is_number(x) else 1)
+            continue
+        for lane, terms in enumerate(lanes):
+            one = b.extract(x, lane, wide)
+            if isinstance(stride, str):
+                one, stride_ = b.emit(f"mul nsw i64 {one}, {stride}"), 1
+            else:
+                stride_ = stride
+            terms[one] = terms.get(one, 0) + stride_
+    pointer, _ = _base(e, buffer, base, False)
+    pointer = _at(b, pointer, constant, buffer.elem)
+    found: list[str] = []
+    for terms in lanes:
+        address = pointer
+        for x, c in terms.items():
+            address = b.gep(address, x if c == 1 else b.emit(f"mul nsw i64 {x}, {c}"), buffer.elem, "")
+        found.append(address)
+    return found
+
+
+def gather(e: FunctionEmitter, op: GatherOp) -> None:
+    b, ty = e.b, e.ty(op.value.type, op)
+    memory, elem = memory_type(ty), e.buffer(op.buffer, op).elem
+    mask = None if op.mask is None else e.value(op.mask, op)
+    spare = None if mask is None else _spare(e, elem, zero=True)
+    x = "poison"
+    for lane, address in enumerate(_addresses(e, op, ty)):
+        if mask is not None:
+            address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
+        one = b.load(address, elem, elem.bits // 8)
+        x = one if ty.lanes == 1 else b.insert(x, one, lane, memory)
+    e.define(op.value, b.icmp("ne", x, const(0, memory), memory) if memory is not ty else x)
+
+
+def scatter(e: FunctionEmitter, op: ScatterOp) -> None:
+    b, ty = e.b, e.ty(op.value.type, op)
+    memory, elem = memory_type(ty), e.buffer(op.buffer, op).elem
+    mask = None if op.mask is None else e.value(op.mask, op)
+    spare = None if mask is None else _spare(e, elem, zero=False)
+    x = e.value(op.value, op)
+    if memory is not ty:
+        x = b.cast("zext", x, ty, memory)
+    for lane, address in enumerate(_addresses(e, op, ty)):
+        if mask is not None:
+            address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
+        b.store(x if ty.lanes == 1 else b.extract(x, lane, memory), address, elem, elem.bits // 8)
+
+
+def check(e: FunctionEmitter, op: CheckOp) -> None:
+    """Leave the function with a status unless the condition holds."""
+    b = e.b
+    condition, value = e.value(op.condition, op), e.value(op.value, op)
+    if condition == "true":
+        return
+    bad, good = b.fresh_label("bad"), b.fresh_label("good")
+    b.cond_br(condition, good, bad)
+    b.label(bad)
+    e.leave(str(op.status.value.data), value)
+    b.label(good)
+
+
+EFFECTS: dict[str, Effect] = {
+    "loop.load": load,
+    "loop.store": store,
+    "loop.alloc": alloc,
+    "loop.prefetch": prefetch,
+    "loop.gather": gather,
+    "loop.scatter": scatter,
+    "loop.check": check,
+}

@@ -56,7 +56,7 @@ def llvm_type(type: Attribute, op: Operation) -> Ty:
 
 
 def buffer_strides(type: MemRefType, op: Operation) -> tuple[int, ...]:
-    """Distances in elements between neighbours along each dim; only the outermost size may be unknown."""
+    """Distances in elements between neighbours along each dim, from the type alone: only the outermost size may be unknown."""
     shape = type.get_shape()
     if isinstance(type.layout, NoneAttr):
         if DYNAMIC_INDEX in shape[1:]:

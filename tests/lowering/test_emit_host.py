@@ -148,8 +148,7 @@ def test_scratch_of_a_kernel_lives_in_the_arena():
     np.testing.assert_array_equal(y, x[::-1, ::-1])
     with pytest.raises(CompileError, match="gives no scratch memory to @turn: run plan-buffers first"):
         emit(ready.replace("lamina.scratch", "lamina.other"))
-    with pytest.raises(CompileError, match=r"'loop.kernel' op needs 80000 bytes of scratch memory"):
-        emit(text[: text.index("func.func")])
+    assert "@malloc" in emit(text[: text.index("func.func")])  # a kernel that nobody launches takes it by itself
 
 
 BAD = [

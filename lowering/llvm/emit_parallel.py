@@ -1,0 +1,214 @@
+"""Parallel loops: the body becomes a function of a range of iterations, the loop a call of the thread runtime.
+
+    @lamina_parallel(ptr body, ptr data, i64 count, i64 work, i64 threads)
+
+`data` holds the values that the body uses from around it. The function that takes them apart calls another one, whose pointer
+arguments say `noalias` as those of the kernel do. Which thread runs an iteration does not change what it computes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
+from .emit_core import START, Buffer, FunctionEmitter
+from .emit_integer import is_number
+from .text import I64, PTR, Ty
+
+WORTH_OPS = 100_000
+"""Scalar operations below which a loop of known size is not even prepared for threads."""
+
+_TYPICAL_TRIPS = 64
+_EXPENSIVE = 20.0
+
+
+def worth_threads(op: ForOp) -> bool:
+    """Whether a parallel loop may be large enough: of unknown trip count, or with enough work."""
+    trips = op.trip_count()
+    work = _work(op.body.block)
+    return not op.results and (trips is None or (trips > 1 and (math.isinf(work) or trips * work >= WORTH_OPS)))
+
+
+def _work(block: Block) -> float:
+    """Scalar operations of one run of a block; infinite when a loop in it has no trip count."""
+    total = 0.0
+    for op in block.ops:
+        if isinstance(op, ForOp):
+            trips = op.trip_count()
+            total += math.inf if trips is None else trips * _work(op.body.block)
+        elif isinstance(op, WhileOp):
+            total += math.inf
+        elif not isinstance(op, YieldOp):
+            total += _weight(op)
+    return total
+
+
+def _weight(op: Operation) -> float:
+    lanes = max((r.type.get_shape()[0] for r in op.results if isinstance(r.type, VectorType)), default=1)
+    return (_EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * lanes
+
+
+def _emitted_work(e: FunctionEmitter, block: Block, inside: set[SSAValue]) -> str:
+    """The work of one run of a block as a value known before the loop; what depends on the loop itself is guessed."""
+    from .emit_loops import bound
+
+    fixed = 0.0
+    parts: list[str] = []
+    for op in block.ops:
+        if isinstance(op, ForOp):
+            known = [(*op.lower_operands, *op.upper_operands)]
+            body = _emitted_work(e, op.body.block, inside | set(op.body.block.args))
+            if any(v in inside or v not in e.values for v in known[0]):
+                limit = [x.value for x in op.upper.data.results if isinstance(x, AffineConstantExpr)]
+                trips = str(min(limit, default=_TYPICAL_TRIPS) // op.step.value.data)
+            else:
+                lower = bound(e, "smax", op.lower.data.results, op.lower_operands, op)
+                upper = bound(e, "smin", op.upper.data.results, op.upper_operands, op)
+                trips = _trips(e, lower, upper, op.step.value.data)
+            if is_number(trips) and is_number(body):
+                fixed += max(0, int(trips)) * int(body)
+            else:
+                parts.append(e.b.emit(f"mul i64 {trips}, {body}"))
+        elif isinstance(op, WhileOp):
+            fixed += _TYPICAL_TRIPS * _weight(op)
+        elif not isinstance(op, YieldOp):
+            fixed += _weight(op)
+    total = str(int(fixed))
+    for part in parts:
+        total = e.b.emit(f"add i64 {total}, {part}")
+    return total
+
+
+def _trips(e: FunctionEmitter, lower: str, upper: str, step: int) -> str:
+    """ceil((upper - lower) / step), not below 0."""
+    b = e.b
+    if is_number(lower) and is_number(upper):
+        return str(max(0, -(-(int(upper) - int(lower)) // step)))
+    span = upper if lower == "0" else b.emit(f"sub nsw i64 {upper}, {lower}")
+    span = b.intrinsic("smax", I64, span, "0")
+    if step == 1:
+        return span
+    return b.emit(f"udiv i64 {b.emit(f'add nuw nsw i64 {span}, {step - 1}')}, {step}")
+
+
+def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
+    """Write a parallel loop as a call of the thread runtime."""
+    b, step = e.b, op.step.value.data
+    count = _trips(e, lower, upper, step)
+    each = _emitted_work(e, op.body.block, {op.index})
+    work = b.emit(f"mul i64 {count}, {each}")
+    name = f"{e.name}.parallel{len(e.module.outlined)}"
+    e.module.outlined.append("")  # the place and the number are taken, also for loops inside
+    place = len(e.module.outlined) - 1
+    fields, text = _body(e, op, name, lower, step)
+    e.module.outlined[place] = text
+    offsets, words = _layout(fields)
+    data = e.alloca(f"[{max(1, words)} x i64]", 64)
+    for k, (ty, x) in zip(offsets, fields, strict=True):
+        b.store(x, data if k == 0 else b.gep(data, str(k), "i64"), ty, 8)
+    callee = b.module.declare("lamina_parallel", "void", ("ptr", "ptr", "i64", "i64", "i64"))
+    b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {e.threads})')
+    if e.status is not None:  # an iteration may have failed: stop
+        failed, fine = b.fresh_label("failed"), b.fresh_label("fine")
+        b.cond_br(b.icmp("eq", b.load(e.status, I64, 8), "0", I64), fine, failed)
+        b.label(failed)
+        e.leaves = True
+        b.br("exit")
+        b.label(fine)
+
+
+def _layout(fields: list[tuple[Ty, str]]) -> tuple[list[int], int]:
+    """Where each field stands, in words of 8 bytes, and how many there are."""
+    offsets: list[int] = []
+    total = 0
+    for ty, _ in fields:
+        offsets.append(total)
+        total += -(-ty.bits * ty.lanes // 64)
+    return offsets, total
+
+
+def _captured(op: ForOp) -> list[SSAValue]:
+    """The values that a loop's body uses from around it, in the order of their first use."""
+    inside = {op.index}
+    found: dict[SSAValue, None] = {}
+    for inner in op.body.walk():
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.args)
+        inside.update(inner.results)
+    for inner in op.body.walk():
+        found.update((v, None) for v in inner.operands if v not in inside)
+    return list(found)
+
+
+def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tuple[list[tuple[Ty, str]], str]:
+    """(type and value of each field of the data, the text of the functions)."""
+    from .emit import uses_heap
+    from .emit_loops import rotated
+
+    child = FunctionEmitter(e.module, name)
+    child.on_threads = True
+    child.read_only, child.scratch = e.read_only, e.scratch
+    fields: list[tuple[Ty, str]] = []
+    parameters: list[str] = []
+    names: dict[str, str] = {}
+
+    def take(ty: Ty, x: str, attributes: str = "") -> str:
+        """The child's name for a value of the parent."""
+        if x[0] != "%":
+            return x
+        if x not in names:
+            names[x] = f"%c{len(names)}"
+            child.levels[names[x]] = 0
+            if x in e.not_negative:
+                child.not_negative.add(names[x])
+            fields.append((ty, x))
+            parameters.append(f"{ty}{attributes} {names[x]}")
+        return names[x]
+
+    for value in _captured(op):
+        if not isinstance(value.type, MemRefType):
+            child.values[value] = take(e.ty(value.type, op), e.value(value, op))
+            continue
+        buffer = e.buffer(value, op)
+        pointer = take(PTR, buffer.pointer, "" if buffer.pointer in e.aliased else " noalias")
+        strides = tuple(s if isinstance(s, int) else take(I64, s) for s in buffer.strides)
+        child.values[value] = pointer
+        child.buffers[value] = Buffer(pointer, buffer.elem, strides, buffer.read_only)
+    if e.status is not None:
+        child.status = take(PTR, e.status)
+    start = take(I64, lower)
+    if uses_heap(child, op):
+        child.starts_later = True
+        child.b.block = START
+    b = child.b
+    first, last = (b.emit(f"add nsw i64 {start}, {b.emit(f'mul nsw i64 {x}, {step}')}") for x in ("%begin", "%end"))
+    if start == "0" or start in child.not_negative or (is_number(start) and int(start) >= 0):
+        child.not_negative.add(first)
+    rotated(child, op, first, last, step, None, [])
+    text = child.finish()
+    loads = []
+    arguments = []
+    for k, (ty, _) in zip(_layout(fields)[0], fields, strict=True):
+        loads += [f"  %at{k} = getelementptr i64, ptr %data, i64 {k}", f"  %f{k} = load {ty}, ptr %at{k}, align 8"]
+        arguments.append(f"{ty} %f{k}")
+    passed = ", ".join(["i64 %begin", "i64 %end", *arguments])
+    header = ", ".join(["i64 %begin", "i64 %end", *parameters])
+    return fields, "\n".join(
+        [
+            f'define internal void @"{name}"(ptr %data, i64 %begin, i64 %end) nounwind {{',
+            *loads,
+            f'  tail call void @"{name}.body"({passed})',
+            "  ret void",
+            "}",
+            "",
+            f'define internal void @"{name}.body"({header}) nounwind noinline {{',
+            "entry:",
+            text,
+            "}",
+        ]
+    )
