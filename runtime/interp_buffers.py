@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,22 @@ class TooLongError(InterpreterError):
     """A program runs more loop iterations than the caller allows."""
 
 
-def fresh(type: Any) -> np.ndarray:
-    """Memory nobody has written: NaN, or a pattern that shows."""
+def fresh(type: Any, sizes: Sequence[int] = ()) -> np.ndarray:
+    """Memory nobody has written: NaN, or a pattern that shows. `sizes` are for the `?` of the type."""
     dtype = numpy_dtype(type.element_type)
-    if DYNAMIC in type.get_shape():
+    given = iter(sizes)
+    shape = [next(given, DYNAMIC) if size == DYNAMIC else size for size in type.get_shape()]
+    if DYNAMIC in shape:
         raise InterpreterError(f"memory of {type} has no known size: run graph-specialize first")
     if dtype == np.bool_:
-        return np.zeros(type.get_shape(), dtype)
+        return np.zeros(shape, dtype)
     poison = np.nan if dtype.kind == "f" else 0x5A5A5A5A % (1 << 8 * dtype.itemsize - 1)
-    return np.full(type.get_shape(), poison, dtype)
+    return np.full(shape, poison, dtype)
 
 
 def alloc(op: Operation, values: Values) -> None:
     """Local or host memory."""
-    values[op.results[0]] = fresh(op.results[0].type)
+    values[op.results[0]] = fresh(op.results[0].type, [int(values[size]) for size in op.operands])
 
 
 def view(op: memref.ViewOp, values: Values) -> None:

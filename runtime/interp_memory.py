@@ -13,10 +13,11 @@ import numpy as np
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
+from ..dialects.loop.gather import GatherOp, ScatterOp
 from ..dialects.loop.memory import LoadOp, StoreOp
 from ..dialects.loop.subscripts import linear_form
 from . import interp_scalar
-from .interp_buffers import Values
+from .interp_buffers import InterpreterError, Values
 
 Step = Callable[[Values], None]
 Handler = Callable[[Any, Values], None]
@@ -90,12 +91,39 @@ def access(op: LoadOp | StoreOp, slow: Handler) -> Step:
     return step
 
 
+def _lanes(op: GatherOp | ScatterOp, values: Values) -> tuple[np.ndarray, tuple[np.ndarray, ...], np.ndarray]:
+    """(buffer, subscripts of every lane, which lanes are on); bounds are checked for those."""
+    buffer = values[op.buffer]
+    on = np.ones(op.lanes, np.bool_) if op.mask is None else values[op.mask]
+    points = tuple(np.broadcast_to(np.asarray(values[s], np.int64), (op.lanes,)) for s in op.subscripts)
+    for dim, (index, size) in enumerate(zip(points, buffer.shape, strict=True)):
+        wrong = ((index < 0) | (index >= size)) & on
+        if wrong.any():
+            raise InterpreterError(f"'{op.name}' op index {index} of dim {dim} is out of bounds for {buffer.shape}", op)
+    return buffer, points, on
+
+
+def gather(op: GatherOp, values: Values) -> None:
+    """A load whose lanes are anywhere."""
+    buffer, points, on = _lanes(op, values)
+    result = np.zeros(op.lanes, buffer.dtype)
+    result[on] = buffer[tuple(index[on] for index in points)]
+    values[op.value] = result
+
+
+def scatter(op: ScatterOp, values: Values) -> None:
+    """A store whose lanes are anywhere, in the order of the lanes."""
+    buffer, points, on = _lanes(op, values)
+    for lane in np.flatnonzero(on):
+        buffer[tuple(index[lane] for index in points)] = values[op.value][lane]
+
+
 def combiner(monoid: str) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]:
     """`interp_scalar.combine` of one monoid."""
     function = interp_scalar.COMBINE.get(monoid)
     if function is None:
         return lambda acc, x: interp_scalar.combine(monoid, acc, x)
-    return lambda acc, x: (function(acc[0], x[0]),)
+    return lambda acc, x: tuple([function(a, b) for a, b in zip(acc, x, strict=True)])
 
 
 def indices(kind: str, lower: int, upper: int, step: int) -> Any:

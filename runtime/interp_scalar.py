@@ -200,7 +200,7 @@ COMBINE: dict[str, Callable[..., Any]] = {
 def combine(monoid: str, acc: tuple[Any, ...], x: tuple[Any, ...]) -> tuple[Any, ...]:
     """`acc` and then `x` by a monoid; (value, index) pairs for argmax and argmin, the smaller index on ties and among NaNs."""
     if monoid in COMBINE:
-        return (COMBINE[monoid](acc[0], x[0]),)
+        return tuple([COMBINE[monoid](a, b) for a, b in zip(acc, x, strict=True)])
     (a, i), (b, j) = acc, x
     floats = np.asarray(a).dtype.kind == "f"
     old, new = (np.isnan(a), np.isnan(b)) if floats else (np.zeros_like(a, np.bool_), np.zeros_like(b, np.bool_))

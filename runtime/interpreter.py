@@ -20,8 +20,8 @@ from xdsl.ir.affine import AffineMap
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import dense_array
 from ..dialects.graph.structure import FusionOp
-from ..dialects.loop.memory import LaunchOp, LoadOp, ReduceLanesOp, StoreOp
-from ..dialects.loop.structure import ForOp, IfOp, KernelOp
+from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
+from ..dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ..dialects.loop.subscripts import linear_form
 from ..dialects.types import DYNAMIC, numpy_dtype, tensor
 from ..errors import DTypeError, ShapeError
@@ -80,6 +80,11 @@ class Interpreter:
             "loop.if": self._if,
             "loop.load": self._load,
             "loop.store": self._store,
+            "loop.while": self._while,
+            "loop.gather": interp_memory.gather,
+            "loop.scatter": interp_memory.scatter,
+            "loop.prefetch": lambda op, values: None,
+            "loop.check": self._check,
             "loop.alloc": interp_buffers.alloc,
             "loop.launch": self._launch,
             "loop.reduce_lanes": self._reduce_lanes,
@@ -203,6 +208,50 @@ class Interpreter:
             values[result] = array
 
     # -- loops
+
+    def launch(self, name: str, args: Sequence[Any]) -> None:
+        """Run a kernel of the module on arrays, in place; scalars and sizes are given as the kernel takes them.
+
+        >>> from lamina.dialects.context import make_context
+        >>> from lamina.dialects.parsing import parse_module
+        >>> text = '''loop.kernel @fill(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
+        ...   loop.for seq %i = 0 to %N {
+        ...     %one = arith.constant 1.0 : f32
+        ...     loop.store %one, %x[%i] : memref<?xf32>
+        ...   }
+        ... }'''
+        >>> x = np.zeros(3, np.float32)
+        >>> Interpreter(parse_module(make_context(), text)).launch("fill", [x, 3])
+        >>> x
+        array([1., 1., 1.], dtype=float32)
+        """
+        kernel = self.symbols.get(name)
+        if not isinstance(kernel, KernelOp):
+            raise InterpreterError(f"no kernel @{name} in the module")
+        block = kernel.body.block
+        if len(block.args) != len(args):
+            raise InterpreterError(f"kernel @{name} takes {len(block.args)} arguments, got {len(args)}")
+        values: Values = {}
+        for argument, arg in zip(block.args, args, strict=True):
+            shaped = isinstance(argument.type, ShapedType)
+            values[argument] = arg if shaped else numpy_dtype(argument.type).type(arg)
+        with np.errstate(all="ignore"):
+            self._run(block, values)
+
+    def _while(self, op: WhileOp, values: Values) -> None:
+        block = op.body.block
+        going, carried = values[op.condition], tuple(values[i] for i in op.inits)
+        while going:
+            self.iterations_left -= 1
+            if self.iterations_left < 0:
+                raise TooLongError("more loop iterations than allowed", op)
+            values.update(zip(block.args, carried, strict=True))
+            going, *carried = self._run(block, values)
+        values.update(zip(op.results, carried, strict=True))
+
+    def _check(self, op: CheckOp, values: Values) -> None:
+        if not values[op.condition]:
+            raise InterpreterError(f"'loop.check' op {op.status.value.data} failed for {values[op.value]}", op)
 
     def _launch(self, op: LaunchOp, values: Values) -> None:
         kernel = self.symbols.get(op.kernel.string_value())
