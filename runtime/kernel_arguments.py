@@ -128,8 +128,8 @@ def bind(signature: KernelSignature, args: Sequence[object], kwargs: Mapping[str
     return bound, threads
 
 
-def _threads(kernel: str, value: object) -> int:
-    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, int | np.integer):
+def _threads(kernel: str, value: Any) -> int:
+    if _is(value, bool | np.bool_ | np.timedelta64) or not _is(value, int | np.integer):
         raise TypeError(f"{kernel} keyword '{THREADS}' must be an int, got {_describe(value)}")
     number = operator.index(value)
     if not 1 <= number <= MOST_THREADS:
@@ -145,9 +145,9 @@ def _check(signature: KernelSignature, param: ArrayParam, value: object) -> Arra
     where, dims = _where(signature, param), len(param.dims)
     rule = f"{where} must be a NumPy array of {param.dtype} with {dims} dim{'s' if dims != 1 else ''}"
     name = f"np.{param.dtype}" if hasattr(np, param.dtype) else repr(param.dtype)
-    if isinstance(value, np.ma.MaskedArray):
+    if _is(value, np.ma.MaskedArray):
         raise TypeError(f"{rule}, got a masked array; fill it with .filled()")
-    if not isinstance(value, np.ndarray):
+    if not _is(value, np.ndarray):
         raise TypeError(f"{rule}, got {_describe(value)}; make one with np.array(..., {name})")
     # the view keeps its sizes and its memory even if another thread changes the array meanwhile
     array = np.asarray(value)[...]
@@ -301,23 +301,23 @@ def _overlapping(signature: KernelSignature, param: ArrayParam, other: ArrayPara
 # Scalars
 
 
-def _scalar_bits(where: str, param: ScalarParam, value: object) -> int:
+def _scalar_bits(where: str, param: ScalarParam, value: Any) -> int:
     """The word of a scalar, as a signed integer."""
     if param.dtype == "bool":
-        if not isinstance(value, bool | np.bool_):
+        if not _is(value, bool | np.bool_):
             raise TypeError(f"{where} must be a bool, got {_describe(value)}; convert it with bool()")
         return int(value)
-    integer = isinstance(value, int | np.integer | np.bool_) and not isinstance(value, np.timedelta64)
+    integer = _is(value, int | np.integer | np.bool_) and not _is(value, np.timedelta64)
     if param.dtype in ("int32", "int64"):
         if not integer:
             raise TypeError(f"{where} must be an integer, got {_describe(value)}; convert it with int()")
-        return _integer(where, param, int(value) if isinstance(value, np.bool_) else operator.index(value))  # type: ignore[arg-type]
-    if not (integer or isinstance(value, float | np.floating)):
+        return _integer(where, param, int(value) if _is(value, np.bool_) else operator.index(value))
+    if not (integer or _is(value, float | np.floating)):
         raise TypeError(f"{where} must be a number, got {_describe(value)}; convert it with float()")
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value)
     except OverflowError:
-        raise ValueError(f"{where} must fit {param.dtype}, got {_spell(int(value))}") from None  # type: ignore[call-overload]
+        raise ValueError(f"{where} must fit {param.dtype}, got {_spell(int(value))}") from None
     if param.dtype == "float32":
         return int.from_bytes(bytes(ctypes.c_float(number)), "little")
     return int.from_bytes(bytes(ctypes.c_double(number)), "little", signed=True)
@@ -330,7 +330,7 @@ def _integer(where: str, param: ScalarParam, number: int) -> int:
     return int(number)
 
 
-def _plain_scalar(param: ScalarParam, value: object) -> bool:
+def _plain_scalar(param: ScalarParam, value: Any) -> bool:
     """Whether the native entry takes this scalar."""
     if type(value) is DTYPES[param.dtype].type:
         return True
@@ -338,8 +338,13 @@ def _plain_scalar(param: ScalarParam, value: object) -> bool:
         return type(value) is bool
     if param.dtype in ("int32", "int64"):
         limits = np.iinfo(param.dtype)
-        return isinstance(value, int) and type(value) in (int, bool) and limits.min <= value <= limits.max
+        return type(value) in (int, bool) and limits.min <= value <= limits.max
     return type(value) in (float, np.float64) or (type(value) is int and -(1 << 63) <= value < 1 << 63)
+
+
+def _is(value: object, kind: Any) -> bool:
+    """Whether that is really its type: `isinstance` also believes what an object says of its `__class__`."""
+    return issubclass(type(value), kind)
 
 
 # Messages
@@ -350,9 +355,9 @@ def _where(signature: KernelSignature, param: KernelParam) -> str:
 
 
 def _describe(value: object) -> str:
-    if isinstance(value, np.generic):
+    if _is(value, np.generic):
         return f"np.{type(value).__name__}"
-    return describe(value) if isinstance(value, np.ndarray) else type(value).__name__
+    return describe(np.asarray(value)) if _is(value, np.ndarray) else type(value).__name__
 
 
 def _spell(number: int) -> str:
