@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
+    from .frontend.kernels import kernel as kernel
     from .frontend.lowered import Compiled as Compiled
     from .frontend.lowered import Lowered as Lowered
     from .frontend.pytree import register_dataclass as register_dataclass
@@ -60,6 +61,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp"), ".frontend.autodiff"),
     "vmap": ".frontend.batching",
+    "kernel": ".frontend.kernels",
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "TensorSpec": ".frontend.functions",

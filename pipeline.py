@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
+    from .dialects.loop.structure import KernelOp
     from .runtime.callable import Executable
+    from .runtime.kernel_callable import KernelExecutable
+    from .runtime.kernel_signature import KernelSignature
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program", "llvmir", "asm", "object")
 
@@ -198,6 +201,98 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     return Signature(entry, args, results, arena, None if work is None else work.value.data)  # pyright: ignore
 
 
+def build_kernel(module: ModuleOp, name: str | None = None, target: Target | None = None) -> KernelExecutable:
+    """Compile a kernel of a module, as it stands, and load it, through the on-disk cache.
+
+    Args:
+        module: loop IR, scheduled or not; it stays as it is.
+        name: the kernel; not needed when there is one.
+        target: by default the host.
+
+    Raises:
+        CompileError: an op cannot be lowered, or there is no such kernel.
+    """
+    from .codegen.cache import key_of
+    from .codegen.kernel_executable import cached_kernel
+    from .lowering.llvm.emit import emit_module
+
+    target = target or host()
+    kernel = find_kernel(module, name)
+    key = key_of(version(), target.key, "kernel", kernel.sym_name.data, str(module))
+    return cached_kernel(key, lambda: (kernel_signature_of(kernel), emit_module(module, target, callable_kernels=True)))
+
+
+def find_kernel(module: ModuleOp, name: str | None = None) -> KernelOp:
+    """The kernel of that name, or the only one."""
+    from .dialects.loop.structure import KernelOp
+
+    kernels = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, KernelOp)}
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name not in kernels:
+        raise CompileError(f"no kernel @{name}; there are: {', '.join(f'@{k}' for k in kernels) or 'none'}")
+    return kernels[name]
+
+
+HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
+"""From how many array elements a kernel is worth releasing the GIL, by the depth of its loops; deeper: always."""
+
+
+def kernel_signature_of(kernel: KernelOp) -> KernelSignature:
+    """How a kernel is called: its arguments in order, sizes and strides bound by the shapes of the arrays.
+
+    Raises:
+        CompileError: a size is not a symbol plus a number, or an index argument is bound by no array.
+    """
+    from xdsl.dialects.builtin import IndexType, MemRefType
+
+    from .dialects.loop.gather import ScatterOp
+    from .dialects.loop.memory import StoreOp
+    from .dialects.loop.structure import ForOp, parent_loops
+    from .dialects.loop.subscripts import linear_form
+    from .dialects.types import numpy_dtype
+    from .runtime.kernel_signature import ArrayParam, Dim, KernelSignature, ScalarParam
+
+    name = kernel.sym_name.data
+    given, symbols = kernel.given_shapes(), kernel.index_arguments
+    written = {op.buffer for op in kernel.walk() if isinstance(op, StoreOp | ScatterOp)}
+
+    def dim(expr: Any) -> Dim:
+        form = linear_form(expr, len(symbols))
+        used = [] if form is None else [(k, c) for k, c in enumerate(form[0]) if c]
+        if form is None or len(used) > 1 or (used and used[0][1] != 1):
+            raise CompileError(f"kernel @{name} cannot be called: a size or stride must be a symbol plus a number, got {expr}")
+        return Dim(used[0][0] if used else None, form[1])
+
+    params: list[ArrayParam | ScalarParam] = []
+    for k, argument in enumerate(kernel.body.block.args):
+        type, hint = argument.type, argument.name_hint or f"arg{k}"
+        if isinstance(type, IndexType):
+            continue
+        if not isinstance(type, MemRefType):
+            params.append(ScalarParam(hint, str(numpy_dtype(type))))
+            continue
+        sizes, strides = given.get(argument, (kernel.sizes_of(argument), None))
+        spelled = None if strides is None else tuple(map(dim, strides))
+        params.append(
+            ArrayParam(hint, str(numpy_dtype(type.element_type)), tuple(map(dim, sizes)), argument in written, spelled)
+        )
+    depth = max((len(parent_loops(op)) + 1 for op in kernel.walk() if isinstance(op, ForOp)), default=0)
+    names = tuple(symbol.name_hint or f"size{k}" for k, symbol in enumerate(symbols))
+    try:
+        return KernelSignature(name, tuple(params), names, HEAVY_ELEMENTS.get(depth, 0))
+    except ValueError as error:
+        raise CompileError(f"kernel @{name} cannot be called: {error}") from None
+
+
+_SOURCES = (
+    *("", "dialects", "dialects/graph", "dialects/loop", "transforms"),
+    *("lowering", "lowering/analysis", "lowering/schedule", "lowering/llvm", "lowering/llvm/math"),
+    *("codegen", "codegen/targets", "runtime"),
+)
+"""The folders whose files decide what is compiled."""
+
+
 @cache
 def version() -> str:
     """The state of the compiler: the versions it is built on, and every source file's size and time of change."""
@@ -207,8 +302,7 @@ def version() -> str:
 
     root = Path(__file__).parent
     parts = [f"{module.__name__}=={module.__version__}" for module in (numpy, xdsl, llvmlite)]
-    for folder in ("", "dialects", "dialects/graph", "dialects/loop", "transforms", "lowering", "lowering/schedule",
-                   "lowering/llvm", "lowering/llvm/math", "codegen", "codegen/targets", "runtime"):  # fmt: skip
+    for folder in _SOURCES:
         with os.scandir(root / folder) as entries:
             for item in sorted(entries, key=lambda e: e.name):
                 if item.name.endswith(".py"):

@@ -183,6 +183,17 @@ class FunctionBase:
         """Add a specialisation, to be tried before those already there. Calls may be running meanwhile."""
         raise NotImplementedError
 
+    def uninstall(self) -> None:
+        """Forget all specialisations: calls go to the slow path again. Calls that run meanwhile end as they began."""
+        with _installing:
+            retired = self.__dict__.setdefault("_retired", [])  # a call may still be in them
+            retired += self._keep
+            self._keep = ()
+            self._disconnect()
+
+    def _disconnect(self) -> None:
+        """Let CPython call `__call__` again."""
+
     @property
     def executables(self) -> tuple[Any, ...]:
         """The installed specialisations, in the order in which they are tried."""
@@ -213,6 +224,10 @@ def _install_native(self: FunctionBase, executable: Installable) -> None:
         ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_HEAD).value = ctypes.addressof(node.memory)
         vectorcall = executable.entry.address("lamina.vectorcall")
         ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = vectorcall
+
+
+def _disconnect_native(self: FunctionBase) -> None:
+    ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = 0
 
 
 def _install_ctypes(self: FunctionBase, executable: Installable) -> None:
@@ -324,7 +339,7 @@ def _native_type(base: type[FunctionBase]) -> type[Any]:
     made: Any = make(ctypes.addressof(spec), (base,))
     made._definition = (name, members, getset, slots, spec)  # CPython keeps pointers into these
     made.__doc__ = base.__doc__
-    made.install = _install_native
+    made.install, made._disconnect = _install_native, _disconnect_native
     return made
 
 

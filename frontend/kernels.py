@@ -1,0 +1,160 @@
+"""`@lamina.kernel`: a Python function over arrays, compiled as it is written and scheduled by hand."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from .. import pipeline
+from ..runtime.callable import FunctionBase, function_class
+from ..runtime.kernel_callable import KernelExecutable
+from ..runtime.kernel_signature import KernelSignature
+from .schedules import Schedule
+
+
+class KernelBase(FunctionBase):
+    """A kernel: called with NumPy arrays, which it changes in place; one compilation serves all sizes.
+
+    Made by `kernel`. The first call compiles, with the steps that its schedule has by then.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, function: Callable[..., Any], check_bounds: bool = False):
+        # the slow path must not refer to this object: a cycle would delay its end
+        state = _State(function, check_bounds)
+        state.installed = None
+
+        def first(*args: Any, **kwargs: Any) -> None:
+            state.executable().run(args, kwargs)
+            if state.installed is not state.current and (owner := state.owner()) is not None:
+                owner.install(state.current)
+                state.installed = state.current
+
+        super().__init__(first)
+        functools.update_wrapper(self, function)
+        self.__kernel__ = state
+        import weakref
+
+        state.owner = weakref.ref(self)
+
+    @property
+    def module(self) -> ModuleOp:
+        """The kernel as loop IR, before any schedule; a fresh copy."""
+        return self.__kernel__.module.clone()
+
+    @property
+    def signature(self) -> KernelSignature:
+        """Parameters, which of them are written, and the symbols of their sizes."""
+        return pipeline.kernel_signature_of(pipeline.find_kernel(self.__kernel__.module))
+
+    def schedule(self) -> Schedule:
+        """The schedule of this kernel: steps taken on it decide what later calls run."""
+        return self.__kernel__.scheduled()
+
+    def reset(self) -> None:
+        """Forget the schedule."""
+        self.__kernel__.schedule = None
+        self.__kernel__.changed()
+
+    def as_text(self, phase: str = "loop") -> str:
+        """The kernel at a phase: `loop`, `scheduled`, `llvmir` or `asm`.
+
+        Raises:
+            ValueError: no such phase.
+            CompileError: an op cannot be lowered.
+        """
+        return self.__kernel__.as_text(phase)
+
+    def compile(self) -> KernelExecutable:
+        """Compile now what the next call would; the loaded machine code."""
+        return self.__kernel__.executable()
+
+
+class _State:
+    """What a kernel knows: its function, IR, schedule and machine code."""
+
+    owner: Callable[[], Any]
+    installed: KernelExecutable | None
+
+    def __init__(self, function: Callable[..., Any], check_bounds: bool):
+        self.function, self.check_bounds = function, check_bounds
+        self.schedule: Schedule | None = None
+        self.current: KernelExecutable | None = None
+
+    @functools.cached_property
+    def module(self) -> ModuleOp:
+        from .kernel.build import build_kernel
+
+        return build_kernel(self.function, check_bounds=self.check_bounds)
+
+    def scheduled(self) -> Schedule:
+        if self.schedule is None:
+            self.schedule = Schedule(self.module, self.changed)
+        return self.schedule
+
+    def changed(self) -> None:
+        """The schedule is another: what is compiled is not valid any more."""
+        self.current = None
+        owner = self.owner()
+        if owner is not None and self.installed is not None:
+            owner.uninstall()
+            self.installed = None
+
+    def executable(self) -> KernelExecutable:
+        if self.current is None:
+            module = self.module if self.schedule is None else self.schedule.module
+            self.current = pipeline.build_kernel(module)
+        return self.current
+
+    def as_text(self, phase: str) -> str:
+        texts: dict[str, Callable[[], str]] = {
+            "loop": lambda: f"{self.module}\n",
+            "scheduled": lambda: f"{self.module if self.schedule is None else self.schedule.module}\n",
+            "llvmir": lambda: self._code("llvmir"),
+            "asm": lambda: self._code("asm"),
+        }
+        if phase not in texts:
+            raise ValueError(f"no phase {phase!r}; there are: {', '.join(texts)}")
+        return texts[phase]()
+
+    def _code(self, phase: str) -> str:
+        module = (self.module if self.schedule is None else self.schedule.module).clone()
+        text = pipeline.compile_to(module, phase)
+        assert isinstance(text, str)
+        return text
+
+
+Kernel: type[KernelBase] = function_class(KernelBase)
+
+
+def kernel(function: Callable[..., Any] | None = None, *, check_bounds: bool = False) -> Any:
+    """Compile a Python function over arrays as a kernel. It is read (its source, not its execution), checked, and
+    compiled on the first call, once for all sizes.
+
+    Args:
+        function: parameters are annotated: `lm.f32["M", "N"]` for arrays, `lm.f32` for scalars.
+        check_bounds: check at run time the accesses that cannot be proved to be in bounds.
+
+    Raises:
+        KernelError: Python that kernels do not have, or an access that is out of bounds, at its line.
+
+    >>> import numpy as np, lamina as lm
+    >>> @lm.kernel
+    ... def saxpy(a: lm.f32, x: lm.f32["N"], y: lm.f32["N"]):
+    ...     for i in range(x.shape[0]):
+    ...         y[i] += a * x[i]
+    >>> y = np.ones(3, np.float32)
+    >>> saxpy(2.0, np.arange(3, dtype=np.float32), y)
+    >>> y
+    array([1., 3., 5.], dtype=float32)
+    """
+    if function is None:
+        return functools.partial(kernel, check_bounds=check_bounds)
+    return Kernel(function, check_bounds)
+
+
+__all__: Sequence[str] = ["Kernel", "kernel"]
