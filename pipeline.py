@@ -8,9 +8,10 @@ in its attribute `lamina.phase`, so that printed IR can be fed back in and conti
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -219,7 +220,26 @@ def build_kernel(module: ModuleOp, name: str | None = None, target: Target | Non
     target = target or host()
     kernel = find_kernel(module, name)
     key = key_of(version(), target.key, "kernel", kernel.sym_name.data, str(module))
-    return cached_kernel(key, lambda: (kernel_signature_of(kernel), emit_module(module, target, callable_kernels=True)))
+    found = cached_kernel(key, lambda: (kernel_signature_of(kernel), emit_module(module, target, callable_kernels=True)))
+    return dataclasses.replace(found, failed=_failure(kernel))
+
+
+def _failure(kernel: KernelOp) -> Callable[[tuple[int, ...]], None]:
+    """What raises for the status of a kernel that stopped."""
+    from .lowering.analysis.inbounds import CHECKS
+
+    name = kernel.sym_name.data
+    said: Any = kernel.attributes.get(CHECKS)
+    checks = [] if said is None else [text.data for text in said.data]
+
+    def failed(status: tuple[int, ...]) -> None:
+        code, value, *_ = status
+        if code == -1:
+            raise MemoryError(f"kernel '{name}' got no memory for its local arrays")
+        if 0 < code <= len(checks):
+            raise IndexError(f"kernel '{name}': index {value} of {checks[code - 1]} is out of bounds")
+
+    return failed
 
 
 def find_kernel(module: ModuleOp, name: str | None = None) -> KernelOp:
