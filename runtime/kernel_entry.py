@@ -405,10 +405,8 @@ place:
   %bytes = shl i64 %n, %shift
   %end = add i64 %data, %bytes
   %empty = icmp eq i64 %n, 0
-  ; no byte is in an empty array
-  %low.first = select i1 %empty, i64 -1, i64 %data
-  %high.first = select i1 %empty, i64 0, i64 %end
-  store i64 %low.first, ptr %low
+  %high.first = select i1 %empty, i64 0, i64 %end ; before every low: an empty array meets no other
+  store i64 %data, ptr %low
   store i64 %high.first, ptr %high
   %contiguous = icmp eq ptr %param.strides, null
   %simple = or i1 %contiguous, %empty

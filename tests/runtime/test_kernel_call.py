@@ -364,6 +364,22 @@ def test_strides_along_which_nothing_moves_bind_nothing(kernels: Kernels) -> Non
     assert run(block[:, :1], block[:, ::-1][:, 2:3])[2:5] == [4, 1, 6]
 
 
+def test_sizes_of_symbols_are_not_negative(kernels: Kernels) -> None:
+    run = kernels.show(ArrayParam("x", "float32", (Dim(0, 2),)), symbols=("N",))
+    assert run(np.zeros(2, np.float32))[1] == 0
+    assert not kernels.takes(run.kernel, np.zeros(8, int), np.zeros(1, np.float32))
+    with pytest.raises(
+        ValueError, match=r"'x' must be float32\[N \+ 2\], got float32\[1\] with N = -1; pass an array with N >= 0"
+    ):
+        run(np.zeros(1, np.float32))
+    # a stride may be negative, but not a size that is the same symbol
+    backward = ArrayParam("x", "float32", (N,), strides=(M,))
+    run = kernels.show(backward, ArrayParam("y", "float32", (Dim(1, 3),)), symbols=("N", "M"))
+    x = np.zeros(4, np.float32)
+    assert run(x[:1:-1][:1], x)[2:4] == [1, 1] and run(x[::2], np.zeros(5, np.float32))[2:4] == [2, 2]
+    assert not kernels.takes(run.kernel, np.zeros(10, int), x[::-1], np.zeros(2, np.float32))
+
+
 @pytest.mark.parametrize("threads", [1, 2, np.int32(7), 65536])
 def test_threads(kernels: Kernels, threads: Any) -> None:
     run = kernels.show(ArrayParam("x", "int32", (N,)), symbols=("N",))
@@ -468,6 +484,24 @@ def test_columns_of_one_array_do_not_overlap(copy: Any, saxpy: Any, kernels: Ker
     line = np.arange(16, dtype=np.float32)
     saxpy(1.0, line[::2], line[1::2])
     assert line[1::2].tolist() == [4 * i + 1 for i in range(8)]
+
+
+def test_overlap_of_arrays_that_run_backward(copy: Any, kernels: Kernels) -> None:
+    block = np.arange(24.0).reshape(6, 4)
+    for x, y in ((block[3:0:-1], block[:3]), (block[:3][::-1], block[2:5])):
+        assert not kernels.takes(copy, x, y)
+        with pytest.raises(ValueError, match="argument 'y' is written and must not overlap"):
+            copy(x, y)
+    assert kernels.takes(copy, block[5:2:-1], block[:3]) and kernels.takes(copy, block[2::-1], block[3:])
+
+
+def test_written_arrays_hold_no_element_twice(copy: Any, kernels: Kernels) -> None:
+    windows = np.lib.stride_tricks.sliding_window_view(np.zeros(6), 4, writeable=True)
+    assert kernels.takes(copy, windows, np.ones((3, 4))) and not kernels.takes(copy, np.ones((3, 4)), windows)
+    with pytest.raises(
+        ValueError, match=r"^kernel 'copy' argument 'y' is written, got a float64\[3,4\] that holds an element twice"
+    ):
+        copy(np.ones((3, 4)), windows)
 
 
 def test_neighbours_and_empty_arrays_do_not_overlap(saxpy: Any, kernels: Kernels) -> None:
