@@ -1,0 +1,175 @@
+"""What schedule primitives share: indices replaced in subscripts and bounds, loops copied, witnesses found on a copy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import AffineMapAttr, IndexType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp, segment_sizes
+from ...dialects.loop.subscripts import linear_form
+from ...dialects.scalar import ScalarBuilder
+from ..analysis.accesses import accesses
+from ..analysis.bounds import affine_map, set_bounds
+from ..analysis.dependence import Conflict
+from ..analysis.nests import fresh, name_of
+
+_INDEX = IndexType()
+
+
+def rebased(exprs: Sequence[AffineExpr], values: Sequence[SSAValue], home: list[SSAValue]) -> list[AffineExpr]:
+    """Expressions over `values` as expressions over `home`, to which the values that it lacks are added."""
+    home.extend(value for value in dict.fromkeys(values) if value not in home)
+    dims = [AffineExpr.dimension(home.index(value)) for value in values]
+    return [expr.replace_dims_and_symbols(dims, []) for expr in exprs]
+
+
+def replace_index(
+    old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue], block: Block, location: Attribute | None = None
+) -> None:
+    """Replace an index by a linear expression, which may be over that index itself, in a block and the regions in it.
+
+    Subscripts and bounds take the expression up; for other uses one op at the start of the block computes it.
+    """
+    users = dict.fromkeys(use.operation for use in old.uses if stands_in(use.operation, block))
+    others = [(op, k) for op in users for k in _replace_in_maps(op, old, expr, values)]
+    if not others:
+        return
+    value, ops = computed(expr, values, location)
+    if ops:
+        value.name_hint = old.name_hint
+    place_at_start(ops, block)
+    for op, k in others:
+        op.operands[k] = value
+
+
+def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]) -> list[int]:
+    """Replace an index in the maps of an op; the operands that are it and stand in no map."""
+    plain = range(len(op.operands))
+    if isinstance(op, ForOp):
+        set_bounds(
+            op,
+            _replaced(op.lower.data, op.lower_operands, old, expr, values),
+            _replaced(op.upper.data, op.upper_operands, old, expr, values),
+        )
+        plain = range(len(op.operands) - len(op.inits), len(op.operands))
+    elif isinstance(op, LoadOp | StoreOp | PrefetchOp):
+        start = 2 if isinstance(op, StoreOp) else 1
+        head, rest = list(op.operands[:start]), list(op.operands[start + len(op.indices) :])
+        map, indices = affine_map(*_replaced(op.map.data, op.indices, old, expr, values))
+        op.operands = [*head, *indices, *rest]
+        op.properties["map"] = AffineMapAttr(map)
+        if not isinstance(op, PrefetchOp):
+            op.properties.update(segment_sizes(*[1] * start, len(indices), len(rest)))
+        plain = [*range(start), *range(start + len(indices), len(op.operands))]
+    return [k for k in plain if op.operands[k] is old]
+
+
+def _replaced(
+    map: AffineMap, operands: Sequence[SSAValue], old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]
+) -> tuple[list[AffineExpr], list[SSAValue]]:
+    home: list[SSAValue] = []
+    dims: list[AffineExpr] = []
+    for operand in operands:
+        if operand is old:
+            dims += rebased([expr], values, home)
+        else:
+            dims += rebased([AffineExpr.dimension(0)], [operand], home)
+    return [result.replace_dims_and_symbols(dims, []) for result in map.results], home
+
+
+def computed(
+    expr: AffineExpr, values: Sequence[SSAValue], location: Attribute | None = None
+) -> tuple[SSAValue, list[Operation]]:
+    """The value of a linear expression and the ops that compute it, which stand nowhere yet; an index alone needs none."""
+    form = linear_form(expr, len(values))
+    assert form is not None
+    block = Block()
+    builder = ScalarBuilder(block, location)
+    total: SSAValue | None = None
+    for value, c in zip(values, form[0], strict=True):
+        if c:
+            term = value if c == 1 else builder.mul(value, builder.const(c, _INDEX))
+            total = term if total is None else builder.add(total, term)
+    if form[1] or total is None:
+        constant = builder.const(form[1], _INDEX)
+        total = constant if total is None else builder.add(total, constant)
+    ops = list(block.ops)
+    for op in ops:
+        op.detach()
+    return total, ops
+
+
+def place_at_start(ops: Sequence[Operation], block: Block) -> None:
+    """Put ops before those of a block."""
+    if block.first_op is None:
+        block.add_ops(ops)
+    else:
+        block.insert_ops_before(ops, block.first_op)
+
+
+def stands_in(op: Operation, block: Block) -> bool:
+    """Whether an op stands in a block or in a region in it."""
+    home = op.parent
+    while home is not None and home is not block:
+        parent = home.parent_op()
+        home = parent.parent if parent is not None else None
+    return home is not None
+
+
+def take_body(loop: ForOp) -> Block:
+    """The body of a loop that is replaced: a block that belongs to no loop."""
+    return loop.body.detach_block(loop.body.block)
+
+
+def put_instead(loop: ForOp, news: Sequence[Operation], results: Sequence[SSAValue]) -> None:
+    """Put ops in the place of a loop, and values in the place of its results."""
+    block = loop.parent
+    assert block is not None
+    block.insert_ops_before(news, loop)
+    for old, new in zip(loop.results, results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    loop.detach()
+    loop.erase()
+
+
+def copied(loop: ForOp, kernel: KernelOp, suffix: str = "_rest") -> ForOp:
+    """A copy of a loop whose loops and local buffers have names of their own."""
+    new = loop.clone()
+    taken: list[str] = []
+    for old, op in zip(loop.walk(), new.walk(), strict=True):
+        op.location = old.location
+        named = op.index if isinstance(op, ForOp) else op.buffer if isinstance(op, AllocOp) else None
+        if named is not None and named.name_hint is not None:
+            named.name_hint = fresh(kernel, named.name_hint + suffix, taken)
+            taken.append(named.name_hint)
+    return new
+
+
+def on_original(conflict: Conflict, copy: KernelOp, kernel: KernelOp, parts: Mapping[str, tuple[str, ...]]) -> Conflict:
+    """A conflict found on a scheduled copy of a kernel, told of the kernel itself.
+
+    The copy holds the accesses of the kernel in the same order. `parts` gives, for a loop of the kernel, the loops of the copy
+    whose variables add up to its variable.
+    """
+    theirs, ours = accesses(copy), accesses(kernel)
+    first, second = (
+        next(mine for mine, other in zip(ours, theirs, strict=True) if other.op is access.op)
+        for access in (conflict.first, conflict.second)
+    )
+
+    def variables(loops: Sequence[ForOp], at: Mapping[str, int]) -> dict[str, int]:
+        return {name: sum(at.get(part, 0) for part in parts.get(name, (name,))) for name in map(name_of, loops)}
+
+    return dataclasses.replace(
+        conflict,
+        first=first,
+        second=second,
+        at_first=variables(first.loops, conflict.at_first),
+        at_second=variables(second.loops, conflict.at_second),
+    )

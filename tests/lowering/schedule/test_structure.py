@@ -1,0 +1,288 @@
+"""Primitives that change the structure of loop nests: what they leave computes the same, bit for bit, and what would not is refused.
+
+Kernels are interpreted before and after, on random arrays of sizes from 0 to 20; the interpreter runs parallel loops backwards.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from lamina import passes
+from lamina.dialects.context import make_context
+from lamina.dialects.dominance import verify_module
+from lamina.dialects.loop.memory import LoadOp, StoreOp
+from lamina.dialects.loop.structure import ForOp, KernelOp
+from lamina.dialects.parsing import parse_module
+from lamina.errors import ScheduleError
+from lamina.lowering.analysis.bounds import constant_extent, simplify_bounds
+from lamina.lowering.analysis.dependence import Conflict
+from lamina.lowering.analysis.nests import find, loops
+from lamina.runtime.interpreter import Interpreter
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+
+CONTEXT = make_context()
+
+
+@cache
+def _parsed(text: str) -> ModuleOp:
+    return parse_module(CONTEXT, text, "kernel.mlir")
+
+
+def parsed(text: str) -> ModuleOp:
+    return _parsed(text).clone()
+
+
+def kernel_in(module: ModuleOp) -> KernelOp:
+    return next(op for op in module.body.block.ops if isinstance(op, KernelOp))
+
+
+def scheduled(text: str, steps: str) -> ModuleOp:
+    """The module after the steps, verified after each."""
+    module = parsed(text)
+    for step in passes.parse_passes(steps):
+        step.apply(CONTEXT, module)
+        verify_module(module)
+        parse_module(CONTEXT, str(module), "printed.mlir")
+    return module
+
+
+def arguments(kernel: KernelOp, sizes: Sequence[int], seed: int) -> list[np.ndarray | int]:
+    """Random arrays that fit the sizes, and the sizes."""
+    rng = np.random.default_rng(seed)
+    found: list[np.ndarray | int] = []
+    number = dict(zip(kernel.index_arguments, sizes, strict=True))
+    for argument in kernel.body.block.args:
+        if argument in number:
+            found.append(number[argument])
+            continue
+        assert isinstance(argument.type, MemRefType)
+        shape = [max(0, e.eval(list(sizes), [])) for e in kernel.sizes_of(argument)]
+        dtype = {"f32": np.float32, "f64": np.float64, "i64": np.int64}[str(argument.type.element_type)]
+        found.append(rng.normal(size=shape).astype(dtype) if dtype != np.int64 else rng.integers(0, 5, shape))
+    return found
+
+
+def outcome(module: ModuleOp, sizes: Sequence[int], seed: int = 0) -> list[bytes]:
+    kernel = kernel_in(module)
+    given = arguments(kernel, sizes, seed)
+    Interpreter(module).launch(kernel.sym_name.data, given)
+    return [a.tobytes() for a in given if isinstance(a, np.ndarray)]
+
+
+def same(text: str, steps: str, sizes: Sequence[Sequence[int]] = ((),)) -> ModuleOp:
+    """Check that the steps change nothing at some sizes; the module after them."""
+    before, after = parsed(text), scheduled(text, steps)
+    for k, one in enumerate(sizes):
+        assert outcome(after, one, k) == outcome(before, one, k), (steps, one)
+    return after
+
+
+def refused(text: str, steps: str) -> ScheduleError:
+    """The error of the last step; the module is as it was."""
+    *first, last = passes.parse_passes(steps)
+    module = parsed(text)
+    for step in first:
+        step.apply(CONTEXT, module)
+    before = str(module)
+    with pytest.raises(ScheduleError) as caught:
+        last.apply(CONTEXT, module)
+    assert str(module) == before
+    return caught.value
+
+
+def element(access: LoadOp | StoreOp, at: dict[str, int]) -> tuple[int, ...]:
+    """The element an access touches when the variables have these values."""
+    return access.map.data.eval([at[v.name_hint or ""] for v in access.indices], [])
+
+
+def true_witness(error: ScheduleError) -> Conflict:
+    """The witness of a refusal, after a check by hand that both iterations are in their loops and touch its element."""
+    conflict = error.witness
+    assert isinstance(conflict, Conflict)
+    assert conflict.first.writes or conflict.second.writes
+    for access, at in ((conflict.first, conflict.at_first), (conflict.second, conflict.at_second)):
+        values = {**conflict.sizes, **at}
+        for loop in access.loops:
+            low = max(loop.lower.data.eval([values[v.name_hint or ""] for v in loop.lower_operands], []))
+            high = min(loop.upper.data.eval([values[v.name_hint or ""] for v in loop.upper_operands], []))
+            assert values[loop.index.name_hint or ""] in range(low, high, loop.step.value.data)
+        assert isinstance(access.op, LoadOp | StoreOp)
+        assert element(access.op, values) == conflict.element
+    assert "=" in str(error)
+    return conflict
+
+
+SMALL = [(n,) for n in range(21)]
+
+COPY = """loop.kernel @copy(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
+  loop.for parallel %i = 0 to %N {
+    %a = loop.load %x[%i] : memref<?xf32>
+    loop.store %a, %y[%i] : memref<?xf32>
+  }
+}"""
+
+SUM = """loop.kernel @sum(%x: memref<?xf32>, %y: memref<1xf32>, %N: index) shapes(%x[%N]) {
+  %zero = arith.constant 0.0 : f32
+  %s = loop.for reduce<add> %i = 0 to %N init %zero : f32 {
+    %a = loop.load %x[%i] : memref<?xf32>
+    loop.yield %a : f32
+  }
+  loop.store %s, %y[0] : memref<1xf32>
+}"""
+
+ARGMAX = """loop.kernel @argmax(%x: memref<?xf32>, %y: memref<1xi64>, %N: index) shapes(%x[%N]) {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i64
+  %v, %at = loop.for reduce<argmax> %i = 0 to %N init %low : f32, %zero : i64 {
+    %a = loop.load %x[%i] : memref<?xf32>
+    %k = arith.index_cast %i : index to i64
+    loop.yield %a, %k : f32, i64
+  }
+  loop.store %at, %y[0] : memref<1xi64>
+}"""
+
+CARRIED = """loop.kernel @carried(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
+  %one = arith.constant 1.0 : f32
+  %p, %q = loop.for seq %i = 0 to %N carry %a = %one : f32, %b = %one : f32 {
+    %c = arith.addf %a, %b : f32
+    %d = loop.load %x[%i] : memref<?xf32>
+    %e = arith.mulf %c, %d : f32
+    loop.store %e, %y[%i] : memref<?xf32>
+    loop.yield %b, %e : f32, f32
+  }
+}"""
+
+PREFIX = """loop.kernel @prefix(%x: memref<?xf32>, %N: index) shapes(%x[%N + 1]) {
+  loop.for seq %i = 0 to %N {
+    %a = loop.load %x[%i] : memref<?xf32>
+    %b = loop.load %x[%i + 1] : memref<?xf32>
+    %c = arith.addf %a, %b : f32
+    loop.store %c, %x[%i + 1] : memref<?xf32>
+  }
+}"""
+
+ODD = """loop.kernel @odd(%x: memref<?xi64>, %N: index) shapes(%x[%N]) {
+  loop.for seq %i = 1 to %N step 2 {
+    loop.for seq %j = %i to min(%N, %i + 3) {
+      %b = arith.index_cast %i : index to i64
+      %a = loop.load %x[%j] : memref<?xi64>
+      %c = arith.muli %a, %b : i64
+      loop.store %c, %x[%j] : memref<?xi64>
+    }
+  }
+}"""
+
+MATMUL = """loop.kernel @matmul(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32>, %M: index, %K: index, %N: index)
+    shapes(%A[%M, %K], %B[%K, %N], %C[%M, %N]) {
+  loop.for seq %i = 0 to %M {
+    loop.for seq %j = 0 to %N {
+      loop.for seq %k = 0 to %K {
+        %c = loop.load %C[%i, %j] : memref<?x?xf32>
+        %a = loop.load %A[%i, %k] : memref<?x?xf32>
+        %b = loop.load %B[%k, %j] : memref<?x?xf32>
+        %s = math.fma %a, %b, %c : f32
+        loop.store %s, %C[%i, %j] : memref<?x?xf32>
+      }
+    }
+  }
+}"""
+
+CUBES = [(0, 3, 4), (5, 0, 2), (1, 1, 1), (7, 4, 9), (8, 6, 16), (13, 5, 20)]
+
+
+# -- bounds
+
+
+BOUNDS = """loop.kernel @k(%x: memref<?xf32>, %N: index, %M: index) shapes(%x[%N]) {
+  loop.for seq %i = OUTER {
+    loop.for seq %j = INNER {
+    }
+  }
+}"""
+
+
+@pytest.mark.parametrize(
+    "outer, inner, simple",
+    [
+        ("0 to 16 step 8", "0 to min(8, 16 - %i)", "0 to 8"),
+        ("0 to 20 step 8", "0 to min(8, 20 - %i)", "0 to min(8, -%i + 20)"),
+        ("0 to %N step 8", "0 to min(8, %N - %i)", "0 to min(8, %N - %i)"),
+        ("0 to (%N floordiv 8) * 8 step 8", "0 to min(8, %N - %i)", "0 to 8"),
+        ("0 to %N", "0 to min(%N, %N + 1)", "0 to %N"),
+        ("0 to %N", "0 to min(12, %N, 7)", "0 to min(%N, 7)"),
+        ("0 to 4", "max(0, %i - 5) to 9", "0 to 9"),
+        ("0 to 4", "max(0, %i) to 9", "%i to 9"),
+        ("0 to %N", "max(0, -%M) to %N + %i", "0 to %N + %i"),
+        ("16 to 20 step 16", "0 to min(16, 20 - %i)", "0 to 4"),
+        ("0 to %N", "0 to min(%N, %N)", "0 to %N"),
+    ],
+)
+def test_bounds_that_never_matter_go(outer: str, inner: str, simple: str) -> None:
+    module = parsed(BOUNDS.replace("OUTER", outer).replace("INNER", inner))
+    simplify_bounds(find(kernel_in(module), "j", "test"))
+    module.verify()
+    assert f"%j = {simple} {{" in str(module)
+
+
+@pytest.mark.parametrize(
+    "outer, inner, extent",
+    [
+        ("0 to %M", "0 to min(6, %M - %i)", 6),
+        ("0 to %M", "%i to min(%i + 4, %N)", 4),
+        ("0 to 16", "%i to 16", 16),
+        ("8 to 16", "%i to 16 step 3", 3),
+        ("0 to %M", "0 to %M", None),
+        ("0 to %M", "5 to 3", 0),
+        ("0 to %M", "max(0, %i - 2) to %i + 3", 5),
+    ],
+)
+def test_the_greatest_trip_count(outer: str, inner: str, extent: int | None) -> None:
+    module = parsed(BOUNDS.replace("OUTER", outer).replace("INNER", inner))
+    assert constant_extent(find(kernel_in(module), "j", "test")) == extent
+
+
+# -- split
+
+
+@pytest.mark.parametrize("text", [COPY, SUM, ARGMAX, CARRIED, PREFIX, ODD])
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_split_keeps_every_bit(text: str, size: int) -> None:
+    same(text, f"loop-split{{loop=i size={size}}}", SMALL)
+
+
+@pytest.mark.parametrize("text", [COPY, SUM, CARRIED])
+def test_split_of_splits(text: str) -> None:
+    steps = "loop-split{loop=i size=12},loop-split{loop=ii size=4},loop-split{loop=io size=2},loop-split{loop=iii size=3}"
+    same(text, steps, SMALL)
+
+
+def test_split_of_a_dependent_inner_loop() -> None:
+    same(ODD, "loop-split{loop=j size=2},loop-split{loop=i size=3}", SMALL)
+
+
+def test_a_divisor_leaves_numbers() -> None:
+    module = scheduled(COPY, "loop-split{loop=i size=16},loop-split{loop=ii size=4}")
+    assert "%iio = 0 to min(16, %N - %io) step 4" in str(module)
+    module = scheduled(COPY.replace("= 0 to %N", "= 0 to 32"), "loop-split{loop=i size=16},loop-split{loop=ii size=4}")
+    assert "%iii = 0 to 4 {" in str(module)
+
+
+def test_locations_stay() -> None:
+    module = parsed(COPY)
+    before = find(kernel_in(module), "i", "test").location
+    passes.parse_passes("loop-split{loop=i size=4}")[0].apply(CONTEXT, module)
+    assert [loop.location for loop in loops(module).values()] == [before] * 2
+
+
+def test_names_are_new() -> None:
+    text = COPY.replace("%N: index)", "%N: index, %io: index)")
+    assert list(loops(scheduled(text, "loop-split{loop=i size=4}"))) == ["io2", "ii"]
+
+
+def test_split_needs_a_size() -> None:
+    assert "the size must be 1 or more, got 0" in str(refused(COPY, "loop-split{loop=i size=0}"))
+    assert "no loop 'q'" in str(refused(COPY, "loop-split{loop=q size=2}"))
