@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from .frontend.lowered import Lowered as Lowered
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
+    from .runtime.threads import get_threads as get_threads
+    from .runtime.threads import set_threads as set_threads
 
 __version__ = "0.1.0"
 
@@ -66,6 +68,7 @@ _HOMES = {
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
+    **dict.fromkeys(("get_threads", "set_threads"), ".runtime.threads"),
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {"numpy": ".frontend.lnp", "nn": ".frontend.nn", "tree": ".frontend.pytree"}

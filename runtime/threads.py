@@ -30,10 +30,10 @@ from typing import Any, NamedTuple, SupportsIndex
 STATE_SYMBOL = "lamina.threads"
 PARALLEL_SYMBOLS = ("lamina_parallel", "lamina.threads.leave")
 
-# Loops of less work run in the calling thread. On two processors of a virtual machine a region costs 0.7 us while the
-# workers still spin and 45 us when they must be woken (5 to 10 us without the virtual machine in between); at 0.3 ns an
-# operation this much is 20 us, of which two threads save half.
-WORK_THRESHOLD = 1 << 16
+# Loops of less work run in the calling thread. On two processors of a virtual machine a region costs 1 us while its workers
+# still spin and 45 us when they must be woken; at 0.3 ns an operation this much is 39 us, so two threads then halve the time
+# in the first case and just lose nothing in the second.
+WORK_THRESHOLD = 1 << 17
 
 # More threads than this are a mistake, and one that libgomp answers by ending the process.
 MAX_THREADS = 1024
@@ -43,11 +43,14 @@ MAX_THREADS = 1024
 MAX_POOLS = 4
 
 # How the workers wait, for a runtime that this module loads, unless the user's environment says something about it. By
-# default libgomp spins 300000 times, 6 ms here, and Intel's for 200 ms: the processors are then missing elsewhere, and if
-# the system has put two threads on one processor, a region takes as long as the spinning. Without any spinning, regions
-# in a row cost 45 us each instead of 0.7. 3000 times is 60 us: regions in a row stay at 0.7 us (also with 20 us
-# between them), 23 us with 100 us between them, and no region was seen to take over 70 us.
-_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "3000", "KMP_BLOCKTIME": "0"}
+# default libgomp spins 300000 times (6 ms) and Intel's for 200 ms; a product of matrices by NumPy right after a region then
+# takes 6.3 ms instead of 2.2. What regions cost on two processors, above the time that their work takes, in us:
+#   spin count                           0    300   1000   3000   300000
+#   one after the other                 50     33      2     10        5
+#   100 us apart                        50     50     43     28        8
+#   the same with a busy program here   33     40     50    100      100 (one after the other), 300 (apart)
+# With 1000 (20 us) the product takes 2.2 ms as ever. Older versions of Intel's spin for a millisecond or not at all: not.
+_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "0"}
 
 _REMEDY = "pip install lamina[threads]"
 
