@@ -1,0 +1,210 @@
+"""Affine expressions over index values in a normal form: equal ones compare equal, loops are replaced in them by name of value.
+
+An `AffineMap` speaks of dims; which value a dim is stands in the op that holds the map. `Affine` has the values in it, so that
+subscripts and bounds of different ops can be compared, added, and written for another place.
+
+    forms(load.map.data, load.indices)              # [io + ip + ii, ko + ki]
+    form.substitute({ii: Affine.of(new) + 1})
+    as_map([form, ...])                             # (map, operands) for a new op
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
+
+from ...dialects.loop.subscripts import canonical
+
+_WORDS = {
+    AffineBinaryOpKind.FloorDiv: "floordiv",
+    AffineBinaryOpKind.CeilDiv: "ceildiv",
+    AffineBinaryOpKind.Mod: "mod",
+    AffineBinaryOpKind.Mul: "*",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is not linear: `x floordiv y`, `x ceildiv y`, `x mod y`, or a product of two expressions that are no numbers."""
+
+    kind: AffineBinaryOpKind
+    x: Affine
+    y: Affine
+
+
+class Affine:
+    """`sum(c * atom) + constant`; an atom is an index value or a `Part`."""
+
+    __slots__ = ("constant", "terms")
+
+    def __init__(self, terms: Mapping[SSAValue | Part, int], constant: int = 0):
+        self.terms = {atom: c for atom, c in terms.items() if c}
+        self.constant = constant
+
+    @staticmethod
+    def of(value: SSAValue | int) -> Affine:
+        """A value, or a number; a value that is a constant is its number."""
+        if isinstance(value, int):
+            return Affine({}, value)
+        if isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr):
+            return Affine({}, value.owner.value.value.data)
+        return Affine({value: 1})
+
+    @staticmethod
+    def parse(expr: AffineExpr, dims: Sequence[SSAValue]) -> Affine:
+        """An expression over the dims that the values stand for."""
+        if isinstance(expr, AffineConstantExpr):
+            return Affine.of(expr.value)
+        if isinstance(expr, AffineDimExpr):
+            return Affine.of(dims[expr.position])
+        assert isinstance(expr, AffineBinaryOpExpr)
+        return _binary(expr.kind, Affine.parse(expr.lhs, dims), Affine.parse(expr.rhs, dims))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Affine) and self.terms == other.terms and self.constant == other.constant
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.terms.items()), self.constant))
+
+    def __add__(self, other: Affine | int) -> Affine:
+        other = Affine.of(other) if isinstance(other, int) else other
+        terms = dict(self.terms)
+        for atom, c in other.terms.items():
+            terms[atom] = terms.get(atom, 0) + c
+        return Affine(terms, self.constant + other.constant)
+
+    def __sub__(self, other: Affine | int) -> Affine:
+        return self + (-other if isinstance(other, int) else other * -1)
+
+    def __mul__(self, factor: int) -> Affine:
+        return Affine({atom: c * factor for atom, c in self.terms.items()}, self.constant * factor)
+
+    def __floordiv__(self, divisor: int) -> Affine:
+        return _divided(AffineBinaryOpKind.FloorDiv, self, divisor)
+
+    def ceildiv(self, divisor: int) -> Affine:
+        return _divided(AffineBinaryOpKind.CeilDiv, self, divisor)
+
+    @property
+    def number(self) -> int | None:
+        """The value, when it is a number."""
+        return None if self.terms else self.constant
+
+    @property
+    def value(self) -> SSAValue | None:
+        """The one value that the expression is, when it is one."""
+        atom = next(iter(self.terms), None)
+        plain = len(self.terms) == 1 and not self.constant and self.terms.get(atom) == 1  # pyright: ignore
+        return atom if plain and isinstance(atom, SSAValue) else None
+
+    @property
+    def is_linear(self) -> bool:
+        return not any(isinstance(atom, Part) for atom in self.terms)
+
+    def values(self) -> Iterator[SSAValue]:
+        """The values in it, also in parts."""
+        for atom in self.terms:
+            if isinstance(atom, Part):
+                yield from atom.x.values()
+                yield from atom.y.values()
+            else:
+                yield atom
+
+    def substitute(self, new: Mapping[SSAValue, Affine]) -> Affine:
+        """The expression with values replaced."""
+        result = Affine.of(self.constant)
+        for atom, c in self.terms.items():
+            if isinstance(atom, Part):
+                part = _binary(atom.kind, atom.x.substitute(new), atom.y.substitute(new))
+            else:
+                part = new.get(atom) or Affine({atom: 1})
+            result = result + part * c
+        return result
+
+    def expr(self, operands: list[SSAValue]) -> AffineExpr:
+        """The expression with values as dims: their positions in `operands`, which grows as needed."""
+        result: AffineExpr | None = None
+        for atom, c in self.terms.items():
+            if isinstance(atom, Part):
+                term: AffineExpr = AffineBinaryOpExpr(atom.kind, atom.x.expr(operands), atom.y.expr(operands))
+            else:
+                if atom not in operands:
+                    operands.append(atom)
+                term = AffineDimExpr(operands.index(atom))
+            if c != 1:
+                term = AffineBinaryOpExpr(AffineBinaryOpKind.Mul, term, AffineConstantExpr(c))
+            result = term if result is None else AffineBinaryOpExpr(AffineBinaryOpKind.Add, result, term)
+        if result is None:
+            return AffineConstantExpr(self.constant)
+        if self.constant:
+            result = AffineBinaryOpExpr(AffineBinaryOpKind.Add, result, AffineConstantExpr(self.constant))
+        return result
+
+    def __str__(self) -> str:
+        text = ""
+        for atom, c in self.terms.items():
+            if isinstance(atom, Part):
+                word = f"({atom.x} {_WORDS[atom.kind]} {atom.y})"
+            else:
+                word = atom.name_hint or "?"
+            word = word if abs(c) == 1 else f"{word} * {abs(c)}"
+            text += (f" {'-' if c < 0 else '+'} " if text else "-" if c < 0 else "") + word
+        if not text:
+            return str(self.constant)
+        return text + (f" {'-' if self.constant < 0 else '+'} {abs(self.constant)}" if self.constant else "")
+
+    __repr__ = __str__
+
+
+def _binary(kind: AffineBinaryOpKind, x: Affine, y: Affine) -> Affine:
+    if kind == AffineBinaryOpKind.Add:
+        return x + y
+    if kind == AffineBinaryOpKind.Mul:
+        for one, two in (x, y), (y, x):
+            if two.number is not None:
+                return one * two.number
+        return Affine({Part(kind, x, y): 1})
+    if y.number is not None and y.number > 0:
+        return _divided(kind, x, y.number)
+    return Affine({Part(kind, x, y): 1})
+
+
+def _divided(kind: AffineBinaryOpKind, x: Affine, divisor: int) -> Affine:
+    """A division; what the divisor divides is taken out of it: (6 a + b) floordiv 6 is a + b floordiv 6."""
+    whole = Affine({atom: c // divisor for atom, c in x.terms.items() if c % divisor == 0}, x.constant // divisor)
+    rest = Affine({atom: c for atom, c in x.terms.items() if c % divisor}, x.constant % divisor)
+    if rest.number is not None:
+        rounded = {AffineBinaryOpKind.FloorDiv: 0, AffineBinaryOpKind.CeilDiv: int(rest.number > 0)}
+        part = Affine.of(rounded.get(kind, rest.number))
+    else:
+        part = Affine({Part(kind, rest, Affine.of(divisor)): 1})
+    return part if kind == AffineBinaryOpKind.Mod else whole + part
+
+
+def forms(map: AffineMap, dims: Sequence[SSAValue]) -> list[Affine]:
+    """The results of a map over the values that its dims stand for."""
+    return [Affine.parse(expr, dims) for expr in map.results]
+
+
+def as_map(found: Sequence[Affine]) -> tuple[AffineMap, list[SSAValue]]:
+    """A map and its operands."""
+    operands: list[SSAValue] = []
+    exprs = [form.expr(operands) for form in found]
+    return AffineMap(len(operands), 0, tuple(canonical(e, len(operands)) for e in exprs)), operands
+
+
+def show(found: Sequence[Affine]) -> str:
+    """Subscripts as text."""
+    return f"[{', '.join(map(str, found))}]"

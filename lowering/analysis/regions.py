@@ -1,0 +1,212 @@
+"""Which elements loops touch: greatest extents, loops that always run, subscripts in bounds, what runs before what.
+
+What moves or copies memory asks here whether it touches more than the kernel did before. All answers are proofs: False and None
+mean only that there is no proof.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.loop.memory import AllocOp
+from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ...errors import ScheduleError
+from .accesses import Access, Instance, Terms, private_to
+from .affine import Affine, forms
+from .dependence import CannotDecide, Conflict, find_conflict
+from .linear import System, Undecided
+from .nests import around
+
+
+def find_buffer(kernel: KernelOp, name: str, step: str) -> SSAValue:
+    """The buffer of a name, an argument or a local one.
+
+    Raises:
+        ScheduleError: there is none; says which there are.
+    """
+    known: dict[str, SSAValue] = {
+        v.name_hint: v for v in kernel.body.block.args if isinstance(v.type, MemRefType) and v.name_hint
+    }
+    for op in kernel.walk():
+        if isinstance(op, AllocOp) and op.buffer.name_hint:
+            known.setdefault(op.buffer.name_hint, op.buffer)
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, 2)
+    hint = f", did you mean {' or '.join(close)}?" if close else f"; there are: {', '.join(known) or 'none'}"
+    raise ScheduleError(f"{step}: no buffer '{name}' in kernel @{kernel.sym_name.data}{hint}")
+
+
+def lowers(loop: ForOp) -> list[Affine]:
+    """The expressions of the lower bound."""
+    return forms(loop.lower.data, loop.lower_operands)
+
+
+def uppers(loop: ForOp) -> list[Affine]:
+    """The expressions of the upper bound."""
+    return forms(loop.upper.data, loop.upper_operands)
+
+
+class Domain:
+    """The iterations of some nested loops, outermost first, as constraints; variables may stand for more loops inside."""
+
+    def __init__(self, loops: Sequence[ForOp]):
+        self.system = System()
+        access = Access(
+            cast(Operation, None), cast(SSAValue, None), False, tuple(loops)
+        )  # its loops are all that is asked of it
+        self.instance = Instance(self.system, access, "d", {loop: f"d.{k}" for k, loop in enumerate(loops)})
+
+    def linear(self, form: Affine) -> tuple[Terms, int]:
+        operands: list[SSAValue] = []
+        expr = form.expr(operands)
+        return self.instance.linear(expr, operands)
+
+    def never(self, form: Affine) -> bool:
+        """Whether `form >= 0` holds nowhere."""
+        terms, constant = self.linear(form)
+        system = self.system.copy()
+        system.ge(terms, constant)
+        try:
+            return system.is_empty()
+        except Undecided:
+            return False
+
+    def greatest(self, form: Affine) -> int | None:
+        """An upper bound of an expression."""
+        terms, constant = self.linear(form)
+        try:
+            return self.system.bounds(terms, constant)[1]
+        except Undecided:
+            return None
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A loop in numbers from 0: `base` is a lower bound, `count` the greatest number of iterations, one every `step`."""
+
+    base: Affine
+    count: int
+    step: int
+
+    def number(self, at: Affine) -> Affine:
+        """The number of an iteration."""
+        return (at - self.base) // self.step
+
+    @property
+    def end(self) -> Affine:
+        """The upper bound of as many iterations."""
+        return self.base + self.count * self.step
+
+
+def extent(loop: ForOp) -> Extent | None:
+    """The greatest constant extent of a loop: `0 to min(16, N - j)` has 16; None when there is no number."""
+    step = loop.step.value.data
+    found: list[tuple[int, Affine]] = []
+    pairs = [(low, high) for low in lowers(loop) for high in uppers(loop)]
+    for low, high in pairs:
+        if (number := (high - low).number) is not None:
+            found.append((number, low))
+    if not found:  # 8 - i, say, where i is not negative
+        domain = Domain(around(loop))
+        for low, high in pairs:
+            if (greatest := domain.greatest(high - low)) is not None:
+                found.append((greatest, low))
+    if not found:
+        return None
+    length, base = min(found, key=lambda one: one[0])
+    return Extent(base, max(0, -(-length // step)), step)
+
+
+def always_runs(loop: ForOp, given: Sequence[ForOp]) -> bool:
+    """Whether a loop has an iteration in every iteration of those in `given`, which are around it."""
+    domain = Domain(given)
+    return all(domain.never(low - high) for low in lowers(loop) for high in uppers(loop))
+
+
+def all_run(loops: Sequence[ForOp], asked: Iterable[ForOp]) -> bool:
+    """Whether those asked for, of nested loops, outermost first, run whenever the loops before them do."""
+    wanted = set(asked)
+    return all(always_runs(loop, loops[:k]) for k, loop in enumerate(loops) if loop in wanted)
+
+
+def in_bounds(kernel: KernelOp, buffer: SSAValue, subscripts: Sequence[Affine], loops: Sequence[ForOp]) -> bool:
+    """Whether subscripts are in the bounds of a buffer in all iterations of some loops."""
+    domain = Domain(loops)
+    for form, size in zip(subscripts, sizes(kernel, buffer), strict=True):
+        if not (domain.never(Affine.of(-1) - form) and domain.never(form - size)):
+            return False
+    return True
+
+
+def sizes(kernel: KernelOp, buffer: SSAValue) -> list[Affine]:
+    """The sizes of an argument or of a local buffer."""
+    if isinstance(owner := buffer.owner, AllocOp):
+        given = iter(owner.sizes)
+        shape = owner.buffer.type.get_shape()
+        return [Affine.of(next(given)) if n == DYNAMIC_INDEX else Affine.of(n) for n in shape]
+    indices = kernel.index_arguments
+    found = kernel.given_shapes().get(buffer)
+    if found is None:  # what the type leaves open is given nowhere: it may be 0
+        shape = cast(MemRefType, buffer.type).get_shape()
+        return [Affine.of(0 if n == DYNAMIC_INDEX else n) for n in shape]
+    return [Affine.parse(expr, indices) for expr in found[0]]
+
+
+def conditional_in(op: Operation, loop: ForOp) -> bool:
+    """Whether an op in a loop may not run in an iteration of all `for` loops up to that one."""
+    parent = op.parent_op()
+    while parent is not None and parent is not loop:
+        if not isinstance(parent, ForOp):
+            return True
+        parent = parent.parent_op()
+    return False
+
+
+def statement_in(block: Block, op: Operation) -> Operation | None:
+    """The op of a block that is or holds an op."""
+    current: Operation | None = op
+    while current is not None and current.parent is not block:
+        current = current.parent_op()
+    return current
+
+
+def runs_before(first: Access, second: Access, scope: Sequence[ForOp], in_text: bool) -> Conflict | None:
+    """An instance of `first` that touches what an instance of `second` touches later, in one iteration of the loops in `scope`.
+
+    Args:
+        in_text: in one iteration of all loops around both, `first` runs before `second`.
+
+    Raises:
+        CannotDecide: there is neither such a pair nor a proof that there is none.
+    """
+    shared = [loop for loop in first.loops if loop in second.loops and loop not in scope]
+    for k, loop in enumerate(shared):
+        relations = {loop: "<", **{inner: "*" for inner in shared[k + 1 :]}}
+        if (conflict := find_conflict(first, second, relations)) is not None:
+            return conflict
+    return find_conflict(first, second, {}) if in_text else None
+
+
+def no_common_while(first: Operation, second: Operation, scope: Operation) -> None:
+    """Raise CannotDecide if a `while` in an op holds two accesses: which of its runs come first is not known."""
+    found: set[Operation] = set()
+    for op in first, second:
+        parent = op.parent_op()
+        while parent is not None and parent is not scope:
+            if isinstance(parent, WhileOp):
+                if parent in found:
+                    raise CannotDecide("a `while` loop holds both accesses")
+                found.add(parent)
+            parent = parent.parent_op()
+
+
+def private_in(buffer: SSAValue, loop: ForOp) -> bool:
+    """Whether each iteration of a loop has a copy of a buffer of its own."""
+    return loop in private_to(buffer)

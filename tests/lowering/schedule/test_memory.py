@@ -1,0 +1,319 @@
+"""Primitives that move memory: what they leave computes the same bits, and what would not is refused with a witness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from lamina.dialects.context import make_context
+from lamina.dialects.dominance import errors_in
+from lamina.dialects.loop.memory import AllocOp, PrefetchOp
+from lamina.dialects.loop.structure import KernelOp
+from lamina.dialects.parsing import parse_module
+from lamina.errors import ScheduleError
+from lamina.lowering.analysis.nests import loops
+from lamina.lowering.schedule.accumulate import Accumulate
+from lamina.lowering.schedule.base import Primitive
+from lamina.runtime.interpreter import Interpreter
+from xdsl.dialects.builtin import ModuleOp
+
+CONTEXT = make_context()
+
+TILED = """
+loop.kernel @k(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32>, %M: index, %N: index, %K: index)
+    shapes(%A[%M, %K], %B[%K, %N], %C[%M, %N]) {
+  loop.for seq %jo = 0 to %N step 8 {
+    loop.for seq %ko = 0 to %K step 4 {
+      loop.for seq %io = 0 to %M step 6 {
+        loop.for seq %jp = 0 to min(8, %N - %jo) step 4 {
+          loop.for seq %ip = 0 to min(6, %M - %io) step 3 {
+            loop.for seq %ki = 0 to min(4, %K - %ko) {
+              loop.for seq %ii = 0 to min(3, %M - %io - %ip) {
+                loop.for seq %jr = 0 to min(4, %N - %jo - %jp) {
+                  %a = loop.load %A[%io + %ip + %ii, %ko + %ki] : memref<?x?xf32>
+                  %b = loop.load %B[%ko + %ki, %jo + %jp + %jr] : memref<?x?xf32>
+                  %c = loop.load %C[%io + %ip + %ii, %jo + %jp + %jr] : memref<?x?xf32>
+                  %s = math.fma %a, %b, %c : f32
+                  loop.store %s, %C[%io + %ip + %ii, %jo + %jp + %jr] : memref<?x?xf32>
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+SIZES = [dict(M=7, N=9, K=5), dict(M=6, N=8, K=4), dict(M=1, N=1, K=1), dict(M=13, N=3, K=9), dict(M=2, N=17, K=0)]
+
+
+def parsed(text: str) -> tuple[ModuleOp, KernelOp]:
+    module = parse_module(CONTEXT, text, "t.mlir")
+    kernel = module.body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    return module, kernel
+
+
+def run(module: ModuleOp, sizes: Mapping[str, int]) -> list[np.ndarray]:
+    """The arrays after a run on random ones."""
+    kernel = module.body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    rng = np.random.default_rng(0)
+    values = [sizes[a.name_hint or ""] for a in kernel.index_arguments]
+    args: list[np.ndarray] = []
+    for a in kernel.body.block.args:
+        if a in kernel.index_arguments:
+            args.append(np.int64(sizes[a.name_hint or ""]))
+        else:
+            shape = [int(e.eval(values, [])) for e in kernel.sizes_of(a)]
+            args.append(rng.standard_normal(shape).astype(np.float32))
+    with np.errstate(all="ignore"):
+        Interpreter(module).launch("k", args)
+    return args
+
+
+def transformed(text: str, *steps: Primitive) -> tuple[ModuleOp, list[tuple[str, ...]]]:
+    """The module after some steps, and what each returned; it verifies, and reads back."""
+    module, kernel = parsed(text)
+    returned = [step.run(kernel) for step in steps]
+    assert not list(errors_in(module)), str(module)
+    names = list(loops(kernel))
+    assert all(name in names for step in returned for name in step if name in names)
+    again, copy = parsed(str(module.body.block.first_op))
+    assert list(loops(copy)) == names, "names of loops do not survive printing"
+    assert not list(errors_in(again))
+    return module, returned
+
+
+def same(text: str, sizes: Sequence[Mapping[str, int]], *steps: Primitive) -> tuple[ModuleOp, list[tuple[str, ...]]]:
+    """Transform, and compare the bits of all arrays at some sizes."""
+    module, returned = transformed(text, *steps)
+    before, _ = parsed(text)
+    for one in sizes:
+        for x, y in zip(run(before, one), run(module, one), strict=True):
+            np.testing.assert_array_equal(x.view(np.uint8) if x.ndim else x, y.view(np.uint8) if y.ndim else y, str(one))
+    return module, returned
+
+
+def refused(text: str, step: Primitive, message: str) -> ScheduleError:
+    """The error of a step; the kernel is as it was."""
+    module, kernel = parsed(text)
+    before = str(module)
+    with pytest.raises(ScheduleError, match=message) as caught:
+        step.run(kernel)
+    assert str(module) == before, "a refused step changed the kernel"
+    assert str(caught.value).startswith(step.as_text()) or f"{step.name}: no " in str(caught.value)
+    return caught.value
+
+
+def allocs(module: ModuleOp) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Place and shape of local buffers by name."""
+    found = [op for op in module.walk() if isinstance(op, AllocOp)]
+    return {op.buffer.name_hint or "": (op.place.data, tuple(op.buffer.type.get_shape())) for op in found}
+
+
+def kernel_text(body: str, buffers: str = "x,y", sizes: str = "N", shape: str = "%N") -> str:
+    """A kernel over equal buffers."""
+    names = buffers.split(",")
+    rank = shape.count(",") + 1
+    type = f"memref<{'?x' * rank}f32>"
+    args = [f"%{b}: {type}" for b in names] + [f"%{n}: index" for n in sizes.split(",")]
+    shapes = ", ".join(f"%{b}[{shape}]" for b in names)
+    return f"loop.kernel @k({', '.join(args)}) shapes({shapes}) {{\n{body}\n}}".replace("@T", type)
+
+
+# -- accumulate
+
+
+def test_accumulate_keeps_a_tile_of_the_matmul() -> None:
+    module, [names] = same(TILED, SIZES, Accumulate("C", "ki"))
+    assert names == ("ii_in", "jr_in", "ii_out", "jr_out")
+    assert allocs(module) == {"C_tile": ("register", (3, 4))}
+
+
+def test_accumulate_of_a_scalar_is_a_tile_without_dims() -> None:
+    text = kernel_text(
+        """  loop.for seq %i = 0 to %N {
+    loop.for seq %k = 0 to %N {
+      %c = loop.load %y[%i] : @T
+      %a = loop.load %x[%k] : @T
+      %s = arith.addf %c, %a : f32
+      loop.store %s, %y[%i] : @T
+    }
+  }"""
+    )
+    module, [names] = same(text, [dict(N=0), dict(N=5)], Accumulate("y", "k"))
+    assert names == () and allocs(module) == {"y_tile": ("register", ())}
+
+
+def test_accumulate_counts_iterations_from_the_lower_bound_by_the_step() -> None:
+    text = kernel_text(
+        """  loop.for seq %b = 0 to %N step 9 {
+    loop.for seq %k = 0 to %N {
+      loop.for seq %i = %b + 1 to min(%N, %b + 9) step 3 {
+        %c = loop.load %y[%i] : @T
+        %a = loop.load %x[%k] : @T
+        %s = arith.mulf %c, %a : f32
+        loop.store %s, %y[%i] : @T
+      }
+    }
+  }"""
+    )
+    module, [names] = same(text, [dict(N=n) for n in (0, 1, 5, 10, 20)], Accumulate("y", "k"))
+    assert names == ("i_in", "i_out")
+    assert allocs(module)["y_tile"] == ("register", (3,))
+
+
+def test_accumulate_follows_bounds_that_depend_on_loops_of_the_tile() -> None:
+    text = kernel_text(
+        """  loop.for seq %k = 0 to %N {
+    loop.for seq %i = 0 to 4 {
+      loop.for seq %j = %i to 6 {
+        %c = loop.load %y[%i, %j] : @T
+        %a = loop.load %x[%k, %j] : @T
+        %s = arith.subf %c, %a : f32
+        loop.store %s, %y[%i, %j] : @T
+      }
+    }
+  }""",
+        shape="%N + 6,%N + 6",
+    )
+    module, _ = same(text, [dict(N=0), dict(N=3)], Accumulate("y", "k"))
+    assert allocs(module)["y_tile"] == ("register", (4, 6))
+
+
+def test_accumulate_of_what_is_only_read_stores_nothing() -> None:
+    text = TILED
+    module, [names] = same(text, SIZES, Accumulate("A", "jp"))
+    assert names == ("ip_in", "ki_in", "ii_in")
+    assert allocs(module)["A_tile"] == ("register", (2, 4, 3))
+
+
+def test_accumulate_of_what_is_stored_first_loads_nothing() -> None:
+    text = kernel_text(
+        """  %zero = arith.constant 0.0 : f32
+  loop.for seq %i = 0 to %N {
+    loop.for seq %r = 0 to %N {
+      BEGIN
+      loop.store %zero, %y[%i] : @T
+      END
+      loop.for seq %k = 0 to %N {
+        %c = loop.load %y[%i] : @T
+        %a = loop.load %x[%k] : @T
+        %s = arith.addf %c, %a : f32
+        loop.store %s, %y[%i] : @T
+      }
+    }
+  }""",
+        sizes="N,K",
+    )
+    sizes = [dict(N=0, K=1), dict(N=5, K=0), dict(N=5, K=3)]
+    plain = text.replace("BEGIN", "").replace("END", "")
+    module, _ = same(plain, sizes, Accumulate("y", "r"))  # as N is not 0 in loop i
+    assert "loop.load %y[" not in str(module)
+    module, _ = same(plain.replace("%r = 0 to %N", "%r = 0 to %K"), sizes, Accumulate("y", "r"))
+    assert "loop.load %y[" in str(module)
+    conditional = text.replace("BEGIN", "%t = arith.constant false\nloop.if %t {").replace("END", "}")
+    module, _ = same(conditional, sizes, Accumulate("y", "r"))
+    assert "loop.load %y[" in str(module)
+
+
+def test_accumulate_among_other_accesses_that_never_touch_the_tile() -> None:
+    solve = kernel_text(
+        """  loop.for seq %i = 0 to %N {
+    loop.for seq %j = 0 to %i {
+      %a = loop.load %x[%i, %j] : @T
+      %b = loop.load %y[%j, 0] : @T
+      %c = loop.load %y[%i, 0] : @T
+      %s = math.fma %a, %b, %c : f32
+      loop.store %s, %y[%i, 0] : @T
+    }
+  }""",
+        shape="%N,%N",
+    )
+    same(solve, [dict(N=n) for n in (0, 1, 6)], Accumulate("y", "j"))
+    error = refused(
+        solve.replace("0 to %i {", "0 to %N {"), Accumulate("y", "j"), "another access touches what is kept: iteration"
+    )
+    assert error.witness is not None
+
+
+def test_accumulate_refuses_what_moves_with_the_loop() -> None:
+    refused(TILED, Accumulate("C", "ip"), r"accesses other elements in every iteration of C: \[io \+ ip \+ ii, jo")
+    refused(TILED, Accumulate("C", "ko"), "loop io has no greatest constant extent: split it first")
+    refused(TILED, Accumulate("D", "ko"), "no buffer 'D' in kernel @k")
+    refused(TILED, Accumulate("C", "kx"), "no loop 'kx'")
+    refused(TILED.replace("min(3, %M - %io - %ip)", "min(3, %ki)"), Accumulate("C", "ki"), "bounds of loop ii change with ki")
+
+
+def test_accumulate_refuses_a_tile_with_one_element_twice() -> None:
+    text = kernel_text(
+        """  loop.for seq %k = 0 to %N {
+    loop.for seq %i = 0 to 4 {
+      loop.for seq %j = 0 to 4 {
+        %c = loop.load %y[%i + %j] : @T
+        %a = loop.load %x[%k] : @T
+        %s = arith.addf %c, %a : f32
+        loop.store %s, %y[%i + %j] : @T
+      }
+    }
+  }""",
+        shape="%N + 7",
+    )
+    error = refused(
+        text, Accumulate("y", "k"), "two elements of the tile are one of y: iterations i=0, j=1 and i=1, j=0 both write"
+    )
+    assert error.witness is not None
+    same(text.replace("%i + %j", "%i * 4 + %j").replace("%N + 7", "%N + 16"), [dict(N=0), dict(N=3)], Accumulate("y", "k"))
+
+
+def test_accumulate_refuses_a_loop_that_may_not_run_where_that_shows() -> None:
+    outside = kernel_text(
+        """  loop.for seq %k = 1 to %N {
+    %c = loop.load %y[%N - 2] : @T
+    %a = loop.load %x[%k] : @T
+    %s = arith.addf %c, %a : f32
+    loop.store %s, %y[%N - 2] : @T
+  }"""
+    )
+    refused(outside, Accumulate("y", "k"), r"loop k may not run, and y\[N - 2\] may then be out of bounds")
+    same(
+        outside.replace("%k = 1", "%k = 0").replace("%N - 2", "%N - 1").replace("seq %k", "seq %n = 0 to %N {\nloop.for seq %k")
+        + "}",
+        [dict(N=n) for n in (0, 1, 6)],
+        Accumulate("y", "k"),
+    )
+    race = kernel_text(
+        """  loop.for parallel %p = 0 to 2 {
+    loop.for seq %k = %p to 1 {
+      %c = loop.load %y[0] : @T
+      %a = loop.load %x[%k] : @T
+      %s = arith.addf %c, %a : f32
+      loop.store %s, %y[0] : @T
+    }
+  }""",
+        shape="%N + 2",
+    )
+    error = refused(
+        race,
+        Accumulate("y", "k"),
+        "when loop k does not run, it would still store: iteration p=1 writes y.0. and iteration p=0 reads",
+    )
+    assert error.witness is not None
+    own = race.replace("%y[0]", "%y[%p]").replace("%k = %p to 1", "%k = %p to %N")
+    same(own, [dict(N=0), dict(N=1), dict(N=4)], Accumulate("y", "k"))
+
+
+def test_accumulate_refuses_parallel_loops_and_vectors() -> None:
+    text = TILED.replace("seq %ki", "parallel %ki")
+    refused(text, Accumulate("C", "ki"), "loop ki is parallel: its iterations would share the tile")
+    text = kernel_text(
+        """  loop.for seq %k = 0 to %N {
+    %c = loop.load %y[0] : @T, vector<4xf32>
+    loop.store %c, %y[0] : @T, vector<4xf32>
+  }""",
+        shape="%N + 4",
+    )
+    refused(text, Accumulate("y", "k"), "moves a vector: accumulate before you vectorize")
