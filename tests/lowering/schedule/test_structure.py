@@ -1,4 +1,4 @@
-"""Primitives that change the structure of loop nests: what they leave computes the same, bit for bit, and what would not is refused.
+"""Primitives that change loop nests: what they leave computes the same, bit for bit, and what would not is refused.
 
 Kernels are interpreted before and after, on random arrays of sizes from 0 to 20; the interpreter runs parallel loops backwards.
 """
@@ -6,7 +6,8 @@ Kernels are interpreted before and after, on random arrays of sizes from 0 to 20
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -15,7 +16,7 @@ from lamina import passes
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.loop.memory import LoadOp, StoreOp
-from lamina.dialects.loop.structure import ForOp, KernelOp
+from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.lowering.analysis.bounds import constant_extent, simplify_bounds
@@ -286,3 +287,146 @@ def test_names_are_new() -> None:
 def test_split_needs_a_size() -> None:
     assert "the size must be 1 or more, got 0" in str(refused(COPY, "loop-split{loop=i size=0}"))
     assert "no loop 'q'" in str(refused(COPY, "loop-split{loop=q size=2}"))
+
+
+# -- reorder
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations("ijk")))
+def test_a_product_in_every_order(order: tuple[str, ...]) -> None:
+    module = same(MATMUL, f"loop-reorder{{loops={','.join(order)}}}", CUBES)
+    assert list(loops(module)) == list(order)
+
+
+def test_loops_between_stay() -> None:
+    assert list(loops(scheduled(MATMUL, "loop-reorder{loops=k,i}"))) == ["k", "j", "i"]
+
+
+TRANSPOSED_SUM = """loop.kernel @k(%x: memref<?x?xf32>, %s: memref<?xf32>, %M: index, %N: index)
+    shapes(%x[%M, %N], %s[%M + %N]) {
+  loop.for seq %i = 0 to %M {
+    loop.for seq %j = 0 to %N {
+      %a = loop.load %x[%i, %j] : memref<?x?xf32>
+      %b = loop.load %s[%i + %j] : memref<?xf32>
+      %c = arith.addf %b, %a : f32
+      loop.store %c, %s[%i + %j] : memref<?xf32>
+    }
+  }
+}"""
+
+
+CHAINED = """loop.kernel @k(%t: memref<?xi64>, %s: memref<?xf32>, %N: index) shapes(%t[%N], %s[%N]) {
+  loop.for seq %i = 0 to %N {
+    loop.for seq %j = 0 to %N {
+      %z = loop.load %t[%j] : memref<?xi64>
+      %q = arith.index_cast %z : i64 to index
+      %b = loop.load %s[%q] : memref<?xf32>
+      loop.store %b, %s[%i] : memref<?xf32>
+    }
+  }
+}"""
+
+
+def test_sums_change_their_order_only_when_told() -> None:
+    error = refused(TRANSPOSED_SUM, "loop-reorder{loops=j,i}")
+    conflict = true_witness(error)
+    assert conflict.at_first["i"] < conflict.at_second["i"] and conflict.at_first["j"] > conflict.at_second["j"]
+    assert "reassociate=true" in str(error)
+    exact = TRANSPOSED_SUM.replace("f32", "i64").replace("addf", "addi")
+    same(exact, "loop-reorder{loops=j,i reassociate=true}", [(0, 3), (4, 5), (7, 2)])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("arith.addf %b, %a", "arith.subf %a, %b"),  # not a sum
+        ("loop.load %s[%i + %j]", "loop.load %s[%i]"),  # of another element
+        ("loop.store %c, %s[%i + %j] : memref<?xf32>", "loop.store %b, %s[%i + %j] : memref<?xf32>"),
+        ("arith.addf %b, %a", "arith.addf %b, %b"),
+    ],
+)
+def test_what_is_no_update_keeps_its_order(change: tuple[str, str]) -> None:
+    true_witness(refused(TRANSPOSED_SUM.replace(*change), "loop-reorder{loops=j,i reassociate=true}"))
+
+
+def test_updates_of_two_kinds_do_not_commute() -> None:
+    text = TRANSPOSED_SUM.replace(
+        "    }\n  }",
+        """      %d = loop.load %s[%i] : memref<?xf32>
+      %e = arith.mulf %d, %a : f32
+      loop.store %e, %s[%i] : memref<?xf32>
+    }
+  }""",
+    )
+    true_witness(refused(text, "loop-reorder{loops=j,i reassociate=true}"))
+
+
+def test_a_loop_that_cannot_be_moved() -> None:
+    assert "the bounds of j depend on i" in str(refused(ODD, "loop-reorder{loops=j,i}"))
+    assert "the loops are not perfectly nested: i carries values" in str(refused(CARRIED, "loop-reorder{loops=i}"))
+    assert "name every loop once" in str(refused(MATMUL, "loop-reorder{loops=i,i}"))
+    assert "cannot decide: a subscript of s depends on data" in str(refused(CHAINED, "loop-reorder{loops=j,i}"))
+
+
+def test_two_loops_side_by_side_are_no_nest() -> None:
+    text = COPY.replace("\n}", "\n  loop.for parallel %j = 0 to %N {\n  }\n}")
+    assert "j does not stand in i" in str(refused(text, "loop-reorder{loops=i,j}"))
+
+
+def _random_nest(rng: random.Random) -> tuple[str, list[int], list[tuple[bool, list[list[int]]]]]:
+    """A kernel of three loops with random subscripts: text, trip counts, and (writes, rows of coefficients) of each access."""
+    trips = [rng.randint(1, 4) for _ in range(3)]
+    touched = [
+        (k == 0, [[rng.choice((0, 0, 1, 1, -1, 2)) for _ in range(3)] + [rng.randint(0, 3)] for _ in range(2)])
+        for k in range(2)
+    ]
+    lines = [f"loop.for seq %{v} = 0 to {n} {{" for v, n in zip("ijk", trips, strict=True)]
+    text = []
+    for _, rows in reversed(touched):
+        text.append(
+            ", ".join(
+                " + ".join([*(f"%{v} * {c}" for v, c in zip("ijk", row, strict=False) if c), str(row[3] + 12)]) for row in rows
+            )
+        )
+    lines += [
+        f"%a = loop.load %x[{text[0]}] : memref<40x40xf32>",
+        "%one = arith.constant 3.0 : f32",
+        "%b = arith.mulf %a, %one : f32",
+        f"loop.store %b, %x[{text[1]}] : memref<40x40xf32>",
+    ]
+    return "\n".join(["loop.kernel @k(%x: memref<40x40xf32>) {", *lines, "}" * 4]), trips, touched
+
+
+def _touches(rows: list[list[int]], at: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sum(c * x for c, x in zip(row, at, strict=False)) + row[3] for row in rows)
+
+
+def _reverses(trips: list[int], touched: list[tuple[bool, list[list[int]]]], order: Sequence[int]) -> bool:
+    """By enumeration: whether two iterations that touch one element, one of them writing, change places."""
+    at: dict[tuple[int, ...], list[tuple[tuple[int, ...], bool]]] = {}
+    for point in itertools.product(*map(range, trips)):
+        for writes, rows in touched:
+            at.setdefault(_touches(rows, point), []).append((point, writes))
+    for users in at.values():
+        for (x, one), (y, two) in itertools.product(users, users):
+            if (one or two) and x < y and [x[k] for k in order] > [y[k] for k in order]:
+                return True
+    return False
+
+
+def test_reorder_is_refused_exactly_when_iterations_change_places() -> None:
+    rng = random.Random(7)
+    counts = {True: 0, False: 0}
+    for _ in range(60):
+        text, trips, touched = _random_nest(rng)
+        order = rng.sample(range(3), 3)
+        steps = f"loop-reorder{{loops={','.join('ijk'[k] for k in order)}}}"
+        bad = _reverses(trips, touched, order)
+        counts[bad] += 1
+        if bad:
+            conflict = true_witness(refused(text, steps))
+            first, second = ([at[v] for v in "ijk"] for at in (conflict.at_first, conflict.at_second))
+            assert first < second and [first[k] for k in order] > [second[k] for k in order]
+        else:
+            same(text, steps)
+    assert min(counts.values()) > 10

@@ -1,0 +1,206 @@
+"""Run perfectly nested loops in a new order.
+
+    before                                  after loop-reorder{loops=k,i}
+    loop.for seq %i = 0 to %M {             loop.for seq %k = 0 to %K {
+      loop.for seq %k = 0 to %K {             loop.for seq %i = 0 to %M {
+        %c = loop.load %C[%i]                   %c = loop.load %C[%i]
+        %a = loop.load %A[%i, %k]               %a = loop.load %A[%i, %k]
+        %s = arith.addf %c, %a                  %s = arith.addf %c, %a
+        loop.store %s, %C[%i]                   loop.store %s, %C[%i]
+      }                                       }
+    }                                       }
+
+The loops named take the places they held, in the order given; loops between them stay where they are. Legal when no two
+iterations that touch one element, one of them writing, change places, and no bound depends on a loop that moves inside.
+`reassociate` lets the parts of a sum (or product, maximum, minimum) that updates `x[f] = x[f] + e` collect change places.
+Returns the loops in the new order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ..analysis.accesses import Access, accesses
+from ..analysis.dependence import CannotDecide, Conflict, find_conflict, pairs
+from ..analysis.nests import around, find, name_of, perfect_band, statements
+from .base import Primitive
+
+_FAMILIES = {
+    "arith.addf": "add", "arith.addi": "add", "math.fma": "add", "vector.fma": "add", "arith.mulf": "mul", "arith.muli": "mul",
+    "arith.maximumf": "max", "arith.maxsi": "max", "arith.minimumf": "min", "arith.minsi": "min",
+}  # fmt: skip
+"""What the ops of updates combine by: updates of one family commute."""
+
+
+def updates(found: Sequence[Access]) -> dict[Operation, tuple[SSAValue, str]]:
+    """The loads and stores of `x[f] = x[f] op e`, with the buffer and what it combines by."""
+    known: dict[Operation, tuple[SSAValue, str]] = {}
+    for access in found:
+        store = access.op
+        if not isinstance(store, StoreOp) or not isinstance(combination := store.value.owner, Operation):
+            continue
+        family = _FAMILIES.get(combination.name)
+        if family is None or not store.value.has_one_use():
+            continue
+        collected = combination.operands[2:] if combination.name.endswith("fma") else combination.operands
+        for operand in collected:
+            load = operand.owner
+            if isinstance(load, LoadOp) and operand.has_one_use() and load.parent is store.parent and _same_place(load, store):
+                known[load] = known[store] = store.buffer, family
+                break
+    return known
+
+
+def _same_place(load: LoadOp, store: StoreOp) -> bool:
+    same = load.buffer is store.buffer and load.map == store.map and list(load.indices) == list(store.indices)
+    return same and (load.mask, load.along, load.stride) == (store.mask, store.along, store.stride)
+
+
+def reordered(band: Sequence[ForOp], named: Sequence[ForOp]) -> list[ForOp]:
+    """The band with the loops named in the places they held, in the order given."""
+    following = iter(named)
+    return [next(following) if loop in named else loop for loop in band]
+
+
+def changed_places(band: Sequence[ForOp], order: Sequence[ForOp]) -> Iterator[dict[ForOp, str]]:
+    """How iterations that change places are related: of a pair the first runs before the second in `band` but not in `order`.
+
+    In `band` some loop runs the first before the second, those around it run one iteration of theirs. In `order` another loop
+    decides, which was inside that one; those now around it run one iteration. Of a `parallel` loop both directions are asked,
+    as its iterations run at once; and none is where it is the one that decides in `band`, as its order means nothing.
+    """
+    for p, before in enumerate(band):
+        if before.kind.data == "parallel":
+            continue
+        relations = dict.fromkeys(band[:p], "=") | dict.fromkeys(band[p:], "*") | {before: "<"}
+        for after in order[: order.index(before)]:
+            if after in band[:p]:
+                continue
+            for relation in "><" if after.kind.data == "parallel" else ">":
+                yield {**relations, after: relation}
+            relations[after] = "="
+
+
+def reversed_conflict(band: Sequence[ForOp], order: Sequence[ForOp], reassociate: bool) -> Conflict | None:
+    """Two iterations that touch one element and change places; None: there are none.
+
+    Raises:
+        CannotDecide: neither was found.
+    """
+    found = accesses(band[-1])
+    ignored = updates(found) if reassociate else {}
+    undecided: CannotDecide | None = None
+    none_here: set[object] = set()  # accesses that look alike have one answer
+    questions = list(changed_places(band, order))
+    for one, two in pairs(found):
+        if one.op in ignored and ignored[one.op] == ignored.get(two.op):
+            continue
+        inner = {loop: "*" for loop in one.loops if loop in two.loops and band[-1] in around(loop)}
+        for number, relations in enumerate(questions):
+            key = number, _looks(one), _looks(two)
+            if key in none_here:
+                continue
+            try:
+                conflict = find_conflict(one, two, inner | relations)
+            except CannotDecide as error:
+                undecided = undecided or error
+                continue
+            if conflict is not None:
+                return conflict
+            none_here.add(key)
+    if undecided is not None:
+        raise undecided
+    return None
+
+
+def _looks(access: Access) -> object:
+    op = access.op
+    if not isinstance(op, LoadOp | StoreOp) or op.lanes > 1:
+        return op
+    return access.buffer, op.map, tuple(op.indices), op.parent
+
+
+def imperfection(outer: ForOp, inner: ForOp) -> str:
+    """Why two loops and those between them are no perfect nest."""
+    if inner is not outer and outer not in around(inner):
+        return f"{name_of(inner)} does not stand in {name_of(outer)}"
+    for loop in [*around(inner), inner]:
+        if loop is not outer and outer not in around(loop):
+            continue
+        if loop.results:
+            return f"{name_of(loop)} carries values"
+        inside = statements(loop.body.block)
+        if loop is not inner and (len(inside) != 1 or not isinstance(inside[0], ForOp)):
+            others = [op for op in inside if not isinstance(op, ForOp) or (op is not inner and op not in around(inner))]
+            return f"the body of {name_of(loop)} is not just one loop, it also has '{others[0].name}'"
+    return "they do not stand in one another"
+
+
+def rearrange(band: Sequence[ForOp], order: Sequence[ForOp]) -> None:
+    """Nest the loops of a band in another order."""
+    block, following, body = band[0].parent, band[0].next_op, statements(band[-1].body.block)
+    assert block is not None
+    for loop in reversed(band):
+        loop.detach()
+    for op in body:
+        op.detach()
+    if following is None:
+        block.add_op(order[0])
+    else:
+        block.insert_op_before(order[0], following)
+    for outer, inner in zip(order, [*[[loop] for loop in order[1:]], body], strict=True):
+        end = outer.body.block.last_op
+        assert isinstance(end, YieldOp)
+        outer.body.block.insert_ops_before(inner, end)
+
+
+@dataclass(frozen=True)
+class Reorder(Primitive):
+    """The loops named, outermost first, take the places that they hold; `reassociate` allows other sums in updates."""
+
+    name = "loop-reorder"
+    loops: tuple[str, ...]
+    reassociate: bool = False
+
+    def check(self, kernel: KernelOp) -> None:
+        band, order = self._band(kernel)
+        for k, loop in enumerate(order):
+            for value in (*loop.lower_operands, *loop.upper_operands):
+                for inside in order[k + 1 :]:
+                    if value is inside.index:
+                        raise self.refuse(f"the bounds of {name_of(loop)} depend on {name_of(inside)}, which would be inside")
+        try:
+            conflict = reversed_conflict(band, order, self.reassociate)
+        except CannotDecide as error:
+            raise self.refuse(f"cannot decide: {error}") from None
+        if conflict is not None:
+            raise self.refuse(f"two iterations would change places: {conflict}{self._remedy(band, conflict)}", conflict)
+
+    def _remedy(self, band: Sequence[ForOp], conflict: Conflict) -> str:
+        known = {} if self.reassociate else updates(accesses(band[-1]))
+        if conflict.first.op in known and known[conflict.first.op] == known.get(conflict.second.op):
+            return "; reassociate=true allows that"
+        return ""
+
+    def _band(self, kernel: KernelOp) -> tuple[list[ForOp], list[ForOp]]:
+        """The perfect nest that holds the loops named, as it is and as it shall be."""
+        named = [find(kernel, name, self.name) for name in self.loops]
+        if len(set(named)) != len(named) or not named:
+            raise self.refuse("name every loop once")
+        depth = {loop: len(around(loop)) for loop in named}
+        outer, inner = min(named, key=depth.__getitem__), max(named, key=depth.__getitem__)
+        band = perfect_band(outer, inner)
+        if band is None or inner.results or any(loop not in band for loop in named):
+            odd = next((loop for loop in named if band is not None and loop not in band), inner)
+            raise self.refuse(f"the loops are not perfectly nested: {imperfection(outer, odd)}")
+        return band, reordered(band, named)
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        band, order = self._band(kernel)
+        rearrange(band, order)
+        return self.loops
