@@ -36,6 +36,8 @@ _FAMILIES = {
 }  # fmt: skip
 """What the ops of updates combine by: updates of one family commute."""
 
+CHANGED = "two iterations would change places: "
+
 
 def updates(found: Sequence[Access]) -> dict[Operation, tuple[SSAValue, str]]:
     """The loads and stores of `x[f] = x[f] op e`, with the buffer and what it combines by."""
@@ -125,6 +127,23 @@ def _looks(access: Access) -> object:
     return access.buffer, op.map, tuple(op.indices), op.parent
 
 
+def band_of(step: Primitive, named: Sequence[ForOp]) -> list[ForOp]:
+    """The perfect nest from the outermost to the innermost of some loops.
+
+    Raises:
+        ScheduleError: there is none; says why.
+    """
+    if len(set(named)) != len(named) or not named:
+        raise step.refuse("name every loop once")
+    depth = {loop: len(around(loop)) for loop in named}
+    outer, inner = min(named, key=depth.__getitem__), max(named, key=depth.__getitem__)
+    band = perfect_band(outer, inner)
+    if band is None or inner.results or any(loop not in band for loop in named):
+        odd = next((loop for loop in named if band is not None and loop not in band), inner)
+        raise step.refuse(f"the loops are not perfectly nested: {imperfection(outer, odd)}")
+    return band
+
+
 def imperfection(outer: ForOp, inner: ForOp) -> str:
     """Why two loops and those between them are no perfect nest."""
     if inner is not outer and outer not in around(inner):
@@ -139,6 +158,25 @@ def imperfection(outer: ForOp, inner: ForOp) -> str:
             others = [op for op in inside if not isinstance(op, ForOp) or (op is not inner and op not in around(inner))]
             return f"the body of {name_of(loop)} is not just one loop, it also has '{others[0].name}'"
     return "they do not stand in one another"
+
+
+def objection(band: Sequence[ForOp], order: Sequence[ForOp], reassociate: bool = False) -> tuple[str, Conflict | None] | None:
+    """Why a band cannot run in another order, with a witness if there is one."""
+    for k, loop in enumerate(order):
+        for value in (*loop.lower_operands, *loop.upper_operands):
+            for inside in order[k + 1 :]:
+                if value is inside.index:
+                    return f"the bounds of {name_of(loop)} depend on {name_of(inside)}, which would be inside", None
+    try:
+        conflict = reversed_conflict(band, order, reassociate)
+    except CannotDecide as error:
+        return f"cannot decide: {error}", None
+    if conflict is None:
+        return None
+    known = {} if reassociate else updates(accesses(band[-1]))
+    is_update = conflict.first.op in known and known[conflict.first.op] == known.get(conflict.second.op)
+    remedy = "; reassociate=true allows that" if is_update else ""
+    return f"{CHANGED}{conflict}{remedy}", conflict
 
 
 def rearrange(band: Sequence[ForOp], order: Sequence[ForOp]) -> None:
@@ -169,35 +207,14 @@ class Reorder(Primitive):
 
     def check(self, kernel: KernelOp) -> None:
         band, order = self._band(kernel)
-        for k, loop in enumerate(order):
-            for value in (*loop.lower_operands, *loop.upper_operands):
-                for inside in order[k + 1 :]:
-                    if value is inside.index:
-                        raise self.refuse(f"the bounds of {name_of(loop)} depend on {name_of(inside)}, which would be inside")
-        try:
-            conflict = reversed_conflict(band, order, self.reassociate)
-        except CannotDecide as error:
-            raise self.refuse(f"cannot decide: {error}") from None
-        if conflict is not None:
-            raise self.refuse(f"two iterations would change places: {conflict}{self._remedy(band, conflict)}", conflict)
-
-    def _remedy(self, band: Sequence[ForOp], conflict: Conflict) -> str:
-        known = {} if self.reassociate else updates(accesses(band[-1]))
-        if conflict.first.op in known and known[conflict.first.op] == known.get(conflict.second.op):
-            return "; reassociate=true allows that"
-        return ""
+        found = objection(band, order, self.reassociate)
+        if found is not None:
+            raise self.refuse(*found)
 
     def _band(self, kernel: KernelOp) -> tuple[list[ForOp], list[ForOp]]:
         """The perfect nest that holds the loops named, as it is and as it shall be."""
         named = [find(kernel, name, self.name) for name in self.loops]
-        if len(set(named)) != len(named) or not named:
-            raise self.refuse("name every loop once")
-        depth = {loop: len(around(loop)) for loop in named}
-        outer, inner = min(named, key=depth.__getitem__), max(named, key=depth.__getitem__)
-        band = perfect_band(outer, inner)
-        if band is None or inner.results or any(loop not in band for loop in named):
-            odd = next((loop for loop in named if band is not None and loop not in band), inner)
-            raise self.refuse(f"the loops are not perfectly nested: {imperfection(outer, odd)}")
+        band = band_of(self, named)
         return band, reordered(band, named)
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:

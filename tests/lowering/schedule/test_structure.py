@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -401,15 +401,15 @@ def _touches(rows: list[list[int]], at: Sequence[int]) -> tuple[int, ...]:
     return tuple(sum(c * x for c, x in zip(row, at, strict=False)) + row[3] for row in rows)
 
 
-def _reverses(trips: list[int], touched: list[tuple[bool, list[list[int]]]], order: Sequence[int]) -> bool:
-    """By enumeration: whether two iterations that touch one element, one of them writing, change places."""
+def _moves(trips: list[int], touched: list[tuple[bool, list[list[int]]]], key: Callable[[tuple[int, ...]], object]) -> bool:
+    """By enumeration: whether two iterations that touch one element, one of them writing, change places in the order of `key`."""
     at: dict[tuple[int, ...], list[tuple[tuple[int, ...], bool]]] = {}
     for point in itertools.product(*map(range, trips)):
         for writes, rows in touched:
             at.setdefault(_touches(rows, point), []).append((point, writes))
     for users in at.values():
         for (x, one), (y, two) in itertools.product(users, users):
-            if (one or two) and x < y and [x[k] for k in order] > [y[k] for k in order]:
+            if (one or two) and x < y and key(x) > key(y):  # pyright: ignore[reportOperatorIssue]
                 return True
     return False
 
@@ -421,7 +421,7 @@ def test_reorder_is_refused_exactly_when_iterations_change_places() -> None:
         text, trips, touched = _random_nest(rng)
         order = rng.sample(range(3), 3)
         steps = f"loop-reorder{{loops={','.join('ijk'[k] for k in order)}}}"
-        bad = _reverses(trips, touched, order)
+        bad = _moves(trips, touched, lambda at, order=order: [at[k] for k in order])
         counts[bad] += 1
         if bad:
             conflict = true_witness(refused(text, steps))
@@ -430,3 +430,69 @@ def test_reorder_is_refused_exactly_when_iterations_change_places() -> None:
         else:
             same(text, steps)
     assert min(counts.values()) > 10
+
+
+# -- tile
+
+
+@pytest.mark.parametrize("loop", ["i,j", "i,j,k", "k,i", "j,k", "j"])
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_a_product_in_tiles(loop: str, size: int) -> None:
+    sizes = ",".join(str(size + k) for k in range(len(loop.split(","))))
+    same(MATMUL, f"loop-tile{{loops={loop} sizes={sizes}}}", CUBES)
+
+
+def test_tiles_of_tiles() -> None:
+    steps = "loop-tile{loops=i,j,k sizes=8,16,4},loop-tile{loops=ii,ji sizes=3,8},loop-reorder{loops=jo,io}"
+    assert list(loops(same(MATMUL, steps, CUBES))) == ["jo", "io", "ko", "iio", "jio", "iii", "jii", "ki"]
+
+
+def test_tile_is_refused_exactly_when_iterations_change_places() -> None:
+    rng = random.Random(11)
+    counts = {True: 0, False: 0}
+    for _ in range(60):
+        text, trips, touched = _random_nest(rng)
+        sizes = [rng.randint(1, 3) for _ in range(3)]
+        steps = f"loop-tile{{loops=i,j,k sizes={','.join(map(str, sizes))}}}"
+        bad = _moves(trips, touched, lambda at, sizes=sizes: [x // n for x, n in zip(at, sizes, strict=True)])
+        counts[bad] += 1
+        if bad:
+            conflict = true_witness(refused(text, steps))
+            first, second = ([at[v] for v in "ijk"] for at in (conflict.at_first, conflict.at_second))
+            assert first < second
+            assert [x // n for x, n in zip(first, sizes, strict=True)] > [x // n for x, n in zip(second, sizes, strict=True)]
+        else:
+            same(text, steps)
+    assert min(counts.values()) > 10
+
+
+def test_tile_says_what_does_not_fit() -> None:
+    assert "give one size of 1 or more a loop, got 1 for 2 loops" in str(refused(MATMUL, "loop-tile{loops=i,j sizes=4}"))
+    assert "the bounds of jo depend on ii" in str(refused(ODD, "loop-tile{loops=i,j sizes=2,2}"))
+
+
+# -- parallelize
+
+
+def test_parallelize_is_refused_exactly_when_iterations_conflict() -> None:
+    rng = random.Random(3)
+    counts = {True: 0, False: 0}
+    for _ in range(60):
+        text, trips, touched = _random_nest(rng)
+        depth = rng.randrange(3)
+        steps = f"loop-parallelize{{loop={'ijk'[depth]}}}"
+        bad = _moves(trips, touched, lambda at, depth=depth: [at[:depth], -at[depth]])
+        counts[bad] += 1
+        if bad:
+            conflict = true_witness(refused(text, steps))
+            assert list(conflict.at_first.values())[:depth] == list(conflict.at_second.values())[:depth]
+            assert conflict.at_first["ijk"[depth]] < conflict.at_second["ijk"[depth]]
+        else:
+            same(text, steps)
+    assert min(counts.values()) > 10
+
+
+def test_parallelize_needs_no_carried_values() -> None:
+    assert "the seq loop carries values" in str(refused(CARRIED, "loop-parallelize{loop=i}"))
+    true_witness(refused(PREFIX, "loop-parallelize{loop=i}"))
+    same(COPY.replace("parallel", "seq"), "loop-parallelize{loop=i}", SMALL)

@@ -1,0 +1,46 @@
+"""Let the iterations of a loop run in any order or at once: of the outermost such loop, on threads.
+
+    before                                  after loop-parallelize{loop=i}
+    loop.for seq %i = 0 to %N {             loop.for parallel %i = 0 to %N {
+      %a = loop.load %x[%i]                   %a = loop.load %x[%i]
+      loop.store %a, %y[%i]                   loop.store %a, %y[%i]
+    }                                       }
+
+Requires a loop without carried values. Legal when no two of its iterations touch one element, one of them writing. Returns the
+loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import StringAttr
+
+from ...dialects.loop.structure import KernelOp
+from ..analysis.dependence import CannotDecide, carried_conflict
+from ..analysis.nests import find
+from .base import Primitive
+
+
+@dataclass(frozen=True)
+class Parallelize(Primitive):
+    """`loop` becomes `parallel`."""
+
+    name = "loop-parallelize"
+    loop: str
+
+    def check(self, kernel: KernelOp) -> None:
+        loop = find(kernel, self.loop, self.name)
+        if loop.results:
+            kind = loop.kind.data + (f"<{loop.monoid.data}>" if loop.monoid is not None else "")
+            raise self.refuse(f"the {kind} loop carries values from one iteration to the next")
+        try:
+            conflict = carried_conflict(loop)
+        except CannotDecide as error:
+            raise self.refuse(f"cannot decide: {error}") from None
+        if conflict is not None:
+            raise self.refuse(f"two iterations touch one element: {conflict}", conflict)
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        find(kernel, self.loop, self.name).properties["kind"] = StringAttr("parallel")
+        return (self.loop,)
