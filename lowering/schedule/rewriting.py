@@ -33,7 +33,8 @@ def replace_index(
 ) -> None:
     """Replace an index by a linear expression, which may be over that index itself, in a block and the regions in it.
 
-    Subscripts and bounds take the expression up; for other uses one op at the start of the block computes it.
+    Subscripts and bounds take the expression up. For other uses one op computes it, where they all see it and as far inside as
+    that allows: so loops that were perfectly nested still are.
     """
     users = dict.fromkeys(use.operation for use in old.uses if stands_in(use.operation, block))
     others = [(op, k) for op in users for k in _replace_in_maps(op, old, expr, values)]
@@ -42,7 +43,7 @@ def replace_index(
     value, ops = computed(expr, values, location)
     if ops:
         value.name_hint = old.name_hint
-    place_at_start(ops, block)
+    place_at_start(ops, _around_all([op for op, _ in others]))
     for op, k in others:
         op.operands[k] = value
 
@@ -110,6 +111,16 @@ def place_at_start(ops: Sequence[Operation], block: Block) -> None:
         block.add_ops(ops)
     else:
         block.insert_ops_before(ops, block.first_op)
+
+
+def _around_all(ops: Sequence[Operation]) -> Block:
+    """The innermost block in which, or in regions in which, all ops stand."""
+    block = ops[0].parent
+    while block is not None and not all(stands_in(op, block) for op in ops):
+        parent = block.parent_op()
+        block = parent.parent if parent is not None else None
+    assert block is not None
+    return block
 
 
 def stands_in(op: Operation, block: Block) -> bool:

@@ -402,7 +402,7 @@ def _touches(rows: list[list[int]], at: Sequence[int]) -> tuple[int, ...]:
 
 
 def _moves(trips: list[int], touched: list[tuple[bool, list[list[int]]]], key: Callable[[tuple[int, ...]], object]) -> bool:
-    """By enumeration: whether two iterations that touch one element, one of them writing, change places in the order of `key`."""
+    """By enumeration: whether two iterations that touch one element, one of them writing, are in another order by `key`."""
     at: dict[tuple[int, ...], list[tuple[tuple[int, ...], bool]]] = {}
     for point in itertools.product(*map(range, trips)):
         for writes, rows in touched:
