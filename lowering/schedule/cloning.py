@@ -101,6 +101,7 @@ def zero(kernel: KernelOp, type: Attribute) -> SSAValue:
             return op.results[0]
     home = Block()
     result = ScalarBuilder(home, kernel.location).const(0, type)
+    result.name_hint = fresh(kernel, "zero")
     op = home.first_op
     assert op is not None
     op.detach()

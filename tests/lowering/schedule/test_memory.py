@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
-from lamina.dialects.loop.memory import AllocOp, PrefetchOp
+from lamina.dialects.loop.memory import AllocOp
 from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.lowering.analysis.nests import loops
 from lamina.lowering.schedule.accumulate import Accumulate
 from lamina.lowering.schedule.base import Primitive
+from lamina.lowering.schedule.stage import Stage
 from lamina.runtime.interpreter import Interpreter
 from xdsl.dialects.builtin import ModuleOp
 
@@ -317,3 +318,173 @@ def test_accumulate_refuses_parallel_loops_and_vectors() -> None:
         shape="%N + 4",
     )
     refused(text, Accumulate("y", "k"), "moves a vector: accumulate before you vectorize")
+
+
+# -- stage
+
+STAGE_A = Stage("A", "io", ("ip", "ki", "ii"), ("ii",))
+STAGE_B = Stage("B", "ko", ("jp", "ki", "jr"), ("jr",))
+
+
+def local_contents(module: ModuleOp, sizes: Mapping[str, int], name: str) -> list[np.ndarray]:
+    """What every instance of a local buffer holds in the end."""
+    found: list[np.ndarray] = []
+    alloc = Interpreter.__init__
+
+    def init(self: Interpreter, *args: object) -> None:
+        alloc(self, *args)  # pyright: ignore[reportArgumentType]
+        handler = self.handlers["loop.alloc"]
+
+        def kept(op: AllocOp, values: dict) -> None:
+            handler(op, values)
+            if op.buffer.name_hint == name:
+                found.append(values[op.buffer])
+
+        self.handlers["loop.alloc"] = kept
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Interpreter, "__init__", init)
+        run(module, sizes)
+    return found
+
+
+def test_stage_packs_the_panels_of_the_matmul() -> None:
+    module, [a, b, _] = same(TILED, SIZES, STAGE_A, STAGE_B, Accumulate("C", "ki"))
+    assert a == ("ip_a", "ki_a", "ii_a", "ii_a_z")
+    assert b == ("jp_b", "ki_b", "jr_b", "jr_b_z")
+    assert allocs(module) == {
+        "A_packed": ("scratch", (2, 4, 3)),
+        "B_packed": ("scratch", (2, 4, 4)),
+        "C_tile": ("register", (3, 4)),
+    }
+
+
+def test_stage_fills_a_panel_where_loops_do_not_run() -> None:
+    module, _ = same(TILED, SIZES[:2], STAGE_A)
+    for sizes in SIZES[:4]:
+        for panel in local_contents(module, sizes, "A_packed"):
+            runs = ~np.isnan(panel).any(axis=2)  # a row is complete, or was not touched
+            assert (np.isnan(panel).all(axis=2) == ~runs).all()
+    everything = Stage("A", "io", ("ip", "ki", "ii"), ("ii", "ip", "ki"))
+    module, [names] = same(TILED, SIZES, everything)
+    assert names[:3] == ("ip_a", "ki_a", "ii_a") and len(names) == 3 + 1 + 2 + 3
+    for sizes in SIZES[:4]:
+        panels = local_contents(module, sizes, "A_packed")
+        assert panels and not any(np.isnan(panel).any() for panel in panels)
+    unpadded, [names] = same(TILED, SIZES, Stage("A", "io", ("ki", "ii", "ip"), place="stack"))
+    assert names == ("ki_a", "ip_a", "ii_a")  # ii ends where ip says
+    assert allocs(unpadded) == {"A_packed": ("stack", (4, 3, 2))}
+
+
+def test_stage_keeps_places_in_the_source() -> None:
+    module, _ = transformed(TILED, STAGE_A)
+    place = next(op.location for op in module.walk() if "= loop.load %A[" in str(op) and not op.regions)
+    for op in module.walk():
+        if op.name in ("loop.load", "loop.store") and "A_packed" in str(op):
+            assert op.location == place
+
+
+def test_stage_before_the_first_reader() -> None:
+    text = kernel_text(
+        """  %one = arith.constant 1.0 : f32
+  loop.for seq %i = 0 to %N {
+    loop.store %one, %x[%i + %N] : @T
+    loop.for seq %j = 1 to 5 step 2 {
+      %a = loop.load %x[%j] : @T
+      loop.store %a, %y[%i] : @T
+    }
+    loop.for seq %l = 0 to 3 {
+      loop.store %one, %y[%l] : @T
+    }
+  }""",
+        shape="%N + %N + 6",
+    )
+    refused(
+        text,
+        Stage("x", "i", ("j",)),
+        r"loop i writes what it reads: iteration i=\d writes x.\d. and iteration .* reads it .*, with N=",
+    )
+    text = text.replace("%x[%i + %N]", "%x[%i + %N + 6]")
+    module, _ = same(text, [dict(N=n) for n in (0, 1, 4)], Stage("x", "i", ("j",)))
+    body = str(module).split("%i = 0")[1]
+    assert body.index("%x[%i + %N + 6]") < body.index("%x_packed") < body.index("loop.for seq %j = 1")
+    assert "%x_packed[((%j + 1) floordiv 2) + -1]" in body, body
+    assert allocs(module) == {"x_packed": ("scratch", (2,))}
+
+
+def test_stage_shares_one_copy_among_equal_reads() -> None:
+    text = kernel_text(
+        """  loop.for seq %i = 0 to %N {
+    loop.for seq %j = 0 to 4 {
+      %a = loop.load %x[%i + %j] : @T
+      %b = loop.load %x[%j + %i] : @T
+      %s = arith.addf %a, %b : f32
+      loop.store %s, %y[%i] : @T
+    }
+  }""",
+        shape="%N + 4",
+    )
+    module, [names] = same(text, [dict(N=0), dict(N=3)], Stage("x", "i", ("j",)))
+    assert names == ("j_x",) and str(module).count("loop.load %x[") == 1
+    refused(
+        text.replace("%x[%j + %i]", "%x[%j + %i + 1]"),
+        Stage("x", "i", ("j",)),
+        r"different elements: x\[i \+ j\] .*, x\[j \+ i \+ 1\]",
+    )
+
+
+def test_stage_refuses_what_it_cannot_pack() -> None:
+    refused(
+        TILED, Stage("A", "io", ("ip", "ii")), "order must name the loops in io that move A.io . ip . ii, ko . ki.: ip, ki, ii"
+    )
+    refused(TILED, Stage("A", "io", ("ip", "ki", "ii"), ("jr",)), "pad must name loops of order, got jr")
+    refused(TILED, Stage("A", "ko", ("io", "ip", "ki", "ii")), "loop io has no greatest constant extent: split it first")
+    refused(TILED, Stage("A", "io", ("ip", "ki", "ii"), place="disk"), "place must be")
+    refused(TILED, Stage("A", "io", ("ip", "ki", "iii")), "no loop 'iii' in kernel @k, did you mean ii")
+    error = refused(TILED, Stage("C", "io", ("ip", "ii", "jp", "jr")), "loop io writes what it reads: iteration")
+    assert error.witness is not None
+    refused(
+        TILED.replace(
+            "%A[%io + %ip + %ii, %ko + %ki] : memref<?x?xf32>",
+            "%A[%io + %ip + %ii, %ko + %ki] : memref<?x?xf32>, vector<1xf32>",
+        ).replace("math.fma %a, %b, %c", "math.fma %b, %b, %c"),
+        STAGE_A,
+        "moves a vector: stage before you vectorize",
+    )
+
+
+def test_stage_refuses_to_read_what_the_loop_may_not() -> None:
+    text = kernel_text(
+        """  loop.for seq %i = 0 to %N {
+    loop.for seq %j = 0 to 3 {
+      loop.for seq %k = 3 to %N {
+        %a = loop.load %x[%j] : @T
+        loop.store %a, %y[%i] : @T
+      }
+    }
+  }"""
+    )
+    refused(
+        text, Stage("x", "i", ("j",)), r"cannot decide: an iteration of i may not read x\[j\], which may then be out of bounds"
+    )
+    same(text.replace("x[%N]", "x[%N + 3]"), [dict(N=n) for n in (0, 1, 3, 5)])
+
+
+def test_stage_cannot_decide_what_data_says() -> None:
+    text = kernel_text(
+        """  loop.for seq %i = 0 to %N {
+    %one = arith.constant 1.0 : f32
+    %v = loop.gather %x[%lanes] : @T, vector<4xf32> at (vector<4xindex>)
+    loop.scatter %v, %x[%lanes] : @T, vector<4xf32> at (vector<4xindex>)
+    loop.for seq %j = 0 to 3 {
+      %a = loop.load %x[%j] : @T
+      loop.store %a, %y[%i] : @T
+    }
+  }""",
+        shape="%N + 4",
+    )
+    text = text.replace("  loop.for seq %i", "  %lanes = vector.step : vector<4xindex>\n  loop.for seq %i", 1)
+    refused(text, Stage("x", "i", ("j",)), "a read of x .* moves a vector")
+    lines = [line for line in text.split("\n") if "gather" not in line]
+    scatter = "\n".join(lines).replace("%one = arith.constant 1.0 : f32", "%v = arith.constant dense<1.0> : vector<4xf32>")
+    refused(scatter, Stage("x", "i", ("j",)), "cannot decide: a subscript of x depends on data")
