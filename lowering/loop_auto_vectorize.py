@@ -19,7 +19,8 @@ from ..codegen.targets.host import host
 from ..dialects.loop.memory import LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..dialects.types import is_bool
-from .schedule.vectorize import Vectorize, lane_stride, varying_values
+from .analysis.lanes import lane_stride, varying_values
+from .widening import is_lanewise, widen
 
 _EXPENSIVE = {"math": 20.0, "arith.divf": 5.0, "arith.divsi": 20.0, "arith.remsi": 20.0, "arith.remf": 20.0}
 _CHEAP_MATH = ("math.absf", "math.absi", "math.floor", "math.ceil", "math.roundeven", "math.fma", "math.copysign", "math.sqrt")
@@ -72,6 +73,36 @@ def _wide_cost(block: Block, index: SSAValue, varying: set[SSAValue], lanes: int
         else:
             total += _weight(op)
     return total
+
+
+def obstacle(loop: ForOp, lanes: int) -> str | None:
+    """Why a loop is not widened, or None: the cost of gathers, conditionals and masks is not estimated."""
+    if loop.kind.data not in ("parallel", "reduce"):
+        return f"only a parallel or reduce loop can be vectorized, this one is {loop.kind.data}"
+    if lanes < 2 or lanes & (lanes - 1):
+        return f"lanes must be a power of two above 1, got {lanes}"
+    if loop.constant_bounds() is None or loop.step.value.data != 1:
+        return "the loop needs constant bounds and step 1"
+    varying = varying_values(loop)
+    for op in loop.body.block.walk():
+        if isinstance(op, LoadOp | StoreOp):
+            if op.lanes != 1:
+                return "the loop holds vectors already"
+            stride = lane_stride(op, loop.index)
+            if stride is None:
+                return f"{op.buffer.name_hint or 'an access'} moves along several dims with the loop"
+            if isinstance(op, StoreOp) and stride[1] == 0:
+                return f"every iteration stores to the same element of {op.buffer.name_hint or 'a buffer'}"
+            if any(i in varying and i is not loop.index for i in op.indices):
+                return "a subscript is computed from the loop's index"
+        elif isinstance(op, ForOp):
+            if any(v in varying for v in (*op.lower_operands, *op.upper_operands)):
+                return "the bounds of a loop inside depend on it"
+            if op.kind.data == "vector":
+                return "a loop inside is vectorized already"
+        elif not isinstance(op, YieldOp) and not is_lanewise(op):
+            return f"'{op.name}' has no vector form"
+    return None
 
 
 @dataclass
@@ -129,7 +160,7 @@ class Planner:
         if trips < 2:
             return best
         lanes, registers = self.lanes(loop)
-        if Vectorize(lanes).check(loop) is None:
+        if obstacle(loop, lanes) is None:
             varying = varying_values(loop)
             runs = -(-trips // lanes)
             cost = runs * (_wide_cost(loop.body.block, loop.index, varying, lanes, registers) + 1)
@@ -160,4 +191,4 @@ class LoopAutoVectorizePass(ModulePass):
         for kernel in op.body.block.ops:
             if isinstance(kernel, KernelOp):
                 for loop, lanes in planner.block(kernel.body.block).widened:
-                    Vectorize(lanes).apply(loop)
+                    widen(loop, lanes)

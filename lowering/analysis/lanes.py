@@ -1,0 +1,120 @@
+"""What changes from lane to lane when iterations of a loop run side by side, and by how much an access moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp, YieldOp
+from ...dialects.loop.subscripts import linear_form
+
+
+def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None:
+    """(buffer dim, elements) an access moves by when `index` grows by one; (0, 0): it does not; None: along several dims."""
+    try:
+        position = list(op.indices).index(index)
+    except ValueError:
+        return 0, 0
+    moves: list[tuple[int, int]] = []
+    for dim, expr in enumerate(op.map.data.results):
+        form = linear_form(expr, len(op.indices))
+        if form is None:
+            if position in expr.used_dims():
+                return None
+        elif form[0][position]:
+            moves.append((dim, form[0][position]))
+    if len(moves) > 1:
+        return None
+    return moves[0] if moves else (0, 0)
+
+
+def varying_values(loop: ForOp) -> set[SSAValue]:
+    """The values in the loop that change with its index; a local buffer changes, as each iteration has its own."""
+    varying: set[SSAValue] = {loop.index}
+    if loop.kind.data != "reduce":
+        varying.update(loop.body.block.args[1:])
+    before = 0
+    while before != len(varying):  # what a loop carries may change because of what stands after its use
+        before = len(varying)
+        _visit(loop.body.block, loop, varying)
+    return varying
+
+
+def _visit(block: Block, loop: ForOp, varying: set[SSAValue]) -> None:
+    for op in block.ops:
+        if isinstance(op, ForOp):
+            apart = has_own_bounds(op, varying)
+            if apart and not shares_index(op, loop, varying):
+                varying.add(op.index)
+            pairs = zip(op.inits, op.yielded, strict=True)
+            moved = [apart or init in varying or value in varying for init, value in pairs]
+            if op.monoid is not None and op.monoid.data in PAIR_MONOIDS and any(moved):
+                moved = [True] * len(moved)
+            _carry(op, moved, op.body.block.args[1:], varying)
+            _visit(op.body.block, loop, varying)
+        elif isinstance(op, WhileOp):
+            apart = stops_apart(op, varying)
+            pairs = zip(op.inits, op.yielded[1:], strict=True)
+            moved = [apart or init in varying or value in varying for init, value in pairs]
+            _carry(op, moved, op.body.block.args, varying)
+            _visit(op.body.block, loop, varying)
+        elif isinstance(op, IfOp):
+            branches = [region.block for region in (op.then, op.otherwise) if region.blocks]
+            for branch in branches:
+                _visit(branch, loop, varying)
+            for k, result in enumerate(op.results):
+                if op.condition in varying or any(yielded(branch)[k] in varying for branch in branches):
+                    varying.add(result)
+        elif isinstance(op, AllocOp) or any(operand in varying for operand in op.operands):
+            varying.update(op.results)
+
+
+def _carry(op: ForOp | WhileOp, moved: Sequence[bool], arguments: Sequence[SSAValue], varying: set[SSAValue]) -> None:
+    for k, result in enumerate(op.results):
+        if moved[k]:
+            varying.add(result)
+            varying.update(arguments[k : k + 1])  # a reduction has none
+
+
+def yielded(block: Block) -> Sequence[SSAValue]:
+    """What a branch or body yields."""
+    return block.last_op.operands if isinstance(block.last_op, YieldOp) else ()
+
+
+def stops_apart(op: WhileOp, varying: set[SSAValue]) -> bool:
+    """Whether lanes may leave a `while` at different times."""
+    return op.condition in varying or op.yielded[0] in varying
+
+
+def has_own_bounds(op: ForOp, varying: set[SSAValue]) -> bool:
+    """Whether a loop inside has bounds that change from lane to lane."""
+    return any(v in varying for v in (*op.lower_operands, *op.upper_operands))
+
+
+def shares_index(op: ForOp, loop: ForOp, varying: set[SSAValue]) -> bool:
+    """Whether lanes can run a loop inside with one index, each taking part while that is within its own bounds.
+
+    So they can when the lower bound is affine in the index of `loop` and lanes start a multiple of the step apart.
+    """
+    step = op.step.value.data
+    lows = op.lower.data.results
+    coefficients = [shift(e, op.lower_operands, loop, varying) for e in lows]
+    if any(c is None for c in coefficients):
+        return False
+    if not any(coefficients):
+        return True
+    return all(c is not None and c * loop.step.value.data % step == 0 for c in coefficients) and (step == 1 or len(lows) == 1)
+
+
+def shift(expr: AffineExpr, operands: Sequence[SSAValue], loop: ForOp, varying: set[SSAValue]) -> int | None:
+    """By how much an expression grows with the index of `loop`; None when it depends on other values that change."""
+    used = [(k, operands[k]) for k in expr.used_dims() if operands[k] in varying]
+    if not used:
+        return 0
+    form = linear_form(expr, len(operands))
+    if form is None or any(value is not loop.index for _, value in used):
+        return None
+    return sum(form[0][k] for k, _ in used)

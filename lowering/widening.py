@@ -1,0 +1,177 @@
+"""Loops rewritten so that each iteration computes several of the old ones on vectors.
+
+    before                                         after, 8 lanes
+    loop.for seq %i = 0 to %N {                  loop.for vector %i = 0 to (%N floordiv 8) * 8 step 8 {
+      %a = loop.load %x[%i]                        %a = loop.load %x[%i] : ..., vector<8xf32>
+      loop.store %a, %y[%i]                        loop.store %a, %y[%i] : ..., vector<8xf32>
+    }                                            }
+                                                 loop.for vector %i_rest = (%N floordiv 8) * 8 to %N step 8 {  // once or not
+                                                   %n = arith.subi %N, %i_rest : index
+                                                   %m = vector.create_mask %n : vector<8xi1>
+                                                   %a = loop.load %x[%i_rest] mask %m ...
+
+A reduction keeps a vector of partial results, combined at the end in a fixed tree, so its order is a fact of the schedule and
+not of the machine. Whether iterations may run side by side is not asked here: see `schedule/vectorize.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import AffineMapAttr, DenseIntOrFPElementsAttr, IndexType, VectorType, i1
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
+from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
+from ..dialects.types import vector as vector_type
+from .analysis.lanes import has_own_bounds, varying_values, yielded
+from .analysis.nests import buffer_name, kernel_of
+from .index_arith import IndexArith
+from .widening_body import Body
+from .widening_bounds import Part, Tail, parts
+from .widening_reduce import combined, contributions, partial
+
+_INDEX = IndexType()
+_COPIED = (LoadOp, StoreOp, AllocOp, PrefetchOp, CheckOp, IfOp, WhileOp, YieldOp)
+
+
+def obstacle(loop: ForOp) -> str | None:
+    """What in a loop has no vector form, or None."""
+    varying = varying_values(loop)
+    for op in loop.body.block.walk():
+        if any(isinstance(value.type, VectorType) for value in (*op.operands, *op.results)):
+            return "the loop holds vectors already"
+        if isinstance(op, ForOp):
+            if op.kind.data == "vector":
+                return "a loop inside is vectorized already"
+            if op.kind.data == "unroll" and has_own_bounds(op, varying):
+                return "an unrolled loop inside has bounds that depend on it"
+        elif isinstance(op, AllocOp):
+            if any(size in varying for size in op.sizes):
+                return f"the size of {buffer_name(op.buffer)} depends on it"
+        elif not isinstance(op, _COPIED) and not is_lanewise(op):
+            return f"'{op.name}' has no vector form"
+    return None
+
+
+def is_lanewise(op: Operation) -> bool:
+    """Whether an op on scalars means the same, lane by lane, on vectors."""
+    return op.name.startswith(("arith.", "math.")) and not op.regions
+
+
+def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
+    """Replace a loop without obstacles; the loops it becomes: on full vectors, then the rest, as far as they are needed."""
+    block = loop.parent_block()
+    assert block is not None
+    top, after, loops = Block(), Block(), list[ForOp]()
+    reducing = loop.monoid is not None
+    values: Sequence[SSAValue] = partial(loop, lanes, top) if reducing else []
+    plan = parts(loop, lanes, tail)
+    rest = next((part for part in plan if part.lanes == "scalar"), None)
+    for part in plan:
+        if part is rest:
+            continue
+        new = _widened(loop, part, lanes, top, values)
+        loops.append(new)
+        values = list(new.results)
+    if reducing and loops:
+        values = combined(loop, values, after)
+    _place(top, loop)
+    for new in loops:
+        block.insert_op_before(new, loop)
+    for op in list(after.ops):
+        op.detach()
+        block.insert_op_before(op, loop)
+    if rest is not None:
+        _continue(loop, rest, values if loops else loop.inits)
+        return [*loops, loop]
+    for old, new in zip(loop.results, values, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    loop.detach()
+    loop.erase(safe_erase=False)
+    return loops
+
+
+def _widened(loop: ForOp, part: Part, lanes: int, top: Block, values: Sequence[SSAValue]) -> ForOp:
+    """One vector loop, not placed yet."""
+    monoid = loop.monoid.data if loop.monoid is not None else None
+    body = Block(arg_types=[_INDEX])
+    body.args[0].name_hint = loop.index.name_hint
+    mask = _mask(loop, part, lanes, body, top)
+    copy = Body(loop, lanes, body, top, mask)
+    copy.copy(loop.body.block, body)
+    results = [copy.vector(value, body) for value in yielded(loop.body.block)]
+    if mask is not None and monoid is not None:
+        results = contributions(results, monoid, mask, body, top)
+    body.add_op(YieldOp.create(operands=results))
+    new = ForOp.build_loop(
+        part.lower,
+        part.upper,
+        step=loop.step.value.data * lanes,
+        kind="vector" if monoid is None else "reduce",
+        monoid=monoid,
+        inits=values,
+        body=body,
+    )
+    new.location = loop.location
+    new.attributes.update(loop.attributes)
+    return new
+
+
+def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAValue | None:
+    """The lanes that are on; None: all."""
+    if part.lanes == "all":
+        return None
+    type = vector_type(i1, lanes)
+    if isinstance(part.lanes, int):
+        bits = [int(k < part.lanes) for k in range(lanes)]
+        value = DenseIntOrFPElementsAttr.from_list(type, bits)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        op: Operation = arith.ConstantOp.create(result_types=[type], properties={"value": value})
+        top.add_op(op)
+    else:
+        outside, inside, step = IndexArith(top, top), IndexArith(body, top), loop.step.value.data
+        upper = outside.extreme("min", [outside.value(e, loop.upper_operands) for e in loop.upper.data.results])
+        left = inside.sub(upper, body.args[0])
+        if step != 1:
+            left = inside.floordiv(inside.add(left, step - 1), step)
+        assert not isinstance(left, int)
+        op = vector.CreateMaskOp([left], type)
+        body.add_op(op)
+    mask = op.results[0]
+    mask.name_hint = "mask"
+    return mask
+
+
+def _continue(loop: ForOp, rest: Part, inits: Sequence[SSAValue]) -> None:
+    """Let a loop run only what is left, from what there is already."""
+    (lower, low), (upper, high) = rest.lower, rest.upper
+    loop.operands = [*low, *high, *inits]
+    loop.properties.update(
+        lower=AffineMapAttr(lower), upper=AffineMapAttr(upper), **segment_sizes(len(low), len(high), len(inits))
+    )
+
+
+def _place(top: Block, loop: ForOp) -> None:
+    """Move ops before the loop; constants go to the top of the kernel, equal ones are one."""
+    block, home = loop.parent_block(), kernel_of(loop).body.block
+    assert block is not None
+    known = {op.value: op for op in home.ops if isinstance(op, arith.ConstantOp)}
+    for op in list(top.ops):
+        op.detach()
+        if not isinstance(op, arith.ConstantOp):
+            block.insert_op_before(op, loop)
+            continue
+        same = known.get(op.value)
+        if same is not None:
+            op.results[0].replace_all_uses_with(same.results[0])
+            op.erase()
+            op = same
+            op.detach()  # it may stand after the loop
+        known[op.value] = op
+        first = home.first_op
+        if first is None:
+            home.add_op(op)
+        else:
+            home.insert_op_before(op, first)

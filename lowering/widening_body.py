@@ -1,0 +1,236 @@
+"""The body of a loop copied for several iterations at once: what changes from iteration to iteration becomes a vector.
+
+Values that do not change stay scalars until a vector meets them. Accesses move all lanes together where they are a fixed
+distance apart; else they are gathers and scatters. Lanes that are off (`Body.mask`) neither read nor write memory; what they
+compute is never used.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
+
+from ..dialects.loop.gather import GatherOp, ScatterOp
+from ..dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
+from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
+from ..dialects.scalar import ScalarBuilder
+from ..dialects.types import memref
+from ..dialects.types import vector as vector_type
+from ..dialects.vocabulary import StepOp
+from . import widening_flow as flow
+from .analysis.lanes import lane_stride, varying_values
+from .index_arith import IndexArith
+
+_INDEX = IndexType()
+
+
+class Body:
+    """Copies the body of `loop` into `block`, whose first argument is the index of lane 0.
+
+    Args:
+        top: a block for what stands before the loop: constants, vectors of outer values.
+        mask: the lanes that are on, at least one; None: all.
+    """
+
+    def __init__(self, loop: ForOp, lanes: int, block: Block, top: Block, mask: SSAValue | None = None):
+        self.loop, self.lanes, self.block, self.top = loop, lanes, block, top
+        self.varying = varying_values(loop)
+        self.mask = self.outer_mask = mask
+        self.values: dict[SSAValue, SSAValue] = {loop.index: block.args[0]}
+        self.vectors: dict[SSAValue, SSAValue] = {}
+
+    def copy(self, source: Block, target: Block) -> None:
+        """Append the ops of a block, but for its terminator, to another."""
+        for op in source.ops:
+            match op:
+                case LoadOp():
+                    self._load(op, target)
+                case StoreOp():
+                    self._store(op, target)
+                case AllocOp():
+                    self._alloc(op, target)
+                case PrefetchOp():
+                    self._prefetch(op, target)
+                case ForOp():
+                    flow.copy_for(self, op, target)
+                case WhileOp():
+                    flow.copy_while(self, op, target)
+                case IfOp():
+                    flow.copy_if(self, op, target)
+                case CheckOp():
+                    flow.copy_check(self, op, target)
+                case YieldOp():
+                    pass
+                case _ if any(operand in self.varying for operand in op.operands):
+                    self._widened(op, target)
+                case _:
+                    self.add(op.clone(self.values), op, target)
+
+    # Values
+
+    def add(self, new: Operation, old: Operation, target: Block) -> None:
+        """Append the copy of an op, whose results stand for those of the op."""
+        new.location = old.location
+        target.add_op(new)
+        for a, b in zip(old.results, new.results, strict=False):
+            b.name_hint = a.name_hint
+            self.values[a] = b
+
+    def scalar(self, value: SSAValue) -> SSAValue:
+        """The copy of a value that does not change, or that of a buffer; of the index, that of lane 0."""
+        return self.values.get(value, value)
+
+    def wanted(self, value: SSAValue, like: SSAValue, target: Block) -> SSAValue:
+        """The vector of a value when `like` is one, else its scalar."""
+        return self.vector(value, target) if like in self.varying else self.scalar(value)
+
+    def type_of(self, value: SSAValue) -> Attribute:
+        """The type of a value's copy."""
+        return vector_type(value.type, self.lanes) if value in self.varying else value.type
+
+    def vector(self, value: SSAValue, target: Block) -> SSAValue:
+        """The vector of a value: itself when it changes from lane to lane, else the scalar in every lane."""
+        scalar = self.scalar(value)
+        if value is self.loop.index:
+            return self._of_index(scalar, target)
+        if value in self.varying:
+            return scalar
+        return self.spread(scalar, self.top if value not in self.values else target)
+
+    def spread(self, scalar: SSAValue, target: Block) -> SSAValue:
+        """A scalar in every lane; what comes from outside of the loop is spread before it."""
+        known = self.vectors.get(scalar)
+        if known is not None and is_visible(known, target):
+            return known
+        lanes = vector_type(scalar.type, self.lanes)
+        if isinstance(scalar.owner, arith.ConstantOp):
+            splat = self.constant(scalar.owner.value.value.data, lanes)  # pyright: ignore[reportAttributeAccessIssue]
+        else:
+            splat = ScalarBuilder(target).insert(vector.BroadcastOp.create(operands=[scalar], result_types=[lanes]))
+        self.vectors[scalar] = splat
+        return splat
+
+    def _of_index(self, scalar: SSAValue, target: Block) -> SSAValue:
+        known = self.vectors.get(scalar)
+        if known is not None and is_visible(known, target):
+            return known
+        lanes, builder = vector_type(_INDEX, self.lanes), ScalarBuilder(target)
+        splat = builder.insert(vector.BroadcastOp.create(operands=[scalar], result_types=[lanes]))
+        step = self.loop.step.value.data
+        apart = self.numbers(target)
+        if step != 1:
+            apart = builder.mul(apart, self.constant(step, lanes))
+        self.vectors[scalar] = found = builder.add(splat, apart)
+        return found
+
+    def numbers(self, target: Block) -> SSAValue:
+        """The number of each lane."""
+        return ScalarBuilder(target).insert(StepOp.create(result_types=[vector_type(_INDEX, self.lanes)]))
+
+    def constant(self, value: float | int, type: Attribute) -> SSAValue:
+        """A constant before the loop."""
+        return ScalarBuilder(self.top).const(value, type)
+
+    def both(self, condition: SSAValue, mask: SSAValue | None, target: Block) -> SSAValue:
+        """The lanes of a mask in which a condition holds."""
+        return condition if mask is None else ScalarBuilder(target).binary("and", mask, condition)
+
+    def index_arith(self, target: Block) -> IndexArith:
+        """Index arithmetic on scalars and vectors of lanes."""
+        return IndexArith(target, self.top, lambda scalar: self.spread(scalar, target))
+
+    def _widened(self, op: Operation, target: Block) -> None:
+        operands = [self.vector(operand, target) for operand in op.operands]
+        types = [vector_type(result.type, self.lanes) for result in op.results]
+        self.add(type(op).create(operands=operands, result_types=types, properties=dict(op.properties)), op, target)
+
+    # Memory
+
+    def is_own(self, buffer: SSAValue) -> bool:
+        """Whether every lane has its own copy of a buffer."""
+        return buffer in self.varying
+
+    def _alloc(self, op: AllocOp, target: Block) -> None:
+        """A local buffer of each lane: one more dim, the innermost, so that lanes are neighbours."""
+        type = op.results[0].type
+        assert isinstance(type, MemRefType)
+        wide = memref(type.element_type, (*type.get_shape(), self.lanes))
+        self.add(AllocOp.build_alloc(op.place.data, wide, [self.scalar(size) for size in op.sizes]), op, target)
+
+    def is_same(self, op: LoadOp | StoreOp) -> bool:
+        """Whether all lanes access the same place of a buffer, or of their own copies of one."""
+        return self._stride(op) == (0, 0)
+
+    def _stride(self, op: LoadOp | StoreOp) -> tuple[int, int] | None:
+        if any(i in self.varying and i is not self.loop.index for i in op.indices):
+            return None
+        found = lane_stride(op, self.loop.index)
+        return None if found is None or (self.is_own(op.buffer) and found[1]) else found
+
+    def _mask(self, op: LoadOp | StoreOp) -> SSAValue | None:
+        # what lanes that are off all the time have in their own copies, nobody reads
+        if self.is_own(op.buffer) and self.mask is self.outer_mask and self.is_same(op):
+            return None
+        return self.mask
+
+    def _access(self, op: LoadOp | StoreOp) -> tuple[AffineMap, list[SSAValue], int, int]:
+        """(subscripts, their indices, dim, elements) of a vector access."""
+        map, indices = op.map.data, [self.scalar(index) for index in op.indices]
+        if self.is_own(op.buffer):
+            map = AffineMap(map.num_dims, 0, (*map.results, AffineConstantExpr(0)))
+            return map, indices, len(map.results) - 1, 1
+        stride = self._stride(op)
+        assert stride is not None
+        return map, indices, stride[0], stride[1] * self.loop.step.value.data
+
+    def _subscripts(self, op: LoadOp | StoreOp, target: Block) -> list[SSAValue]:
+        """One subscript a dim, those that change as vectors."""
+        dims = [self.vector(v, target) if v in self.varying else self.scalar(v) for v in op.indices]
+        arithmetic = self.index_arith(target)
+        found = [arithmetic.value(expr, dims) for expr in op.map.data.results]
+        return [*found, self.numbers(target)] if self.is_own(op.buffer) else found
+
+    def _load(self, op: LoadOp, target: Block) -> None:
+        buffer, stride = self.scalar(op.buffer), self._stride(op)
+        if stride is None:
+            self.add(GatherOp.build_gather(buffer, self._subscripts(op, target), self.lanes, self.mask), op, target)
+        elif self.is_same(op) and not self.is_own(op.buffer):
+            self.add(LoadOp.build_load(buffer, op.map.data, [self.scalar(i) for i in op.indices]), op, target)
+        else:
+            map, indices, along, step = self._access(op)
+            new = LoadOp.build_load(buffer, map, indices, lanes=self.lanes, along=along, stride=step, mask=self._mask(op))
+            self.add(new, op, target)
+
+    def _store(self, op: StoreOp, target: Block) -> None:
+        buffer, stride = self.scalar(op.buffer), self._stride(op)
+        shared = self.is_same(op) and not self.is_own(op.buffer)
+        if shared and op.value not in self.varying:
+            indices = [self.scalar(i) for i in op.indices]
+            self.add(StoreOp.build_store(self.scalar(op.value), buffer, op.map.data, indices), op, target)
+        elif shared or stride is None:  # in the order of the lanes: of several that write one place the last one stays
+            value = self.vector(op.value, target)
+            self.add(ScatterOp.build_scatter(value, buffer, self._subscripts(op, target), self.mask), op, target)
+        else:
+            map, indices, along, step = self._access(op)
+            value = self.vector(op.value, target)
+            new = StoreOp.build_store(value, buffer, map, indices, along=along, stride=step, mask=self._mask(op))
+            self.add(new, op, target)
+
+    def _prefetch(self, op: PrefetchOp, target: Block) -> None:
+        """Of the elements that lanes ask for, that of lane 0; where it is computed from data, nothing."""
+        if all(i not in self.varying or i is self.loop.index for i in op.indices):
+            self.add(op.clone(self.values), op, target)
+
+
+def is_visible(value: SSAValue, target: Block) -> bool:
+    """Whether a value stands in a block or around it, or in a block that is not placed yet."""
+    home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    block: Block | None = target
+    while block is not None:
+        if block is home:
+            return True
+        parent = block.parent_op()
+        block = parent.parent if parent is not None else None
+    return home is not None and home.parent is None

@@ -1,0 +1,105 @@
+"""Which iterations of a widened loop run on full vectors, and how the rest runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+
+from ..dialects.loop.structure import ForOp
+from ..dialects.loop.subscripts import canonical, linear_form
+from .analysis.accesses import Access, Instance, combine
+from .analysis.linear import System, Undecided
+from .analysis.nests import around
+
+Bound = tuple[AffineMap, Sequence[SSAValue]]
+Tail = Literal["masked", "scalar", "predicated"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some iterations of a loop.
+
+    Attributes:
+        lanes: how many lanes compute: "all" of a vector, the first few (a number), as many as are left of the loop
+            ("left"), or no vector at all ("scalar").
+    """
+
+    lower: Bound
+    upper: Bound
+    lanes: int | Literal["all", "left", "scalar"]
+
+
+class _Bounds:
+    """The bounds of a loop as expressions over one list of operands."""
+
+    def __init__(self, loop: ForOp):
+        self.operands: list[SSAValue] = list(dict.fromkeys((*loop.lower_operands, *loop.upper_operands)))
+        n = len(self.operands)
+        dims = {value: AffineExpr.dimension(k) for k, value in enumerate(self.operands)}
+        self.lower, self.upper = (
+            [canonical(e.replace_dims_and_symbols([dims[v] for v in values], []), n) for e in map.data.results]
+            for map, values in ((loop.lower, loop.lower_operands), (loop.upper, loop.upper_operands))
+        )
+        constant = loop.constant_bounds()
+        if constant is not None:
+            self.lower, self.upper = [AffineConstantExpr(constant[0])], [AffineConstantExpr(constant[1])]
+
+    def bound(self, *exprs: AffineExpr) -> Bound:
+        used = sorted({k for e in exprs for k in e.used_dims()})
+        n = len(used)
+        dims = [AffineExpr.dimension(used.index(k) if k in used else 0) for k in range(len(self.operands))]
+        map = AffineMap(n, 0, tuple(canonical(e.replace_dims_and_symbols(dims, []), n) for e in exprs))
+        return map, [self.operands[k] for k in used]
+
+    def differences(self) -> list[tuple[list[int], int] | None]:
+        """Upper minus lower bound, for each two of them, as linear forms where they are."""
+        n = len(self.operands)
+        return [linear_form(canonical(high + low * -1, n), n) for low in self.lower for high in self.upper]
+
+
+def parts(loop: ForOp, lanes: int, tail: Tail) -> list[Part]:
+    """The loops that a loop becomes; what is known not to run is left out, but never everything."""
+    bounds, step = _Bounds(loop), loop.step.value.data
+    width = step * lanes
+    lower, upper = bounds.bound(*bounds.lower), bounds.bound(*bounds.upper)
+    differences = bounds.differences()
+    if all(d is not None and not any(c % width for c in (*d[0], d[1])) for d in differences):
+        return [Part(lower, upper, "all")]
+    single = len(bounds.lower) == 1 and len(bounds.upper) == 1
+    trips = None
+    if single and differences[0] is not None and not any(differences[0][0]):
+        trips = max(0, -(-differences[0][1] // step))
+        if trips % lanes == 0:
+            return [Part(lower, bounds.bound(bounds.lower[0] + trips * step), "all")]
+    if tail == "predicated" or not single:  # where the rest starts is then no affine expression
+        return [Part(lower, upper, "left")]
+    (low,), (high,) = bounds.lower, bounds.upper
+    if trips is not None:
+        middle = low + trips // lanes * width
+        end = bounds.bound(high if tail == "scalar" else middle + width)
+        rest = Part(bounds.bound(middle), end, "scalar" if tail == "scalar" else trips % lanes)
+        return [Part(lower, bounds.bound(middle), "all"), rest] if trips >= lanes else [rest]
+    middle = low + (high + low * -1 + (step - 1)) // width * width
+    start = bounds.bound(middle) if _never_negative(loop) else bounds.bound(low, middle)
+    return [Part(lower, bounds.bound(middle), "all"), Part(start, upper, "scalar" if tail == "scalar" else "left")]
+
+
+def _never_negative(loop: ForOp) -> bool:
+    """Whether the upper bound is at least the lower one wherever the loop runs: then no part starts before it."""
+    outer = Access(loop, loop.index, False, tuple(around(loop)))
+    for low in loop.lower.data.results:
+        for high in loop.upper.data.results:
+            system = System()
+            instance = Instance(system, outer, "o", {})
+            (x, a), (y, b) = instance.linear(low, loop.lower_operands), instance.linear(high, loop.upper_operands)
+            system.ge(combine(x, y, -1), a - b - 1)
+            try:
+                if not system.is_empty():
+                    return False
+            except Undecided:
+                return False
+    return True

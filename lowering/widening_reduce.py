@@ -1,0 +1,102 @@
+"""Reductions on vectors: what partial results start from, what lanes that are off contribute, how lanes are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ..dialects.loop.gather import GatherOp
+from ..dialects.loop.memory import LoadOp, ReduceLanesOp
+from ..dialects.loop.structure import PAIR_MONOIDS, ForOp
+from ..dialects.scalar import ScalarBuilder, identity_value
+from ..dialects.types import is_bool, is_float, scalar_of
+from ..dialects.types import vector as vector_type
+
+
+def identity(monoid: str, position: int, element: Attribute) -> float | int:
+    """What a reduction starts from: of a (value, index) pair, the neutral value at index 0."""
+    if monoid in PAIR_MONOIDS:
+        return 0 if position % 2 else identity_value(monoid.removeprefix("arg"), element)
+    return identity_value(monoid, element)
+
+
+def nothing(monoid: str, position: int, element: Attribute) -> float | int:
+    """What a lane that is off contributes: it changes no result, not even the sign of a zero."""
+    if monoid == "add" and is_float(element):
+        return -0.0
+    if monoid in PAIR_MONOIDS and position % 2:  # of equal values that of the smallest index stays
+        return identity_value("min", element)
+    return identity(monoid, position, element)
+
+
+def starts_neutral(loop: ForOp) -> bool:
+    """Whether a reduction starts from what changes nothing."""
+    assert loop.monoid is not None
+    for k, init in enumerate(loop.inits):
+        if not isinstance(init.owner, arith.ConstantOp):
+            return False
+        number = init.owner.value.value.data  # pyright: ignore[reportAttributeAccessIssue]
+        neutral = identity(loop.monoid.data, k, init.type)
+        if is_bool(init.type):
+            number, neutral = bool(number), bool(neutral)
+        if number != neutral:
+            return False
+    return True
+
+
+def partial(loop: ForOp, lanes: int, top: Block) -> list[SSAValue]:
+    """The vectors that partial results start from."""
+    assert loop.monoid is not None
+    builder, monoid = ScalarBuilder(top, loop.location), loop.monoid.data
+    if monoid in PAIR_MONOIDS and not starts_neutral(loop):  # a pair combined with itself stays
+        types = [vector_type(init.type, lanes) for init in loop.inits]
+        return [
+            builder.insert(vector.BroadcastOp.create(operands=[init], result_types=[type]))
+            for init, type in zip(loop.inits, types, strict=True)
+        ]
+    return [builder.const(identity(monoid, k, init.type), vector_type(init.type, lanes)) for k, init in enumerate(loop.inits)]
+
+
+def combined(loop: ForOp, vectors: Sequence[SSAValue], block: Block) -> list[SSAValue]:
+    """The lanes of partial results combined, then with what the loop started from; the ops are appended to a block."""
+    assert loop.monoid is not None
+    monoid, builder = loop.monoid.data, ScalarBuilder(block, loop.location)
+    found: list[SSAValue] = []
+    together = 2 if monoid in PAIR_MONOIDS else 1
+    for k in range(0, len(vectors), together):
+        found += reduce_lanes(builder, monoid, vectors[k : k + together])
+    if starts_neutral(loop) or monoid in PAIR_MONOIDS:
+        return found
+    return [builder.combine(monoid, init, x) for init, x in zip(loop.inits, found, strict=True)]
+
+
+def reduce_lanes(builder: ScalarBuilder, monoid: str, vectors: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """One `loop.reduce_lanes` of a vector or a pair of vectors."""
+    types = [scalar_of(v.type) for v in vectors]
+    properties: dict[str, Attribute] = {"monoid": StringAttr(monoid)}
+    op = ReduceLanesOp.create(operands=vectors, result_types=types, properties=properties)
+    builder.insert(op)
+    return op.results
+
+
+def contributions(values: Sequence[SSAValue], monoid: str, mask: SSAValue, block: Block, constants: Block) -> list[SSAValue]:
+    """Contributions that change nothing in the lanes that are off."""
+    builder, numbers, found = ScalarBuilder(block), ScalarBuilder(constants), []
+    for k, value in enumerate(values):
+        product = value.owner
+        if monoid == "add" and isinstance(product, arith.MulfOp) and not value.uses and list(values).count(value) == 1:
+            # stays a product, which a sum adds unrounded where the target can: -0.0 = 0.0 * -0.0
+            x, y = product.operands
+            if not (isinstance(x.owner, LoadOp | GatherOp) and x.owner.mask is mask):
+                x = builder.select(mask, x, numbers.const(0.0, x.type))
+            y = builder.select(mask, y, numbers.const(-0.0, y.type))
+            found.append(builder.mul(x, y))
+            product.detach()
+            product.erase()
+            continue
+        off = numbers.const(nothing(monoid, k, scalar_of(value.type)), value.type)
+        found.append(builder.select(mask, value, off))
+    return found
