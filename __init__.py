@@ -36,6 +36,15 @@ if TYPE_CHECKING:
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
+    from .frontend.kernel.annotations import bool_ as bool_
+    from .frontend.kernel.annotations import empty as empty
+    from .frontend.kernel.annotations import f32 as f32
+    from .frontend.kernel.annotations import f64 as f64
+    from .frontend.kernel.annotations import grid as grid
+    from .frontend.kernel.annotations import i32 as i32
+    from .frontend.kernel.annotations import i64 as i64
+    from .frontend.kernel.annotations import parallel as parallel
+    from .frontend.kernel.annotations import zeros as zeros
     from .frontend.kernels import kernel as kernel
     from .frontend.lowered import Compiled as Compiled
     from .frontend.lowered import Lowered as Lowered
@@ -64,6 +73,9 @@ _HOMES = {
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp"), ".frontend.autodiff"),
     "vmap": ".frontend.batching",
     "kernel": ".frontend.kernels",
+    **dict.fromkeys(
+        ("bool_", "empty", "f32", "f64", "grid", "i32", "i64", "parallel", "zeros"), ".frontend.kernel.annotations"
+    ),
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "TensorSpec": ".frontend.functions",

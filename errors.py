@@ -33,6 +33,10 @@ class DifferentiationError(LaminaError):
     """A derivative was asked of something that has none, with the reason stated by the op."""
 
 
+class KernelError(LaminaError):
+    """A kernel's Python source has what kernels do not have, or is wrong; says the line and the supported spelling."""
+
+
 class ScheduleError(LaminaError):
     """A schedule step is refused: it would change what the kernel computes, it does not fit, or that cannot be decided.
 

@@ -112,8 +112,8 @@ class _State:
 
     def as_text(self, phase: str) -> str:
         texts: dict[str, Callable[[], str]] = {
-            "loop": lambda: f"{self.module}\n",
-            "scheduled": lambda: f"{self.module if self.schedule is None else self.schedule.module}\n",
+            "loop": lambda: f"{self.module!s}\n",
+            "scheduled": lambda: f"{self.module if self.schedule is None else self.schedule.module!s}\n",
             "llvmir": lambda: self._code("llvmir"),
             "asm": lambda: self._code("asm"),
         }

@@ -192,7 +192,7 @@ class Schedule:
 
     def as_text(self) -> str:
         """The scheduled IR."""
-        return f"{self.module}\n"
+        return f"{self.module!s}\n"
 
     def __repr__(self) -> str:
         return f"<schedule of @{self.kernel.sym_name.data}: {self or 'no steps'}>"

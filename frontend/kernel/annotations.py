@@ -1,0 +1,118 @@
+"""What a kernel's parameters are annotated with: `lm.f32["M", "N"]`, `lm.i64`; and what its body may call beside Python's own.
+
+All of it works in plain Python, too, so that the function can be run without being compiled.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from ...dialects.types import element_type
+
+_DIM = re.compile(r"\s*(?P<symbol>[A-Za-z_]\w*)?\s*(?:(?P<sign>[+-])\s*)?(?P<constant>\d+)?\s*")
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size or stride: a symbol plus a number, or a number."""
+
+    symbol: str | None
+    constant: int = 0
+
+    @staticmethod
+    def read(spelled: object) -> Size:
+        """From `"N"`, `"N + 1"` or a number.
+
+        >>> Size.read("N + 1"), Size.read(16)
+        (Size(symbol='N', constant=1), Size(symbol=None, constant=16))
+        """
+        if isinstance(spelled, int | np.integer) and not isinstance(spelled, bool):
+            if spelled < 0:
+                raise ValueError(f"a size is not negative, got {spelled}")
+            return Size(None, int(spelled))
+        found = _DIM.fullmatch(spelled) if isinstance(spelled, str) else None
+        if found is None or (found["symbol"] is None and found["constant"] is None):
+            raise ValueError(f"a size must be a number, a name, or a name and a number as in 'N + 1', got {spelled!r}")
+        if (found["sign"] is None) != (found["symbol"] is None or found["constant"] is None):
+            raise ValueError(f"a size must be a number, a name, or a name and a number as in 'N + 1', got {spelled!r}")
+        constant = int(found["constant"] or 0)
+        return Size(found["symbol"], -constant if found["sign"] == "-" else constant)
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """An array parameter: element type, sizes, and strides in elements when it need not be contiguous."""
+
+    element: ElementType
+    sizes: tuple[Size, ...]
+    strides: tuple[Size | None, ...] | None = None
+
+    def strided(self, *strides: str | int | None) -> ArrayType:
+        """The same with strides: names, numbers, or None for unknown; no arguments: all unknown.
+
+        >>> f32["M", "N"].strided("lda", 1).strides
+        (Size(symbol='lda', constant=0), Size(symbol=None, constant=1))
+        """
+        given = strides or (None,) * len(self.sizes)
+        if len(given) != len(self.sizes):
+            raise ValueError(f"{len(self.sizes)} sizes need as many strides, got {len(given)}")
+        return ArrayType(self.element, self.sizes, tuple(None if s is None else Size.read(s) for s in given))
+
+
+class ElementType:
+    """An element type: annotates scalars, gives array types by subscription, converts when called."""
+
+    def __init__(self, name: str, dtype: str):
+        self.name, self.dtype = name, np.dtype(dtype)
+
+    @property
+    def type(self) -> Attribute:
+        """The type in the IR."""
+        return element_type(self.dtype)
+
+    def __getitem__(self, sizes: object) -> ArrayType:
+        spelled = sizes if isinstance(sizes, tuple) else (sizes,)
+        return ArrayType(self, tuple(Size.read(s) for s in spelled))
+
+    def __call__(self, value: Any) -> Any:
+        return self.dtype.type(value)
+
+    def __repr__(self) -> str:
+        return f"lamina.{self.name}"
+
+
+f32 = ElementType("f32", "float32")
+f64 = ElementType("f64", "float64")
+i32 = ElementType("i32", "int32")
+i64 = ElementType("i64", "int64")
+bool_ = ElementType("bool_", "bool")
+
+ELEMENTS = (f32, f64, i32, i64, bool_)
+
+
+def parallel(*bounds: int) -> range:
+    """`range` of iterations that may run in any order or at once: `for i in lm.parallel(M)`."""
+    return range(*bounds)
+
+
+def grid(*sizes: int | Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Nested loops from 0, the last innermost: `for i, j in lm.grid(M, N)` or `lm.grid(C.shape)`."""
+    spelled = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
+    return itertools.product(*(range(n) for n in spelled))  # pyright: ignore[reportArgumentType]
+
+
+def empty(shape: int | Sequence[int], dtype: ElementType = f32) -> np.ndarray:
+    """A local array of a kernel; its contents start undefined."""
+    return np.empty(shape, dtype.dtype)
+
+
+def zeros(shape: int | Sequence[int], dtype: ElementType = f32) -> np.ndarray:
+    """A local array of a kernel, of zeros."""
+    return np.zeros(shape, dtype.dtype)
