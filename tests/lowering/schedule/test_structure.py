@@ -496,3 +496,34 @@ def test_parallelize_needs_no_carried_values() -> None:
     assert "the seq loop carries values" in str(refused(CARRIED, "loop-parallelize{loop=i}"))
     true_witness(refused(PREFIX, "loop-parallelize{loop=i}"))
     same(COPY.replace("parallel", "seq"), "loop-parallelize{loop=i}", SMALL)
+
+
+# -- unroll
+
+
+@pytest.mark.parametrize("text", [COPY, SUM, ARGMAX, CARRIED, PREFIX, ODD])
+@pytest.mark.parametrize("factor", [2, 5])
+def test_unroll_keeps_every_bit(text: str, factor: int) -> None:
+    same(text, f"loop-unroll{{loop=i factor={factor}}}", SMALL)
+
+
+@pytest.mark.parametrize("text", [COPY, SUM, ARGMAX, CARRIED, PREFIX])
+@pytest.mark.parametrize("bounds", ["0 to min(3, %N)", "0 to min(%N, 5) step 2", "0 to 0"])
+def test_unroll_of_a_whole_loop_keeps_every_bit(text: str, bounds: str) -> None:
+    module = same(text.replace("0 to %N", bounds), "loop-unroll{loop=i}", SMALL)
+    assert loops(module)["i"].kind.data == "unroll"
+
+
+def test_unroll_of_a_loop_that_starts_anywhere() -> None:
+    module = same(ODD, "loop-unroll{loop=j}", SMALL)
+    assert "%j = 0 to min(%N - %i, 3)" in str(module)
+    limited = ODD.replace("min(%N, %i + 3)", "%N").replace("1 to %N step 2", "max(0, %N - 4) to %N")
+    module = same(limited, "loop-unroll{loop=j}", SMALL)
+    assert "%j = 0 to min(4, %N - %i)" in str(module)
+
+
+def test_unroll_needs_a_limit() -> None:
+    assert "has no limit that is a number" in str(refused(COPY, "loop-unroll{loop=i}"))
+    assert "the factor must be 2 or more" in str(refused(COPY, "loop-unroll{loop=i factor=1}"))
+    text = COPY.replace("0 to %N", "max(0, %N - 3) to %N")
+    assert "is no linear expression" in str(refused(text, "loop-unroll{loop=i}"))
