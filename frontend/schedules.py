@@ -180,7 +180,7 @@ class Schedule:
             self._consumed[name] = step
             self._born.pop(name, None)
         for name in after:
-            if name not in before or name in names:
+            if name not in before:
                 self._born[name] = len(self.steps)
         self._changed()
         made = tuple(Loop(name, self, self._born[name]) for name in names)
@@ -193,6 +193,12 @@ class Schedule:
     def as_text(self) -> str:
         """The scheduled IR."""
         return f"{self.module!s}\n"
+
+    def as_python(self) -> str:
+        """The scheduled kernel as the plain Python loops it means: to be read."""
+        from .kernel_text import kernel_as_python
+
+        return kernel_as_python(self.kernel)
 
     def __repr__(self) -> str:
         return f"<schedule of @{self.kernel.sym_name.data}: {self or 'no steps'}>"
