@@ -15,6 +15,8 @@ from lamina.errors import ScheduleError
 from lamina.lowering.analysis.nests import loops
 from lamina.lowering.schedule.accumulate import Accumulate
 from lamina.lowering.schedule.base import Primitive
+from lamina.lowering.schedule.prefetch import Prefetch
+from lamina.lowering.schedule.set_layout import SetLayout
 from lamina.lowering.schedule.stage import Stage
 from lamina.runtime.interpreter import Interpreter
 from xdsl.dialects.builtin import ModuleOp
@@ -488,3 +490,99 @@ def test_stage_cannot_decide_what_data_says() -> None:
     lines = [line for line in text.split("\n") if "gather" not in line]
     scatter = "\n".join(lines).replace("%one = arith.constant 1.0 : f32", "%v = arith.constant dense<1.0> : vector<4xf32>")
     refused(scatter, Stage("x", "i", ("j",)), "cannot decide: a subscript of x depends on data")
+
+
+# -- prefetch
+
+
+def prefetches(module: ModuleOp) -> list[str]:
+    return [str(op) for op in module.walk() if op.name == "loop.prefetch"]
+
+
+def test_prefetch_asks_once_a_cache_line() -> None:
+    module, _ = same(TILED, SIZES, STAGE_A, STAGE_B, Prefetch("A_packed", "ki", 2), Prefetch("B_packed", "ki", 1))
+    a, b = prefetches(module)
+    assert "%A_packed[%ip floordiv 3, %ki + 2, 0]" in a
+    assert "%B_packed[%jp floordiv 4, %ki + 1, 0]" in b
+    body = str(module).split("%ki = 0")[1]
+    assert body.index("prefetch") < body.index("%ii = 0")
+
+
+def test_prefetch_in_a_loop_that_leaves_the_line() -> None:
+    text = kernel_text(
+        """  loop.for seq %i = 0 to %N step 2 {
+    loop.for seq %j = 0 to %N {
+      %a = loop.load %x[%i, %j] : @T
+      %b = loop.load %x[%i, %j] : @T
+      %c = loop.load %x[%i + 1, 0] : @T, vector<4xf32>
+      %s = arith.addf %a, %b : f32
+      loop.store %s, %y[%i, %j] : @T
+    }
+  }""",
+        shape="%N + 2,%N + 4",
+    )
+    module, [names] = same(text, [dict(N=0), dict(N=3)], Prefetch("x", "i", 3))
+    assert names == ()
+    one, two = prefetches(module)
+    assert "%x[%i + 6, %j]" in one or "%x[%i + 6, %j]" in two
+    assert "%x[%i + 7, 0]" in one or "%x[%i + 7, 0]" in two
+    place = {str(op.location) for op in module.walk() if op.name in ("loop.prefetch", "loop.load")}
+    assert len(place) == 3
+
+
+def test_prefetch_refuses_what_it_cannot_ask_for() -> None:
+    refused(TILED, Prefetch("A", "ki", 0), "distance must be at least 1, got 0")
+    refused(TILED, Prefetch("B", "ii", 1), r"what is read does not change with ii: B.ko \+ ki, jo \+ jp \+ jr.")
+    refused(TILED.replace("%c = loop.load %C[", "%c = loop.load %B["), Prefetch("C", "ki", 1), "nothing in loop ki reads C")
+
+
+# -- set_layout
+
+
+def test_set_layout_permutes_and_pads_dims() -> None:
+    steps = STAGE_A, SetLayout("A_packed", (1, 2, 0), 5)
+    module, _ = same(TILED, SIZES, *steps)
+    assert allocs(module) == {"A_packed": ("scratch", (4, 3, 7))}
+
+
+LAYOUT = kernel_text(
+    """  %lanes = vector.step : vector<4xindex>
+  loop.for seq %i = 0 to %N {
+    %t = loop.alloc PLACE : memref<6x8xf32>
+    loop.for seq %k = 0 to 6 {
+      %a = loop.load %x[%i + %k, 1] : @T, vector<8xf32>
+      loop.store %a, %t[%k, 0] : memref<6x8xf32>, vector<8xf32>
+      %c = loop.load %t[%k, 0] step 2 : memref<6x8xf32>, vector<4xf32>
+      loop.store %c, %y[%i, %k] along 0 : @T, vector<4xf32>
+    }
+    %b = loop.load %t[1, %i] along 0 : memref<6x8xf32>, vector<4xf32>
+    loop.prefetch %t[%i, 0] : memref<6x8xf32>
+    %g = loop.gather %t[%lanes, %i] : memref<6x8xf32>, vector<4xf32> at (vector<4xindex>, index)
+    %s = arith.addf %b, %g : vector<4xf32>
+    loop.scatter %s, %t[%i, %lanes] : memref<6x8xf32>, vector<4xf32> at (index, vector<4xindex>)
+    %r = loop.load %t[%i, 0] : memref<6x8xf32>, vector<4xf32>
+    loop.store %r, %y[%i, 9] : @T, vector<4xf32>
+  }""",
+    shape="%N + 8,%N + 16",
+).replace("PLACE", "stack")
+
+
+@pytest.mark.parametrize(("order", "pad"), [((1, 0), 0), ((0, 1), 3), ((1, 0), 3)])
+def test_set_layout_takes_lanes_along(order: tuple[int, ...], pad: int) -> None:
+    module, _ = same(LAYOUT, [dict(N=0), dict(N=5)], SetLayout("t", order, pad))
+    shape = [(6, 8)[k] for k in order]
+    assert allocs(module) == {"t": ("stack", (shape[0], shape[1] + pad))}
+
+
+def test_set_layout_of_a_buffer_with_sizes() -> None:
+    text = LAYOUT.replace("loop.alloc stack : memref<6x8xf32>", "loop.alloc scratch(%six, %N8) : memref<?x?xf32>")
+    text = text.replace("memref<6x8xf32>", "memref<?x?xf32>")
+    text = text.replace("  %lanes", "  %six = arith.constant 6 : index\n  %N8 = arith.addi %N, %six : index\n  %lanes", 1)
+    module, _ = same(text, [dict(N=5)], SetLayout("t", (1, 0), 3))
+    assert "loop.alloc scratch(%N8, %" in str(module)
+
+
+def test_set_layout_refuses_what_is_not_its_own() -> None:
+    refused(TILED, SetLayout("A"), "A is an argument of the kernel: its layout is the caller's")
+    refused(LAYOUT, SetLayout("t", (0, 0)), "order must be a permutation of the dims of memref<6x8xf32>")
+    refused(LAYOUT, SetLayout("t", (0, 1), -1), "pad must not be negative, got -1")

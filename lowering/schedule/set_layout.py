@@ -1,0 +1,109 @@
+"""Permute the dims of a local buffer, and leave room at the end of each row.
+
+Requires a buffer that the kernel allocates. It holds the same elements, at other addresses: each access is rewritten.
+
+    before                                         after, buffer=t order=1,0 pad=4
+    %t = loop.alloc stack : memref<6x16xf32>       %t = loop.alloc stack : memref<16x10xf32>
+    loop.store %a, %t[%i, %j]                      loop.store %a, %t[%j, %i]
+    %v = loop.load %t[%i, 0] : ..., vector<16xf32> %v = loop.load %t[0, %i] along 0 : ..., vector<16xf32>
+
+Dim `k` of the new layout is dim `order[k]` of the old one; the last one is `pad` elements longer. Returns no names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, IntegerAttr, MemRefType, NoneAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop.structure import KernelOp
+from ...dialects.scalar import ScalarBuilder
+from ..analysis.regions import find_buffer
+from .base import Primitive
+from .cloning import is_vector
+
+
+@dataclass(frozen=True)
+class SetLayout(Primitive):
+    """Change how a local buffer lies in memory.
+
+    Attributes:
+        buffer: a local buffer.
+        order: the old dims in their new order.
+        pad: by how many elements the last dim is longer.
+    """
+
+    name = "loop-set-layout"
+
+    buffer: str
+    order: tuple[int, ...] = (1, 0)
+    pad: int = 0
+
+    def check(self, kernel: KernelOp) -> None:
+        self._alloc(kernel)
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        old = self._alloc(kernel)
+        type = old.buffer.type
+        shape = [type.get_shape()[k] for k in self.order]
+        given = iter(old.sizes)
+        by_dim = {k: next(given) for k, n in enumerate(type.get_shape()) if n == DYNAMIC_INDEX}
+        sizes = [by_dim[k] for k in self.order if k in by_dim]
+        block = old.parent_block()
+        assert block is not None
+        if self.pad and shape[-1] != DYNAMIC_INDEX:
+            shape[-1] += self.pad
+        elif self.pad:
+            home = Block()
+            builder = ScalarBuilder(home, old.location)
+            sizes[-1] = builder.add(sizes[-1], builder.const(self.pad, IndexType()))
+            for op in list(home.ops):
+                op.detach()
+                block.insert_op_before(op, old)
+        new = AllocOp.build_alloc(old.place.data, MemRefType(type.element_type, shape), sizes, old.buffer.name_hint)
+        new.location, new.attributes = old.location, dict(old.attributes)
+        block.insert_op_before(new, old)
+        for op in {use.operation: None for use in old.buffer.uses}:
+            self._permute(op)
+        old.buffer.replace_all_uses_with(new.buffer)
+        old.detach()
+        old.erase()
+        return ()
+
+    def _permute(self, op: Operation) -> None:
+        """Permute the subscripts of an access."""
+        if isinstance(op, GatherOp | ScatterOp):
+            first: list[SSAValue] = list(op.operands[: len(op.operands) - len(op.subscripts) - (op.mask is not None)])
+            masks = [] if op.mask is None else [op.mask]
+            op.operands = [*first, *(op.subscripts[k] for k in self.order), *masks]
+            return
+        assert isinstance(op, LoadOp | StoreOp | PrefetchOp)
+        if not isinstance(op, PrefetchOp) and is_vector(op):
+            along = self.order.index(op.lane_dim())
+            op.properties.pop("along", None)
+            if along != len(self.order) - 1:
+                op.properties["along"] = IntegerAttr(along, i64)
+        map = op.map.data
+        permuted = AffineMap(map.num_dims, 0, tuple(map.results[k] for k in self.order))
+        op.properties["map"] = AffineMapAttr(permuted)
+
+    def _alloc(self, kernel: KernelOp) -> AllocOp:
+        buffer = find_buffer(kernel, self.buffer, self.name)
+        alloc = buffer.owner
+        if not isinstance(alloc, AllocOp):
+            raise self.refuse(f"{self.buffer} is an argument of the kernel: its layout is the caller's")
+        type = alloc.buffer.type
+        if sorted(self.order) != list(range(type.get_num_dims())):
+            raise self.refuse(f"order must be a permutation of the dims of {type}")
+        if self.pad < 0:
+            raise self.refuse(f"pad must not be negative, got {self.pad}")
+        if not isinstance(type.layout, NoneAttr):
+            raise self.refuse(f"{self.buffer} has a layout already: {type}")
+        for use in alloc.buffer.uses:
+            if not isinstance(use.operation, LoadOp | StoreOp | GatherOp | ScatterOp | PrefetchOp):
+                raise self.refuse(f"{self.buffer} is used by '{use.operation.name}'")
+        return alloc
