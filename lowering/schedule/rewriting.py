@@ -153,8 +153,7 @@ def copied(loop: ForOp, kernel: KernelOp, suffix: str = "_rest") -> ForOp:
     """A copy of a loop whose loops and local buffers have names of their own."""
     new = loop.clone()
     taken: list[str] = []
-    for old, op in zip(loop.walk(), new.walk(), strict=True):
-        op.location = old.location
+    for op in new.walk():
         named = op.index if isinstance(op, ForOp) else op.buffer if isinstance(op, AllocOp) else None
         if named is not None and named.name_hint is not None:
             named.name_hint = fresh(kernel, named.name_hint + suffix, taken)

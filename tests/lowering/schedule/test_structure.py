@@ -527,3 +527,46 @@ def test_unroll_needs_a_limit() -> None:
     assert "the factor must be 2 or more" in str(refused(COPY, "loop-unroll{loop=i factor=1}"))
     text = COPY.replace("0 to %N", "max(0, %N - 3) to %N")
     assert "is no linear expression" in str(refused(text, "loop-unroll{loop=i}"))
+
+
+# -- peel
+
+
+@pytest.mark.parametrize("text", [COPY, SUM, ARGMAX, CARRIED, PREFIX, ODD])
+@pytest.mark.parametrize("count", [1, 3, 30, -1, -3, -30])
+def test_peel_keeps_every_bit(text: str, count: int) -> None:
+    module = same(text, f"loop-peel{{loop=i count={count}}}", SMALL)
+    assert set(loops(module)) - set(loops(parsed(text))) >= {"i_rest"}
+
+
+@pytest.mark.parametrize("text", [COPY, SUM, CARRIED, PREFIX])
+@pytest.mark.parametrize("bounds", ["%M to %N", "%M to %N step 3", "-2 + %M to 2 * %N"])
+@pytest.mark.parametrize("count", [0, 2, -2])
+def test_peel_of_other_bounds_keeps_every_bit(text: str, bounds: str, count: int) -> None:
+    text = text.replace("0 to %N", bounds if count or "step" in bounds else f"{bounds} step 2")
+    text = text.replace("%N: index", "%N: index, %M: index").replace("%x[%N", "%x[%N + %N").replace("%y[%N", "%y[%N + %N")
+    same(text, f"loop-peel{{loop=i count={count}}}", [(n, m) for n in range(9) for m in range(2, 7)])
+
+
+@pytest.mark.parametrize("text", [COPY, SUM, ARGMAX, CARRIED, PREFIX])
+@pytest.mark.parametrize("size", [2, 8])
+def test_full_tiles_are_numbers(text: str, size: int) -> None:
+    module = same(text, f"loop-split{{loop=i size={size}}},loop-peel{{loop=io}}", SMALL)
+    assert loops(module)["ii"].constant_bounds() == (0, size)
+    assert "min" not in str(module)
+
+
+def test_peel_twice() -> None:
+    steps = "loop-peel{loop=i count=2},loop-peel{loop=i count=-2},loop-peel{loop=i_rest count=1}"
+    assert list(loops(same(PREFIX, steps, SMALL))) == ["i_rest_rest", "i_rest", "i", "i_rest2"]
+
+
+def test_a_product_without_remainders() -> None:
+    steps = "loop-tile{loops=i,j sizes=4,3},loop-peel{loop=io},loop-peel{loop=jo},loop-peel{loop=jo_rest}"
+    same(MATMUL, steps, CUBES)
+
+
+def test_bounds_that_cannot_be_cut() -> None:
+    text = COPY.replace("0 to %N", "max(0, %N - 4) to min(%N, 9)")
+    assert "cannot be cut" in str(refused(text, "loop-peel{loop=i count=1}"))
+    assert "cannot be cut" in str(refused(text, "loop-peel{loop=i count=-1}"))

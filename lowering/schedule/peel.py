@@ -1,0 +1,126 @@
+"""Run the first or last iterations of a loop in a loop of their own; or what is not a full tile.
+
+    before                                  after loop-peel{loop=io}
+    loop.for seq %io = 0 to %N step 8 {     loop.for seq %io = 0 to (%N floordiv 8) * 8 step 8 {
+      loop.for seq %ii                        loop.for seq %ii = 0 to 8 {
+          = 0 to min(8, %N - %io) {             loop.load %x[%io + %ii]
+        loop.load %x[%io + %ii]             loop.for seq %io_rest = (%N floordiv 8) * 8 to %N step 8 {
+                                              loop.for seq %ii_rest = 0 to %N - %io_rest {
+                                                loop.load %x[%io_rest + %ii_rest]
+
+`count` iterations are peeled off the front, or off the end if it is negative. 0 peels what does not fill a whole step, as the
+last tile of a split loop. Bounds inside are simplified: in full tiles the `min` is gone. Always legal, but a bound that is the
+greatest or least of several expressions can only be cut where the new bounds are such too. Returns the main loop, which keeps
+its name, and the loop of the rest; the main loop alone where nothing is ever left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
+
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.subscripts import canonical
+from ..analysis.bounds import constant_extent, set_bounds, simplify_bounds
+from ..analysis.nests import find, kernel_of, name_of
+from .base import Primitive
+from .rewriting import copied, rebased
+
+Bounds = tuple[list[AffineExpr], list[AffineExpr]]
+"""The lower and the upper expressions of a loop."""
+
+
+def _divided(expr: AffineExpr, by: int, kind: AffineBinaryOpKind, n_dims: int) -> AffineExpr:
+    expr = canonical(expr, n_dims)
+    if isinstance(expr, AffineConstantExpr):
+        return AffineExpr.binary(kind, expr, AffineConstantExpr(by))
+    return AffineBinaryOpExpr(kind, expr, AffineConstantExpr(by))
+
+
+def _cut(lowers: list[AffineExpr], uppers: list[AffineExpr], step: int, count: int, n: int) -> tuple[Bounds, Bounds] | None:
+    """The bounds of the part before and the part after the cut; None when one would be a min where only a max can be."""
+    if count > 0:
+        if len(lowers) > 1:
+            return None
+        cut = lowers[0] + count * step
+        return (lowers, [*uppers, cut]), ([cut], uppers)
+    if len(uppers) > 1 or len(lowers) > 1:
+        return None
+    start, span = lowers[0], uppers[0] - lowers[0]
+    if count == 0:
+        cut = start + _divided(span, step, AffineBinaryOpKind.FloorDiv, n) * step
+        return (lowers, [cut]), ([start, cut], uppers)
+    ends = uppers[0] + count * step
+    if step > 1:
+        ends = start + _divided(span, step, AffineBinaryOpKind.CeilDiv, n) * step + count * step
+    return (lowers, [ends]), ([start, ends], uppers)
+
+
+def _parts(loop: ForOp, count: int) -> tuple[list[SSAValue], Bounds, Bounds] | None:
+    """Index values, and over them the bounds of the part before and the part after the cut."""
+    values: list[SSAValue] = []
+    lowers = rebased(loop.lower.data.results, loop.lower_operands, values)
+    uppers = rebased(loop.upper.data.results, loop.upper_operands, values)
+    parts = _cut(lowers, uppers, loop.step.value.data, count, len(values))
+    return None if parts is None else (values, *parts)
+
+
+def peel_loop(loop: ForOp, count: int = 0) -> tuple[ForOp, ForOp | None]:
+    """The main loop, and that of the rest if there ever is one; of bounds that can be cut."""
+    parts = _parts(loop, count)
+    assert parts is not None
+    values, *bounds = parts
+    names = [result.name_hint for result in loop.results]
+    rest = copied(loop, kernel_of(loop))
+    before, after = (rest, loop) if count > 0 else (loop, rest)
+    block = loop.parent
+    assert block is not None
+    if count > 0:
+        block.insert_op_before(rest, loop)
+    else:
+        block.insert_op_after(rest, loop)
+        for old, new in zip(loop.results, rest.results, strict=True):
+            old.replace_all_uses_with(new)
+    for part, (low, high) in zip((before, after), bounds, strict=True):
+        set_bounds(part, (low, values), (high, values))
+    n = len(after.operands) - len(after.inits)
+    for k, result in enumerate(before.results):
+        after.operands[n + k] = result
+    left = None if constant_extent(rest) == 0 else rest
+    if left is None:
+        for result, init in zip(rest.results, list(rest.inits), strict=True):
+            result.replace_all_uses_with(init)
+        rest.detach()
+        rest.erase()
+        after = loop
+    for result in before.results if left is not None else ():
+        result.name_hint = None
+    for result, name in zip(after.results, names, strict=True):
+        result.name_hint = name
+    for part in (loop, left):
+        for op in part.walk() if part is not None else ():
+            if isinstance(op, ForOp):
+                simplify_bounds(op)
+    return loop, left
+
+
+@dataclass(frozen=True)
+class Peel(Primitive):
+    """`count` iterations at the front (at the end, if negative) or, for 0, what is not a full tile, get a loop of their own."""
+
+    name = "loop-peel"
+    loop: str
+    count: int = 0
+
+    def check(self, kernel: KernelOp) -> None:
+        loop = find(kernel, self.loop, self.name)
+        if self.count == 0 and loop.step.value.data == 1:
+            raise self.refuse(f"{self.loop} has step 1: all its iterations are full tiles; say how many to peel: count=<n>")
+        if _parts(loop, self.count) is None:
+            raise self.refuse(f"the bounds of {self.loop} are several expressions: they cannot be cut there")
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        loop, rest = peel_loop(find(kernel, self.loop, self.name), self.count)
+        return (name_of(loop),) if rest is None else (name_of(loop), name_of(rest))
