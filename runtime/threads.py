@@ -20,7 +20,6 @@ import operator
 import os
 import re
 import sys
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -348,7 +347,7 @@ def parallel_module(architecture: str) -> str:
     >>> "@lamina_parallel(" in parallel_module("x86_64")
     True
     """
-    words = {name: 8 * i for i, (name, _) in enumerate(_State._fields_)}
+    words = {name: 8 * i for i, (name, *_) in enumerate(_State._fields_)}
     control = _CONTROL.get(architecture, _NO_CONTROL)
     return control + _TEXT.format(
         threshold=WORK_THRESHOLD, most_threads=MAX_THREADS, most_pools=MAX_POOLS, state=f'@"{STATE_SYMBOL}"', **words
