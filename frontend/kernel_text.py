@@ -58,6 +58,16 @@ def kernel_as_python(kernel: KernelOp) -> str:
     return _Printer().kernel(kernel)
 
 
+def spell_affine(expr: AffineExpr, dims: Sequence[SSAValue]) -> str:
+    """An affine expression over named values as Python."""
+    return _Printer().affine(expr, dims)
+
+
+def spell_bound(word: str, map: AffineMap, dims: Sequence[SSAValue]) -> str:
+    """A loop bound as Python."""
+    return _Printer().bound(word, map, dims)
+
+
 class _Printer:
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -311,4 +321,4 @@ def _closes_last(text: str) -> bool:
     return False
 
 
-__all__ = ["kernel_as_python"]
+__all__ = ["kernel_as_python", "spell_affine", "spell_bound"]

@@ -69,6 +69,17 @@ class KernelBase(FunctionBase):
         """
         return self.__kernel__.as_text(phase)
 
+    def explain(self, *args: Any) -> str:
+        """A report on the loops of the kernel as scheduled: kinds, trip counts, strides, what is vectorized and why not;
+        given the arguments of a call, also a roofline estimate beside a measurement (on copies of the arrays).
+        """
+        from .explain import explain
+
+        state = self.__kernel__
+        module = state.module if state.schedule is None else state.schedule.module
+        executable = state.executable() if args else None
+        return explain(pipeline.find_kernel(state.module), pipeline.find_kernel(module), executable, args)
+
     def compile(self) -> KernelExecutable:
         """Compile now what the next call would; the loaded machine code."""
         return self.__kernel__.executable()
