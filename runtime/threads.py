@@ -202,12 +202,11 @@ _bound = False
 _warned = False
 _forked = False
 _stale = False  # a runtime was mapped when this process was forked
-_shared = False
 
 
 def bind(leave: int) -> None:
     """Find a runtime, once, and let compiled code use it. `leave` is the address of `@lamina.threads.leave`."""
-    global _bound, _shared
+    global _bound
     if _bound:
         return
     _bound = True
@@ -220,7 +219,6 @@ def bind(leave: int) -> None:
         STATE.key = key.value
         STATE.getspecific = _address(process.pthread_getspecific)
         STATE.setspecific = _address(process.pthread_setspecific)
-        _shared = found.shared
         STATE.gomp = found.address
     _warn_if_alone()
 
@@ -329,9 +327,9 @@ def _after_fork() -> None:
     if not _bound:
         _stale = sys.platform != "linux" or bool(mapped_runtimes())
     STATE.busy = 0
-    # libgomp waits forever for workers that are no more; a runtime that others use may have had some of theirs
-    if STATE.regions or _shared:
-        STATE.gomp = None
+    # libgomp waits forever for workers that are no more; and even if no region ran here, others may have had some with the
+    # same copy: PyTorch takes the one that it finds loaded
+    STATE.gomp = None
 
 
 if hasattr(os, "register_at_fork"):
