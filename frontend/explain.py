@@ -195,7 +195,7 @@ def _roofline(kernel: KernelOp, sizes: Mapping[SSAValue, int], executable: Kerne
     seconds = _measure(executable, args)
     lines = [
         f"roofline on one core: {flops:.4g} flop, at least {moved:.4g} bytes ({flops / max(moved, 1):.3g} flop a byte)",
-        f"  at most {peak / 1e9:.1f} GFLOP/s (measured): {_time(compute)}; {bandwidth / 1e9:.1f} GB/s (measured): {_time(memory)}",
+        f"  measured limits: {peak / 1e9:.1f} GFLOP/s, {_time(compute)}; {bandwidth / 1e9:.1f} GB/s, {_time(memory)}",
         f"  limit: {'arithmetic' if compute >= memory else 'memory traffic, unless it fits the caches'}, {_time(limit)}",
         f"  measured: {_time(seconds)}, {flops / seconds / 1e9:.1f} GFLOP/s, {moved / seconds / 1e9:.1f} GB/s: "
         f"{100 * limit / seconds:.0f} % of the limit",
@@ -258,13 +258,7 @@ def _bytes(kernel: KernelOp, args: Sequence[Any]) -> float:
     writes = {a.buffer for a in accesses(kernel) if a.writes}
     for argument, arg in zip(kernel.body.block.args, args, strict=False):
         if isinstance(arg, np.ndarray):
-            total += (
-                arg.size
-                * numpy_dtype(scalar_of(argument.type.element_type)).itemsize
-                * (  # pyright: ignore
-                    (argument in reads) + (argument in writes)
-                )
-            )
+            total += arg.nbytes * ((argument in reads) + (argument in writes))
     return total
 
 

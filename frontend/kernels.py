@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from .. import pipeline
 from ..runtime.callable import FunctionBase, function_class
@@ -134,6 +134,7 @@ class _State:
 
     def _code(self, phase: str) -> str:
         module = (self.module if self.schedule is None else self.schedule.module).clone()
+        module.attributes["lamina.phase"] = StringAttr("program")  # nothing is added to what the schedule says
         text = pipeline.compile_to(module, phase)
         assert isinstance(text, str)
         return text

@@ -172,8 +172,7 @@ class Schedule:
         """
         kernel = self.kernel
         before = set(loops(kernel))
-        step.check(kernel)
-        names = step.rewrite(kernel)
+        names = step.run(kernel)
         self.steps.append(step)
         after = loops(kernel)
         for name in before - set(after):

@@ -17,6 +17,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
+from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
 from ...dialects.loop.structure import KernelOp
@@ -44,6 +45,9 @@ class Primitive(ModulePass):
     def run(self, kernel: KernelOp) -> tuple[str, ...]:
         """Check and rewrite one kernel; the names of the new loops."""
         self.check(kernel)
+        module = kernel.parent_op()
+        if module is not None:  # what is scheduled by hand is not scheduled again
+            module.attributes["lamina.phase"] = StringAttr("scheduled")
         return self.rewrite(kernel)
 
     def target(self, module: builtin.ModuleOp) -> KernelOp:
