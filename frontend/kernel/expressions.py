@@ -359,8 +359,9 @@ class Expressions:
                 except (ValueError, OverflowError) as error:
                     raise Mismatch(str(error)) from None
             x = Scalar(b.builder.unary(FUNCTIONS[name], b.scalar(args[0], self.float_of(b, args[0]))))
-            of_math = getattr(self.resolve(node.func), "__module__", "") in ("math", "builtins", None)
-            if name in ("floor", "ceil", "rint") and of_math:  # Python's give integers
+            owner = self.resolve(node.func)
+            plain = owner is _MISSING or getattr(owner, "__module__", "") in ("math", "builtins")
+            if name in ("floor", "ceil", "rint") and plain:  # Python's give integers
                 return Scalar(b.builder.convert(x.ssa, annotations.i64.type))
             return x
         return None

@@ -216,16 +216,22 @@ class Arithmetic:
         if op in ("+", "-", "*"):
             return Scalar(b.binary({"+": "add", "-": "sub", "*": "mul"}[op], left, right))
         if is_float(type):
-            quotient = b.unary("floor", b.div(left, right))
-            if op == "//":
-                return Scalar(quotient)
-            remainder = b.binary("rem", left, right)  # of the sign of the dividend; Python's has the divisor's
-            zero = b.const(0.0, type)
-            other = b.binary("xor", b.cmp("lt", remainder, zero), b.cmp("lt", right, zero))
-            wrong = b.binary("and", b.cmp("ne", remainder, zero), other)
-            return Scalar(b.select(wrong, b.add(remainder, right), remainder))
+            return Scalar(self._floor_divide(op, left, right))
         quotient = b.insert(arith.FloorDivSIOp.create(operands=[left, right], result_types=[type]))
         return Scalar(quotient if op == "//" else b.sub(left, b.mul(quotient, right)))
+
+    def _floor_divide(self, op: str, x: SSAValue, y: SSAValue) -> SSAValue:
+        """`x // y` or `x % y` of floats as Python computes them: exactly, the remainder with the sign of the divisor."""
+        b, type = self.builder, x.type
+        zero = b.const(0.0, type)
+        remainder = b.binary("rem", x, y)  # has the sign of the dividend
+        other = b.binary("xor", b.cmp("lt", remainder, zero), b.cmp("lt", y, zero))
+        wrong = b.binary("and", b.cmp("ne", remainder, zero), other)
+        if op == "%":
+            return b.select(wrong, b.add(remainder, y), remainder)
+        # x - remainder is a multiple of y but for rounding, so this quotient is whole or next to a whole number
+        quotient = b.unary("rint", b.div(b.sub(x, remainder), y))
+        return b.select(wrong, b.sub(quotient, b.const(1.0, type)), quotient)
 
     def _affine(self, op: str, x: Value, y: Value) -> Index | None:
         """An operator that keeps index expressions affine, else None."""
