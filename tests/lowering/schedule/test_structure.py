@@ -553,7 +553,7 @@ def test_peel_of_other_bounds_keeps_every_bit(text: str, bounds: str, count: int
 def test_full_tiles_are_numbers(text: str, size: int) -> None:
     module = same(text, f"loop-split{{loop=i size={size}}},loop-peel{{loop=io}}", SMALL)
     assert loops(module)["ii"].constant_bounds() == (0, size)
-    assert "min" not in str(module)
+    assert "min(" not in str(module)
 
 
 def test_peel_twice() -> None:
@@ -570,3 +570,67 @@ def test_bounds_that_cannot_be_cut() -> None:
     text = COPY.replace("0 to %N", "max(0, %N - 4) to min(%N, 9)")
     assert "cannot be cut" in str(refused(text, "loop-peel{loop=i count=1}"))
     assert "cannot be cut" in str(refused(text, "loop-peel{loop=i count=-1}"))
+
+
+# -- pad
+
+TILES = """loop.kernel @tiles(%x: memref<?xf32>, %w: memref<8xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
+  %zero = arith.constant 0.0 : f32
+  HERE
+  loop.for seq %io = 0 to %N step 8 {
+    THERE
+    loop.for parallel %c = 0 to min(8, %N - %io) {
+      %a = loop.load %x[%io + %c] : memref<?xf32>
+      loop.store %a, %t[%c] : memref<8xf32>
+    }
+    loop.for seq %ii = 0 to min(8, %N - %io) {
+      loop.for seq %k = 0 to 3 {
+        %a = loop.load %t[%ii] : memref<8xf32>
+        %w1 = loop.load %w[%ii] : memref<8xf32>
+        %b = arith.mulf %a, %w1 : f32
+        loop.store %b, %t[%ii] : memref<8xf32>
+      }
+    }
+    loop.for parallel %d = 0 to min(8, %N - %io) {
+      %a = loop.load %t[%d] : memref<8xf32>
+      loop.store %a, %y[%io + %d] : memref<?xf32>
+    }
+  }
+}"""
+ALLOC = "%t = loop.alloc stack : memref<8xf32>"
+INSIDE = TILES.replace("THERE", ALLOC).replace("HERE", "")
+OUTSIDE = TILES.replace("THERE", "").replace("HERE", ALLOC)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_padding_keeps_every_bit(here: bool) -> None:
+    module = same(OUTSIDE if here else INSIDE, "loop-pad{loop=ii size=8}", SMALL)
+    assert loops(module)["ii"].constant_bounds() == (0, 8)
+
+
+def test_padding_leaves_no_buffer() -> None:
+    text = INSIDE
+    assert "reads t at 8 of dim 0, which has 8 elements" in str(refused(text, "loop-pad{loop=ii size=9}"))
+    assert "reads x at 1 of dim 0" in str(refused(text, "loop-pad{loop=c size=8}"))
+    assert "would write y, which is not local" in str(refused(text, "loop-pad{loop=d size=8}"))
+    assert "may run further than 4" in str(refused(text, "loop-pad{loop=ii size=4}"))
+    assert "does not start at 0" in str(refused(text.replace("%ii = 0", "%ii = 1"), "loop-pad{loop=ii size=8}"))
+
+
+def test_padding_overwrites_nothing() -> None:
+    shifted = INSIDE.replace("loop.load %t[%d]", "loop.load %t[7 - %d]")
+    true_padding_witness(refused(shifted, "loop-pad{loop=ii size=8}"), 8)
+    # the full tiles before the last one are written again before they are read, but in parallel nothing is before
+    true_padding_witness(refused(OUTSIDE.replace("seq %io", "parallel %io"), "loop-pad{loop=ii size=8}"), 8)
+
+
+def true_padding_witness(error: ScheduleError, size: int) -> None:
+    """Check by hand that an iteration that the loop `ii` did not have writes what one that it had reads."""
+    conflict = error.witness
+    assert isinstance(conflict, Conflict) and conflict.first.writes and not conflict.second.writes
+    n, at = conflict.sizes["N"], conflict.at_first
+    assert n - at["io"] <= at["ii"] < size
+    assert conflict.at_second["io"] in range(0, n, 8)
+    for access, at in ((conflict.first, conflict.at_first), (conflict.second, conflict.at_second)):
+        assert isinstance(access.op, LoadOp | StoreOp)
+        assert element(access.op, {**conflict.sizes, **at}) == conflict.element

@@ -1,0 +1,199 @@
+"""Run a loop up to its full tile: the iterations that this adds only touch padding.
+
+    before                                       after loop-pad{loop=ii size=8}
+    %t = loop.alloc stack : memref<8xf32>        %t = loop.alloc stack : memref<8xf32>
+    loop.for seq %ii = 0 to min(8, %N - %io) {   loop.for seq %ii = 0 to 8 {
+      %a = loop.load %t[%ii]                       %a = loop.load %t[%ii]
+      %b = arith.addf %a, %a                       %b = arith.addf %a, %a
+      loop.store %b, %t[%ii]                       loop.store %b, %t[%ii]
+    }                                            }
+
+Requires a loop from 0 that carries nothing. Legal when in the iterations added every access stays inside its buffer, all that
+is written is local, and no iteration that was there before reads any of it later. Returns the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
+
+from ...dialects.loop.memory import AllocOp, CheckOp
+from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ..analysis.accesses import Access, Instance, Terms, accesses, combine, private_to
+from ..analysis.bounds import constant_extent, set_bounds
+from ..analysis.dependence import CannotDecide, Conflict
+from ..analysis.linear import System, Undecided
+from ..analysis.nests import buffer_name, find, name_of, place
+from .base import Primitive
+from .rewriting import on_original
+
+Linear = tuple[Terms, int]
+
+
+class _Padding:
+    """A kernel with a loop run further than it was, and what that adds."""
+
+    def __init__(self, kernel: KernelOp, loop: ForOp, size: int):
+        self.kernel, self.loop = kernel, loop
+        self.ends, self.values = list(loop.upper.data.results), list(loop.upper_operands)
+        set_bounds(loop, ([AffineConstantExpr(0)], []), ([AffineConstantExpr(size)], []))
+        self.found = accesses(kernel)
+        self.within = [access for access in self.found if loop in access.loops]
+
+    def past(self, instance: Instance, end: AffineExpr) -> None:
+        """The instance is in an iteration that an old bound excludes."""
+        terms, constant = instance.linear(end, self.values)
+        instance.system.ge(combine({instance.variables[self.loop.index]: 1}, terms, -1), -constant)
+
+    def before(self, instance: Instance) -> None:
+        """The instance is in an iteration that was there before."""
+        for end in self.ends:
+            terms, constant = instance.linear(end, self.values)
+            instance.system.ge(combine(terms, {instance.variables[self.loop.index]: 1}, -1), constant - 1)
+
+    # -- staying inside
+
+    def leaves(self) -> str | None:
+        """An access that the iterations added take out of its buffer."""
+        for access in self.within:
+            for end in self.ends:
+                system = System()
+                instance = Instance(system, access, "at", {loop: name_of(loop) for loop in access.loops})
+                self.past(instance, end)
+                subscripts = instance.subscripts()
+                sizes = self.sizes(instance)
+                for dim, (at, size) in enumerate(zip(subscripts, sizes, strict=True)):
+                    for outside in (({}, -1), at), (at, size):
+                        point = self.ordered(system, *outside)
+                        if point is None:
+                            continue
+                        if instance.opaque or access.conditional:
+                            raise CannotDecide(f"where {buffer_name(access.buffer)} is accessed depends on data")
+                        return self.told(access, instance, point, dim, _at(at, point), _at(size, point))
+        return None
+
+    @staticmethod
+    def ordered(system: System, low: Linear, high: Linear) -> dict[str, int] | None:
+        """A point with `low >= high`, written with the smaller one second."""
+        asked = system.copy()
+        asked.ge(combine(low[0], high[0], -1), low[1] - high[1])
+        return asked.sample()
+
+    def sizes(self, instance: Instance) -> list[Linear]:
+        buffer = instance.access.buffer
+        if not isinstance(buffer.owner, AllocOp):
+            return [instance.linear(size, self.kernel.index_arguments) for size in self.kernel.sizes_of(buffer)]
+        given = iter(buffer.owner.sizes)
+        shape = buffer.owner.buffer.type.get_shape()
+        return [instance.value(next(given)) if n == DYNAMIC_INDEX else ({}, n) for n in shape]
+
+    def told(self, access: Access, instance: Instance, point: dict[str, int], dim: int, at: int, size: int) -> str:
+        variables = ", ".join(f"{name_of(loop)}={point.get(name_of(loop), 0)}" for loop in access.loops)
+        sizes = ", ".join(f"{name}={value}" for name, value in _sizes(instance, point).items())
+        does = "writes" if access.writes else "reads"
+        where = f" ({place(access.op)})" if place(access.op) else ""
+        what = f"{does} {buffer_name(access.buffer)} at {at} of dim {dim}, which has {size} elements"
+        return f"the added iteration {variables} {what}{where}{', with ' + sizes if sizes else ''}"
+
+    # -- changing nothing
+
+    def read_later(self) -> Conflict | None:
+        """An iteration added and a later one that was there before, where the first writes what the second reads."""
+        for one in self.within:
+            for two in self.found:
+                if one.writes and not two.writes and one.buffer is two.buffer and self.loop not in private_to(one.buffer):
+                    for relations in self.orders(one, two):
+                        for end in self.ends:
+                            conflict = self.meets(one, two, relations, end)
+                            if conflict is not None:
+                                return conflict
+        return None
+
+    def orders(self, one: Access, two: Access) -> Iterator[dict[ForOp, str]]:
+        """How the loops around both are related when `two` happens after `one` on the same buffer."""
+        both = [loop for loop in one.loops if loop in two.loops]
+        for k, loop in enumerate(both):
+            if loop in private_to(one.buffer):
+                continue
+            for relation in "<>" if loop.kind.data == "parallel" else "<":  # parallel iterations have no order
+                yield dict.fromkeys(both[:k], "=") | {loop: relation}
+        if self.loop not in both and self.found.index(one) < self.found.index(two):
+            yield dict.fromkeys(both, "=")
+
+    def meets(self, one: Access, two: Access, relations: dict[ForOp, str], end: AffineExpr) -> Conflict | None:
+        system = System()
+        shared = {loop: name_of(loop) for loop, relation in relations.items() if relation == "="}
+        first, second = Instance(system, one, "a", shared), Instance(system, two, "b", shared)
+        for loop, relation in relations.items():
+            if relation != "=":
+                x, y = (i.variables[loop.index] for i in ((first, second) if relation == "<" else (second, first)))
+                system.ge({y: 1, x: -1}, -loop.step.value.data)
+        self.past(first, end)
+        if self.loop in two.loops:
+            self.before(second)
+        subscripts = first.subscripts()
+        for (x, a), (y, b) in zip(subscripts, second.subscripts(), strict=True):
+            system.eq(combine(x, y, -1), a - b)
+        point = system.sample()
+        if point is None:
+            return None
+        if first.opaque or second.opaque or one.conditional or two.conditional:
+            raise CannotDecide(f"where {buffer_name(one.buffer)} is accessed depends on data")
+        at = [{name_of(loop): point.get(i.variables[loop.index], 0) for loop in i.access.loops} for i in (first, second)]
+        element = tuple(_at(subscript, point) for subscript in subscripts)
+        return Conflict(one, two, at[0], at[1], _sizes(first, point) | _sizes(second, point), element)
+
+
+def _at(linear: Linear, point: dict[str, int]) -> int:
+    return sum([c * point.get(name, 0) for name, c in linear[0].items()], linear[1])
+
+
+def _sizes(instance: Instance, point: dict[str, int]) -> dict[str, int]:
+    loops = {loop.index for loop in instance.access.loops}
+    return {name: point.get(name, 0) for value, name in instance.variables.items() if value not in loops and "." not in name}
+
+
+@dataclass(frozen=True)
+class Pad(Primitive):
+    """`loop` runs from 0 to `size`."""
+
+    name = "loop-pad"
+    loop: str
+    size: int
+
+    def check(self, kernel: KernelOp) -> None:
+        loop = find(kernel, self.loop, self.name)
+        starts: Sequence[AffineExpr] = loop.lower.data.results
+        if not all(isinstance(start, AffineConstantExpr) for start in starts) or max(s.eval([], []) for s in starts) != 0:
+            raise self.refuse(f"{self.loop} does not start at 0; a loop that split has made does")
+        if loop.results:
+            raise self.refuse(f"{self.loop} carries values, which more iterations would change")
+        most = constant_extent(loop)
+        if most is None or (most - 1) * loop.step.value.data >= self.size:
+            raise self.refuse(f"{self.loop} may run further than {self.size}")
+        for op in loop.walk():
+            if isinstance(op, WhileOp | CheckOp):
+                raise self.refuse(f"what '{op.name}' would do in more iterations cannot be known")
+        copy = kernel.clone()
+        padding = _Padding(copy, find(copy, self.loop, self.name), self.size)
+        for access in padding.within:
+            if access.writes and not isinstance(access.buffer.owner, AllocOp):
+                raise self.refuse(f"more iterations would write {buffer_name(access.buffer)}, which is not local to the kernel")
+        try:
+            outside = padding.leaves()
+            if outside is not None:
+                raise self.refuse(outside)
+            conflict = padding.read_later()
+        except (CannotDecide, Undecided) as error:
+            raise self.refuse(f"cannot decide: {error}") from None
+        if conflict is not None:
+            conflict = on_original(conflict, copy, kernel, {})
+            raise self.refuse(f"an added iteration writes what another reads: {conflict}", conflict)
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        loop = find(kernel, self.loop, self.name)
+        set_bounds(loop, ([AffineConstantExpr(0)], []), ([AffineConstantExpr(self.size)], []))
+        return (self.loop,)
