@@ -97,6 +97,9 @@ class Affine:
     def ceildiv(self, divisor: int) -> Affine:
         return _divided(AffineBinaryOpKind.CeilDiv, self, divisor)
 
+    def mod(self, divisor: int) -> Affine:
+        return _divided(AffineBinaryOpKind.Mod, self, divisor)
+
     @property
     def number(self) -> int | None:
         """The value, when it is a number."""

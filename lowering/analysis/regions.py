@@ -21,7 +21,7 @@ from .accesses import Access, Instance, Terms, private_to
 from .affine import Affine, forms
 from .dependence import CannotDecide, Conflict, find_conflict
 from .linear import System, Undecided
-from .nests import around
+from .nests import around, name_of
 
 
 def find_buffer(kernel: KernelOp, name: str, step: str) -> SSAValue:
@@ -58,6 +58,7 @@ class Domain:
 
     def __init__(self, loops: Sequence[ForOp]):
         self.system = System()
+        self.loops = tuple(loops)
         access = Access(
             cast(Operation, None), cast(SSAValue, None), False, tuple(loops)
         )  # its loops are all that is asked of it
@@ -77,6 +78,19 @@ class Domain:
             return system.is_empty()
         except Undecided:
             return False
+
+    def example(self, form: Affine) -> dict[str, int]:
+        """Loop variables and sizes at which `form >= 0`, small ones; nothing where that is not found."""
+        terms, constant = self.linear(form)
+        system = self.system.copy()
+        system.ge(terms, constant)
+        try:
+            point = system.sample() or {}
+        except Undecided:
+            return {}
+        names = {f"d.{k}": name_of(loop) for k, loop in enumerate(self.loops)}
+        sizes = {name: value for name, value in point.items() if "." not in name and "/" not in name}
+        return {name: point[variable] for variable, name in names.items() if variable in point} | sizes
 
     def greatest(self, form: Affine) -> int | None:
         """An upper bound of an expression."""

@@ -132,7 +132,7 @@ class Copier:
         elif isinstance(op, ForOp):
             new = self._loop(op, target)
         else:
-            operands = [self._operand(operand, target) for operand in op.operands]
+            operands = [self.operand(operand, target, op) for operand in op.operands]
             mapped = dict(zip(op.operands, operands, strict=True))
             new = op.clone_without_regions(mapped)
             for old, region in zip(op.regions, new.regions, strict=True):
@@ -160,7 +160,7 @@ class Copier:
     def _loop(self, op: ForOp, target: Block) -> ForOp:
         name = fresh(self.kernel, name_of(op), self.taken)
         self.taken.append(name)
-        inits = [self._operand(value, target) for value in op.inits]
+        inits = [self.operand(value, target, op) for value in op.inits]
         body = Block(arg_types=[argument.type for argument in op.body.block.args])
         body.args[0].name_hint = name
         for old, new in zip(op.body.block.args[1:], body.args[1:], strict=True):
@@ -186,10 +186,11 @@ class Copier:
             self.copy(op, new)
         return new
 
-    def _operand(self, value: SSAValue, target: Block) -> SSAValue:
+    def operand(self, value: SSAValue, target: Block, like: Operation) -> SSAValue:
+        """What a value is in the copy; an index that is an expression is computed at the end of the block."""
         if value not in self.indices:
             return self.values.get(value, value)
-        return computed(self.indices[value], ScalarBuilder(target))
+        return computed(self.indices[value], ScalarBuilder(target, like.location))
 
 
 def computed(form: Affine, builder: ScalarBuilder) -> SSAValue:
@@ -206,3 +207,10 @@ def computed(form: Affine, builder: ScalarBuilder) -> SSAValue:
         constant = builder.const(form.constant, IndexType())
         total = constant if total is None else builder.add(total, constant)
     return total
+
+
+def discard(block: Block) -> None:
+    """Give up ops that stand nowhere in a kernel."""
+    for op in reversed(list(block.ops)):
+        op.detach()
+        op.erase(safe_erase=False)

@@ -15,6 +15,7 @@ from lamina.errors import ScheduleError
 from lamina.lowering.analysis.nests import loops
 from lamina.lowering.schedule.accumulate import Accumulate
 from lamina.lowering.schedule.base import Primitive
+from lamina.lowering.schedule.inline import Inline
 from lamina.lowering.schedule.prefetch import Prefetch
 from lamina.lowering.schedule.set_layout import SetLayout
 from lamina.lowering.schedule.stage import Stage
@@ -586,3 +587,139 @@ def test_set_layout_refuses_what_is_not_its_own() -> None:
     refused(TILED, SetLayout("A"), "A is an argument of the kernel: its layout is the caller's")
     refused(LAYOUT, SetLayout("t", (0, 0)), "order must be a permutation of the dims of memref<6x8xf32>")
     refused(LAYOUT, SetLayout("t", (0, 1), -1), "pad must not be negative, got -1")
+
+
+# -- inline
+
+INLINE = kernel_text(
+    """  %t = loop.alloc scratch(%N, %N) : memref<?x?xf32>
+  loop.for parallel %i = 0 to %N {
+    %v = loop.load %x[%i, 1] : @T
+    loop.for parallel %j = 1 to %N {
+      %a = loop.load %x[%i, %j] : @T
+      %d = arith.index_cast %j : index to i64
+      %f = arith.sitofp %d : i64 to f32
+      %b = math.fma %a, %v, %f : f32
+      loop.store %b, %t[%i, %j] : memref<?x?xf32>
+    }
+  }
+  loop.for parallel %k = 0 to %N {
+    loop.for parallel %l = 0 to %N - 2 {
+      %c = loop.load %t[%k, %l + 1] : memref<?x?xf32>
+      %d2 = loop.load %t[%l, %k - %k + 2] : memref<?x?xf32>
+      %s = arith.subf %c, %d2 : f32
+      loop.store %s, %y[%k, %l] : @T
+    }
+  }""",
+    shape="%N + 2,%N + 3",
+)
+
+
+def test_inline_recomputes_what_is_read() -> None:
+    module, [names] = same(INLINE, [dict(N=n) for n in (0, 1, 2, 3, 7)], Inline("t"))
+    assert names == () and not allocs(module)
+    assert list(loops(module)) == ["k", "l"]
+    assert "loop.load %x[%k, %l + 1]" in str(module) and "loop.load %x[%l, 2]" in str(module)
+
+
+def test_inline_copies_loops_that_compute_an_element() -> None:
+    text = kernel_text(
+        """  %zero = arith.constant 0.0 : f32
+  %t = loop.alloc scratch(%N) : memref<?xf32>
+  loop.for seq %i = 0 to %N {
+    %r = loop.for reduce<add> %k = 0 to %i init %zero : f32 {
+      %a = loop.load %x[%i, %k] : @T
+      loop.yield %a : f32
+    }
+    loop.store %r, %t[%i] : memref<?xf32>
+  }
+  loop.for seq %j = 0 to %N {
+    %c = loop.load %t[%j] : memref<?xf32>
+    %d = loop.load %t[%N - 1 - %j] : memref<?xf32>
+    %s = arith.subf %c, %d : f32
+    loop.store %s, %y[%j, 0] : @T
+  }""",
+        shape="%N,%N",
+    )
+    module, [names] = same(text, [dict(N=0), dict(N=5)], Inline("t"))
+    assert names == ("k2", "k3") and list(loops(module)) == ["j", "k2", "k3"]
+
+
+def test_inline_where_producer_and_consumer_share_a_loop() -> None:
+    text = kernel_text(
+        """  %t = loop.alloc scratch(%N) : memref<?xf32>
+  loop.for seq %i = 0 to %N {
+    %a = loop.load %x[%i] : @T
+    loop.store %a, %t[%i] : memref<?xf32>
+    %c = loop.load %t[%i] : memref<?xf32>
+    loop.store %c, %y[%i] : @T
+  }"""
+    )
+    same(text, [dict(N=0), dict(N=4)], Inline("t"))
+    refused(text.replace("load %t[%i]", "load %t[%i - 1]"), Inline("t"), r"t\[i - 1\] .* may come from another iteration of i")
+
+
+def test_inline_refuses_elements_that_are_not_computed() -> None:
+    error = refused(
+        INLINE.replace("%l + 1]", "%l]"),
+        Inline("t"),
+        r"t\[k, l\] .t.mlir:\d+. may be an element that is not computed: at k=0, l=0, N=3",
+    )
+    assert error.witness == dict(k=0, l=0, N=3)
+    refused(INLINE.replace("%j = 1 to %N", "%j = 1 to %N step 2"), Inline("t"), "may be an element that is not computed")
+
+
+def test_inline_refuses_inputs_that_change() -> None:
+    text = kernel_text(
+        """  %t = loop.alloc scratch(%N) : memref<?xf32>
+  loop.for seq %i = 0 to %N {
+    %a = loop.load %x[%i] : @T
+    loop.store %a, %t[%i] : memref<?xf32>
+  }
+  loop.for seq %j = 0 to %N {
+    %c = loop.load %t[%j] : memref<?xf32>
+    loop.store %c, %x[%j + 1] : @T
+  }""",
+        shape="%N + 1",
+    )
+    error = refused(
+        text,
+        Inline("t"),
+        "what t is computed from changes before it is read: iteration j=0 writes x.1. and iteration j=1 reads it",
+    )
+    assert error.witness is not None
+    sizes = [dict(N=0), dict(N=5)]
+    same(text.replace("%x[%j + 1]", "%x[%j]"), sizes, Inline("t"))  # written when it is not needed any more
+    earlier = text.replace(
+        "%j = 0 to %N {", "%j = 0 to %N {\n%u = loop.load %y[%j] : memref<?xf32>\nloop.store %u, %x[%j] : memref<?xf32>"
+    )
+    refused(earlier, Inline("t"), "what t is computed from changes")
+    write = "loop.for seq %m = 0 to 1 {\n%u = loop.load %y[%m] : memref<?xf32>\nloop.store %u, %x[%N] : memref<?xf32>\n}\n"
+    between = text.replace("loop.for seq %j", write + "loop.for seq %j")
+    refused(between, Inline("t"), "what t is computed from changes before it is read: iteration j=0 writes x.1.")
+    same(between.replace("%x[%j + 1]", "%x[%j]"), sizes, Inline("t"))
+
+
+def test_inline_refuses_what_is_no_pure_producer() -> None:
+    refused(TILED, Inline("A"), "A is an argument of the kernel, not a local buffer")
+    again = INLINE.replace(
+        "loop.store %b, %t[%i, %j] : memref<?x?xf32>",
+        "loop.store %b, %t[%i, %j] : memref<?x?xf32>\nloop.store %a, %t[%i, %j] : memref<?x?xf32>",
+    )
+    refused(again, Inline("t"), "t must be stored to by one op, not by 2")
+    other = INLINE.replace(
+        "      loop.store %b, %t", "      loop.store %b, %y[0, 0] : memref<?x?xf32>\n      loop.store %b, %t"
+    )
+    refused(other, Inline("t"), "what computes t does more than that: 'loop.store'")
+    refused(
+        INLINE.replace("store %b, %t[%i, %j]", "store %b, %t[%j, %j]"), Inline("t"), r"distinct loop variables, not at \[j, j\]"
+    )
+    refused(
+        INLINE.replace("store %b, %t[%i, %j]", "store %b, %t[%i + 1, %j]"),
+        Inline("t"),
+        r"distinct loop variables, not at \[i \+ 1, j\]",
+    )
+    alone = INLINE.replace(
+        "loop.for parallel %i = 0 to %N {", "loop.for seq %p = 0 to %N {\nloop.for parallel %i = 0 to %N {"
+    ).replace("  loop.for parallel %k", "}\n  loop.for parallel %k")
+    refused(alone, Inline("t"), "every iteration of loop p stores the same element of t")
