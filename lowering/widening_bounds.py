@@ -33,6 +33,15 @@ class Part:
     lanes: int | Literal["all", "left", "scalar"]
 
 
+def bound_of(exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]) -> Bound:
+    """A bound without the operands that it does not use."""
+    used = sorted({k for e in exprs for k in e.used_dims()})
+    n = len(used)
+    dims = [AffineExpr.dimension(used.index(k) if k in used else 0) for k in range(len(operands))]
+    map = AffineMap(n, 0, tuple(canonical(e.replace_dims_and_symbols(dims, []), n) for e in exprs))
+    return map, [operands[k] for k in used]
+
+
 class _Bounds:
     """The bounds of a loop as expressions over one list of operands."""
 
@@ -49,11 +58,7 @@ class _Bounds:
             self.lower, self.upper = [AffineConstantExpr(constant[0])], [AffineConstantExpr(constant[1])]
 
     def bound(self, *exprs: AffineExpr) -> Bound:
-        used = sorted({k for e in exprs for k in e.used_dims()})
-        n = len(used)
-        dims = [AffineExpr.dimension(used.index(k) if k in used else 0) for k in range(len(self.operands))]
-        map = AffineMap(n, 0, tuple(canonical(e.replace_dims_and_symbols(dims, []), n) for e in exprs))
-        return map, [self.operands[k] for k in used]
+        return bound_of(exprs, self.operands)
 
     def differences(self) -> list[tuple[list[int], int] | None]:
         """Upper minus lower bound, for each two of them, as linear forms where they are."""

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr
 
 from ..dialects.loop.memory import CheckOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.types import vector as vector_type
 from .analysis.lanes import has_own_bounds, shares_index, shift, stops_apart, yielded
+from .widening_bounds import Bound, bound_of
 from .widening_reduce import contributions, reduce_lanes
 
 if TYPE_CHECKING:
@@ -196,8 +197,8 @@ def copy_for(w: Body, op: ForOp, target: Block) -> None:
 def _new_loop(
     w: Body,
     op: ForOp,
-    lower: int | tuple[AffineMap, Sequence[SSAValue]],
-    upper: int | tuple[AffineMap, Sequence[SSAValue]],
+    lower: int | Bound,
+    upper: Bound,
     step: int,
     target: Block,
 ) -> ForOp:
@@ -215,7 +216,7 @@ def _new_loop(
 def _over_all(w: Body, op: ForOp, target: Block) -> None:
     """From the least lower to the greatest upper bound, lanes on within their own."""
     last = (w.lanes - 1) * w.loop.step.value.data
-    bounds: list[tuple[AffineMap, list[SSAValue]]] = []
+    bounds: list[Bound] = []
     tests: list[tuple[str, AffineExpr, Sequence[SSAValue]]] = []
     for sign, map, operands in ((-1, op.lower.data, op.lower_operands), (1, op.upper.data, op.upper_operands)):
         copies = [w.scalar(v) for v in operands]
@@ -231,7 +232,7 @@ def _over_all(w: Body, op: ForOp, target: Block) -> None:
                 exprs.append(expr + max(0, sign * coefficient) * sign * last)
             if coefficient != 0:
                 tests.append(("lt" if sign > 0 else "ge", expr, operands))
-        bounds.append((AffineMap(len(copies), 0, tuple(exprs)), copies))
+        bounds.append(bound_of(exprs, copies))
     new = _new_loop(w, op, bounds[0], bounds[1], op.step.value.data, target)
     inner = new.body.block
     builder = ScalarBuilder(inner)
@@ -259,7 +260,7 @@ def _by_number(w: Body, op: ForOp, target: Block) -> None:
     if step != 1:
         trips = arithmetic.floordiv(arithmetic.add(trips, step - 1), step)
     assert not isinstance(trips, int)
-    most = AffineMap(1, 0, (AffineExpr.dimension(0),)), [_greatest(w, trips, target)]
+    most = bound_of([AffineExpr.dimension(0)], [_greatest(w, trips, target)])
     new = _new_loop(w, op, 0, most, 1, target)
     inner = new.body.block
     number = w.spread(new.index, inner)

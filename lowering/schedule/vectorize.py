@@ -80,10 +80,13 @@ def _violation(
         undecided = error
     if undecided is None and conflict is None:
         return None
-    if comparable and all(find_conflict(one, two, order) is None for order in _against(loop, both)):
-        if in_order:
-            return None
-        return find_conflict(one, two, {loop: "<"}, count)
+    if comparable:
+        against = [found for order in _against(loop, both) if (found := find_conflict(one, two, order)) is not None]
+        if not against:
+            return None if in_order else find_conflict(one, two, {loop: "<"}, count)
+        name, reach = name_of(loop), count * loop.step.value.data
+        near = [found for found in against if found.at_second[name] - found.at_first[name] < reach]
+        conflict = near[0] if near else conflict
     if undecided is not None:
         raise undecided
     return conflict
