@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .codegen.targets.host import host as target  # noqa: F401
     from .errors import CompileError as CompileError
     from .errors import DifferentiationError as DifferentiationError
     from .errors import DTypeError as DTypeError
@@ -118,7 +119,17 @@ for _alias in [_Alias(f"{__name__}.{_key}") for _key in _ALIASES]:
     sys.modules[_alias.__name__] = globals()[_alias.__name__.rpartition(".")[2]] = _alias
 
 
+# what is public under another name than where it is defined
+_RENAMED = {"target": ("host", ".codegen.targets.host")}
+
+__all__ += [*_RENAMED]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        original, module = _RENAMED[name]
+        value = globals()[name] = getattr(_import(module), original)
+        return value
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

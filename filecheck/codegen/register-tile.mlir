@@ -35,16 +35,16 @@ loop.kernel @tile_v3(%A: memref<6x?xf32>, %B: memref<?x16xf32>, %C: memref<6x16x
   }
 }
 
-loop.kernel @tile_v4(%A: memref<12x?xf32>, %B: memref<?x32xf32>, %C: memref<12x32xf32>, %K: index)
-    shapes(%A[12, %K], %B[%K, 32]) {
-  loop.for seq %i = 0 to 12 {
-    loop.for seq %j = 0 to 32 {
+loop.kernel @tile_v4(%A: memref<8x?xf32>, %B: memref<?x48xf32>, %C: memref<8x48xf32>, %K: index)
+    shapes(%A[8, %K], %B[%K, 48]) {
+  loop.for seq %i = 0 to 8 {
+    loop.for seq %j = 0 to 48 {
       loop.for seq %k = 0 to %K {
-        %c = loop.load %C[%i, %j] : memref<12x32xf32>
-        %a = loop.load %A[%i, %k] : memref<12x?xf32>
-        %b = loop.load %B[%k, %j] : memref<?x32xf32>
+        %c = loop.load %C[%i, %j] : memref<8x48xf32>
+        %a = loop.load %A[%i, %k] : memref<8x?xf32>
+        %b = loop.load %B[%k, %j] : memref<?x48xf32>
         %s = math.fma %a, %b, %c : f32
-        loop.store %s, %C[%i, %j] : memref<12x32xf32>
+        loop.store %s, %C[%i, %j] : memref<8x48xf32>
       }
     }
   }

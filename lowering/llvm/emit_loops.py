@@ -16,6 +16,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
+from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from . import emit_parallel
@@ -92,9 +93,36 @@ def _guarded(e: FunctionEmitter, op: ForOp, first: int, last: int, upper: str, i
     from_full = b.block
     b.br(done)
     b.label(partly)
-    carried = inits
-    for k in range(trips - 1 if step == 1 else trips):
-        index = first + k * step
+    if _indexes_registers(op):
+        carried = _one_by_one(e, op, slot, range(first, last - (step == 1), step), upper, inits)
+    else:
+        e.push(slot, certain=False, branch=True)
+        carried = rotated(e, op, str(first), upper, step, None, inits)
+        e.pop()
+    from_partly = b.block
+    b.br(done)
+    b.label(done)
+    return [b.phi(ty, (x, from_full), (y, from_partly)) for ty, x, y in zip(types, complete, carried, strict=True)]
+
+
+def _indexes_registers(op: ForOp) -> bool:
+    """Whether a loop's index selects elements of a register tile: it must be a number then."""
+    for inner in op.body.walk():
+        buffer = getattr(inner, "buffer", None)
+        if buffer is not None and op.index in inner.operands:
+            owner = buffer.owner
+            if isinstance(owner, AllocOp) and owner.place.data == "register":
+                return True
+    return False
+
+
+def _one_by_one(
+    e: FunctionEmitter, op: ForOp, slot: list[str], indices: range, upper: str, carried: list[str]
+) -> list[str]:
+    """Copies of an iteration, each under a test."""
+    b = e.b
+    types = [e.ty(v.type, op) for v in op.inits]
+    for index in indices:
         run, skip = b.fresh_label("some"), b.fresh_label("next")
         before = b.block
         b.cond_br(b.icmp("slt", str(index), upper, I64), run, skip)
@@ -106,10 +134,7 @@ def _guarded(e: FunctionEmitter, op: ForOp, first: int, last: int, upper: str, i
         b.br(skip)
         b.label(skip)
         carried = [b.phi(ty, (x, before), (y, ran)) for ty, x, y in zip(types, carried, after, strict=True)]
-    from_partly = b.block
-    b.br(done)
-    b.label(done)
-    return [b.phi(ty, (x, from_full), (y, from_partly)) for ty, x, y in zip(types, complete, carried, strict=True)]
+    return carried
 
 
 def while_loop(e: FunctionEmitter, op: WhileOp) -> None:
