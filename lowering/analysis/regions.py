@@ -173,10 +173,10 @@ def sizes(kernel: KernelOp, buffer: SSAValue) -> list[Affine]:
     return [Affine.parse(expr, indices) for expr in found[0]]
 
 
-def conditional_in(op: Operation, loop: ForOp) -> bool:
-    """Whether an op in a loop may not run in an iteration of all `for` loops up to that one."""
+def conditional_in(op: Operation, outer: Operation) -> bool:
+    """Whether an op in another may not run in an iteration of all `for` loops up to that one."""
     parent = op.parent_op()
-    while parent is not None and parent is not loop:
+    while parent is not None and parent is not outer:
         if not isinstance(parent, ForOp):
             return True
         parent = parent.parent_op()
@@ -202,9 +202,10 @@ def runs_before(first: Access, second: Access, scope: Sequence[ForOp], in_text: 
     """
     shared = [loop for loop in first.loops if loop in second.loops and loop not in scope]
     for k, loop in enumerate(shared):
-        relations = {loop: "<", **{inner: "*" for inner in shared[k + 1 :]}}
-        if (conflict := find_conflict(first, second, relations)) is not None:
-            return conflict
+        for order in "<>" if loop.kind.data == "parallel" else "<":  # a parallel loop runs in any order
+            relations = {loop: order, **{inner: "*" for inner in shared[k + 1 :]}}
+            if (conflict := find_conflict(first, second, relations)) is not None:
+                return conflict
     return find_conflict(first, second, {}) if in_text else None
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import is_float
@@ -123,7 +123,7 @@ class Copier:
     indices: Values
     values: dict[SSAValue, SSAValue] = field(default_factory=dict)
     taken: list[str] = field(default_factory=list)
-    """Names of the new loops."""
+    """Names of the new loops and local buffers."""
 
     def copy(self, op: Operation, target: Block) -> Operation:
         """Append a copy of an op."""
@@ -135,13 +135,16 @@ class Copier:
             operands = [self.operand(operand, target, op) for operand in op.operands]
             mapped = dict(zip(op.operands, operands, strict=True))
             new = op.clone_without_regions(mapped)
+            if isinstance(op, AllocOp) and op.buffer.name_hint is not None:
+                self.taken.append(fresh(self.kernel, op.buffer.name_hint, self.taken))
             for old, region in zip(op.regions, new.regions, strict=True):
                 for block in old.blocks:
                     region.add_block(self._block(block))
         target.add_op(new)
         new.location = op.location
         for old, result in zip(op.results, new.results, strict=True):
-            self.values[old], result.name_hint = result, old.name_hint
+            self.values[old] = result
+            result.name_hint = self.taken[-1] if isinstance(op, AllocOp) and old.name_hint else old.name_hint
         return new
 
     def _access(self, op: LoadOp | StoreOp | PrefetchOp) -> Operation:

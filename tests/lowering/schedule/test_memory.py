@@ -15,6 +15,7 @@ from lamina.errors import ScheduleError
 from lamina.lowering.analysis.nests import loops
 from lamina.lowering.schedule.accumulate import Accumulate
 from lamina.lowering.schedule.base import Primitive
+from lamina.lowering.schedule.compute_at import ComputeAt
 from lamina.lowering.schedule.inline import Inline
 from lamina.lowering.schedule.prefetch import Prefetch
 from lamina.lowering.schedule.set_layout import SetLayout
@@ -115,7 +116,7 @@ def refused(text: str, step: Primitive, message: str) -> ScheduleError:
 def allocs(module: ModuleOp) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Place and shape of local buffers by name."""
     found = [op for op in module.walk() if isinstance(op, AllocOp)]
-    return {op.buffer.name_hint or "": (op.place.data, tuple(op.buffer.type.get_shape())) for op in found}
+    return {op.buffer.name_hint or "": (op.place.data, tuple(max(n, -1) for n in op.buffer.type.get_shape())) for op in found}
 
 
 def kernel_text(body: str, buffers: str = "x,y", sizes: str = "N", shape: str = "%N") -> str:
@@ -723,3 +724,193 @@ def test_inline_refuses_what_is_no_pure_producer() -> None:
         "loop.for parallel %i = 0 to %N {", "loop.for seq %p = 0 to %N {\nloop.for parallel %i = 0 to %N {"
     ).replace("  loop.for parallel %k", "}\n  loop.for parallel %k")
     refused(alone, Inline("t"), "every iteration of loop p stores the same element of t")
+
+
+# -- compute_at
+
+BLUR = kernel_text(
+    """  %t = loop.alloc scratch(%M, %N) : memref<?x?xf32>
+  loop.for parallel %r = 0 to %M {
+    loop.for parallel %c = 0 to %N {
+      %a = loop.load %x[%r, %c] : @T
+      %b = loop.load %x[%r, %c + 1] : @T
+      %s = arith.addf %a, %b : f32
+      loop.store %s, %t[%r, %c] : memref<?x?xf32>
+    }
+  }
+  loop.for parallel %io = 1 to %M - 1 step 4 {
+    loop.for parallel %jo = 0 to %N step 3 {
+      loop.for seq %i = 0 to min(4, %M - 1 - %io) {
+        loop.for seq %j = 0 to min(3, %N - %jo) {
+          %u = loop.load %t[%io + %i - 1, %jo + %j] : memref<?x?xf32>
+          %v = loop.load %t[%io + %i, %jo + %j] : memref<?x?xf32>
+          %w = loop.load %t[%io + %i + 1, %jo + %j] : memref<?x?xf32>
+          %s1 = arith.addf %u, %v : f32
+          %s2 = arith.addf %s1, %w : f32
+          loop.store %s2, %y[%io + %i, %jo + %j] : @T
+        }
+      }
+    }
+  }""",
+    sizes="M,N",
+    shape="%M,%N + 1",
+)
+BLUR_SIZES = [dict(M=m, N=n) for m, n in ((2, 3), (3, 1), (6, 6), (7, 10), (12, 4), (4, 0))]
+
+
+@pytest.mark.parametrize(("at", "shape"), [("io", (6, -1)), ("jo", (6, 3)), ("i", (3, 3)), ("j", (3, 1))])
+def test_compute_at_computes_the_rows_that_are_read(at: str, shape: tuple[int, ...]) -> None:
+    module, [names] = same(BLUR, BLUR_SIZES, ComputeAt("t", at))
+    assert names == ("r", "c")
+    assert allocs(module) == {"t": ("scratch", shape)}
+    assert [name for name in loops(module.body.block.first_op) if name in ("r", "c", at)] == [at, "r", "c"]  # pyright: ignore
+
+
+def test_compute_at_bounds_a_region_by_what_is_computed() -> None:
+    module, _ = same(BLUR, BLUR_SIZES, ComputeAt("t", "jo"))
+    text = str(module)
+    assert "%r = %io - 1 to min(%M, %io + 5) {" in text and "%c = %jo to min(%N, %jo + 3) {" in text
+    assert "%t[%r - %io + 1, %c - %jo]" in text and "%t[%i, %j]" in text and "%t[%i + 2, %j]" in text
+
+
+def test_compute_at_leaves_the_statement_to_other_readers() -> None:
+    text = (
+        BLUR[: BLUR.rindex("}")]
+        + """
+  loop.for seq %e = 0 to %N {
+    %f = loop.load %t[0, %e] : memref<?x?xf32>
+    loop.store %f, %y[0, %e] : memref<?x?xf32>
+  }
+}"""
+    )
+    module, [names] = same(text, [dict(M=6, N=6)], ComputeAt("t", "i"))
+    assert names == ("r2", "c2")
+    assert allocs(module) == {"t": ("scratch", (-1, -1)), "t2": ("scratch", (3, 3))}
+
+
+def test_compute_at_of_vectors_and_reversed_subscripts() -> None:
+    text = kernel_text(
+        """  %t = loop.alloc stack : memref<64xf32>
+  loop.for seq %r = 0 to 64 {
+    %a = loop.load %x[%r] : @T
+    %b = arith.mulf %a, %a : f32
+    loop.store %b, %t[%r] : memref<64xf32>
+  }
+  loop.for seq %i = 0 to 5 {
+    loop.for seq %j = 0 to 8 step 4 {
+      %u = loop.load %t[%i * 8 + %j] : memref<64xf32>, vector<4xf32>
+      %v = loop.load %t[%i * 8 - %j + 8] step 2 : memref<64xf32>, vector<4xf32>
+      %s = arith.subf %u, %v : vector<4xf32>
+      loop.store %s, %y[%i * 8 + %j] : @T, vector<4xf32>
+    }
+  }""",
+        shape="%N + 64",
+    )
+    module, _ = same(text, [dict(N=0)], ComputeAt("t", "i"))
+    assert allocs(module) == {"t": ("stack", (15,))}
+    module, _ = same(text, [dict(N=0)], ComputeAt("t", "j"))
+    assert allocs(module) == {"t": ("stack", (64,))}  # from 8 i + j, and from 8 i - j on: no constant distance
+
+
+def test_compute_at_keeps_what_iterations_hand_on() -> None:
+    text = kernel_text(
+        """  %zero = arith.constant 0.0 : f32
+  %t = loop.alloc stack : memref<16xf32>
+  loop.for seq %p = 0 to 1 {
+    %sum = loop.alloc register : memref<f32>
+    loop.store %zero, %sum[] : memref<f32>
+    loop.for seq %r = 0 to 16 {
+      %a = loop.load %x[%r] : @T
+      %b = loop.load %sum[] : memref<f32>
+      %c = arith.addf %a, %b : f32
+      loop.store %c, %sum[] : memref<f32>
+      loop.store %c, %t[%r] : memref<16xf32>
+    }
+  }
+  loop.for seq %i = 0 to 15 {
+    %u = loop.load %t[%i + 1] : memref<16xf32>
+    loop.store %u, %y[%i] : @T
+  }""",
+        shape="%N + 16",
+    )
+    module, [names] = same(text, [dict(N=0)], ComputeAt("t", "i"))
+    assert names == ("p", "r") and allocs(module) == {"t": ("stack", (16,)), "sum": ("register", ())}
+    own = text.replace("  loop.for seq %p = 0 to 1 {\n    %sum", "    %sum").replace(
+        "    }\n  }\n  loop.for seq %i", "    }\n  loop.for seq %i"
+    )
+    refused(own, ComputeAt("t", "i"), "what computes t does more than that: 'loop.store'")
+
+
+TIMES = kernel_text(
+    """  ALLOC_OUT
+  loop.for seq %n = 0 to 3 {
+    ALLOC_IN
+    loop.for seq %r = 0 to %N {
+      %a = loop.load %x[%r + %n] : @T
+      loop.store %a, %t[%r] : memref<?xf32>
+    }
+    loop.for seq %i = 0 to %N {
+      %u = loop.load %t[%i] : memref<?xf32>
+      loop.store %u, %y[%i + %n] : @T
+    }
+  }""",
+    shape="%N + 5",
+)
+
+
+def test_compute_at_in_a_loop_around_both() -> None:
+    alloc = "%t = loop.alloc scratch(%N) : memref<?xf32>"
+    inside = TIMES.replace("ALLOC_OUT", "").replace("ALLOC_IN", alloc)
+    outside = TIMES.replace("ALLOC_IN", "").replace("ALLOC_OUT", alloc)
+    for text in inside, outside:
+        module, _ = same(text, [dict(N=0), dict(N=4)], ComputeAt("t", "i"))
+        assert allocs(module) == {"t": ("scratch", (1,))}
+    error = refused(
+        outside.replace("%r = 0", "%r = %n"), ComputeAt("t", "i"), r"t.i. .* may be of an earlier iteration: at n=1, i=0"
+    )
+    assert error.witness is not None
+    refused(outside, ComputeAt("t", "n"), "t is computed in loop n already")
+    refused(inside, ComputeAt("t", "n"), "t is local to an iteration of n already")
+
+
+def test_compute_at_refuses_inputs_that_change() -> None:
+    text = TIMES.replace("ALLOC_IN", "").replace("ALLOC_OUT", "%t = loop.alloc scratch(%N) : memref<?xf32>")
+    later = text.replace("%y[%i + %n]", "%x[%i + %n + 1]")
+    error = refused(
+        later, ComputeAt("t", "i"), "changes before loop i reads it: iteration i=0 writes x.1. and iteration i=1 reads it"
+    )
+    assert error.witness is not None
+    own = text.replace("%y[%i + %n]", "%x[%i + %n]")
+    same(own, [dict(N=0), dict(N=4)], ComputeAt("t", "i"))
+    refused(
+        own.replace("for seq %i", "for parallel %i").replace("%x[%i + %n]", "%x[%i + %n + 1]"),
+        ComputeAt("t", "i"),
+        "changes before loop i",
+    )
+    # in any order: what a later iteration of a parallel loop writes
+    earlier = own.replace("%x[%i + %n]", "%x[%i + %n - 1]").replace("%i = 0", "%i = 1")
+    same(earlier, [dict(N=0), dict(N=4)], ComputeAt("t", "i"))
+    refused(
+        earlier.replace("for seq %i", "for parallel %i"),
+        ComputeAt("t", "i"),
+        "changes before loop i reads it: iteration i=2 writes",
+    )
+
+
+def test_compute_at_refuses_what_does_not_come_before() -> None:
+    refused(BLUR, ComputeAt("t", "r"), "t is computed in loop r already")
+    refused(BLUR, ComputeAt("x", "r"), "x is an argument of the kernel, not a local buffer")
+    refused(BLUR, ComputeAt("t", "k"), "no loop 'k' in kernel @k")
+    text = kernel_text(
+        """  %t = loop.alloc scratch(%N) : memref<?xf32>
+  loop.for seq %i = 0 to %N {
+    %u = loop.load %t[%i] : memref<?xf32>
+    loop.store %u, %y[%i] : @T
+  }
+  loop.for seq %r = 0 to %N {
+    %a = loop.load %x[%r] : @T
+    loop.store %a, %t[%r] : memref<?xf32>
+  }"""
+    )
+    refused(text, ComputeAt("t", "i"), "t is read before it is computed")
+    refused(text, ComputeAt("y", "r"), "nothing in loop r reads y")

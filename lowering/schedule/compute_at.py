@@ -1,0 +1,271 @@
+"""Compute what a loop needs of a local buffer in that loop, each iteration its own region.
+
+Requires a local buffer that one op stores to, in a statement that does nothing else, before the loop in the same block. Its
+inputs must not be written in between. What iterations have in common is computed by each of them.
+
+    before                                         after, buffer=t at=i
+    %t = loop.alloc scratch : memref<64x32xf32>    loop.for seq %i = 1 to 63 {
+    loop.for seq %r = 0 to 64 {                      %t = loop.alloc scratch : memref<3x32xf32>
+      loop.for seq %c = 0 to 32 {                    loop.for seq %r = %i - 1 to %i + 2 {
+        ...                                            loop.for seq %c = 0 to 32 {
+        loop.store %v, %t[%r, %c]                        ...
+      }                                                  loop.store %v, %t[%r - %i + 1, %c]
+    }                                                  }
+    loop.for seq %i = 1 to 63 {                      }
+      loop.for seq %j = 0 to 32 {                    loop.for seq %j = 0 to 32 {
+        ... %t[%i - 1, %j], %t[%i + 1, %j] ...         ... %t[0, %j], %t[2, %j] ...
+
+A dim shrinks to what the reads in an iteration span when that is a number; other dims stay whole. When something outside of the
+loop reads the buffer too, the statement stays there, and the loop gets a copy. Returns the loops of the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.accesses import Access, is_inside
+from ..analysis.affine import Affine, as_map, show
+from ..analysis.bounds import simplify_bounds
+from ..analysis.dependence import CannotDecide
+from ..analysis.nests import around, find, fresh, loops, name_of, place
+from ..analysis.producers import Producer, Unfit, outside_of, producer, written_before
+from ..analysis.regions import conditional_in, extent, find_buffer, lowers, private_in, uppers
+from .base import Primitive
+from .cloning import Copier, discard, is_vector, redirect, remove, subscripts
+
+
+@dataclass(frozen=True)
+class _Span:
+    """What an iteration needs of a dim: `count` elements from `low` on."""
+
+    low: Affine
+    count: int
+
+
+@dataclass
+class _Plan:
+    """What moves: the statement of `found`, into `loop`, for `readers`; `others` read the buffer elsewhere."""
+
+    found: Producer
+    loop: ForOp
+    readers: list[LoadOp | GatherOp]
+    others: list[Operation]
+    spans: list[_Span | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ComputeAt(Primitive):
+    """Compute a local buffer where it is needed.
+
+    Attributes:
+        buffer: the local buffer.
+        at: the loop that is to compute what it reads.
+    """
+
+    name = "loop-compute-at"
+
+    buffer: str
+    at: str
+
+    def check(self, kernel: KernelOp) -> None:
+        plan, block = self._plan(kernel), Block()
+        _, statement = self._copy(kernel, plan, block)
+        outside = (*around(plan.loop), plan.loop)
+        try:
+            for op in statement.walk():
+                if isinstance(op, LoadOp | GatherOp) and not _made_in(op.buffer, statement):
+                    read = Access(op, op.buffer, False, (*outside, *around(op)))
+                    conflict = written_before(kernel, plan.found, read, plan.loop)
+                    if conflict is not None:
+                        reason = f"what {self.buffer} is computed from changes before loop {self.at} reads it"
+                        raise self.refuse(f"{reason}: {conflict}", conflict)
+        except CannotDecide as error:
+            raise self.refuse(f"cannot decide: {error}") from None
+        finally:
+            discard(block)
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        plan, block = self._plan(kernel), Block()
+        alloc, statement = self._copy(kernel, plan, block)
+        home = plan.loop.body.block
+        before = home.first_op
+        assert before is not None
+        for op in (alloc, statement):
+            op.detach()
+            home.insert_op_before(op, before)
+        for reader in plan.readers:
+            if isinstance(reader, LoadOp):
+                redirect(reader, alloc.buffer, _shifted(subscripts(reader), plan.spans))
+            else:
+                reader.operands[0] = alloc.buffer
+        if not plan.others:
+            self._take_away(plan.found, statement, alloc)
+        for loop in loops(statement).values():
+            simplify_bounds(loop)
+        return tuple(name_of(op) for op in statement.walk() if isinstance(op, ForOp))
+
+    def _take_away(self, found: Producer, statement: Operation, alloc: AllocOp) -> None:
+        """Remove the statement where it was; the copy takes its names over."""
+        for old, new in zip((found.alloc, *found.outer.walk()), (alloc, *statement.walk()), strict=True):
+            if isinstance(old, ForOp) and isinstance(new, ForOp):
+                new.index.name_hint = old.index.name_hint
+            elif isinstance(old, AllocOp):
+                new.results[0].name_hint = old.buffer.name_hint
+        for use in list(found.alloc.buffer.uses):
+            if isinstance(use.operation, PrefetchOp):
+                remove(use.operation)
+        found.outer.detach()
+        found.outer.erase()
+        remove(found.alloc)
+
+    def _copy(self, kernel: KernelOp, plan: _Plan, block: Block) -> tuple[AllocOp, Operation]:
+        """Write the buffer of an iteration and the statement that computes it into a block."""
+        found, type = plan.found, plan.found.alloc.buffer.type
+        given = iter(found.alloc.sizes)
+        shape, sizes = list[int](), list[SSAValue]()
+        for size, span in zip(type.get_shape(), plan.spans, strict=True):
+            value = next(given) if size == DYNAMIC_INDEX else None
+            if span is not None:
+                shape.append(span.count)
+            else:
+                shape.append(size)
+                sizes += [] if value is None else [value]
+        name = fresh(kernel, self.buffer)
+        alloc = AllocOp.build_alloc(found.alloc.place.data, MemRefType(type.element_type, shape), sizes, name)
+        alloc.location = found.alloc.location
+        block.add_op(alloc)
+        copier = Copier(kernel, {}, {}, [name])
+        statement = copier.copy(found.outer, block)
+        copies = {old: new for old, new in zip(found.outer.walk(), statement.walk(), strict=True)}
+        store = copies[found.store]
+        assert isinstance(store, StoreOp)
+        for form, span in zip(found.at, plan.spans, strict=True):
+            if span is not None:
+                loop = next(loop for loop in found.loops if loop.index is form.value)
+                _narrow(copies[loop], span)
+        redirect(store, alloc.buffer, _shifted(subscripts(store), plan.spans))
+        return alloc, statement
+
+    # -- what moves, and whether it may
+
+    def _plan(self, kernel: KernelOp) -> _Plan:
+        loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)
+        every = [op for op in kernel.walk() if isinstance(op, LoadOp | GatherOp) and op.buffer is buffer]
+        inside = [op for op in every if loop in around(op)]
+        if private_in(buffer, loop):
+            raise self.refuse(f"{self.buffer} is local to an iteration of {self.at} already")
+        if any(loop in around(use.operation) for use in buffer.uses if isinstance(use.operation, StoreOp | ScatterOp)):
+            raise self.refuse(f"{self.buffer} is computed in loop {self.at} already")
+        if not inside:
+            raise self.refuse(f"nothing in loop {self.at} reads {self.buffer}")
+        try:
+            found = producer(buffer, [loop])
+        except Unfit as error:
+            raise self.refuse(str(error)) from None
+        plan = _Plan(found, loop, inside, [op for op in every if op not in inside])
+        plan.spans = self._spans(plan)
+        self._check_current(plan)
+        return plan
+
+    def _check_current(self, plan: _Plan) -> None:
+        """What the loop reads is from the same iteration of the loops around the statement and the loop."""
+        found = plan.found
+        if found.alloc.parent_block() is found.block:
+            return
+        known, inside, holder = {form.value for form in found.at}, {x.index for x in found.loops}, found.block.parent_op()
+        whole = inside <= known and len(known) == len(found.at) and holder and not conditional_in(found.store, holder)
+        for reader in plan.readers:
+            where = f" ({place(reader)})" if place(reader) else ""
+            if not whole or not isinstance(reader, LoadOp) or is_vector(reader):
+                raise self.refuse(f"cannot decide: a read of {self.buffer}{where} may be of an earlier iteration")
+            at = subscripts(reader)
+            if any(mine.value not in inside and mine != theirs for mine, theirs in zip(found.at, at, strict=True)):
+                raise self.refuse(f"{self.buffer}{show(at)}{where} may be of an earlier iteration")
+            if (miss := outside_of(found, at, around(reader))) is not None:
+                shown = ", ".join(f"{k}={v}" for k, v in miss.items())
+                raise self.refuse(f"{self.buffer}{show(at)}{where} may be of an earlier iteration: at {shown}", miss)
+
+    def _spans(self, plan: _Plan) -> list[_Span | None]:
+        """What an iteration of the loop needs of each dim; None: all of it."""
+        spans: list[_Span | None] = []
+        for dim in range(len(plan.found.at)):
+            if self._narrows(plan.found, dim) and all(isinstance(reader, LoadOp) for reader in plan.readers):
+                spans.append(_span([(r, dim) for r in plan.readers if isinstance(r, LoadOp)], plan.loop))
+            else:
+                spans.append(None)
+        return spans
+
+    @staticmethod
+    def _narrows(found: Producer, dim: int) -> bool:
+        """Whether a part of a dim can be computed alone: a loop runs along it, and its iterations are independent."""
+        loop = next((loop for loop in found.loops if loop.index is found.at[dim].value), None)
+        if loop is None or loop.results or loop.step.value.data != 1:
+            return False
+        if is_vector(found.store) and found.store.lane_dim() == dim:
+            return False
+        if sum(loop.index in form.values() for form in found.at) > 1:
+            return False
+        stores = [op for op in loop.walk() if isinstance(op, StoreOp | ScatterOp) and op is not found.store]
+        return all(_made_in(op.buffer, loop) for op in stores)
+
+
+def _made_in(buffer: SSAValue, op: Operation) -> bool:
+    """Whether a buffer is local to an op."""
+    return isinstance(buffer.owner, AllocOp) and any(inner is buffer.owner for inner in op.walk())
+
+
+def _span(reads: Sequence[tuple[LoadOp, int]], loop: ForOp) -> _Span | None:
+    """The least range that holds some subscripts in one iteration of a loop, when it has a constant length."""
+    lows: list[Affine] = []
+    highs: list[Affine] = []
+    for op, dim in reads:
+        low = high = subscripts(op)[dim]
+        if is_vector(op) and op.lane_dim() == dim:
+            reach = (op.lanes - 1) * op.lane_step()
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        inner = [one for one in around(op) if is_inside(one.index, loop) and one is not loop]
+        for one in reversed(inner):
+            if one.index not in {*low.values(), *high.values()}:
+                continue
+            size = extent(one)
+            if size is None or not (low.is_linear and high.is_linear):
+                return None
+            last = size.end - (size.step if len(lowers(one)) == 1 else 1)
+            low, high = (
+                form.substitute({one.index: size.base if (form.terms.get(one.index, 0) > 0) == least else last})
+                for form, least in ((low, True), (high, False))
+            )
+        lows.append(low)
+        highs.append(high)
+    first = lows[0]
+    if any(is_inside(value, loop) and value is not loop.index for value in first.values()):
+        return None
+    distances = [(form - first).number for form in (*lows, *highs)]
+    known = [d for d in distances if d is not None]
+    if len(known) != len(distances):
+        return None
+    return _Span(first + min(known), max(known) - min(known) + 1)
+
+
+def _narrow(loop: Operation, span: _Span) -> None:
+    """Bound a loop to a range."""
+    assert isinstance(loop, ForOp)
+    low, low_values = as_map([*lowers(loop), span.low])
+    high, high_values = as_map([*uppers(loop), span.low + span.count])
+    new = ForOp.build_loop((low, low_values), (high, high_values), kind="seq")
+    loop.operands = [*low_values, *high_values, *loop.inits]
+    for name in ("lower", "upper", "operandSegmentSizes"):
+        loop.properties[name] = new.properties[name]
+    new.erase()
+
+
+def _shifted(at: Sequence[Affine], spans: Sequence[_Span | None]) -> list[Affine]:
+    """Subscripts in a region."""
+    return [form if span is None else form - span.low for form, span in zip(at, spans, strict=True)]
