@@ -44,8 +44,7 @@ class Conflict:
         name = f"{buffer_name(self.first.buffer)}[{', '.join(map(str, self.element))}]"
         does = [f"{'write' if a.writes else 'read'}" for a in (self.first, self.second)]
         apart = [k for k in self.at_first if k in self.at_second and self.at_first[k] != self.at_second[k]]
-        shown = apart or list(self.at_first)
-        one, two = (", ".join(f"{k}={at[k]}" for k in shown if k in at) for at in (self.at_first, self.at_second))
+        one, two = (", ".join(f"{k}={at[k]}" for k in apart or at) for at in (self.at_first, self.at_second))
         lines = [place(a.op) for a in (self.first, self.second)]
         if does[0] == does[1]:
             what = f"iterations {one} and {two} both {does[0]} {name}"
