@@ -69,7 +69,7 @@ loop.kernel @no_padding(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
 // -----
 
 /// Element 7 is set before, and read.
-// expected-error@unknown {{an added iteration writes what another reads: iteration ii=7 writes t[7] and iteration }}
+// expected-error@unknown {{an added iteration writes what another reads: iteration ii=7 writes t[7] and iteration i=0 reads it}}
 loop.kernel @no_overwriting(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
   %one = arith.constant 1.0 : f32
   %t = loop.alloc stack : memref<8xf32>

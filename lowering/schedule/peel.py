@@ -67,6 +67,11 @@ def _parts(loop: ForOp, count: int) -> tuple[list[SSAValue], Bounds, Bounds] | N
     return None if parts is None else (values, *parts)
 
 
+def can_peel(loop: ForOp, count: int = 0) -> bool:
+    """Whether the bounds of a loop can be cut."""
+    return _parts(loop, count) is not None
+
+
 def peel_loop(loop: ForOp, count: int = 0) -> tuple[ForOp, ForOp | None]:
     """The main loop, and that of the rest if there ever is one; of bounds that can be cut."""
     parts = _parts(loop, count)
@@ -118,7 +123,7 @@ class Peel(Primitive):
         loop = find(kernel, self.loop, self.name)
         if self.count == 0 and loop.step.value.data == 1:
             raise self.refuse(f"{self.loop} has step 1: all its iterations are full tiles; say how many to peel: count=<n>")
-        if _parts(loop, self.count) is None:
+        if not can_peel(loop, self.count):
             raise self.refuse(f"the bounds of {self.loop} are several expressions: they cannot be cut there")
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:

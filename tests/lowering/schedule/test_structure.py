@@ -16,7 +16,7 @@ from lamina import passes
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.loop.memory import LoadOp, StoreOp
-from lamina.dialects.loop.structure import KernelOp
+from lamina.dialects.loop.structure import ForOp, KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.lowering.analysis.bounds import constant_extent, simplify_bounds
@@ -634,3 +634,220 @@ def true_padding_witness(error: ScheduleError, size: int) -> None:
     for access, at in ((conflict.first, conflict.at_first), (conflict.second, conflict.at_second)):
         assert isinstance(access.op, LoadOp | StoreOp)
         assert element(access.op, {**conflict.sizes, **at}) == conflict.element
+
+
+# -- fuse and fission
+
+PAIR = """loop.kernel @pair(%x: memref<99xf32>, %N: index) {
+  %two = arith.constant 2.0 : f32
+  loop.for seq %i = 0 to 6 {
+    %a = loop.load %x[READ1] : memref<99xf32>
+    loop.store %a, %x[WRITE1] : memref<99xf32>
+  }
+  loop.for seq %j = 0 to 6 {
+    %b = loop.load %x[READ2] : memref<99xf32>
+    %c = arith.mulf %b, %two : f32
+    loop.store %c, %x[WRITE2] : memref<99xf32>
+  }
+}"""
+ONE = """loop.kernel @one(%x: memref<99xf32>, %N: index) {
+  %two = arith.constant 2.0 : f32
+  loop.for seq %i = 0 to 6 {
+    %a = loop.load %x[READ1] : memref<99xf32>
+    loop.store %a, %x[WRITE1] : memref<99xf32>
+    %mark = arith.constant 0 : index
+    %b = loop.load %x[READ2] : memref<99xf32>
+    %c = arith.mulf %b, %two : f32
+    loop.store %c, %x[WRITE2] : memref<99xf32>
+  }
+}"""
+
+
+@pytest.mark.parametrize("fuses", [True, False])
+def test_fuse_and_fission_are_refused_exactly_when_iterations_change_places(fuses: bool) -> None:
+    rng = random.Random(5)
+    counts = {True: 0, False: 0}
+    for _ in range(60):
+        text = PAIR if fuses else ONE
+        places = {}
+        for k, part in enumerate(("READ1", "WRITE1", "READ2", "WRITE2")):
+            places[part] = c, d = rng.choice((0, 1, 1, 2, -1)), rng.choice((20, 21, 22, 25, 27, 40))
+            text = text.replace(part, f"%{'j' if fuses and k > 1 else 'i'} * {c} + {d}")
+        bad = any(
+            c * x + d == e * y + f
+            for (one, (c, d)), (two, (e, f)) in itertools.product(list(places.items())[:2], list(places.items())[2:])
+            if "WRITE" in one + two
+            for x in range(6)
+            for y in range(x)
+        )
+        counts[bad] += 1
+        steps = "loop-fuse{first=i second=j}" if fuses else "loop-fission{loop=i after=mark}"
+        if bad:
+            conflict = true_witness(refused(text, steps))
+            x, y = conflict.at_first["i"], conflict.at_second["j" if fuses else "i"]
+            assert (x > y) if fuses else (x < y)
+        else:
+            same(text, steps, [(0,)])
+    assert min(counts.values()) > 10
+
+
+def test_fuse_then_fission_is_nothing() -> None:
+    other = COPY[COPY.index("\n  loop.for") :].replace("%i", "%j").replace("%a", "%b")
+    first = "loop.store %a, %y[%i] : memref<?xf32>"
+    two = COPY.replace("\n}", other).replace(first, first + "\n    %mark = arith.constant 0 : index")
+    module = same(two, "loop-fuse{first=i second=j}", SMALL)
+    assert list(loops(module)) == ["i"]
+    assert list(loops(same(two, "loop-fuse{first=i second=j},loop-fission{loop=i after=mark}", SMALL))) == ["i", "i2"]
+
+
+CARRIES = """loop.kernel @carries(%x: memref<?xf32>, %y: memref<2xf32>, %N: index) shapes(%x[%N]) {
+  %one = arith.constant 1.0 : f32
+  %p = loop.for seq %i = 0 to %N carry %a = %one : f32 {
+    %b = loop.load %x[%i] : memref<?xf32>
+    %c = arith.subf %b, %a : f32
+    loop.yield %c : f32
+  }
+  %t = loop.alloc stack : memref<4xf32>
+  %q = loop.for seq %j = 0 to %N carry %d = %one : f32 {
+    %e = loop.load %x[%j] : memref<?xf32>
+    loop.store %e, %t[3] : memref<4xf32>
+    %h = loop.load %t[3] : memref<4xf32>
+    %f = arith.mulf %h, %d : f32
+    loop.yield %f : f32
+  }
+  loop.store %p, %y[0] : memref<2xf32>
+  loop.store %q, %y[1] : memref<2xf32>
+}"""
+
+
+def test_fused_loops_carry_the_values_of_both() -> None:
+    module = same(CARRIES, "loop-fuse{first=i second=j}", SMALL)
+    assert "%p, %q = loop.for seq %i" in str(module)
+    same(CARRIES.replace("%j = 0 to %N", "%j = 0 to min(%N, %N + 3)"), "loop-fuse{first=i second=j}", SMALL)
+
+
+def test_fuse_says_what_does_not_fit() -> None:
+    assert "i does not follow j in the same loop" in str(refused(CARRIES, "loop-fuse{first=j second=i}"))
+    between = CARRIES.replace("%t = loop.alloc", "loop.store %one, %y[0] : memref<2xf32>\n  %t = loop.alloc")
+    assert "'loop.store' stands between them" in str(refused(between, "loop-fuse{first=i second=j}"))
+    uses = CARRIES.replace("%t = loop.alloc", "%o = arith.addf %p, %p : f32\n  %t = loop.alloc")
+    assert "what stands between them uses a value" in str(refused(uses, "loop-fuse{first=i second=j}"))
+    uses = uses.replace("%d = %one", "%d = %o")
+    assert "j uses a value that i computes" in str(refused(uses, "loop-fuse{first=i second=j}"))
+    assert "their bounds are not the same" in str(
+        refused(CARRIES.replace("%j = 0 to %N", "%j = 0 to %N step 2"), "loop-fuse{first=i second=j}")
+    )
+    floors = CARRIES.replace("%i = 0 to %N", "%i = 0 to %N floordiv 2").replace("%j = 0 to %N", "%j = 0 to %N floordiv 3")
+    assert "their bounds are not the same" in str(refused(floors, "loop-fuse{first=i second=j}"))
+    same(floors.replace("floordiv 3", "floordiv 2"), "loop-fuse{first=i second=j}", SMALL)
+
+
+def test_fission_says_what_does_not_fit() -> None:
+    assert "carries values" in str(refused(CARRIED, "loop-fission{loop=i after=c}"))
+    assert "nothing stands after x in i" in str(refused(PREFIX, "loop-fission{loop=i after=x}"))
+    assert "no statement 'q'" in str(refused(PREFIX, "loop-fission{loop=i after=q}"))
+    assert "the rest uses %a" in str(refused(PREFIX, "loop-fission{loop=i after=a}"))
+
+
+# -- unroll and jam
+
+ROWS = """loop.kernel @rows(%x: memref<?x?xf32>, %w: memref<?xf32>, %y: memref<?xf32>, %N: index, %K: index)
+    shapes(%x[%N, %K], %w[%K], %y[%N]) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  loop.for KIND %i = 0 to %N {
+    %t = loop.alloc stack : memref<2xf32>
+    %u = arith.index_cast %i : index to i64
+    %f = arith.sitofp %u : i64 to f32
+    loop.store %f, %t[1] : memref<2xf32>
+    %s = loop.for reduce<add> %k = 0 to %K init %zero : f32 {
+      %a = loop.load %x[%i, %k] : memref<?x?xf32>
+      %b = loop.load %w[%k] : memref<?xf32>
+      %c = arith.mulf %a, %b : f32
+      loop.yield %c : f32
+    }
+    %m = arith.cmpf olt, %s, %zero : f32
+    %g = loop.if %m -> f32 {
+      %v = loop.for seq %l = 0 to %K carry %h = %s : f32 {
+        %a = loop.load %x[%i, %l] : memref<?x?xf32>
+        %e = loop.load %t[1] : memref<2xf32>
+        %o = arith.addf %h, %e : f32
+        %d = arith.subf %a, %o : f32
+        loop.yield %d : f32
+      }
+      loop.yield %v : f32
+    } else {
+      loop.yield %one : f32
+    }
+    %p, %q = loop.for seq %n = 0 to %K carry %r = %g : f32, %z = %s : f32 {
+      %a = loop.load %w[%n] : memref<?xf32>
+      %e = arith.mulf %a, %r : f32
+      loop.for seq %j = 0 to %n {
+        loop.store %e, %x[%i, %j] : memref<?x?xf32>
+      }
+      loop.yield %z, %e : f32, f32
+    }
+    %d = arith.subf %p, %q : f32
+    loop.store %d, %y[%i] : memref<?xf32>
+  }
+}"""
+RECTANGLES = [(0, 3), (1, 0), (2, 4), (3, 3), (4, 2), (7, 5), (12, 3), (13, 1)]
+
+
+@pytest.mark.parametrize("kind", ["seq", "parallel"])
+@pytest.mark.parametrize("factor", [2, 3, 4])
+def test_jam_keeps_every_bit(kind: str, factor: int) -> None:
+    module = same(ROWS.replace("KIND", kind), f"loop-unroll-and-jam{{loop=i factor={factor}}}", RECTANGLES)
+    main = loops(module)["io"]
+    assert len(loops(main)["k"].results) == factor and len(loops(main)["n"].results) == 2 * factor
+    names = [loop.index.name_hint for loop in module.walk() if isinstance(loop, ForOp)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("loop", "ijk")
+@pytest.mark.parametrize("factor", [2, 3])
+def test_jam_of_a_product(loop: str, factor: int) -> None:
+    module = same(MATMUL, f"loop-unroll-and-jam{{loop={loop} factor={factor}}}", CUBES)
+    assert loops(module)[loop + "i"].kind.data == "unroll"
+    assert loops(module)[loop + "i"].constant_bounds() == (0, factor)
+
+
+def test_jam_of_steps() -> None:
+    text = ROWS.replace("KIND", "seq").replace("%i = 0 to %N", "%i = 1 to %N step 2")
+    same(text, "loop-unroll-and-jam{loop=i factor=3}", RECTANGLES)
+
+
+def test_jam_is_refused() -> None:
+    step = "loop-unroll-and-jam{loop=i factor=2}"
+    rows = ROWS.replace("KIND", "seq")
+    error = refused(rows.replace("loop.store %d, %y[%i]", "loop.store %d, %y[%N - 1]"), step)
+    conflict = true_witness(error)
+    assert conflict.at_second["i"] - conflict.at_first["i"] == 1
+    apart = rows.replace("shapes(%x[%N, %K], %w[%K], %y[%N])", "shapes(%x[%N + 2, %K], %w[%K], %y[%N])").replace(
+        "%a = loop.load %x[%i, %k]", "%a = loop.load %x[%i + 2, %k]"
+    )
+    same(apart, step, RECTANGLES)
+    conflict = true_witness(refused(apart, "loop-unroll-and-jam{loop=i factor=3}"))
+    assert conflict.at_second["i"] - conflict.at_first["i"] == 2
+    assert "the bounds of k may change with i" in str(refused(rows.replace("%k = 0 to %K", "%k = 0 to min(%i, %K)"), step))
+    assert "several expressions" in str(refused(rows.replace("%i = 0 to %N", "%i = 0 to min(%K, %N)"), step))
+    assert "carries values" in str(refused(CARRIED, step))
+    assert "the factor must be 2 or more" in str(refused(rows, "loop-unroll-and-jam{loop=i factor=1}"))
+    true_witness(refused(TRANSPOSED_SUM, step))
+
+
+def test_an_argmax_is_not_jammed() -> None:
+    text = """loop.kernel @k(%x: memref<?x?xf32>, %y: memref<?xi64>, %N: index, %K: index) shapes(%x[%N, %K], %y[%N]) {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i64
+  loop.for seq %i = 0 to %N {
+    %v, %at = loop.for reduce<argmax> %k = 0 to %K init %low : f32, %zero : i64 {
+      %a = loop.load %x[%i, %k] : memref<?x?xf32>
+      %n = arith.index_cast %k : index to i64
+      loop.yield %a, %n : f32, i64
+    }
+    loop.store %at, %y[%i] : memref<?xi64>
+  }
+}"""
+    assert "k reduces by argmax" in str(refused(text, "loop-unroll-and-jam{loop=i factor=2}"))
+    same(text, "loop-split{loop=i size=3},loop-split{loop=k size=2}", RECTANGLES)

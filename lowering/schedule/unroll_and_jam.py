@@ -1,0 +1,219 @@
+"""Run `factor` iterations of a loop at once: side by side in the loops inside it.
+
+    before                                  after loop-unroll-and-jam{loop=i factor=2}
+    loop.for parallel %i = 0 to 64 {        loop.for parallel %io = 0 to 64 step 2 {
+      %s = loop.for reduce<add> %k            %s, %s1 = loop.for reduce<add> %k
+          = 0 to %K init %z {                     = 0 to %K init %z, %z {
+        %a = loop.load %x[%i, %k]               %a = loop.load %x[%io, %k]
+        loop.yield %a                           %b = loop.load %x[%io + 1, %k]
+      }                                         loop.yield %a, %b
+      loop.store %s, %y[%i]                   }
+    }                                         loop.store %s, %y[%io]
+                                              loop.store %s1, %y[%io + 1]
+                                            }
+
+What does not change with the loop is computed once; loops inside have the carried values of all copies. In a perfect nest the
+inner part of the split loop becomes the innermost loop instead, of kind `unroll`. Iterations that fill no tile stay as they
+were, in a loop of their own.
+
+Requires loops inside whose bounds do not change with the loop. Legal when no two of `factor` neighbouring iterations touch one
+element, one of them writing; in a perfect nest, when none that do change places. Returns the outer loop, in a perfect nest then
+the unrolled one, then that of the remaining iterations if there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
+
+from ...dialects.loop.gather import ScatterOp
+from ...dialects.loop.memory import AllocOp, CheckOp, StoreOp
+from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, YieldOp
+from ..analysis.accesses import is_inside
+from ..analysis.dependence import CannotDecide, carried_conflict
+from ..analysis.nests import find, fresh, name_of, only_loop_in
+from .base import Primitive
+from .peel import can_peel, peel_loop
+from .reorder import CHANGED, objection, rearrange
+from .rewriting import on_original, put_instead, replace_index
+from .split import split_loop
+from .unroll import unroll_loop
+
+
+def inner_band(loop: ForOp) -> list[ForOp] | None:
+    """The loop and those inside it when they nest perfectly down to a body without loops."""
+    band = [loop]
+    while (following := only_loop_in(band[-1])) is not None:
+        band.append(following)
+    holds_loops = any(isinstance(op, ForOp | WhileOp) for op in band[-1].body.block.walk())
+    return None if holds_loops or band[-1].results else band
+
+
+def jammed_loops(block: Block) -> list[ForOp]:
+    """The loops in a block whose copies run side by side: those not under a condition."""
+    found: list[ForOp] = []
+    for op in block.ops:
+        if isinstance(op, ForOp):
+            found += [op, *jammed_loops(op.body.block)]
+    return found
+
+
+@dataclass
+class _Jam:
+    """Copies the body of a loop of a known number of iterations from 0, statement by statement."""
+
+    kernel: KernelOp
+    loop: ForOp
+    copies: int
+    values: list[dict[SSAValue, SSAValue]] = field(default_factory=list)
+    taken: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        # each copy has an index of its own, which becomes a number at the end
+        indices = Block(arg_types=[IndexType()] * self.copies)
+        self.values = [{self.loop.index: index} for index in indices.args]
+        target = Block()
+        self.block(self.loop.body.block, target)
+        ops = list(target.ops)
+        for op in ops:
+            op.detach()
+        home = self.loop.parent
+        assert home is not None
+        put_instead(self.loop, ops, [])
+        for index in reversed(indices.args):
+            number = AffineConstantExpr(index.index * self.loop_step)
+            index.name_hint = self.name
+            replace_index(index, number, [], home)
+
+    def __post_init__(self) -> None:
+        self.loop_step, self.name = self.loop.step.value.data, self.loop.index.name_hint
+
+    def varies(self, op: Operation) -> bool:
+        """Whether the copies of an op differ."""
+        own = AllocOp | StoreOp | ScatterOp | CheckOp
+        return any(isinstance(inner, own) or any(self.differs(v) for v in inner.operands) for inner in op.walk())
+
+    def differs(self, value: SSAValue) -> bool:
+        return any(values.get(value, value) is not self.values[0].get(value, value) for values in self.values)
+
+    def block(self, source: Block, target: Block) -> None:
+        for op in source.ops:
+            if isinstance(op, YieldOp):
+                continue
+            if isinstance(op, ForOp) and self.varies(op):
+                self.side_by_side(op, target)
+                continue
+            one_for_all = not self.varies(op)
+            for k, values in enumerate(self.values):
+                if k and one_for_all:
+                    values.update({old: self.values[0][old] for old in op.results})
+                    continue
+                new = op.clone(values)
+                target.add_op(new)
+                if k:
+                    self.rename(new)
+
+    def rename(self, new: Operation) -> None:
+        """Loops and buffers have names that nothing else has."""
+        for op in new.walk():
+            named = op.index if isinstance(op, ForOp) else op.buffer if isinstance(op, AllocOp) else None
+            if named is not None and named.name_hint is not None:
+                named.name_hint = fresh(self.kernel, named.name_hint, self.taken)
+                self.taken.append(named.name_hint)
+
+    def side_by_side(self, op: ForOp, target: Block) -> None:
+        """A loop with the carried values of all copies; all copies of one value stand together."""
+        first = self.values[0]
+        inits = [values.get(init, init) for init in op.inits for values in self.values]
+        arguments = op.body.block.args
+        body = Block(arg_types=[IndexType(), *(a.type for a in arguments[1:] for _ in self.values)])
+        body.args[0].name_hint = arguments[0].name_hint
+        for k, values in enumerate(self.values):
+            values[arguments[0]] = body.args[0]
+            for argument, copy in zip(arguments[1:], body.args[1 + k :: self.copies], strict=True):
+                values[argument] = copy
+                copy.name_hint = argument.name_hint
+        self.block(op.body.block, body)
+        body.add_op(YieldOp.create(operands=[values.get(v, v) for v in op.yielded for values in self.values]))
+        new = ForOp.build_loop(
+            (op.lower.data, [first.get(v, v) for v in op.lower_operands]),
+            (op.upper.data, [first.get(v, v) for v in op.upper_operands]),
+            step=op.step.value.data,
+            kind=op.kind.data,
+            monoid=op.monoid.data if op.monoid is not None else None,
+            inits=inits,
+            body=body,
+        )
+        new.location = op.location
+        target.add_op(new)
+        for k, values in enumerate(self.values):
+            for old, result in zip(op.results, new.results[k :: self.copies], strict=True):
+                values[old] = result
+                result.name_hint = old.name_hint
+
+
+@dataclass(frozen=True)
+class UnrollAndJam(Primitive):
+    """`factor` iterations of `loop` run at once, side by side in the loops inside."""
+
+    name = "loop-unroll-and-jam"
+    loop: str
+    factor: int
+
+    def check(self, kernel: KernelOp) -> None:
+        loop = find(kernel, self.loop, self.name)
+        if self.factor < 2:
+            raise self.refuse(f"the factor must be 2 or more, got {self.factor}")
+        if loop.results:
+            raise self.refuse(f"{self.loop} carries values from one iteration to the next")
+        for inner in jammed_loops(loop.body.block):
+            for value in (*inner.lower_operands, *inner.upper_operands):
+                of_loop = isinstance(value.owner, Block) and isinstance(value.owner.parent_op(), ForOp)
+                if value is loop.index or (is_inside(value, loop) and not of_loop):
+                    raise self.refuse(f"the bounds of {name_of(inner)} may change with {self.loop}")
+        if inner_band(loop) is not None:
+            self._check_perfect(kernel)
+            return
+        for inner in jammed_loops(loop.body.block):
+            if inner.monoid is not None and inner.monoid.data in PAIR_MONOIDS:
+                raise self.refuse(f"{name_of(inner)} reduces by {inner.monoid.data}, which takes one value at a time")
+        if not can_peel(loop):
+            raise self.refuse(f"the bounds of {self.loop} are several expressions: what fills a tile cannot be told apart")
+        try:
+            conflict = carried_conflict(loop, within=self.factor)
+        except CannotDecide as error:
+            raise self.refuse(f"cannot decide: {error}") from None
+        if conflict is not None:
+            raise self.refuse(f"iterations that would run at once touch one element: {conflict}", conflict)
+
+    def _check_perfect(self, kernel: KernelOp) -> None:
+        copy = kernel.clone()
+        outer, inner = split_loop(copy, find(copy, self.loop, self.name), self.loop, self.factor)
+        band = inner_band(inner)
+        assert band is not None
+        found = objection(band, [*band[1:], inner])
+        if found is None:
+            return
+        reason, conflict = found
+        if conflict is not None:
+            conflict = on_original(conflict, copy, kernel, {self.loop: (name_of(outer), name_of(inner))})
+            reason = f"{CHANGED}{conflict}"
+        raise self.refuse(reason, conflict)
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        loop = find(kernel, self.loop, self.name)
+        is_perfect, peels = inner_band(loop) is not None, can_peel(loop)
+        outer, inner = split_loop(kernel, loop, self.loop, self.factor)
+        rest = peel_loop(outer)[1] if peels else None
+        left: Sequence[str] = () if rest is None else (name_of(rest),)
+        if not is_perfect:
+            _Jam(kernel, inner, self.factor).run()
+            return (name_of(outer), *left)
+        band = inner_band(inner)
+        assert band is not None
+        rearrange(band, [*band[1:], inner])
+        return (name_of(outer), name_of(unroll_loop(kernel, inner)), *left)
