@@ -18,6 +18,9 @@ from .analysis.nests import around
 Bound = tuple[AffineMap, Sequence[SSAValue]]
 Tail = Literal["masked", "scalar", "predicated"]
 
+_FEW = 8
+"""So many vectors may run with all lanes off rather than under a test."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -81,7 +84,7 @@ def parts(loop: ForOp, lanes: int, tail: Tail) -> list[Part]:
         if trips % lanes == 0:
             return [Part(lower, bounds.bound(bounds.lower[0] + trips * step), "all")]
     if tail == "predicated" or not single:  # where the rest starts is then no affine expression
-        return [Part(lower, upper, "left")]
+        return [Part(lower, bounds.bound(*_full(loop, bounds, width)), "left")]
     (low,), (high,) = bounds.lower, bounds.upper
     if trips is not None:
         middle = low + trips // lanes * width
@@ -89,19 +92,35 @@ def parts(loop: ForOp, lanes: int, tail: Tail) -> list[Part]:
         rest = Part(bounds.bound(middle), end, "scalar" if tail == "scalar" else trips % lanes)
         return [Part(lower, bounds.bound(middle), "all"), rest] if trips >= lanes else [rest]
     middle = low + (high + low * -1 + (step - 1)) // width * width
-    start = bounds.bound(middle) if _never_negative(loop) else bounds.bound(low, middle)
+    # else a part might start before the loop
+    start = bounds.bound(middle) if _at_least(loop, 0) else bounds.bound(low, middle)
     return [Part(lower, bounds.bound(middle), "all"), Part(start, upper, "scalar" if tail == "scalar" else "left")]
 
 
-def _never_negative(loop: ForOp) -> bool:
-    """Whether the upper bound is at least the lower one wherever the loop runs: then no part starts before it."""
+def _full(loop: ForOp, bounds: _Bounds, width: int) -> Sequence[AffineExpr]:
+    """The upper bounds; one number alone when that is a few vectors: further ones are off, and such a loop can be unrolled.
+
+    What all lanes access together is accessed then even when none is on; so the loop must be known to run.
+    """
+    numbers = [e.value for e in bounds.upper if isinstance(e, AffineConstantExpr)]
+    (low, *others) = bounds.lower
+    if not numbers or others or not isinstance(low, AffineConstantExpr):
+        return bounds.upper
+    vectors = -(-(min(numbers) - low.value) // width)
+    if not 0 < vectors <= _FEW or not _at_least(loop, 1):
+        return bounds.upper
+    return [AffineConstantExpr(low.value + vectors * width)]
+
+
+def _at_least(loop: ForOp, least: int) -> bool:
+    """Whether the upper bound is so far above the lower one wherever the loop stands."""
     outer = Access(loop, loop.index, False, tuple(around(loop)))
     for low in loop.lower.data.results:
         for high in loop.upper.data.results:
             system = System()
             instance = Instance(system, outer, "o", {})
             (x, a), (y, b) = instance.linear(low, loop.lower_operands), instance.linear(high, loop.upper_operands)
-            system.ge(combine(x, y, -1), a - b - 1)
+            system.ge(combine(x, y, -1), a - b - 1 + least)
             try:
                 if not system.is_empty():
                     return False
