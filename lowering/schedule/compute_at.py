@@ -151,7 +151,8 @@ class ComputeAt(Primitive):
                 loop = next(loop for loop in found.loops if loop.index is form.value)
                 _narrow(copies[loop], span)
         redirect(store, alloc.buffer, _shifted(subscripts(store), plan.spans))
-        return alloc, statement
+        assert block.last_op is not None  # the statement, also where it was but the store
+        return alloc, block.last_op
 
     # -- what moves, and whether it may
 
