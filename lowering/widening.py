@@ -31,6 +31,7 @@ from .index_arith import IndexArith
 from .widening_body import Body
 from .widening_bounds import Part, Tail, parts
 from .widening_reduce import combined, contributions, partial
+from .widening_registers import make_room
 
 _INDEX = IndexType()
 _COPIED = (LoadOp, StoreOp, AllocOp, PrefetchOp, CheckOp, IfOp, WhileOp, YieldOp)
@@ -64,7 +65,7 @@ def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
     """Replace a loop without obstacles; the loops it becomes: on full vectors, then the rest, as far as they are needed."""
     block = loop.parent_block()
     assert block is not None
-    top, after, loops = Block(), Block(), list[ForOp]()
+    top, after, loops, masks = Block(), Block(), list[ForOp](), list[SSAValue | None]()
     reducing = loop.monoid is not None
     values: Sequence[SSAValue] = partial(loop, lanes, top) if reducing else []
     plan = parts(loop, lanes, tail)
@@ -72,14 +73,17 @@ def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
     for part in plan:
         if part is rest:
             continue
-        new = _widened(loop, part, lanes, top, values)
+        new, mask = _widened(loop, part, lanes, top, values)
         loops.append(new)
+        masks.append(mask)
         values = list(new.results)
     if reducing and loops:
         values = combined(loop, values, after)
     _place(top, loop)
     for new in loops:
         block.insert_op_before(new, loop)
+    for new, mask in zip(loops, masks, strict=True):
+        make_room(new, mask)
     for op in list(after.ops):
         op.detach()
         block.insert_op_before(op, loop)
@@ -94,8 +98,8 @@ def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
     return loops
 
 
-def _widened(loop: ForOp, part: Part, lanes: int, top: Block, values: Sequence[SSAValue]) -> ForOp:
-    """One vector loop, not placed yet."""
+def _widened(loop: ForOp, part: Part, lanes: int, top: Block, values: Sequence[SSAValue]) -> tuple[ForOp, SSAValue | None]:
+    """One vector loop, not placed yet, and its mask."""
     monoid = loop.monoid.data if loop.monoid is not None else None
     body = Block(arg_types=[_INDEX])
     body.args[0].name_hint = loop.index.name_hint
@@ -117,7 +121,7 @@ def _widened(loop: ForOp, part: Part, lanes: int, top: Block, values: Sequence[S
     )
     new.location = loop.location
     new.attributes.update(loop.attributes)
-    return new
+    return new, mask
 
 
 def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAValue | None:

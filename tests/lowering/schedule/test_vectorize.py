@@ -44,6 +44,25 @@ def test_several_bounds_are_predicated(head):
             assert "create_mask" in str(module)
 
 
+def test_a_tile_runs_on_all_of_its_vectors():
+    """So it can be unrolled; but only where the loop is known to run, as lanes share accesses."""
+    text = """loop.kernel @k(%x: memref<?xf32>, %w: memref<?xf32>, %y: memref<?xf32>, %N: index)
+        shapes(%x[%N], %w[%N], %y[%N]) {
+      loop.for seq %io = 0 to %N step 12 {
+        loop.for seq %i = 0 to min(12, %N - %io) {
+          %a = loop.load %x[%io + %i] : memref<?xf32>
+          %b = loop.load %w[%io] : memref<?xf32>
+          %c = arith.mulf %a, %b : f32
+          loop.store %c, %y[%i + %io] : memref<?xf32>
+        }
+      }
+    }"""
+    assert "%i = 0 to 16 step 8" in str(each_tail(text))
+    assert "%i = 0 to 12 step 4" in str(each_tail(text, lanes=(4,)))
+    beyond = text.replace("%io = 0 to %N step 12", "%io = 0 to %N + 9 step 12").replace("%w[%io]", "%w[%N - 1]")
+    assert "%i = 0 to min(12, %N - %io) step 8" in str(each_tail(beyond))
+
+
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize(
     "head", ["%i = 0 to 16", "%i = 4 to 20", "%i = 0 to 48 step 3", "%i = 5 to 5", "%i = 0 to min(16, 32)"]

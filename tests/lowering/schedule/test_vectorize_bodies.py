@@ -13,7 +13,7 @@ from lamina.dialects.loop.structure import IfOp
 from lamina.runtime.interpreter import Interpreter
 
 sys.path.insert(0, str(Path(__file__).parent))
-from vectorizing import SIZES, TAILS, count, each_tail, one_loop, refused, scheduled
+from vectorizing import SIZES, TAILS, count, each_tail, one_loop, refused, same, scheduled
 
 # Conditionals
 
@@ -218,6 +218,33 @@ def test_a_local_buffer_of_a_size_from_outside():
     text = one_loop(body, arrays="%x[%N, %N]")
     each_tail(text, sizes=[(n,) for n in (0, 1, 5, 9)])
     refused(text.replace("scratch(%N)", "scratch(%i)"), "loop-vectorize{loop=i lanes=4}", "the size of t depends on it")
+
+
+TILE = """%t = loop.alloc register : memref<3x10xf32>
+      loop.for seq %j = 0 to 10 { BODY }
+      loop.for seq %k = 0 to 10 {
+        %b = loop.load %t[1, %k] : memref<3x10xf32>
+        loop.store %b, %x[%i, %k] : %x:
+      }"""
+FILL = "%a = loop.load %x[%i, %j] : %x:\nloop.store %a, %t[1, {at}] : memref<3x10xf32>"
+
+
+def test_lanes_that_are_off_stay_inside_a_register_tile():
+    def tile(body: str) -> str:
+        return one_loop(TILE.replace("BODY", body), arrays="%x[%N, %N + 10]")
+
+    sizes = [(n,) for n in (0, 3)]
+    for steps in ("loop-vectorize{loop=j lanes=4}", "loop-vectorize{loop=j lanes=4 tail=predicated}"):
+        module = same(tile(FILL.format(at="%j")), steps, sizes)
+        assert "memref<3x12xf32>" in str(module) and count(module, GatherOp, ScatterOp) == 0
+    both = "loop-vectorize{loop=j lanes=4},loop-vectorize{loop=k lanes=8}"
+    assert "memref<3x16xf32>" in str(same(tile(FILL.format(at="%j")), both, sizes))
+    assert "memref<3x10xf32>" in str(same(tile(FILL.format(at="%j")), "loop-vectorize{loop=j lanes=2}", sizes))
+    module = same(tile(FILL.format(at="9 - %j")), "loop-vectorize{loop=j lanes=4}", sizes)
+    assert "memref<3x10xf32>" in str(module) and count(module, ScatterOp) == 1
+    odd = "%n = arith.constant 6 : index\n%in = arith.cmpi slt, %j, %n : index\nloop.if %in {" + FILL.format(at="%j + 4") + "}"
+    module = same(tile(odd).replace("%k]", "%k mod 6 + 4]"), "loop-vectorize{loop=j lanes=2}", sizes)
+    assert "memref<3x10xf32>" in str(module) and count(module, ScatterOp) == 1
 
 
 # Loops inside
