@@ -233,14 +233,15 @@ def _over_all(w: Body, op: ForOp, target: Block) -> None:
             if coefficient != 0:
                 tests.append(("lt" if sign > 0 else "ge", expr, operands))
         bounds.append(bound_of(exprs, copies))
+    ends = [
+        w.index_arith(target).value(expr, [w.vector(v, target) if v in w.varying else w.scalar(v) for v in operands])
+        for _, expr, operands in tests
+    ]
     new = _new_loop(w, op, bounds[0], bounds[1], op.step.value.data, target)
     inner = new.body.block
-    builder = ScalarBuilder(inner)
-    mask = w.mask
-    for predicate, expr, operands in tests:
-        dims = [w.vector(v, inner) if v in w.varying else w.scalar(v) for v in operands]
-        own = w.index_arith(inner).value(expr, dims)
-        mask = w.both(builder.cmp(predicate, w.spread(new.index, inner), own), mask, inner)
+    index, mask = w.spread(new.index, inner), w.mask
+    for (predicate, _, _), end in zip(tests, ends, strict=True):
+        mask = w.both(ScalarBuilder(inner).cmp(predicate, index, end), mask, inner)
     assert mask is not None
     # the lane with the greatest upper bound is on to the end, if there is no other condition
     _masked_body(w, op, new, mask, is_some=w.mask is None and len(tests) == 1)
