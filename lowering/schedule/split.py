@@ -29,6 +29,7 @@ from .rewriting import put_instead, rebased, replace_index, take_body
 def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[ForOp, ForOp]:
     """The outer and the inner loop that take the place of a loop."""
     step, kind = loop.step.value.data, loop.kind.data
+    names = fresh(kernel, name + "o"), fresh(kernel, name + "i")  # while the body is where it is searched
     body = take_body(loop)
     reduces = kind == "reduce"
     inits, values = list(loop.inits), list(body.args[1:])
@@ -43,7 +44,7 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
         kind="seq" if reduces or kind == "vector" else kind,
         inits=inits,
         body=outer_body,
-        name=fresh(kernel, name + "o"),
+        name=names[0],
     )
     values = []
     ends = rebased(loop.upper.data.results, loop.upper_operands, values)
@@ -60,7 +61,7 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
     both = AffineExpr.dimension(0) + AffineExpr.dimension(1)
     replace_index(inner.index, both, [outer.index, inner.index], body, loop.location)
     outer_body.add_ops([inner, YieldOp.create(operands=inner.results)])
-    inner.index.name_hint = fresh(kernel, name + "i", [name_of(outer)])
+    inner.index.name_hint = names[1]
     for new in (outer, inner):
         new.location = loop.location
     put_instead(loop, [outer], outer.results)

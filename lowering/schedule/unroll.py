@@ -46,7 +46,7 @@ def _start_at_zero(loop: ForOp) -> None:
 
 def _carry(kernel: KernelOp, loop: ForOp) -> ForOp:
     """A reduction as a loop that carries what reductions of one iteration combine."""
-    name = name_of(loop)
+    name, inner_name = name_of(loop), fresh(kernel, name_of(loop) + "i")
     body = Block(arg_types=[IndexType(), *(v.type for v in loop.inits)])
     outer = ForOp.build_loop(
         (loop.lower.data, list(loop.lower_operands)),
@@ -66,7 +66,7 @@ def _carry(kernel: KernelOp, loop: ForOp) -> ForOp:
         monoid=loop.monoid.data if loop.monoid is not None else None,
         inits=list(body.args[1:]),
         body=take_body(loop),
-        name=fresh(kernel, name + "i"),
+        name=inner_name,
     )
     body.add_ops([once, YieldOp.create(operands=once.results)])
     outer.location = once.location = loop.location

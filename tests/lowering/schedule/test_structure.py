@@ -284,6 +284,11 @@ def test_names_are_new() -> None:
     assert list(loops(scheduled(text, "loop-split{loop=i size=4}"))) == ["io2", "ii"]
 
 
+def test_names_inside_are_taken() -> None:
+    module = scheduled(SUM, "loop-unroll{loop=i factor=4},loop-split{loop=ii size=2}")
+    assert list(loops(module)) == ["io", "iio", "iii2", "iii"]
+
+
 def test_split_needs_a_size() -> None:
     assert "the size must be 1 or more, got 0" in str(refused(COPY, "loop-split{loop=i size=0}"))
     assert "no loop 'q'" in str(refused(COPY, "loop-split{loop=q size=2}"))
