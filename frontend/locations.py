@@ -50,14 +50,15 @@ def user_place() -> tuple[str, int, int] | None:
 
 
 @lru_cache(maxsize=16384)
-def _attribute(file: str, line: int, column: int) -> FileLineColLoc:
+def file_location(file: str, line: int, column: int) -> FileLineColLoc:
+    """The location attribute of a place; line and column count from 1."""
     return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
 
 
 def user_location() -> FileLineColLoc | None:
     """The location attribute for ops that the user's expression stands for."""
     place = user_place()
-    return None if place is None else _attribute(*place)
+    return None if place is None else file_location(*place)
 
 
 def place_of(function: object) -> tuple[str, int, int] | None:
@@ -70,6 +71,11 @@ def located(error: ErrorT) -> ErrorT:
     """The error with the user's place before its message and the line with a caret after it; only once."""
     if getattr(error, "place", None) is not None or (place := user_place()) is None:
         return error
+    return placed(error, place)
+
+
+def placed(error: ErrorT, place: tuple[str, int, int]) -> ErrorT:
+    """The error with a place before its message and the line with a caret after it."""
     file, line, column = place
     error.place = place  # pyright: ignore[reportAttributeAccessIssue]
     message = f"{_short(file)}:{line}:{column}: {error}"

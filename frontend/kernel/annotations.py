@@ -45,6 +45,11 @@ class Size:
         constant = int(found["constant"] or 0)
         return Size(found["symbol"], -constant if found["sign"] == "-" else constant)
 
+    def __str__(self) -> str:
+        if self.symbol is None:
+            return str(self.constant)
+        return self.symbol + (f" {'+' if self.constant > 0 else '-'} {abs(self.constant)}" if self.constant else "")
+
 
 @dataclass(frozen=True)
 class ArrayType:
@@ -64,6 +69,9 @@ class ArrayType:
         if len(given) != len(self.sizes):
             raise ValueError(f"{len(self.sizes)} sizes need as many strides, got {len(given)}")
         return ArrayType(self.element, self.sizes, tuple(None if s is None else Size.read(s) for s in given))
+
+    def __str__(self) -> str:
+        return f"{self.element.name}[{', '.join(map(str, self.sizes))}]"
 
 
 class ElementType:

@@ -1,0 +1,209 @@
+"""What a kernel may call: conversions, `min max abs round len`, and functions of math and NumPy."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dialects.types import f64, i1, i64, is_bool, is_float
+from .annotations import ELEMENTS, ElementType, empty, zeros
+from .arithmetic import Arithmetic
+from .expressions import Expressions
+from .source import MISSING
+from .values import Choice, Extreme, Index, Mismatch, Number, Scalar, Value, default, held, kind_of, meet
+
+FUNCTIONS = (
+    *("exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "erf"),
+    *("floor", "ceil", "rint"),
+)
+"""Functions of one float, as math, numpy, lamina.numpy and the scalar builder call them."""
+
+_SYNONYMS = {
+    "fabs": "abs", "absolute": "abs", "maximum": "max", "minimum": "min", "amax": "max", "amin": "min", "power": "pow",
+    "float_power": "pow", "arctan2": "atan2", "remainder": "mod", "round_": "round",
+}  # fmt: skip
+_MODULES = ("math", "numpy", "lamina", "builtins")
+_PYTHONS_OWN = ("math", "builtins")
+"""Where floor, ceil and round give integers."""
+
+
+def canonical(function: Any) -> tuple[str | None, bool]:
+    """The name here of a function of math or NumPy, and whether it is Python's own; None for other functions."""
+    name = getattr(function, "__name__", None)
+    module = getattr(function, "__module__", None) or type(function).__module__
+    if not isinstance(name, str) or module.split(".")[0] not in _MODULES:
+        return None, False
+    return _SYNONYMS.get(name, name), module in _PYTHONS_OWN
+
+
+class Calls(Expressions):
+    """Turns calls into values."""
+
+    def on_Call(self, node: ast.Call) -> Value:
+        function, what = self.resolve(node.func), ast.unparse(node.func)
+        for arg in node.args:
+            if isinstance(arg, ast.Starred):
+                self.refuse(arg, "kernels have no starred arguments: write them out")
+        if node.keywords:
+            self.refuse(node, f"'{what}' takes positional arguments in kernels")
+        if function is len:
+            array = self.array(node.args[0]) if len(node.args) == 1 else None
+            if array is None or not array.sizes:
+                self.refuse(node, "len() takes an array of this kernel")
+            return array.sizes[0]
+        if function in (int, float, bool) or isinstance(function, ElementType):
+            return self.conversion(node, function)
+        if isinstance(function, type) and issubclass(function, np.generic):
+            for element in ELEMENTS:
+                if element.dtype == np.dtype(function):
+                    return self.conversion(node, element)
+        if hasattr(function, "__kernel__"):
+            self.refuse(node, f"kernel '{what}' returns nothing: call it in a statement of its own")
+        if function in (zeros, empty):
+            self.refuse(node, f"a local array gets a name: t = {what}(...)")
+        found = self.function(node, function) if callable(function) else None
+        if found is None:
+            self.refuse(node, self.unknown(node, function))
+        return found
+
+    def unknown(self, node: ast.Call, function: Any) -> str:
+        """What to say of a call of something else."""
+        what = ast.unparse(node.func)
+        if isinstance(node.func, ast.Attribute) and self.array(node.func.value) is not None:
+            return f"arrays have no methods in kernels, so no '{what}': write loops"
+        if function in (np.zeros, np.empty, np.ones, np.full, np.array):
+            return f"'{what}' makes no array of a kernel: write t = lm.zeros((8, 16), lm.f32)"
+        if function is MISSING:
+            return f"unknown function '{what}'"
+        there = f"min, max, abs, round, pow, {', '.join(sorted(FUNCTIONS))}"
+        if callable(function) and not isinstance(function, type) and getattr(function, "__code__", None) is not None:
+            return f"'{what}' is a Python function: make it a kernel with @lm.kernel, or write it in place; there are {there}"
+        return f"'{what}' is no function that kernels can call; there are {there}"
+
+    def function(self, node: ast.Call, function: Any) -> Value | None:
+        """The value of a function of math or NumPy, or None if there is none of that name."""
+        name, python = canonical(function)
+        maker: Callable[..., Value] | None = getattr(self, f"fn_{name}", None)
+        if name is None or (maker is None and name not in FUNCTIONS):
+            return None
+        args = [self.value(arg) for arg in node.args]
+        b = self.math(node)
+        try:
+            inspect.signature(maker or self.fn_floor).bind(b, *args, python=python)
+        except TypeError:
+            self.refuse(node, f"'{ast.unparse(node.func)}' does not take {len(args)} arguments in kernels")
+        return self.of_float(b, name, *args) if maker is None else maker(b, *args, python=python)
+
+    # -- functions by name; `python`: they are Python's own, not NumPy's
+
+    def of_float(self, b: Arithmetic, name: str, x: Value) -> Value:
+        """A function of a float; integers become f64."""
+        if isinstance(x, Number) and hasattr(math, name):
+            try:
+                return Number(getattr(math, name)(x.value))
+            except (ValueError, OverflowError) as error:
+                raise Mismatch(str(error)) from None
+        return self.as_float(b, x, lambda y: b.builder.unary(name, y))
+
+    def as_float(self, b: Arithmetic, x: Value, make: Callable[..., Any], *others: Value) -> Value:
+        """What `make` gives for the values as floats of one type."""
+        kind = meet(x, *others)
+        if not is_float(default(kind)):
+            kind = f64 if not isinstance(kind, str) else "float"
+        return held(make(*(b.scalar(v, default(kind)) for v in (x, *others))), kind)
+
+    def whole(self, b: Arithmetic, x: Value, name: str) -> Value:
+        """A float rounded to an integer, as Python's functions give it; integers stay."""
+        if isinstance(x, Number):
+            return Number({"floor": math.floor, "ceil": math.ceil, "rint": round}[name](x.value))
+        kind = kind_of(x)
+        if isinstance(x, Index | Extreme) or not is_float(default(kind)):
+            return x
+        return held(b.builder.convert(b.builder.unary(name, b.scalar(x)), i64), "whole")
+
+    def fn_floor(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return self.whole(b, x, "floor") if python else self.of_float(b, "floor", x)
+
+    def fn_ceil(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return self.whole(b, x, "ceil") if python else self.of_float(b, "ceil", x)
+
+    def fn_round(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return self.whole(b, x, "rint") if python else self.of_float(b, "rint", x)
+
+    def fn_min(self, b: Arithmetic, x: Value, y: Value, *rest: Value, python: bool) -> Value:
+        return self.extreme(b, "min", (x, y, *rest))
+
+    def fn_max(self, b: Arithmetic, x: Value, y: Value, *rest: Value, python: bool) -> Value:
+        return self.extreme(b, "max", (x, y, *rest))
+
+    def extreme(self, b: Arithmetic, which: str, args: Sequence[Value]) -> Value:
+        result = args[0]
+        for other in args[1:]:
+            result = b.extreme(which, result, other)
+        return result
+
+    def fn_pow(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
+        return b.binary("**", x, y)
+
+    def fn_mod(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
+        return b.binary("%", x, y)
+
+    def fn_fmod(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
+        return self.as_float(b, x, lambda u, v: b.builder.binary("rem", u, v), y)
+
+    def fn_atan2(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
+        return self.as_float(b, x, lambda u, v: b.builder.binary("atan2", u, v), y)
+
+    def fn_abs(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return Number(abs(x.value)) if isinstance(x, Number) else held(b.builder.abs(b.scalar(x)), kind_of(x))
+
+    def fn_sign(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return held(b.builder.sign(b.scalar(x)), kind_of(x))
+
+    def fn_square(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return b.binary("*", x, x)
+
+    def fn_isnan(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return b.compare("ne", x, x)
+
+    def fn_isinf(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return b.compare("eq", self.fn_abs(b, x, python=python), Number(math.inf))
+
+    def fn_isfinite(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        return b.compare("lt", self.fn_abs(b, x, python=python), Number(math.inf))
+
+    def fn_where(self, b: Arithmetic, condition: Value, x: Value, y: Value, *, python: bool) -> Value:
+        """`np.where` of scalars: both values are computed."""
+        test, kind = b.truth(condition), meet(x, y)
+        if isinstance(x, Number) and isinstance(y, Number):
+            return Choice(test, x, y)
+        return held(b.builder.select(test, b.scalar(x, default(kind)), b.scalar(y, default(kind))), kind)
+
+    # -- conversions
+
+    def conversion(self, node: ast.Call, to: Any) -> Value:
+        """`int(x)`, `float(x)`, `bool(x)`, `lm.f32(x)`."""
+        if len(node.args) != 1:
+            self.refuse(node, f"a conversion takes one value, got {len(node.args)}")
+        value, b = self.value(node.args[0]), self.math(node)
+        if isinstance(to, ElementType):
+            if isinstance(value, Number):
+                return Scalar(b.builder.const(to.dtype.type(value.value).item(), to.type))
+            if isinstance(value, Index) and to.type == i64:
+                return value
+            return Scalar(b.scalar(value, to.type))
+        if isinstance(value, Number):
+            try:
+                return Number(to(value.value))
+            except (ValueError, OverflowError) as error:
+                raise Mismatch(str(error)) from None
+        if to is int:
+            return value if isinstance(value, Index | Extreme) else held(b.scalar(value, i64), "whole")
+        if to is float:
+            return held(b.scalar(value, f64), "float")
+        return value if is_bool(default(kind_of(value))) else Scalar(b.scalar(value, i1))

@@ -1,0 +1,312 @@
+"""Loops of a kernel. A variable that a loop changes is carried from iteration to iteration, or reduced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ...dialects.loop.structure import ForOp, WhileOp
+from ...dialects.types import i32
+from ...dialects.types import index as index_type
+from . import annotations
+from .calls import canonical
+from .memory import Memory
+from .scope import AFTER_LOOP, IN_LOOP, discard, hint
+from .source import assigned
+from .values import Array, Extreme, Index, Kind, Mismatch, Number, Value, as_map, default, held, join, kind_of, meet_kinds
+
+_REDUCTIONS: dict[type, str] = {ast.Add: "add", ast.Sub: "add", ast.Mult: "mul"}
+
+
+@dataclass(frozen=True)
+class Header:
+    """One loop of a for statement; the bounds are the greatest of `lower` and the least of `upper`."""
+
+    name: str
+    lower: Sequence[Index]
+    upper: Sequence[Index]
+    step: int = 1
+    kind: str = "seq"
+    first: Index | None = None
+    """Where a loop that counts down starts: its variable is `first + index * by`."""
+    by: int = 1
+
+
+@dataclass(frozen=True)
+class Update:
+    """`s += e`, `s = max(s, e)`: a variable combined with a contribution."""
+
+    variable: str
+    monoid: str
+    contribution: ast.expr
+    mentions: int
+    negated: bool = False
+
+
+class Loops(Memory):
+    """Turns loops into ops."""
+
+    def run(self, statements: Sequence[ast.stmt]) -> None:
+        """Read statements."""
+        raise NotImplementedError
+
+    # -- the variables that a loop changes
+
+    def carried(self, body: list[ast.stmt]) -> list[str]:
+        """The variables that a loop changes and that have a value before it."""
+        names, targets = assigned(body)
+        for name in targets & self.env.keys():  # the variable of a loop inside: it has no value after the first iteration
+            self.lose(name, AFTER_LOOP)
+        return [v for v in self.env if v in names and not isinstance(self.env[v], Array)]
+
+    def kinds(self, node: ast.AST, carried: list[str], attempt: Callable[[list[Kind]], list[Kind]]) -> list[Kind]:
+        """What carried variables are: before the loop and after its body. A number that stands before takes the type of
+        what the body gives, for which the body is read on trial."""
+        found = [kind_of(self.before(v)) for v in carried]
+        while any(kind in ("int", "whole", "float", i32) for kind in found):
+            names = set(self.loop_names)
+            with self.fork(Block()) as scratch:
+                after = attempt(found)
+            discard(scratch)
+            self.loop_names &= names
+            joined = [self.joined(node, v, a, b) for v, a, b in zip(carried, found, after, strict=True)]
+            if joined == found:
+                break
+            found = joined
+        return found
+
+    def joined(self, node: ast.AST, variable: str, a: Kind, b: Kind) -> Kind:
+        """What a variable is that a loop changes."""
+        try:
+            return join(a, b)
+        except Mismatch as mismatch:
+            self.refuse(node, f"'{variable}' {mismatch}")
+
+    def before(self, variable: str) -> Value:
+        """The value of a carried variable before the loop."""
+        value = self.env[variable]
+        assert not isinstance(value, Array)
+        return value
+
+    def current(self, node: ast.AST, variable: str) -> Value:
+        """The value of a carried variable after the body."""
+        value = self.env.get(variable)
+        if value is None or isinstance(value, Array):
+            self.refuse(node, f"'{variable}' {self.lost.get(variable, 'becomes an array: give the array another name')}")
+        return value
+
+    def inits(self, node: ast.AST, carried: list[str], kinds: list[Kind]) -> list[SSAValue]:
+        b = self.math(node)
+        return [b.scalar(self.before(v), default(kind)) for v, kind in zip(carried, kinds, strict=True)]
+
+    def leave(self, node: ast.For | ast.While, carried: list[str], kinds: list[Kind], op: ForOp | WhileOp) -> None:
+        """After a loop: carried variables are its results, others that it assigns have no value."""
+        names, targets = assigned([node])
+        for name in sorted(names - set(carried)):
+            self.lose(name, AFTER_LOOP if name in targets else IN_LOOP)
+        for variable, result, kind in zip(carried, op.results, kinds, strict=True):
+            hint(result, variable)
+            self.env[variable] = held(result, kind)
+
+    # -- for
+
+    def do_For(self, node: ast.For) -> None:
+        if node.orelse:
+            self.refuse(node.orelse[0], "kernels have no else of a loop: put it under an if after the loop")
+        self.nest(node, self.headers(node))
+
+    def headers(self, node: ast.For) -> list[Header]:
+        """The loops of a for statement, the outermost first."""
+        call = node.iter
+        function = self.resolve(call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or function not in (range, annotations.parallel, annotations.grid) or call.keywords:
+            self.refuse(node.iter, "a loop runs over range(...), lm.parallel(...) or lm.grid(...)")
+        if function is annotations.grid:
+            sizes = [size for arg in call.args for size in self.shape(arg) or (self.value(arg),)]
+            targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+            if len(targets) != len(sizes) or not sizes:
+                self.refuse(node.target, f"{len(sizes)} sizes need as many loop variables, got {len(targets)}")
+            pairs = zip(targets, sizes, strict=True)
+            return [Header(self.loop_variable(t), [Index.number(0)], self.bound(call, size, "min")) for t, size in pairs]
+        args = [self.value(arg) for arg in call.args]
+        if not 1 <= len(args) <= 3:
+            self.refuse(call, f"{ast.unparse(call.func)} takes one to three arguments, got {len(args)}")
+        name = self.loop_variable(node.target)
+        start, stop = (Number(0), args[0]) if len(args) == 1 else (args[0], args[1])
+        step = self.affine(call.args[2], args[2]).constant if len(args) == 3 else 1
+        if not step:
+            self.refuse(call.args[2], "the step of a loop is a number that is not 0")
+        kind = "parallel" if function is annotations.parallel else "seq"
+        if step > 0:
+            return [Header(name, self.bound(call, start, "max"), self.bound(call, stop, "min"), step, kind)]
+        first, last = self.affine(call, start), self.affine(call, stop)
+        b = self.math(call)
+        span = b.binary("+", b.binary("-", first, last), Number(-step - 1))
+        trips = b.binary("//", span, Number(-step))
+        assert isinstance(trips, Index)
+        return [Header(name, [Index.number(0)], [trips], 1, kind, first, step)]
+
+    def loop_variable(self, target: ast.expr) -> str:
+        if not isinstance(target, ast.Name):
+            self.refuse(target, "a loop variable is a name")
+        if isinstance(self.env.get(target.id), Array):
+            self.refuse(target, f"'{target.id}' is an array: give the loop variable another name")
+        return target.id
+
+    def affine(self, node: ast.AST, value: Value) -> Index:
+        try:
+            return self.math(node).affine(value)
+        except Mismatch as mismatch:
+            self.refuse(node, str(mismatch))
+
+    def bound(self, node: ast.AST, value: Value, which: str) -> Sequence[Index]:
+        """A bound as one or several index expressions."""
+        return value.items if isinstance(value, Extreme) and value.which == which else [self.affine(node, value)]
+
+    def nest(self, node: ast.For, headers: list[Header]) -> None:
+        """The loops of the headers around the body of a for statement."""
+        header, rest = headers[0], headers[1:]
+        names, targets = assigned(node.body)
+        if header.name in names - targets:
+            self.refuse(node.target, f"'{header.name}' is assigned in its own loop: use another name there")
+        self.env.pop(header.name, None)
+        carried = self.carried(node.body)
+        if header.kind == "parallel" and carried:
+            self.refuse(
+                node,
+                f"a parallel loop cannot carry '{carried[0]}' from iteration to iteration; "
+                "use range, or give each iteration an element of an array",
+            )
+        monoid = None if rest else self.reduction(node, carried)
+
+        def body(index: SSAValue, arguments: Sequence[SSAValue], kinds: list[Kind]) -> list[Value]:
+            """Read the body; the values of the variables after it, or what they are combined with."""
+            counter: Value = Index.of(index)
+            if header.first is not None:
+                b = self.math(node)
+                counter = b.binary("+", header.first, b.binary("*", counter, Number(header.by)))
+            self.env[header.name] = counter
+            if monoid is not None:
+                return self.contributions(node, carried)
+            for variable, argument, kind in zip(carried, arguments, kinds, strict=True):
+                self.env[variable] = held(argument, kind)
+            if rest:
+                self.nest(node, rest)
+            else:
+                self.run(node.body)
+            return [self.current(node, v) for v in carried]
+
+        def attempt(kinds: list[Kind]) -> list[Kind]:
+            index, *arguments = Block(arg_types=[index_type, *(default(kind) for kind in kinds)]).args
+            return after(kinds, body(index, arguments, kinds))
+
+        def after(kinds: list[Kind], values: list[Value]) -> list[Kind]:
+            found = [kind_of(value) for value in values]
+            return found if monoid is None else [meet_kinds(*pair) for pair in zip(kinds, found, strict=True)]
+
+        kinds = self.kinds(node, carried, attempt)
+        bounds = [as_map(header.lower), as_map(header.upper)]
+        loop = ForOp.build_loop(
+            *bounds,
+            step=header.step,
+            kind=header.kind if monoid is None else "reduce",
+            monoid=monoid,
+            inits=self.inits(node, carried, kinds),
+            name=self.fresh(header.name),
+        )
+        arguments = loop.body.block.args[1:]
+        for argument, variable in zip(arguments, carried, strict=False):
+            hint(argument, variable)
+        with self.fork(loop.body.block):
+            values = body(loop.index, arguments, kinds)
+            for variable, kind, found in zip(carried, kinds, after(kinds, values), strict=True):
+                self.joined(node, variable, kind, found)
+            b = self.math(node)
+            self.end(node, [b.scalar(value, default(kind)) for value, kind in zip(values, kinds, strict=True)])
+        self.insert(loop, node)
+        self.leave(node, carried, kinds, loop)
+
+    # -- reductions
+
+    def update(self, statement: ast.stmt) -> Update | None:
+        """The update of a variable that a statement is."""
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            monoid, negated = _REDUCTIONS.get(type(statement.op)), isinstance(statement.op, ast.Sub)
+            return None if monoid is None else Update(statement.target.id, monoid, statement.value, 1, negated)
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return None
+        target, call = statement.targets[0], statement.value
+        if not isinstance(target, ast.Name) or not isinstance(call, ast.Call) or len(call.args) != 2 or call.keywords:
+            return None
+        monoid, _ = canonical(self.resolve(call.func))
+        for k, arg in enumerate(call.args):
+            if monoid in ("min", "max") and isinstance(arg, ast.Name) and arg.id == target.id:
+                return Update(target.id, monoid, call.args[1 - k], 2)
+        return None
+
+    def reduction(self, node: ast.For, carried: list[str]) -> str | None:
+        """The monoid when every carried variable is only combined with contributions, each by one statement."""
+        monoids: set[str] = set()
+        for variable in carried:
+            mentions = sum(isinstance(n, ast.Name) and n.id == variable for s in node.body for n in ast.walk(s))
+            updates = [u for s in node.body if (u := self.update(s)) is not None and u.variable == variable]
+            if len(updates) != 1 or mentions != updates[0].mentions:
+                return None
+            monoids.add(updates[0].monoid)
+        return monoids.pop() if len(monoids) == 1 else None
+
+    def contributions(self, node: ast.For, carried: list[str]) -> list[Value]:
+        """Read the body of a reduction; what each variable is combined with."""
+        found: dict[str, Value] = {}
+        for statement in node.body:
+            update = self.update(statement)
+            if update is None or update.variable not in carried:
+                self.run([statement])
+                continue
+            value = self.value(update.contribution)
+            found[update.variable] = self.math(statement).negate(value) if update.negated else value
+        return [found[v] for v in carried]
+
+    # -- while
+
+    def do_While(self, node: ast.While) -> None:
+        if node.orelse:
+            self.refuse(node.orelse[0], "kernels have no else of a loop: put it under an if after the loop")
+        carried = self.carried(node.body)
+
+        def condition() -> SSAValue:
+            test = self.value(node.test)
+            if isinstance(test, Number):
+                self.refuse(node.test, f"this condition is always {bool(test.value)}: kernels have no break")
+            try:
+                return self.math(node.test).truth(test)
+            except Mismatch as mismatch:
+                self.refuse(node.test, str(mismatch))
+
+        def body(arguments: Sequence[SSAValue], kinds: list[Kind]) -> list[Value]:
+            for variable, argument, kind in zip(carried, arguments, kinds, strict=True):
+                self.env[variable] = held(argument, kind)
+            self.run(node.body)
+            return [self.current(node, v) for v in carried]
+
+        def attempt(kinds: list[Kind]) -> list[Kind]:
+            arguments = Block(arg_types=[default(kind) for kind in kinds]).args
+            return [kind_of(value) for value in body(arguments, kinds)]
+
+        kinds = self.kinds(node, carried, attempt)
+        inits = self.inits(node, carried, kinds)
+        for variable, init, kind in zip(carried, inits, kinds, strict=True):
+            self.env[variable] = held(init, kind)  # the condition reads them as the loop will
+        loop = WhileOp.build_loop(condition(), inits, [v if v.isascii() else None for v in carried])
+        with self.fork(loop.body.block):
+            after = body(loop.body.block.args, kinds)
+            for variable, value, kind in zip(carried, after, kinds, strict=True):
+                self.joined(node, variable, kind, kind_of(value))
+                self.env[variable] = held(self.math(node).scalar(value, default(kind)), kind)
+            going = condition()
+            self.end(node, [going, *(self.math(node).scalar(self.current(node, v)) for v in carried)])
+        self.insert(loop, node)
+        self.leave(node, carried, kinds, loop)

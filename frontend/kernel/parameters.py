@@ -1,0 +1,171 @@
+"""The parameters of a kernel: their annotations, and the arguments, sizes and strides that they become."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from ...dialects.types import DYNAMIC, index, memref
+from .annotations import ArrayType, ElementType, Size
+from .source import Source, assigned
+from .values import Array, Index, Scalar, Value
+
+_RESERVED = "threads"
+"""A keyword of every call."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Names and types of the parameters, in order."""
+
+    types: Mapping[str, ArrayType | ElementType]
+
+    @cached_property
+    def strides(self) -> dict[str, list[Size]]:
+        """The strides of arrays that have any, unknown ones under a name of their own."""
+        found: dict[str, list[Size]] = {}
+        for name, type in self.types.items():
+            if isinstance(type, ArrayType) and type.strides is not None:
+                letters = "abcdefgh"
+                found[name] = [Size(f"{name}_s{letters[k]}") if s is None else s for k, s in enumerate(type.strides)]
+        return found
+
+    @cached_property
+    def symbols(self) -> list[str]:
+        """Sizes and strides by name, in the order of the parameters."""
+        found: dict[str, None] = {}
+        for name, type in self.types.items():
+            if isinstance(type, ArrayType):
+                sizes = (*type.sizes, *self.strides.get(name, ()))
+                found.update((size.symbol, None) for size in sizes if size.symbol is not None)
+        return list(found)
+
+    @property
+    def arguments(self) -> list[tuple[str, Attribute]]:
+        """The arguments of the kernel: the parameters, then the symbols."""
+        parameters = [(name, self._type(name, type)) for name, type in self.types.items()]
+        return parameters + [(symbol, index) for symbol in self.symbols]
+
+    @property
+    def shapes(self) -> Iterator[tuple[int, list[AffineExpr], list[AffineExpr] | None]]:
+        """Number, sizes and strides of each array whose type leaves something open."""
+        for k, (name, type) in enumerate(self.types.items()):
+            if not isinstance(type, ArrayType):
+                continue
+            strides = self.strides.get(name)
+            if strides is not None or any(size.symbol is not None for size in type.sizes):
+                yield k, [*map(self._expr, type.sizes)], None if strides is None else [*map(self._expr, strides)]
+
+    def values(self, arguments: list[SSAValue]) -> dict[str, Value | Array]:
+        """What the names of parameters and symbols mean, given the arguments of the kernel."""
+        found: dict[str, Value | Array] = {}
+        symbols = {s: Index.of(a) for s, a in zip(self.symbols, arguments[len(self.types) :], strict=True)}
+        for (name, type), argument in zip(self.types.items(), arguments, strict=False):
+            if isinstance(type, ElementType):
+                found[name] = Scalar(argument)
+            else:
+                found[name] = Array(argument, tuple(_index(size, symbols) for size in type.sizes))
+        return {**found, **symbols}
+
+    def _type(self, name: str, type: ArrayType | ElementType) -> Attribute:
+        if isinstance(type, ElementType):
+            return type.type
+        shape = [DYNAMIC if size.symbol is not None else size.constant for size in type.sizes]
+        if name not in self.strides:
+            return memref(type.element.type, shape)
+        layout = StridedLayoutAttr([None if s.symbol is not None else s.constant for s in self.strides[name]])
+        return MemRefType(type.element.type, shape, layout)
+
+    def _expr(self, size: Size) -> AffineExpr:
+        if size.symbol is None:
+            return AffineConstantExpr(size.constant)
+        dim = AffineDimExpr(self.symbols.index(size.symbol))
+        return dim + size.constant if size.constant else dim
+
+
+def _index(size: Size, symbols: dict[str, Index]) -> Index:
+    if size.symbol is None:
+        return Index.number(size.constant)
+    base = symbols[size.symbol]
+    return Index(base.expr + size.constant if size.constant else base.expr, base.dims)
+
+
+def parameters_of(function: Callable[..., Any], tree: ast.FunctionDef, source: Source) -> Parameters:
+    """The parameters of a function; refuses names that a kernel cannot have."""
+    arguments = tree.args
+    for extra in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults):
+        if extra is not None:
+            raise source.error(extra, "the parameters of a kernel are plain: no *, no **, no defaults")
+    types: dict[str, ArrayType | ElementType] = {}
+    nodes = {node.arg: node for node in (*arguments.posonlyargs, *arguments.args)}
+    for name, node in nodes.items():
+        types[name] = _annotation(function, node, source)
+    parameters = Parameters(types)
+    for name in (*types, *parameters.symbols):
+        node = nodes.get(name, tree)
+        if not name.isascii() or re.fullmatch(r".*_\d+|_+", name):
+            rule = "names of parameters and sizes are ASCII, with no '_' and digits at their end"
+            raise source.error(node, f"'{name}' needs another name: {rule}")
+        if name == _RESERVED:
+            raise source.error(node, f"'{name}' is a keyword of every call: rename it")
+    own = assigned(tree.body)[0]
+    for symbol in parameters.symbols:
+        if symbol in types:
+            raise source.error(nodes[symbol], f"'{symbol}' is both a parameter and a size: rename one")
+        if symbol in own:
+            names = (n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == symbol)
+            store = next(n for n in names if isinstance(n.ctx, ast.Store))
+            raise source.error(store, f"'{symbol}' is a size: give the variable another name")
+    return parameters
+
+
+def _annotation(function: Callable[..., Any], node: ast.arg, source: Source) -> ArrayType | ElementType:
+    found: Any = function.__annotations__.get(node.arg)
+    for _ in range(2):  # from __future__ import annotations, and quotes
+        if isinstance(found, str):
+            found = _evaluate(found, node, source)
+    if not isinstance(found, ArrayType | ElementType):
+        shown = "" if node.annotation is None else f", not {ast.unparse(node.annotation)}"
+        remedy = "lm.f32['M', 'N'] for an array, lm.f32 for a number"
+        raise source.error(node, f"parameter '{node.arg}' needs a type: {remedy}{shown}")
+    return found
+
+
+def _evaluate(text: str, node: ast.arg, source: Source) -> Any:
+    """An annotation that is kept as text: names, attributes, subscripts and calls of `strided`, nothing else is run."""
+
+    def value(tree: ast.expr) -> Any:
+        if isinstance(tree, ast.Name):
+            if tree.id not in source.names:
+                raise ValueError(f"there is no global '{tree.id}', nor does the body use one of a function around")
+            return source.names[tree.id]
+        if isinstance(tree, ast.Constant):
+            return tree.value
+        if isinstance(tree, ast.Attribute):
+            return getattr(value(tree.value), tree.attr)
+        if isinstance(tree, ast.Tuple):
+            return tuple(value(e) for e in tree.elts)
+        if isinstance(tree, ast.Subscript):
+            element = value(tree.value)
+            if isinstance(element, ElementType):
+                return element[value(tree.slice)]
+        if isinstance(tree, ast.Call) and not tree.keywords:
+            method = value(tree.func)
+            if getattr(method, "__func__", None) is ArrayType.strided:
+                return method(*[value(a) for a in tree.args])
+        if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
+            return -value(tree.operand)
+        raise ValueError(f"{ast.unparse(tree)} is no type of a parameter")
+
+    try:
+        return value(ast.parse(text, mode="eval").body)
+    except (ValueError, AttributeError, SyntaxError, TypeError) as error:
+        raise source.error(node, f"cannot read the annotation of '{node.arg}': {error}") from None

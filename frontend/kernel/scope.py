@@ -1,0 +1,165 @@
+"""Where a statement or expression of a kernel is read: the block its ops go to, and what names mean there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.loop.structure import YieldOp
+from .arithmetic import Arithmetic
+from .source import MISSING, Source
+from .values import Array, Mismatch, Value, join, kind_of
+
+AFTER_LOOP = "is the variable of a loop: it has no value outside; copy it to a variable that is assigned before the loop"
+IN_LOOP = "has a value only inside the loop that assigns it: assign it before the loop, too"
+IN_BRANCH = "has no value on one of the ways that lead here: assign it before the if, too"
+
+
+class Scope:
+    """The state of reading a kernel.
+
+    Attributes:
+        env: what names mean here.
+        lost: why a name has no value here.
+        own: the names that the function assigns somewhere: they mean nothing from outside.
+    """
+
+    def __init__(self, source: Source, own: set[str]):
+        self.source, self.own = source, own
+        self.block = Block()
+        self.env: dict[str, Value | Array] = {}
+        self.lost: dict[str, str] = {}
+
+    def refuse(self, node: ast.AST, message: str) -> NoReturn:
+        raise self.source.error(node, message)
+
+    def math(self, node: ast.AST) -> Arithmetic:
+        """Arithmetic at the place of a node."""
+        return Arithmetic(self.block, self.source.location(node))
+
+    def insert(self, op: Operation, node: ast.AST) -> Operation:
+        """Append an op that a node stands for."""
+        op.location = self.source.location(node)  # pyright: ignore[reportAttributeAccessIssue]
+        self.block.add_op(op)
+        return op
+
+    def end(self, node: ast.AST, values: Sequence[SSAValue] = ()) -> None:
+        """End the block."""
+        self.insert(YieldOp.create(operands=values), node)
+
+    @contextmanager
+    def within(self, block: Block) -> Iterator[Block]:
+        """Write into another block."""
+        outer, self.block = self.block, block
+        try:
+            yield block
+        finally:
+            self.block = outer
+
+    @contextmanager
+    def fork(self, block: Block) -> Iterator[Block]:
+        """Write into another block, which may never run: what it assigns is forgotten after it."""
+        env, lost = self.env, self.lost
+        self.env, self.lost = dict(env), dict(lost)
+        try:
+            with self.within(block):
+                yield block
+        finally:
+            self.env, self.lost = env, lost
+
+    # -- names
+
+    def lookup(self, node: ast.Name) -> Value | Array | None:
+        """What a name means in the kernel, None if it is from outside."""
+        if node.id in self.env:
+            return self.env[node.id]
+        if node.id in self.lost:
+            self.refuse(node, f"'{node.id}' {self.lost[node.id]}")
+        if node.id in self.own:
+            self.refuse(node, f"'{node.id}' is used before it is assigned")
+        return None
+
+    def resolve(self, node: ast.expr) -> Any:
+        """The Python object that a name or attribute means outside of the kernel, or MISSING."""
+        base = node
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        if isinstance(base, ast.Name) and (base.id in self.env or base.id in self.own):
+            return MISSING
+        return self.source.resolve(node)
+
+    def array(self, node: ast.expr) -> Array | None:
+        """The array that a name means."""
+        found = self.lookup(node) if isinstance(node, ast.Name) else None
+        return found if isinstance(found, Array) else None
+
+    def shape(self, node: ast.expr) -> tuple[Value, ...] | None:
+        """The sizes that `A.shape` means."""
+        if isinstance(node, ast.Attribute) and node.attr == "shape" and (array := self.array(node.value)) is not None:
+            return array.sizes
+        return None
+
+    def lose(self, name: str, reason: str) -> None:
+        """A name has no value any more."""
+        self.env.pop(name, None)
+        self.lost[name] = reason
+
+    def bind(self, node: ast.AST, name: str, value: Value) -> None:
+        """Give a variable a value; it keeps the type that it has."""
+        before = self.env.get(name)
+        if isinstance(before, Array):
+            self.refuse(node, f"'{name}' is an array: assign to its elements")
+        if before is not None:
+            try:
+                join(kind_of(before), kind_of(value))
+            except Mismatch as mismatch:
+                self.refuse(node, f"'{name}' {mismatch}")
+        self.env[name] = value
+        self.lost.pop(name, None)
+
+
+def hint(value: SSAValue, name: str) -> None:
+    """Name a value in the IR, where it has no name and the IR can have that one."""
+    if value.name_hint is None and name.isascii():
+        value.name_hint = name
+
+
+def discard(block: Block) -> None:
+    """Drop a block that is not needed: its ops must not count as uses of values."""
+    for op in reversed(list(block.ops)):
+        op.detach()
+        op.erase(safe_erase=False)
+
+
+def words(node: ast.AST) -> str:
+    """A kind of syntax in messages."""
+    return _WORDS.get(type(node), type(node).__name__)
+
+
+_WORDS: dict[type, str] = {
+    ast.ListComp: "list comprehensions",
+    ast.SetComp: "set comprehensions",
+    ast.DictComp: "dict comprehensions",
+    ast.GeneratorExp: "generator expressions",
+    ast.Lambda: "lambdas",
+    ast.Dict: "dicts",
+    ast.List: "lists",
+    ast.Tuple: "tuples",
+    ast.Set: "sets",
+    ast.JoinedStr: "strings",
+    ast.NamedExpr: "assignment expressions",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.Slice: "slices",
+    ast.Starred: "starred expressions",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.MatMult: "@",
+}

@@ -1,0 +1,114 @@
+"""The source of a kernel: its syntax tree, the names it sees from outside, locations, and errors with line and caret."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.dialects.builtin import FileLineColLoc
+
+from ...errors import KernelError
+from ..locations import file_location, placed
+
+MISSING: Any = object()
+"""What a name stands for that means nothing outside of the kernel."""
+
+
+class Source:
+    """The text that a kernel is read from.
+
+    Attributes:
+        names: what the function sees from outside: its globals, and the variables of the functions around it.
+    """
+
+    def __init__(self, filename: str, lines: list[str], first_line: int, names: Mapping[str, Any]):
+        self.filename, self.names = filename, names
+        self._lines, self._first = lines, first_line
+        self._lead = 0
+
+    def parse(self) -> ast.stmt:
+        """The statement that the text is, its nodes numbered as in the text."""
+        text = "".join(self._lines)
+        if text[:1].isspace():  # a function inside of something: as the body of an `if`, indentation and columns can stay
+            self._lead = 1
+            wrapper = ast.parse("if 1:\n" + text).body[0]
+            assert isinstance(wrapper, ast.If)
+            return wrapper.body[0]
+        return ast.parse(text).body[0]
+
+    def place(self, node: ast.AST) -> tuple[str, int, int]:
+        """File, line and column, both from 1."""
+        line = getattr(node, "lineno", 1) - self._lead
+        offset = getattr(node, "col_offset", 0)
+        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+        column = len(text.encode()[:offset].decode(errors="replace"))  # the parser counts bytes
+        return self.filename, self._first + line - 1, column + 1
+
+    def location(self, node: ast.AST) -> FileLineColLoc:
+        """The location attribute of ops that stand for a node."""
+        return file_location(*self.place(node))
+
+    def error(self, node: ast.AST, message: str) -> KernelError:
+        """The error at a node, with its line and a caret."""
+        return error_at(self.place(node), message)
+
+    def resolve(self, node: ast.expr) -> Any:
+        """The Python object that a name or an attribute means outside of the kernel, or MISSING."""
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id, getattr(builtins, node.id, MISSING))
+        if isinstance(node, ast.Attribute):
+            owner = self.resolve(node.value)
+            return MISSING if owner is MISSING else getattr(owner, node.attr, MISSING)
+        return MISSING
+
+
+def error_at(place: tuple[str, int, int], message: str) -> KernelError:
+    """The error at a place."""
+    return placed(KernelError(message), place)
+
+
+def read(function: Callable[..., Any]) -> tuple[ast.FunctionDef, Source]:
+    """The syntax tree of a function and its source.
+
+    Raises:
+        KernelError: there is no source, or it is no function defined by `def`.
+    """
+    name = getattr(function, "__name__", "?")
+    if not inspect.isfunction(function):
+        raise KernelError(f"a kernel is a function defined by def, got {type(function).__name__} {name!r}")
+    try:
+        lines, first = inspect.getsourcelines(function)
+        filename = inspect.getsourcefile(function) or function.__code__.co_filename
+    except (OSError, TypeError):
+        raise KernelError(
+            f"kernel '{name}' has no source to read ({function.__code__.co_filename}): define it in a file or a notebook"
+        ) from None
+    source = Source(filename, lines, first, _names(function))
+    try:
+        tree = source.parse()
+    except SyntaxError:
+        raise KernelError(f"kernel '{name}' has no source of its own to read: define it by a def statement") from None
+    if not isinstance(tree, ast.FunctionDef):
+        raise source.error(tree, "a kernel is a function defined by def")
+    return tree, source
+
+
+def _names(function: Any) -> dict[str, Any]:
+    names = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            names.pop(name, None)
+    return names
+
+
+def assigned(statements: list[ast.stmt]) -> tuple[set[str], set[str]]:
+    """The names that statements assign, and those of them that only loops do."""
+    stored = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    targets = {id(n) for s in statements for loop in ast.walk(s) if isinstance(loop, ast.For) for n in ast.walk(loop.target)}
+    plain = {n.id for n in stored if id(n) not in targets}
+    return {n.id for n in stored}, {n.id for n in stored} - plain
