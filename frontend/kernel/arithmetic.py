@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.ir import Attribute, Block, SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.subscripts import canonical
+from ...dialects.loop.subscripts import canonical, from_linear, linear_form
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import f64, i1, i64, index, is_bool, is_float
 from ...lowering.analysis.inbounds import materialize
@@ -24,6 +25,7 @@ _AFFINE = {
 _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
 _RING = {"+": "add", "-": "sub", "*": "mul"}
 _MOST_SQUARINGS = 16
+_LIMIT = 1 << 63
 
 
 class Arithmetic:
@@ -48,7 +50,7 @@ class Arithmetic:
 
     def _constant(self, value: int | float | bool, type: Attribute) -> SSAValue:
         if is_float(type):
-            return self.builder.const(float(value), type)
+            return self.builder.const(float(value) if type == f64 else rounded(value), type)
         if isinstance(value, float):
             raise Mismatch(f"{value} is no {spell(type)}: write int(...)")
         if is_bool(type):
@@ -82,7 +84,7 @@ class Arithmetic:
         if isinstance(value, Index):
             return value
         if isinstance(value, Number) and type(value.value) is int:
-            return Index.number(value.value)
+            return _in_range(Index.number(value.value))
         return Index.of(self.index(value))
 
     def truth(self, value: Value) -> SSAValue:
@@ -151,7 +153,9 @@ class Arithmetic:
                 return None
             if over is not None:
                 return Index.number(over // under if op == "//" else over % under)
-        result = Index(canonical(AffineBinaryOpExpr(_AFFINE[op], left, right), len(dims)), dims)
+            left = _divided(op, left, under, len(dims))
+            return _in_range(Index(left, dims))
+        result = _in_range(Index(canonical(AffineBinaryOpExpr(_AFFINE[op], left, right), len(dims)), dims))
         return result if result.constant is None else Index.number(result.constant)
 
     def _extreme(self, op: str, x: Value, y: Value) -> Extreme | None:
@@ -224,9 +228,38 @@ class Arithmetic:
         return held(self.builder.binary(which, self.scalar(x, default(kind)), self.scalar(y, default(kind))), kind)
 
 
+def _divided(op: str, expr: AffineExpr, by: int, n_dims: int) -> AffineExpr:
+    """`expr // by` or `expr % by`; multiples of the divisor leave the quotient, so that `(4 * i + j) % 4` is `j % 4`."""
+    form = linear_form(expr, n_dims)
+    if form is None:
+        return AffineBinaryOpExpr(_AFFINE[op], expr, AffineConstantExpr(by))
+    multiple = from_linear([0 if c % by else c // by for c in form[0]], 0)
+    rest = [c if c % by else 0 for c in form[0]]
+    inner: AffineExpr = AffineConstantExpr(form[1] // by if op == "//" else form[1] % by)
+    if any(rest):
+        inner = AffineBinaryOpExpr(_AFFINE[op], from_linear(rest, form[1]), AffineConstantExpr(by))
+    if op == "%" or not any(c and not c % by for c in form[0]):
+        return inner
+    return canonical(AffineBinaryOpExpr(AffineBinaryOpKind.Add, multiple, inner), n_dims)
+
+
+def _in_range(index: Index) -> Index:
+    """The index expression, if the numbers in it are of 64 bits."""
+    form = linear_form(index.expr, len(index.dims))
+    if form is not None and any(not -_LIMIT <= number < _LIMIT for number in (*form[0], form[1])):
+        raise Mismatch("an index has 64 bits: a number is too large")
+    return index
+
+
 def _whole(value: Value) -> bool:
     """Whether a value is an integer that index expressions can have as an operand."""
     return isinstance(value, Index) or (isinstance(value, Number) and type(value.value) is int)
+
+
+def rounded(value: float) -> float:
+    """The nearest f32, as NumPy converts: infinite if that is too large."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
 
 
 def _bits(type: Attribute) -> int:

@@ -24,8 +24,8 @@ FUNCTIONS = (
 """Functions of one float, as math, numpy, lamina.numpy and the scalar builder call them."""
 
 _SYNONYMS = {
-    "fabs": "abs", "absolute": "abs", "maximum": "max", "minimum": "min", "amax": "max", "amin": "min", "power": "pow",
-    "float_power": "pow", "arctan2": "atan2", "remainder": "mod", "round_": "round",
+    "fabs": "abs", "absolute": "abs", "maximum": "max", "minimum": "min", "power": "pow",
+    "arctan2": "atan2", "remainder": "mod", "round_": "round",
 }  # fmt: skip
 _MODULES = ("math", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
@@ -38,7 +38,18 @@ def canonical(function: Any) -> tuple[str | None, bool]:
     module = getattr(function, "__module__", None) or type(function).__module__
     if not isinstance(name, str) or module.split(".")[0] not in _MODULES:
         return None, False
+    if name in ("min", "max") and module != "builtins":
+        return None, False  # NumPy's reduce arrays
+    name = "float_power" if function is math.pow else name
     return _SYNONYMS.get(name, name), module in _PYTHONS_OWN
+
+
+def _python(function: Callable[[Any], Any], value: float) -> Any:
+    """What Python's function gives for a number."""
+    try:
+        return function(value)
+    except (ValueError, OverflowError) as error:
+        raise Mismatch(str(error)) from None
 
 
 class Calls(Expressions):
@@ -104,10 +115,7 @@ class Calls(Expressions):
     def of_float(self, b: Arithmetic, name: str, x: Value) -> Value:
         """A function of a float; integers become f64."""
         if isinstance(x, Number) and hasattr(math, name):
-            try:
-                return Number(getattr(math, name)(x.value))
-            except (ValueError, OverflowError) as error:
-                raise Mismatch(str(error)) from None
+            return Number(_python(getattr(math, name), x.value))
         return self.as_float(b, x, lambda y: b.builder.unary(name, y))
 
     def as_float(self, b: Arithmetic, x: Value, make: Callable[..., Any], *others: Value) -> Value:
@@ -120,7 +128,7 @@ class Calls(Expressions):
     def whole(self, b: Arithmetic, x: Value, name: str) -> Value:
         """A float rounded to an integer, as Python's functions give it; integers stay."""
         if isinstance(x, Number):
-            return Number({"floor": math.floor, "ceil": math.ceil, "rint": round}[name](x.value))
+            return Number(_python({"floor": math.floor, "ceil": math.ceil, "rint": round}[name], x.value))
         kind = kind_of(x)
         if isinstance(x, Index | Extreme) or not is_float(default(kind)):
             return x
@@ -149,6 +157,9 @@ class Calls(Expressions):
 
     def fn_pow(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
         return b.binary("**", x, y)
+
+    def fn_float_power(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
+        return self.as_float(b, x, lambda u, v: b.builder.binary("pow", u, v), y)
 
     def fn_mod(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
         return b.binary("%", x, y)
@@ -193,15 +204,13 @@ class Calls(Expressions):
         value, b = self.value(node.args[0]), self.math(node)
         if isinstance(to, ElementType):
             if isinstance(value, Number):
-                return Scalar(b.builder.const(to.dtype.type(value.value).item(), to.type))
+                known = value.value if is_float(to.type) else _python(int if not is_bool(to.type) else bool, value.value)
+                return Scalar(b.scalar(Number(known), to.type))
             if isinstance(value, Index) and to.type == i64:
                 return value
             return Scalar(b.scalar(value, to.type))
         if isinstance(value, Number):
-            try:
-                return Number(to(value.value))
-            except (ValueError, OverflowError) as error:
-                raise Mismatch(str(error)) from None
+            return Number(_python(to, value.value))
         if to is int:
             return value if isinstance(value, Index | Extreme) else held(b.scalar(value, i64), "whole")
         if to is float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...dialects.types import i64
+from ...dialects.types import i64, is_float
 from .annotations import ArrayType, ElementType
 from .parameters import parameters_of
 from .source import assigned, read
 from .statements import Statements
-from .values import Array, Index, Mismatch, Number, Scalar, Value
+from .values import Array, Index, Mismatch, Number, Scalar, Value, default, kind_of
 
 _DEEPEST = 16
 
@@ -54,6 +54,8 @@ def inline(caller: Statements, node: ast.Call, kernel: Any) -> None:
 def _scalar(caller: Statements, arg: ast.expr, type: ElementType, what: str) -> Value:
     """The value of an argument: index expressions and integers stay what they are, so that subscripts stay affine."""
     value = caller.value(arg)
+    if is_float(default(kind_of(value))) and not is_float(type.type):
+        caller.refuse(arg, f"{what} takes an integer, got a float: write int(...)")
     if type.type == i64 and (isinstance(value, Index) or (isinstance(value, Number) and isinstance(value.value, int))):
         return value
     try:

@@ -18,6 +18,8 @@ from .values import Array, Index, Mismatch, Number, Value, as_map, default, kind
 
 STACK_BYTES = 16 << 10
 """Local arrays up to this size are on the stack."""
+_MOST_BYTES = 1 << 47
+"""Addresses have no more bits."""
 
 
 class Memory(Calls):
@@ -49,6 +51,8 @@ class Memory(Calls):
         count = element.dtype.itemsize
         for size in known:
             count *= max(size, 1)
+        if count >= _MOST_BYTES:
+            self.refuse(spelled[0], f"a local array of {count} bytes is too large")
         place = "scratch" if DYNAMIC in known or count > STACK_BYTES else "stack"
         b = self.math(node)
         given = [b.index(size) for size, k in zip(sizes, known, strict=True) if k == DYNAMIC]

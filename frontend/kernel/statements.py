@@ -66,8 +66,9 @@ class Statements(Loops):
         if isinstance(target, ast.Name) and (array := self.local_array(target.id, node.value)) is not None:
             if len(node.targets) > 1:
                 self.refuse(node, "one name a local array")
-            if isinstance(self.env.get(target.id), Value):
-                self.refuse(node, f"'{target.id}' is a number before: give the array another name")
+            if (before := self.env.get(target.id)) is not None:  # in a loop, its first statements could mean either
+                what = "an array" if isinstance(before, Array) else "a number"
+                self.refuse(node, f"'{target.id}' is {what} before: give the array another name")
             self.env[target.id] = array
             self.lost.pop(target.id, None)
             return

@@ -18,6 +18,8 @@ from ...dialects.types import f32, f64, i1, i32, i64, is_bool, is_float
 
 NAMES = {f32: "f32", f64: "f64", i32: "i32", i64: "i64", i1: "bool_"}
 _ORDER = (i1, i32, i64, f32, f64)
+_TOO_LARGE = 1 << 1023
+"""What is less than that is a float, too."""
 
 
 class Mismatch(Exception):
@@ -29,6 +31,10 @@ class Number:
     """A number that is known."""
 
     value: int | float | bool
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, int) and abs(self.value) >= _TOO_LARGE:
+            raise Mismatch(f"an integer of {self.value.bit_length()} bits is too large")
 
 
 @dataclass(frozen=True, eq=False)
