@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
@@ -264,10 +264,24 @@ def _shape(e: FunctionEmitter, op: AllocOp, type: MemRefType) -> tuple[list[str]
     if not op.sizes:
         return None
     given = iter(op.sizes)
-    sizes = [e.value(next(given), op) if size == DYNAMIC_INDEX else str(size) for size in type.get_shape()]
-    if any(e.levels.get(x, 0) for x in sizes):
+    return [_size(e, next(given), op) if size == DYNAMIC_INDEX else str(size) for size in type.get_shape()], None
+
+
+def _size(e: FunctionEmitter, value: SSAValue, op: AllocOp) -> str:
+    """A size as a number, a parameter, or what is computed from these at the start of the function, where memory is taken."""
+    x, owner = e.value(value, op), value.owner
+    if x[:2] != "%v" or "." in x:  # not an instruction
+        return x
+    if not isinstance(owner, Operation) or owner.name not in _SIZES:
         raise fail(op, "has a size that is not known at the start of the kernel")
-    return sizes, None
+    sizes = [_size(e, operand, op) for operand in owner.operands]
+    lines, e.b.lines = e.b.lines, e.entry
+    x = e.b.binary(_SIZES[owner.name], *sizes, I64)
+    e.b.lines = lines
+    return x
+
+
+_SIZES = {"arith.addi": "add nsw", "arith.subi": "sub nsw", "arith.muli": "mul nsw"}
 
 
 def _memory(e: FunctionEmitter, op: AllocOp, type: MemRefType, elem: Ty) -> str:
