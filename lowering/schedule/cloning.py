@@ -143,7 +143,7 @@ class Copier:
         target.add_op(new)
         new.location = op.location
         for old, result in zip(op.results, new.results, strict=True):
-            self.values[old] = result
+            self._replace(old, result)
             result.name_hint = self.taken[-1] if isinstance(op, AllocOp) and old.name_hint else old.name_hint
         return new
 
@@ -167,7 +167,8 @@ class Copier:
         body = Block(arg_types=[argument.type for argument in op.body.block.args])
         body.args[0].name_hint = name
         for old, new in zip(op.body.block.args[1:], body.args[1:], strict=True):
-            self.values[old], new.name_hint = new, old.name_hint
+            self._replace(old, new)
+            new.name_hint = old.name_hint
         bounds = [as_map([form.substitute(self.indices) for form in bound(op)]) for bound in (lowers, uppers)]
         self.indices[op.index] = Affine.of(body.args[0])
         for inner in op.body.block.ops:
@@ -184,14 +185,21 @@ class Copier:
     def _block(self, block: Block) -> Block:
         new = Block(arg_types=[argument.type for argument in block.args])
         for old, argument in zip(block.args, new.args, strict=True):
-            self.values[old], argument.name_hint = argument, old.name_hint
+            self._replace(old, argument)
+            argument.name_hint = old.name_hint
         for op in block.ops:
             self.copy(op, new)
         return new
 
+    def _replace(self, old: SSAValue, new: SSAValue) -> None:
+        """A value of the copy; one that subscripts and bounds may name stands there too."""
+        self.values[old] = new
+        if isinstance(new.type, IndexType):
+            self.indices[old] = Affine.of(new)
+
     def operand(self, value: SSAValue, target: Block, like: Operation) -> SSAValue:
         """What a value is in the copy; an index that is an expression is computed at the end of the block."""
-        if value not in self.indices:
+        if value in self.values or value not in self.indices:
             return self.values.get(value, value)
         return computed(self.indices[value], ScalarBuilder(target, like.location))
 
