@@ -101,6 +101,8 @@ class SetLayout(Primitive):
             raise self.refuse(f"order must be a permutation of the dims of {type}")
         if self.pad < 0:
             raise self.refuse(f"pad must not be negative, got {self.pad}")
+        if self.pad and not self.order:
+            raise self.refuse(f"{self.buffer} has no dims, and so no rows to be longer")
         if not isinstance(type.layout, NoneAttr):
             raise self.refuse(f"{self.buffer} has a layout already: {type}")
         for use in alloc.buffer.uses:
