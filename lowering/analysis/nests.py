@@ -21,8 +21,13 @@ def loops(kernel: Operation) -> dict[str, ForOp]:
 
 
 def name_of(loop: ForOp) -> str:
-    """The name of a loop: that of its variable."""
-    return loop.index.name_hint or "?"
+    """The name of a loop, as `loops` has it: that of its variable, else `loop<k>` by its position in the kernel."""
+    if loop.index.name_hint:
+        return loop.index.name_hint
+    root: Operation = loop
+    while not isinstance(root, KernelOp) and (parent := root.parent_op()) is not None:
+        root = parent
+    return next((name for name, op in loops(root).items() if op is loop), "?")
 
 
 def find(kernel: KernelOp, name: str, step: str) -> ForOp:

@@ -641,6 +641,27 @@ def true_padding_witness(error: ScheduleError, size: int) -> None:
         assert element(access.op, {**conflict.sizes, **at}) == conflict.element
 
 
+def test_loops_without_names_are_told_apart() -> None:
+    text = """loop.kernel @k(%x: memref<8xf32>) {
+  %c = arith.constant 1.0 : f32
+  loop.for seq %0 = 0 to 8 {
+    loop.for seq %1 = 0 to 8 {
+      loop.store %c, %x[%1] : memref<8xf32>
+    }
+  }
+}"""
+    conflict = refused(text, "loop-parallelize{loop=loop0}").witness
+    assert isinstance(conflict, Conflict)
+    assert (
+        conflict.at_first["loop0"] < conflict.at_second["loop0"] and conflict.at_first["loop1"] == conflict.at_second["loop1"]
+    )
+    assert list(loops(same(text, "loop-parallelize{loop=loop1},loop-split{loop=loop1 size=4}"))) == [
+        "loop0",
+        "loop1o",
+        "loop1i",
+    ]
+
+
 # -- fuse and fission
 
 PAIR = """loop.kernel @pair(%x: memref<99xf32>, %N: index) {
