@@ -74,7 +74,8 @@ class Primitive(ModulePass):
             value = getattr(self, option.name)
             if option.name == "name" or value == option.default:
                 continue
-            parts.append(f"{option.name.replace('_', '-')}={_shown(value)}")
+            name = option.name.replace("_", "-")
+            parts.append(name if value == () else f"{name}={_shown(value)}")
         return self.name + ("{" + " ".join(parts) + "}" if parts else "")
 
 
