@@ -17,9 +17,15 @@ from lamina.lowering.schedule.accumulate import Accumulate
 from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.schedule.compute_at import ComputeAt
 from lamina.lowering.schedule.inline import Inline
+from lamina.lowering.schedule.pad import Pad
+from lamina.lowering.schedule.parallelize import Parallelize
 from lamina.lowering.schedule.prefetch import Prefetch
+from lamina.lowering.schedule.reorder import Reorder
 from lamina.lowering.schedule.set_layout import SetLayout
+from lamina.lowering.schedule.split import Split
 from lamina.lowering.schedule.stage import Stage
+from lamina.lowering.schedule.unroll import Unroll
+from lamina.lowering.schedule.vectorize import Vectorize
 from lamina.runtime.interpreter import Interpreter
 from xdsl.dialects.builtin import ModuleOp
 
@@ -914,3 +920,56 @@ def test_compute_at_refuses_what_does_not_come_before() -> None:
     )
     refused(text, ComputeAt("t", "i"), "t is read before it is computed")
     refused(text, ComputeAt("y", "r"), "nothing in loop r reads y")
+
+
+def test_compute_at_of_a_store_alone_takes_its_value_along() -> None:
+    text = kernel_text(
+        """  %t = loop.alloc stack : memref<4xf32>
+  loop.for seq %n = 0 to %N {
+    %a = loop.load %x[%n] : @T
+    loop.store %a, %t[2] : memref<4xf32>
+    loop.for seq %i = 0 to 3 {
+      %u = loop.load %t[2] : memref<4xf32>
+      loop.store %u, %y[%n + %i] : @T
+    }
+  }""",
+        shape="%N + 3",
+    )
+    module, [names] = same(text, [dict(N=0), dict(N=3)], ComputeAt("t", "i"))
+    assert names == () and str(module).index("%i = 0") < str(module).index("%t = loop.alloc")
+    refused(text.replace("load %t[2]", "load %t[3]"), ComputeAt("t", "i"), r"t.3. .* may be of an earlier iteration")
+
+
+# -- together
+
+
+def test_a_blocked_product_is_the_plain_one() -> None:
+    text = """
+loop.kernel @k(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32>, %M: index, %N: index, %K: index)
+    shapes(%A[%M, %K], %B[%K, %N], %C[%M, %N]) {
+  loop.for seq %i = 0 to %M {
+    loop.for seq %j = 0 to %N {
+      loop.for seq %k = 0 to %K {
+        %a = loop.load %A[%i, %k] : memref<?x?xf32>
+        %b = loop.load %B[%k, %j] : memref<?x?xf32>
+        %c = loop.load %C[%i, %j] : memref<?x?xf32>
+        %s = math.fma %a, %b, %c : f32
+        loop.store %s, %C[%i, %j] : memref<?x?xf32>
+      }
+    }
+  }
+}"""
+    steps = (
+        *(Split("j", 16), Split("k", 6), Split("i", 6), Split("ji", 8), Split("ii", 3)),
+        Reorder(("jo", "ko", "io", "jio", "iio", "ki", "iii", "jii")),
+        Stage("B", "ko", ("jio", "ki", "jii"), ("jii",)),
+        Stage("A", "io", ("iio", "ki", "iii"), ("iii",)),
+        Accumulate("C", "ki"),
+        *(Pad("iii", 3), Pad("jii", 8)),
+        *(Prefetch("A_packed", "ki", 4), Prefetch("B_packed", "ki", 4)),
+        *(Vectorize("jii", 4), Vectorize("jii_b", 4, "predicated"), Vectorize("jii_out", 4, "predicated")),
+        *(Unroll("jii"), Unroll("iii"), Parallelize("io")),
+    )
+    module, _ = same(text, [*SIZES, dict(M=13, N=37, K=15)], *steps)
+    compute = str(module).split("for parallel %io")[1].split("%C_tile")[2]
+    assert "mask" not in compute.split("iii_out")[0]
