@@ -47,7 +47,7 @@ class Step:
     @property
     def name(self) -> str:
         """The pass's name on the command line."""
-        return self.module.rpartition(".")[2].replace("_", "-")
+        return ("loop-" if ".schedule." in self.module else "") + self.module.rpartition(".")[2].replace("_", "-")
 
     def make(self) -> ModulePass:
         """The pass with its default options."""
@@ -67,7 +67,7 @@ STEPS = (
     Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),
     Step("loop", "transforms.graph_fuse", "groups are chosen on clean graphs: one group, one kernel"),
     Step("loop", "lowering.convert_graph_to_loop", "kernels, each distinct one once, and a host function that launches them"),
-    Step("scheduled", "lowering.loop_auto_vectorize", "explicit vectors: the optimizer of LLVM is not asked to find them"),
+    Step("scheduled", "lowering.schedule.auto", "register tiles and vectors: the optimizer of LLVM is not asked to find them"),
     Step("program", "lowering.plan_buffers", "last, when all buffers and launches are known: one arena"),
 )
 
@@ -75,7 +75,7 @@ STEPS = (
 @cache
 def load_pass(module: str) -> ModulePass:
     """An instance of the one pass class of a module of the package, named like the file."""
-    name = module.rpartition(".")[2].replace("_", "-")
+    name = ("loop-" if ".schedule." in module else "") + module.rpartition(".")[2].replace("_", "-")
     loaded = import_module(f".{module}", __package__)
     for value in vars(loaded).values():
         if isinstance(value, type) and value.__module__ == loaded.__name__ and getattr(value, "name", None) == name:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -95,5 +96,5 @@ done:
     return 12.0 * n / best
 
 
-def _load(text: str, name: str, *arguments: type) -> ctypes._CFuncPtr:  # pyright: ignore[reportPrivateUsage]
+def _load(text: str, name: str, *arguments: type) -> Callable[..., None]:
     return load_object(compile_object(text, host()), [name]).function(name, None, *arguments)

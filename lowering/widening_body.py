@@ -8,22 +8,24 @@ compute is never used.
 from __future__ import annotations
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import IndexType, MemRefType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 
 from ..dialects.loop.gather import GatherOp, ScatterOp
 from ..dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
+from ..dialects.loop.subscripts import linear_form
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.types import memref
 from ..dialects.types import vector as vector_type
-from ..dialects.vocabulary import StepOp
+from ..dialects.vocabulary import IndexCastOp, StepOp
 from . import widening_flow as flow
-from .analysis.lanes import lane_stride, varying_values
+from .analysis.lanes import always_inside, varying_values
 from .index_arith import IndexArith
 
 _INDEX = IndexType()
+_WORD = (_INDEX, i64)
 
 
 class Body:
@@ -31,15 +33,24 @@ class Body:
 
     Args:
         top: a block for what stands before the loop: constants, vectors of outer values.
-        mask: the lanes that are on, at least one; None: all.
+        mask: the lanes that are on; None: all. Where all are off, an iteration before had some, so that what lanes share is
+            accessed anyway.
+
+    Attributes:
+        mask: the lanes that are on where ops are appended.
+        apart: whether that depends on bounds of loops, too: lanes that are off are then outside of the kernel's iterations.
     """
 
     def __init__(self, loop: ForOp, lanes: int, block: Block, top: Block, mask: SSAValue | None = None):
         self.loop, self.lanes, self.block, self.top = loop, lanes, block, top
         self.varying = varying_values(loop)
         self.mask = self.outer_mask = mask
+        self.apart = False
         self.values: dict[SSAValue, SSAValue] = {loop.index: block.args[0]}
         self.vectors: dict[SSAValue, SSAValue] = {}
+        self._first: dict[SSAValue, SSAValue] = {}
+        self._steps: dict[SSAValue, int | None] = {loop.index: loop.step.value.data}
+        self._inside: dict[Operation, bool] = {}
 
     def copy(self, source: Block, target: Block) -> None:
         """Append the ops of a block, but for its terminator, to another."""
@@ -81,6 +92,50 @@ class Body:
     def scalar(self, value: SSAValue) -> SSAValue:
         """The copy of a value that does not change, or that of a buffer; of the index, that of lane 0."""
         return self.values.get(value, value)
+
+    def step(self, value: SSAValue) -> int | None:
+        """By how much an index is ahead of that of the lane before; None when lanes are not evenly apart."""
+        if value not in self.varying:
+            return 0
+        if value not in self._steps:
+            self._steps[value] = self._step(value)
+        return self._steps[value]
+
+    def _step(self, value: SSAValue) -> int | None:
+        op = value.owner
+        if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp | IndexCastOp):
+            return None
+        if any(v.type not in _WORD for v in (value, *op.operands)):  # narrower ones may wrap in some lanes
+            return None
+        steps = [self.step(operand) for operand in op.operands]
+        x, y = steps[0], steps[-1]
+        if x is None or y is None:
+            return None
+        if isinstance(op, IndexCastOp):
+            return x
+        if isinstance(op, arith.AddiOp):
+            return x + y
+        if isinstance(op, arith.SubiOp):
+            return x - y
+        for step, factor in ((x, op.rhs), (y, op.lhs)):
+            if isinstance(factor.owner, arith.ConstantOp):
+                return step * int(factor.owner.value.value.data)  # pyright: ignore[reportAttributeAccessIssue]
+        return None
+
+    def first(self, value: SSAValue, target: Block) -> SSAValue:
+        """An index in lane 0, for those that `step` knows."""
+        if value not in self.varying or value is self.loop.index:
+            return self.scalar(value)
+        known = self._first.get(value)
+        if known is None or not is_visible(known, target):
+            op = value.owner
+            assert isinstance(op, Operation)
+            operands = [self.first(operand, target) for operand in op.operands]
+            clone = type(op).create(operands=operands, result_types=[value.type], properties=dict(op.properties))
+            clone.location = op.location
+            target.add_op(clone)
+            known = self._first[value] = clone.results[0]
+        return known
 
     def wanted(self, value: SSAValue, like: SSAValue, target: Block) -> SSAValue:
         """The vector of a value when `like` is one, else its scalar."""
@@ -164,26 +219,48 @@ class Body:
         return self._stride(op) == (0, 0)
 
     def _stride(self, op: LoadOp | StoreOp) -> tuple[int, int] | None:
-        if any(i in self.varying and i is not self.loop.index for i in op.indices):
-            return None
-        found = lane_stride(op, self.loop.index)
-        return None if found is None or (self.is_own(op.buffer) and found[1]) else found
+        """(buffer dim, elements) from lane to lane; (0, 0): one place; None: anything else."""
+        steps = [self.step(index) for index in op.indices]
+        moves: list[tuple[int, int]] = []
+        for dim, expr in enumerate(op.map.data.results):
+            used = [steps[k] for k in expr.used_dims()]
+            form = linear_form(expr, len(steps))
+            if None in used or (form is None and any(used)):
+                return None
+            if form is not None and (move := sum(c * (step or 0) for c, step in zip(form[0], steps, strict=True))):
+                moves.append((dim, move))
+        if not moves:
+            return 0, 0
+        return None if len(moves) > 1 or self.is_own(op.buffer) else moves[0]
+
+    def may_read(self, op: LoadOp) -> bool:
+        """Whether a load is inside its buffer in every lane, also where a condition turns that off."""
+        if self.apart or self.is_own(op.buffer):
+            return False
+        if op not in self._inside:
+            self._inside[op] = always_inside(op)
+        return self._inside[op]
 
     def _mask(self, op: LoadOp | StoreOp) -> SSAValue | None:
         # what lanes that are off all the time have in their own copies, nobody reads
         if self.is_own(op.buffer) and self.mask is self.outer_mask and self.is_same(op):
             return None
+        if self.mask is not self.outer_mask and isinstance(op, LoadOp) and self.may_read(op):
+            return self.outer_mask
         return self.mask
 
-    def _access(self, op: LoadOp | StoreOp) -> tuple[AffineMap, list[SSAValue], int, int]:
+    def _indices(self, op: LoadOp | StoreOp | PrefetchOp, target: Block) -> list[SSAValue]:
+        return [self.first(index, target) for index in op.indices]
+
+    def _access(self, op: LoadOp | StoreOp, target: Block) -> tuple[AffineMap, list[SSAValue], int, int]:
         """(subscripts, their indices, dim, elements) of a vector access."""
-        map, indices = op.map.data, [self.scalar(index) for index in op.indices]
+        map, indices = op.map.data, self._indices(op, target)
         if self.is_own(op.buffer):
             map = AffineMap(map.num_dims, 0, (*map.results, AffineConstantExpr(0)))
             return map, indices, len(map.results) - 1, 1
         stride = self._stride(op)
         assert stride is not None
-        return map, indices, stride[0], stride[1] * self.loop.step.value.data
+        return map, indices, *stride
 
     def _subscripts(self, op: LoadOp | StoreOp, target: Block) -> list[SSAValue]:
         """One subscript a dim, those that change as vectors."""
@@ -195,11 +272,11 @@ class Body:
     def _load(self, op: LoadOp, target: Block) -> None:
         buffer, stride = self.scalar(op.buffer), self._stride(op)
         if stride is None:
-            self.add(GatherOp.build_gather(buffer, self._subscripts(op, target), self.lanes, self.mask), op, target)
+            self.add(GatherOp.build_gather(buffer, self._subscripts(op, target), self.lanes, self._mask(op)), op, target)
         elif self.is_same(op) and not self.is_own(op.buffer):
-            self.add(LoadOp.build_load(buffer, op.map.data, [self.scalar(i) for i in op.indices]), op, target)
+            self.add(LoadOp.build_load(buffer, op.map.data, self._indices(op, target)), op, target)
         else:
-            map, indices, along, step = self._access(op)
+            map, indices, along, step = self._access(op, target)
             new = LoadOp.build_load(buffer, map, indices, lanes=self.lanes, along=along, stride=step, mask=self._mask(op))
             self.add(new, op, target)
 
@@ -207,21 +284,23 @@ class Body:
         buffer, stride = self.scalar(op.buffer), self._stride(op)
         shared = self.is_same(op) and not self.is_own(op.buffer)
         if shared and op.value not in self.varying:
-            indices = [self.scalar(i) for i in op.indices]
+            indices = self._indices(op, target)
             self.add(StoreOp.build_store(self.scalar(op.value), buffer, op.map.data, indices), op, target)
         elif shared or stride is None:  # in the order of the lanes: of several that write one place the last one stays
             value = self.vector(op.value, target)
             self.add(ScatterOp.build_scatter(value, buffer, self._subscripts(op, target), self.mask), op, target)
         else:
-            map, indices, along, step = self._access(op)
+            map, indices, along, step = self._access(op, target)
             value = self.vector(op.value, target)
             new = StoreOp.build_store(value, buffer, map, indices, along=along, stride=step, mask=self._mask(op))
             self.add(new, op, target)
 
     def _prefetch(self, op: PrefetchOp, target: Block) -> None:
         """Of the elements that lanes ask for, that of lane 0; where it is computed from data, nothing."""
-        if all(i not in self.varying or i is self.loop.index for i in op.indices):
-            self.add(op.clone(self.values), op, target)
+        if all(self.step(index) is not None for index in op.indices):
+            buffer = self.scalar(op.buffer)
+            if not self.is_own(op.buffer):
+                self.add(PrefetchOp.build_prefetch(buffer, op.map.data, self._indices(op, target)), op, target)
 
 
 def is_visible(value: SSAValue, target: Block) -> bool:

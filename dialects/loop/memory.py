@@ -377,8 +377,8 @@ class PrefetchOp(IRDLOperation):
         return PrefetchOp.create(operands=[buffer, *indices], properties={"map": AffineMapAttr(map)})
 
     def verify_(self) -> None:
-        map = self.map.data
-        if len(map.results) != self.buffer.type.get_num_dims() or map.num_dims != len(self.indices) or map.num_symbols:  # C1
+        map, rank = self.map.data, self.buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+        if len(map.results) != rank or map.num_dims != len(self.indices) or map.num_symbols:  # C1
             raise VerifyException(f"'loop.prefetch' op needs one subscript a dim of {self.buffer.type}, got {map}")
 
     def print(self, printer: Printer) -> None:

@@ -154,12 +154,13 @@ class KernelOp(IRDLOperation):
             return  # what is open then stays open: such a kernel cannot be lowered but can be read
         n = len(self.index_arguments)
         for entry in self.shapes.data:
-            items = entry.data if isinstance(entry, ArrayAttr) else ()
+            items: list[Attribute] = list(entry.data) if isinstance(entry, ArrayAttr) else []
+            number, maps = (items[0], items[1:]) if items else (None, [])
             if not (
-                2 <= len(items) <= 3
-                and isinstance(items[0], IntegerAttr)
-                and 0 <= items[0].value.data < len(block.args)
-                and all(isinstance(m, AffineMapAttr) and m.data.num_dims == n and not m.data.num_symbols for m in items[1:])
+                1 <= len(maps) <= 2
+                and isinstance(number, IntegerAttr)
+                and 0 <= number.value.data < len(block.args)
+                and all(isinstance(m, AffineMapAttr) and m.data.num_dims == n and not m.data.num_symbols for m in maps)
             ):  # C2
                 raise VerifyException(f"'loop.kernel' op shapes must be [argument, sizes, strides] over {n} index arguments")
         for argument, (sizes, strides) in self.given_shapes().items():

@@ -116,9 +116,7 @@ def _indexes_registers(op: ForOp) -> bool:
     return False
 
 
-def _one_by_one(
-    e: FunctionEmitter, op: ForOp, slot: list[str], indices: range, upper: str, carried: list[str]
-) -> list[str]:
+def _one_by_one(e: FunctionEmitter, op: ForOp, slot: list[str], indices: range, upper: str, carried: list[str]) -> list[str]:
     """Copies of an iteration, each under a test."""
     b = e.b
     types = [e.ty(v.type, op) for v in op.inits]

@@ -276,7 +276,7 @@ def _size(e: FunctionEmitter, value: SSAValue, op: AllocOp) -> str:
         raise fail(op, "has a size that is not known at the start of the kernel")
     sizes = [_size(e, operand, op) for operand in owner.operands]
     lines, e.b.lines = e.b.lines, e.entry
-    x = e.b.binary(_SIZES[owner.name], *sizes, I64)
+    x = e.b.binary(_SIZES[owner.name], sizes[0], sizes[1], I64)
     e.b.lines = lines
     return x
 
