@@ -88,10 +88,10 @@ class Memory(Calls):
 
     def fresh(self, name: str) -> str:
         """A name for a loop that is not taken: unique, and not ending in `_` and digits, which printing would drop."""
-        base = name if name.isascii() else "i"
+        base = name if name.isascii() else "loop"
         if base.rpartition("_")[2].isdigit():
             base = base.rstrip("_0123456789")
-        base = base if base.strip("_") else "i"
+        base = base if base.strip("_") else "loop"  # `for _ in range(n)`: does not take the name of a loop that has one
         taken = self.loop_names | {key for key, value in self.env.items() if isinstance(value, Array)}
         found, k = base, 1
         while found in taken:

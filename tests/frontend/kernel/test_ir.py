@@ -290,7 +290,7 @@ def names(x_: lm.f32["N"], y: lm.f32["N"]):
 
 def test_loops_have_names_of_their_own_that_printing_keeps() -> None:
     found = [loop.index.name_hint for loop in ops(names, ForOp)]
-    assert found == ["i", "i2", "i3", "tx", "i4", "t2", "tx2", "i5"]
+    assert found == ["i", "i2", "i3", "tx", "loop", "t2", "tx2", "loop2"]
 
 
 # -- subscripts
