@@ -276,12 +276,13 @@ def _size(e: FunctionEmitter, value: SSAValue, op: AllocOp) -> str:
         raise fail(op, "has a size that is not known at the start of the kernel")
     sizes = [_size(e, operand, op) for operand in owner.operands]
     lines, e.b.lines = e.b.lines, e.entry
-    x = e.b.binary(_SIZES[owner.name], sizes[0], sizes[1], I64)
+    x = e.module.pure[owner.name](e, owner, sizes, I64)
     e.b.lines = lines
     return x
 
 
-_SIZES = {"arith.addi": "add nsw", "arith.subi": "sub nsw", "arith.muli": "mul nsw"}
+_SIZES = {f"arith.{op}" for op in "addi subi muli floordivsi ceildivsi divsi minsi maxsi index_cast".split()}
+"""What sizes are computed by."""
 
 
 def _memory(e: FunctionEmitter, op: AllocOp, type: MemRefType, elem: Ty) -> str:
