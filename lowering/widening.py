@@ -79,6 +79,9 @@ def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
         values = list(new.results)
     if reducing and loops:
         values = combined(loop, values, after)
+    for new in loops:
+        sweep(new.body.block)
+    sweep(top)
     _place(top, loop)
     for new in loops:
         block.insert_op_before(new, loop)
@@ -146,6 +149,17 @@ def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAVa
     mask = op.results[0]
     mask.name_hint = "mask"
     return mask
+
+
+def sweep(block: Block) -> None:
+    """Remove arithmetic that nobody uses: scalars of what became vectors, vectors of what only indexes."""
+    for op in reversed(list(block.ops)):
+        for region in op.regions:
+            for inner in region.blocks:
+                sweep(inner)
+        if op.name.startswith(("arith.", "math.", "vector.")) and not any(result.uses for result in op.results):
+            op.detach()
+            op.erase()
 
 
 def _continue(loop: ForOp, rest: Part, inits: Sequence[SSAValue]) -> None:

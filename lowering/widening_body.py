@@ -275,6 +275,8 @@ class Body:
             self.add(GatherOp.build_gather(buffer, self._subscripts(op, target), self.lanes, self._mask(op)), op, target)
         elif self.is_same(op) and not self.is_own(op.buffer):
             self.add(LoadOp.build_load(buffer, op.map.data, self._indices(op, target)), op, target)
+            if op.value in self.varying:  # of indices that change, what changes cancels
+                self.values[op.value] = self.spread(self.values[op.value], target)
         else:
             map, indices, along, step = self._access(op, target)
             new = LoadOp.build_load(buffer, map, indices, lanes=self.lanes, along=along, stride=step, mask=self._mask(op))

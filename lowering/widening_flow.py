@@ -109,7 +109,9 @@ def _needs_a_lane(w: Body, block: Block) -> bool:
     """Whether a block does something for all lanes at once that the kernel may do in none of them."""
     for op in block.ops:
         match op:
-            case LoadOp() | StoreOp() if w.is_same(op) and not w.is_own(op.buffer):
+            case LoadOp() if w.is_same(op) and not w.is_own(op.buffer) and not w.may_read(op):
+                return True
+            case StoreOp() if w.is_same(op) and not w.is_own(op.buffer):
                 return True
             case ForOp() | WhileOp():
                 return True
@@ -283,13 +285,13 @@ def _greatest(w: Body, value: SSAValue, target: Block) -> SSAValue:
 def _masked_body(w: Body, op: ForOp, new: ForOp, mask: SSAValue, is_some: bool) -> None:
     """The body of a loop under a mask: lanes that are off keep what they carry."""
     inner = new.body.block
-    before, w.mask = w.mask, mask
+    before, w.mask, w.apart = (w.mask, w.apart), mask, True
     if is_some:
         w.copy(op.body.block, inner)
         values = [w.vector(value, inner) for value in op.yielded]
     else:
         values = run_if_any(w, op.body.block, inner)
-    w.mask = before
+    w.mask, w.apart = before
     if op.monoid is not None:
         values = contributions(values, op.monoid.data, mask, inner, w.top)
     else:

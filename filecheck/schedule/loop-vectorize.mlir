@@ -95,10 +95,10 @@ loop.kernel @places(%x: memref<48xf32>, %y: memref<48xf32>, %z: memref<48x48xf32
 
 // -----
 
-/// Conditions become masks and selections.
+/// Conditions become masks and selections; only the last element of the load is not known to be there.
 // CHECK-LABEL: loop.kernel @condition
 //       CHECK:     %[[C:.+]] = arith.cmpf ogt, %{{.*}} : vector<8xf32>
-//       CHECK:     loop.load %x[%i] mask %[[C]] : memref<64xf32>, vector<8xf32>
+//       CHECK:     loop.load %x[%i + 1] mask %[[C]] : memref<64xf32>, vector<8xf32>
 //       CHECK:     %[[R:.+]] = arith.select %[[C]], %{{.*}}, %{{.*}} : vector<8xi1>, vector<8xf32>
 //  CHECK-NEXT:     loop.store %[[R]], %y[%i] : memref<64xf32>, vector<8xf32>
 loop.kernel @condition(%x: memref<64xf32>, %y: memref<64xf32>) {
@@ -107,7 +107,7 @@ loop.kernel @condition(%x: memref<64xf32>, %y: memref<64xf32>) {
     %a = loop.load %y[%i] : memref<64xf32>
     %big = arith.cmpf ogt, %a, %zero : f32
     %r = loop.if %big -> f32 {
-      %b = loop.load %x[%i] : memref<64xf32>
+      %b = loop.load %x[%i + 1] : memref<64xf32>
       loop.yield %b : f32
     } else {
       loop.yield %zero : f32

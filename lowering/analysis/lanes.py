@@ -8,8 +8,11 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp, YieldOp
+from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
+from .accesses import Access, Instance, combine
+from .linear import System, Undecided
+from .nests import around
 
 
 def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None:
@@ -118,3 +121,28 @@ def shift(expr: AffineExpr, operands: Sequence[SSAValue], loop: ForOp, varying: 
     if form is None or any(value is not loop.index for _, value in used):
         return None
     return sum(form[0][k] for k, _ in used)
+
+
+def always_inside(op: LoadOp | StoreOp) -> bool:
+    """Whether an access of one element is inside its buffer in every iteration of its loops, conditions aside. 1 ms."""
+    buffer, access = op.buffer, Access(op, op.buffer, False, tuple(around(op)))
+    owner = buffer.owner
+    kernel = owner.parent_op() if isinstance(owner, Block) else None
+    for dim, size in enumerate(buffer.type.get_shape()):  # pyright: ignore[reportAttributeAccessIssue]
+        for above in (False, True):
+            system = System()
+            instance = Instance(system, access, "a", {})
+            terms, constant = instance.subscripts()[dim]
+            if not above:
+                system.ge({name: -c for name, c in terms.items()}, -constant - 1)
+            elif isinstance(kernel, KernelOp):
+                more, extent = instance.linear(kernel.sizes_of(buffer)[dim], kernel.index_arguments)
+                system.ge(combine(terms, more, -1), constant - extent)
+            elif size >= 0:
+                system.ge(terms, constant - size)
+            try:
+                if not system.is_empty():
+                    return False
+            except Undecided:
+                return False
+    return True

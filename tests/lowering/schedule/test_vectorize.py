@@ -163,6 +163,31 @@ def test_subscripts_from_data():
     assert count(each_tail(text), GatherOp) == 2
 
 
+def test_computed_subscripts_that_are_evenly_apart_are_strides():
+    body = """%k = arith.index_cast %i : index to i64
+      %two = arith.constant 2 : i64
+      %k1 = arith.addi %k, %s : i64
+      %k2 = arith.muli %two, %k : i64
+      %k3 = arith.subi %k2, %k1 : i64
+      %at1 = arith.index_cast %k1 : i64 to index
+      %at2 = arith.index_cast %k2 : i64 to index
+      %at3 = arith.index_cast %k3 : i64 to index
+      %a = loop.load %x[%at1] : %x:
+      %b = loop.load %x[%at2 + 1] : %x:
+      %c = loop.load %x[%at3 + %N + %i] : %x:
+      %d = loop.load %x[%at2 - %i * 2] : %x:
+      %e = arith.addf %a, %b : f32
+      %f = arith.addf %c, %d : f32
+      %g = arith.addf %e, %f : f32
+      loop.store %g, %y[%i] : %y:"""
+    for head in ("%i = 0 to %N", "%i = 1 to %N step 3"):
+        text = one_loop(body, head, "%x[%N * 4 + 40], %y[%N]", extra=", %s: i64")
+        module = each_tail(text)
+        assert count(module, GatherOp, ScatterOp) == 0 and "vector<8xi64>" not in str(module)
+    narrow = text.replace("i64", "i32")  # may wrap in some lanes
+    assert count(each_tail(narrow), GatherOp) == 4
+
+
 def test_a_scatter_to_places_from_data():
     body = """%p0 = loop.load %p[%i] : %p:
       %at = arith.index_cast %p0 : i64 to index

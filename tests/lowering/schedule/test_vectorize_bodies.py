@@ -93,6 +93,25 @@ def test_what_no_iteration_accesses_is_not_accessed():
     each_tail(text, sizes=[(n, 0) for n in SIZES if n > 3])
 
 
+def test_what_is_inside_anyway_is_read_without_a_mask():
+    body = (
+        OVER
+        + """%r = loop.if %big -> f32 {
+        %b = loop.load %x[%N - %i - 1] : %x:
+        %c = loop.load %w[%N] : %w:
+        %d = arith.addf %b, %c : f32
+        loop.yield %d : f32
+      } else { loop.yield %a : f32 }
+      loop.store %r, %y[%i] : %y:"""
+    )
+    text = one_loop(body, arrays="%x[%N], %y[%N], %w[%N + 1]")
+    each_tail(text)
+    module = same(text, "loop-vectorize{loop=i lanes=8 tail=scalar}")
+    assert "mask" not in str(module) and count(module, IfOp) == 1  # that of the scalar rest
+    lower = text.replace("%w[%N + 1]", "%w[%N]").replace("%w[%N]", "%w[%N - 2]", 1)
+    assert "reduce_lanes<or>" in str(scheduled(lower, "loop-vectorize{loop=i lanes=8}"))
+
+
 def test_a_while_loop_runs_until_the_last_lane_stops():
     """Steps of 3n + 1 until 1: lanes take different numbers of steps."""
     body = """%p0 = loop.load %p[%i] : %p:
