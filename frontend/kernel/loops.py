@@ -277,10 +277,12 @@ class Loops(Memory):
             self.refuse(node.orelse[0], "kernels have no else of a loop: put it under an if after the loop")
         carried = self.carried(node.body)
 
-        def condition() -> SSAValue:
+        def condition() -> SSAValue | None:
             test = self.value(node.test)
             if isinstance(test, Number):
-                self.refuse(node.test, f"this condition is always {bool(test.value)}: kernels have no break")
+                if not test.value:
+                    return None
+                self.refuse(node.test, "this condition is always True: kernels have no break")
             try:
                 return self.math(node.test).truth(test)
             except Mismatch as mismatch:
@@ -300,13 +302,17 @@ class Loops(Memory):
         inits = self.inits(node, carried, kinds)
         for variable, init, kind in zip(carried, inits, kinds, strict=True):
             self.env[variable] = held(init, kind)  # the condition reads them as the loop will
-        loop = WhileOp.build_loop(condition(), inits, [v if v.isascii() else None for v in carried])
+        start = condition()
+        if start is None:
+            return  # it never runs
+        loop = WhileOp.build_loop(start, inits, [v if v.isascii() else None for v in carried])
         with self.fork(loop.body.block):
             after = body(loop.body.block.args, kinds)
             for variable, value, kind in zip(carried, after, kinds, strict=True):
                 self.joined(node, variable, kind, kind_of(value))
                 self.env[variable] = held(self.math(node).scalar(value, default(kind)), kind)
             going = condition()
+            assert going is not None
             self.end(node, [going, *(self.math(node).scalar(self.current(node, v)) for v in carried)])
         self.insert(loop, node)
         self.leave(node, carried, kinds, loop)

@@ -162,7 +162,9 @@ class Statements(Loops):
         yielded: tuple[list[SSAValue], list[SSAValue]] = ([], [])
         for variable in dict.fromkeys([*after[0], *after[1]]):
             x, y = after[0].get(variable), after[1].get(variable)
-            if x is y:
+            if x is y and x is not None:  # what both ways assign, or neither
+                self.env[variable] = x
+                reasons.pop(variable, None)
                 continue
             if x is None or y is None or isinstance(x, Array) or isinstance(y, Array):
                 reasons[variable] = reasons.get(variable, IN_BRANCH) if variable in self.env else IN_BRANCH
