@@ -12,9 +12,11 @@ import math
 
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr
 
+from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
+from ..analysis.bounds import constant_extent
+from ..analysis.nests import kernel_of
 from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .text import I64, PTR, Ty
@@ -23,6 +25,7 @@ WORTH_OPS = 100_000
 """Scalar operations below which a loop of known size is not even prepared for threads."""
 
 _TYPICAL_TRIPS = 64
+"""What a loop runs of which nothing is known."""
 _EXPENSIVE = 20.0
 
 
@@ -52,19 +55,19 @@ def _weight(op: Operation) -> float:
     return (_EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * lanes
 
 
-def _emitted_work(e: FunctionEmitter, block: Block, inside: set[SSAValue]) -> str:
-    """The work of one run of a block as a value known before the loop; what depends on the loop itself is guessed."""
+def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAValue]) -> str:
+    """The work of one run of a block, one of `count`, as a value known before; what depends on the loop itself is guessed."""
     from .emit_loops import bound
 
     fixed = 0.0
     parts: list[str] = []
     for op in block.ops:
         if isinstance(op, ForOp):
-            known = [(*op.lower_operands, *op.upper_operands)]
-            body = _emitted_work(e, op.body.block, inside | set(op.body.block.args))
-            if any(v in inside or v not in e.values for v in known[0]):
-                limit = [x.value for x in op.upper.data.results if isinstance(x, AffineConstantExpr)]
-                trips = str(min(limit, default=_TYPICAL_TRIPS) // op.step.value.data)
+            known = (*op.lower_operands, *op.upper_operands)
+            body = _emitted_work(e, op.body.block, count, inside | set(op.body.block.args))
+            if any(v in inside or v not in e.values for v in known):
+                limit = constant_extent(op)
+                trips = _share(e, op, count) if limit is None else str(limit)
             else:
                 lower = bound(e, "smax", op.lower.data.results, op.lower_operands, op)
                 upper = bound(e, "smin", op.upper.data.results, op.upper_operands, op)
@@ -83,6 +86,27 @@ def _emitted_work(e: FunctionEmitter, block: Block, inside: set[SSAValue]) -> st
     return total
 
 
+def _share(e: FunctionEmitter, loop: ForOp, count: str) -> str:
+    """The trip count of a loop that runs from where to where is found out when it is reached, as over the elements of a row of
+    a sparse matrix: all `count` runs of it together go once through the dim of an argument that it moves along."""
+    from .emit_loops import affine
+
+    kernel = kernel_of(loop)
+    sizes = [
+        size
+        for op in loop.body.block.walk()
+        if isinstance(op, LoadOp | StoreOp) and op.buffer in kernel.body.block.args
+        for size, form in zip(kernel.sizes_of(op.buffer), op.map.data.results, strict=True)
+        if any(op.indices[k] is loop.index for k in form.used_dims())
+    ]
+    if not sizes or any(value not in e.values for value in kernel.index_arguments):
+        return str(_TYPICAL_TRIPS // loop.step.value.data)
+    dim = affine(e, sizes[0], kernel.index_arguments, loop)
+    share = e.b.emit(f"udiv i64 {dim}, {e.b.intrinsic('smax', I64, count, '1')}")
+    steps = e.b.emit(f"udiv i64 {share}, {loop.step.value.data}")
+    return e.b.intrinsic("smax", I64, steps, str(_TYPICAL_TRIPS // loop.step.value.data))
+
+
 def _trips(e: FunctionEmitter, lower: str, upper: str, step: int) -> str:
     """ceil((upper - lower) / step), not below 0."""
     b = e.b
@@ -99,7 +123,7 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
     """Write a parallel loop as a call of the thread runtime."""
     b, step = e.b, op.step.value.data
     count = _trips(e, lower, upper, step)
-    each = _emitted_work(e, op.body.block, {op.index})
+    each = _emitted_work(e, op.body.block, count, {op.index})
     work = b.emit(f"mul i64 {count}, {each}")
     name = f"{e.name}.parallel{len(e.module.outlined)}"
     e.module.outlined.append("")  # the place and the number are taken, also for loops inside
