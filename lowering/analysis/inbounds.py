@@ -126,9 +126,9 @@ def _always(access: Access, dim: int) -> tuple[Instance, dict[str, int], tuple[T
     kernel = kernel_of(access.op)
     symbols = [symbol.name_hint or f"arg{symbol.index}" for symbol in kernel.index_arguments]
     large = 1000 + max((abs(c) for c in _constants(kernel)), default=0)
-    tried = (1, 2, 5, large)
+    tried = (1, 2, 5, large, large + 1, large + 3)  # neighbours too: loops may run up to N % 5
     if len(tried) ** len(symbols) > _MOST_COMBINATIONS:
-        tried = (2, large)
+        tried = (2, large, large + 3)
     found: tuple[Instance, dict[str, int], tuple[Terms, int]] | None = None
     for values in itertools.product(tried, repeat=min(len(symbols), 8)):
         given = dict(zip(symbols, values, strict=False))
