@@ -1,0 +1,270 @@
+"""Random kernels under random schedules: each step is legal and changes nothing, or is refused.
+
+Kernels and steps are drawn from seeds (strategies.py). What is scheduled runs as machine code, on one thread and several,
+and with the iterations of parallel loops one by one in reverse; on small sizes it is interpreted too. All results are those of
+the kernel without a schedule, bit for bit; of floating-point sums whose order a step changes, up to rounding.
+
+LAMINA_TEST_EXAMPLES says how many pairs of a kernel and a schedule there are, LAMINA_TEST_SEED from which seed on.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lamina import passes, pipeline
+from lamina.codegen.kernel_executable import kernel_object, load_kernel
+from lamina.codegen.targets.host import host
+from lamina.dialects.context import make_context
+from lamina.dialects.dominance import verify_module
+from lamina.dialects.parsing import parse_module
+from lamina.errors import ScheduleError
+from lamina.frontend.schedules import Schedule, primitives
+from lamina.lowering.analysis.dependence import Conflict
+from lamina.lowering.llvm import emit_parallel
+from lamina.lowering.llvm.emit import emit_module
+from lamina.lowering.schedule.base import Primitive
+from lamina.lowering.schedule.pad import Pad
+from lamina.runtime.interpreter import Interpreter
+from lamina.runtime.kernel_callable import KernelFunction
+from xdsl.dialects.builtin import ModuleOp
+
+sys.path.insert(0, str(Path(__file__).parent))
+import strategies
+from strategies import MARGIN, Drawn, draw_kernel, draw_step, product_steps, reassociates
+
+CONTEXT = make_context()
+EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "320"))
+FIRST_SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
+GROUPS = 16
+"""Pairs are spread over so many test cases."""
+BY_KERNEL = 3
+"""Schedules for each kernel."""
+MOST_STEPS = 5
+MOST_OPS = 160
+BACKWARDS = 999
+"""As a number of threads: the iterations of parallel loops one by one, the last one first."""
+
+# Parallel loops call this instead of the runtime, which leaves a loop of little work to the calling thread.
+FORCED = f"""
+define internal void @test.parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads) {{
+  %odd = icmp eq i64 %threads, {BACKWARDS}
+  br i1 %odd, label %head, label %usual
+usual:
+  call void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 1000000000, i64 %threads)
+  ret void
+head:
+  %n = phi i64 [ %count, %0 ], [ %k, %one ]
+  %on = icmp sgt i64 %n, 0
+  br i1 %on, label %one, label %out
+one:
+  %k = sub i64 %n, 1
+  call void %body(ptr %data, i64 %k, i64 %n)
+  br label %head
+out:
+  ret void
+}}
+"""
+
+
+@dataclass
+class Case:
+    """A kernel, and what it computes without a schedule."""
+
+    drawn: Drawn
+    module: ModuleOp
+    native: Any
+    results: dict[tuple[tuple[str, int], ...], list[np.ndarray]] = field(default_factory=dict)
+
+
+def parsed(text: str) -> ModuleOp:
+    module = parse_module(CONTEXT, text, "kernel.mlir")
+    verify_module(module)
+    return module
+
+
+def compiled(module: ModuleOp) -> Any:
+    """The kernel as a function whose parallel loops always use threads."""
+    kernel = pipeline.find_kernel(module)
+    if "loop.for parallel" not in str(module):
+        return KernelFunction(pipeline.build_kernel(module))
+    worth = emit_parallel.WORTH_OPS
+    try:
+        emit_parallel.WORTH_OPS = 0
+        text = emit_module(module, host(), callable_kernels=True)
+    finally:
+        emit_parallel.WORTH_OPS = worth
+    if "@lamina_parallel" in text:
+        text = re.sub(r"call void @lamina_parallel\(", "call void @test.parallel(", text) + FORCED
+    return KernelFunction(load_kernel(pipeline.kernel_signature_of(kernel), kernel_object(text)))
+
+
+def ran(case: Case, function: Any, sizes: Mapping[str, int], threads: int = 1) -> list[np.ndarray]:
+    """The arrays after a call of machine code; nothing is written around them."""
+    arguments, memory = case.drawn.arguments(pipeline.find_kernel(case.module), sizes, seed=1)
+    function(*arguments, threads=threads)
+    for whole in memory:
+        assert (whole[:MARGIN] == 77).all() and (whole[len(whole) - MARGIN :] == 77).all(), "wrote outside of an array"
+    return [a for a in arguments if isinstance(a, np.ndarray)]
+
+
+def interpreted(case: Case, module: ModuleOp, sizes: Mapping[str, int]) -> list[np.ndarray]:
+    kernel = pipeline.find_kernel(case.module)
+    arguments, _ = case.drawn.arguments(kernel, sizes, seed=1)
+    given = [*arguments, *(sizes[a.name_hint or ""] for a in kernel.index_arguments)]
+    with np.errstate(all="ignore"):
+        Interpreter(module, limit=200_000).launch(kernel.sym_name.data, given)
+    return [a for a in arguments if isinstance(a, np.ndarray)]
+
+
+def compare(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray], close: bool, what: str) -> None:
+    """Bits are equal but for the kind of NaN; or elements are close, seen from the greatest one."""
+    for k, (x, y) in enumerate(zip(found, wanted, strict=True)):
+        if x.dtype.kind == "f" and close:
+            if not np.isfinite(y).all() or (y.size and np.abs(y).max() > 1e15):
+                continue
+            scale = max(1.0, float(np.abs(y).max())) if y.size else 1.0
+            np.testing.assert_allclose(
+                x, y, rtol=1e-3, atol=scale * (2e-4 if x.dtype == np.float32 else 1e-9), err_msg=f"array {k}, {what}"
+            )
+            continue
+        same = x.view(f"u{x.itemsize}") == y.view(f"u{y.itemsize}") if x.dtype.kind == "f" else x == y
+        if x.dtype.kind == "f":
+            same |= np.isnan(x) & np.isnan(y)
+        if not same.all():
+            where = tuple(map(int, np.argwhere(~same)[0])) if x.ndim else ()
+            raise AssertionError(f"array {k}, {what}: {int((~same).sum())} differ, at {where} {x[where]!r} is not {y[where]!r}")
+
+
+def chosen_sizes(rng: random.Random, drawn: Drawn) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+    """Sizes for machine code, and small ones."""
+    some = rng.randint(5, 40)
+    given = [(0, rng.randint(0, 5)), (1, rng.randint(0, 3)), (rng.randint(2, 40), rng.randint(0, 40)), (some, some)]
+    large = [drawn.sizes(rng, {"N": n, "M": m}) for n, m in given]
+    small = [drawn.sizes(rng, {"N": n, "M": m}) for n, m in ((rng.randint(0, 2), 3), (rng.randint(3, 5), rng.randint(2, 4)))]
+    return large, small
+
+
+def check(case: Case, scheduled: ModuleOp, close: bool, rng: random.Random) -> None:
+    """Scheduled or not, it computes the same."""
+    large, small = chosen_sizes(rng, case.drawn)
+    function = compiled(scheduled)
+    parallel = "loop.for parallel" in str(scheduled)
+    for sizes in large + small:
+        key = tuple(sorted(sizes.items()))
+        if key not in case.results:
+            case.results[key] = ran(case, case.native, sizes)
+        wanted, what = case.results[key], f"at {sizes}"
+        first = ran(case, function, sizes)
+        compare(first, wanted, close, what)
+        for threads in (2, 7, BACKWARDS) if parallel else ():
+            compare(ran(case, function, sizes, threads), first, False, f"{what}, {threads} threads")
+        if sizes in small:
+            compare(interpreted(case, scheduled, sizes), wanted, close or case.drawn.type == "f32", f"{what}, interpreted")
+
+
+def replay(case: Case, steps: str) -> ModuleOp:
+    """The parsed text after the steps as text."""
+    module = case.module.clone()
+    passes.run_passes(module, CONTEXT, steps)
+    return module
+
+
+def letters(text: str) -> str:
+    """What stays when the terms of a subscript are written in another order."""
+    return "".join(sorted(re.sub(r"[-+ ]", "", text)))
+
+
+def explained(case: Case, steps: Sequence[Primitive], error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}\n\n{case.drawn.text}\n{','.join(step.as_text() for step in steps)}"
+
+
+def check_refusal(case: Case, schedule: Schedule, step: Primitive, error: ScheduleError) -> None:
+    """A refusal says why; the iterations it names do meet."""
+    try:
+        assert str(error).strip()
+        if isinstance(error.witness, Conflict):
+            added = {step.loop: step.size} if isinstance(step, Pad) else None
+            strategies.replay(error.witness, step.name in strategies.ORDERED, added)
+    except Exception as wrong:
+        pytest.fail(f"{explained(case, [*schedule.steps, step], wrong)}\n{error}", pytrace=False)
+
+
+def schedule_once(case: Case, rng: random.Random) -> tuple[Schedule, bool, dict[str, int]]:
+    """A schedule of some legal steps, whether it reorders sums, and what happened to each verb."""
+    schedule, close = Schedule(case.module), False
+    recent: list[str] = []
+    counts: dict[str, int] = {}
+    wanted = rng.randint(1, MOST_STEPS)
+    planned = list(product_steps(rng)) if case.drawn.is_product and rng.random() < 0.7 else []
+    wanted = max(wanted, len(planned) + 1 if planned else 0)
+    for _ in range(4 * wanted):
+        if planned:
+            verb, given = planned.pop(0)
+            step = primitives()[verb](**given)
+        else:
+            step = draw_step(rng, schedule, recent)
+        reorders = reassociates(schedule, step)
+        before = str(schedule.module) if rng.random() < 0.2 else None
+        try:
+            made = schedule.take(step)
+        except ScheduleError as error:
+            assert before is None or str(schedule.module) == before, f"{step.as_text()} was refused and changed the kernel"
+            check_refusal(case, schedule, step, error)
+            counts[f"{step.name} refused"] = counts.get(f"{step.name} refused", 0) + 1
+            continue
+        except Exception as error:
+            pytest.fail(explained(case, [*schedule.steps, step], error), pytrace=True)
+        counts[step.name] = counts.get(step.name, 0) + 1
+        close = close or reorders
+        recent = [loop.name for loop in (made if isinstance(made, tuple) else (made,))]
+        if len(schedule.steps) >= wanted or sum(1 for _ in schedule.module.walk()) > MOST_OPS:
+            break
+    return schedule, close and case.drawn.type[0] == "f", counts
+
+
+def pairs(seed: int, count: int) -> dict[str, int]:
+    """Check some pairs; how often each verb was legal or refused."""
+    rng = random.Random(seed)
+    total: dict[str, int] = {"pairs": 0}
+    while total["pairs"] < count:
+        drawn = draw_kernel(rng)
+        try:
+            module = parsed(drawn.text)
+            case = Case(drawn, module, compiled(module))
+        except Exception as error:
+            pytest.fail(f"the kernel itself: {type(error).__name__}: {error}\n{drawn.text}", pytrace=True)
+        for _ in range(min(BY_KERNEL, count - total["pairs"])):
+            schedule, close, counts = schedule_once(case, rng)
+            for name, n in counts.items():
+                total[name] = total.get(name, 0) + n
+            if not schedule.steps:
+                continue
+            try:
+                verify_module(schedule.module)
+                check(case, schedule.module, close, rng)
+                text = str(schedule.module)
+                assert str(replay(case, str(schedule))) == text, "the steps as text lead elsewhere"
+                again = str(parse_module(CONTEXT, text, "printed.mlir"))
+                assert letters(again) == letters(text), "it reads back as another"
+            except Exception as error:
+                pytest.fail(explained(case, schedule.steps, error), pytrace=False)
+            total["pairs"] += 1
+    return total
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_random_schedules_change_nothing(group: int) -> None:
+    count = -(-EXAMPLES // GROUPS)
+    found = pairs(FIRST_SEED * GROUPS + group, count)
+    assert found["pairs"] == count
+    known = {cls.name for cls in primitives().values()}
+    assert sum(found.get(name, 0) for name in known) >= count
