@@ -129,10 +129,10 @@ class Calls(Expressions):
         """A float rounded to an integer, as Python's functions give it; integers stay."""
         if isinstance(x, Number):
             return Number(_python({"floor": math.floor, "ceil": math.ceil, "rint": round}[name], x.value))
-        kind = kind_of(x)
-        if isinstance(x, Index | Extreme) or not is_float(default(kind)):
+        if isinstance(x, Index | Extreme):
             return x
-        return held(b.builder.convert(b.builder.unary(name, b.scalar(x)), i64), "whole")
+        ssa = b.scalar(x)
+        return held(b.builder.convert(b.builder.unary(name, ssa) if is_float(ssa.type) else ssa, i64), "whole")
 
     def fn_floor(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
         return self.whole(b, x, "floor") if python else self.of_float(b, "floor", x)

@@ -66,6 +66,11 @@ def symbols_of(function: Any, args: list[Any]) -> dict[str, int]:
     return found
 
 
+def scalar(arg: Any, type: Any) -> Any:
+    """A number of the type that a scalar parameter has."""
+    return arg if isinstance(type, ArrayType) else type.dtype.type(arg)
+
+
 def _copies(args: list[Any]) -> list[Any]:
     """Copies that lie in memory as the originals."""
     made = []
@@ -87,7 +92,7 @@ def by_python(function: Any, args: list[Any]) -> list[Any]:
     names = {**function.__globals__, **symbols_of(function, args)}
     plain = types.FunctionType(function.__code__, names, function.__name__, None, function.__closure__)
     with np.errstate(all="ignore"):
-        plain(*copies)
+        plain(*(scalar(arg, type) for arg, type in zip(copies, parameters(function).values(), strict=True)))
     return copies
 
 
