@@ -350,6 +350,21 @@ def test_a_carried_scalar_is_refused():
     refused(text, "loop-vectorize{loop=i lanes=8}", "carries %acc from iteration to iteration")
 
 
+def test_loops_of_one_name_are_refused():
+    text = """loop.kernel @k(%x: memref<32xf32>) {
+      loop.for seq %i = 0 to 8 {
+        loop.for seq %NAME = 0 to 8 {
+          %a = loop.load %x[%i + %NAME] : memref<32xf32>
+          loop.store %a, %x[%i + %NAME] : memref<32xf32>
+        }
+      }
+    }"""
+    refused(text.replace("NAME", "j"), "loop-vectorize{loop=i lanes=8}", "iteration i=0, j=1 .* and iteration i=1, j=0")
+    refused(
+        text.replace("NAME", "i_1"), "loop-vectorize{loop=i lanes=8}", "one of the loops i, i stands in another of its name"
+    )
+
+
 def test_steps_are_text():
     (step,) = passes.parse_passes("loop-vectorize{loop=i lanes=8 tail=scalar}")
     assert step.as_text() == "loop-vectorize{loop=i lanes=8 tail=scalar}"  # pyright: ignore[reportAttributeAccessIssue]
