@@ -1,7 +1,7 @@
 """What this machine can do at most, measured: multiply-adds a second on one core, and memory traffic.
 
-The limits of a roofline (Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", 2009). Measured with
-code of our own: chains of independent `llvm.fma` in registers; `a = b + s * c` over arrays larger than the caches.
+The limits of a roofline (Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", 2009). Measured
+with code of our own: chains of independent `llvm.fma` in registers; `a = b + s * c` over arrays larger than the caches.
 """
 
 from __future__ import annotations
