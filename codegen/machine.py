@@ -77,7 +77,8 @@ loop:
   %pa = getelementptr float, ptr %a, i64 %i
   %x = load {ty}, ptr %pb, align 4
   %y = load {ty}, ptr %pc, align 4
-  %z = fadd {ty} %x, %y
+  %s = fmul {ty} %y, splat (float 3.0)
+  %z = fadd {ty} %x, %s
   store {ty} %z, ptr %pa, align 4
   %j = add i64 %i, {lanes}
   %more = icmp slt i64 %j, %n
