@@ -12,7 +12,7 @@ from show import show
 
 
 @lm.kernel
-def step(x: lm.f32["B", 2, "D"], period: lm.i64):
+def bitonic(x: lm.f32["B", 2, "D"], period: lm.i64):
     for b in range(B):
         up = b // period % 2 == 0
         for d in range(D):
@@ -34,12 +34,12 @@ def sort(x: np.ndarray, **options: int) -> np.ndarray:
     out[: len(x)] = x
     for run in (1 << k for k in range(1, size.bit_length())):
         for distance in (run >> k for k in range(1, run.bit_length())):
-            step(out.reshape(-1, 2, distance), run // (2 * distance), **options)
+            bitonic(out.reshape(-1, 2, distance), run // (2 * distance), **options)
     return out[: len(x)]
 
 
 def schedule(s) -> None:
-    """Vectors along the runs."""
+    """Vectors along the runs, pairs of runs on threads."""
     s.vectorize("d", lm.target().lanes(32))
     s.parallelize("b")
 
@@ -50,7 +50,7 @@ def arguments(n: int) -> list:
 
 
 def main() -> None:
-    show(step, schedule, reference, arguments(10_000))
+    show(bitonic, schedule, reference, arguments(10_000))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def reference(image: np.ndarray, out: np.ndarray) -> np.ndarray:
 def schedule(s) -> None:
     """Strips of rows on threads, each with its own part of the first pass; vectors along the rows."""
     lanes = lm.target().lanes(32)
-    strip, y = s.split("y", 8)
+    strip, _ = s.split("y", 16)
     s.compute_at("down", strip)
     s.vectorize("j", lanes)
     s.vectorize("x", lanes)

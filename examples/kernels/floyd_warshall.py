@@ -33,8 +33,8 @@ def reference(D: np.ndarray) -> np.ndarray:
 def schedule(s) -> None:
     """Vectors along the rows, rows on threads."""
     lanes = lm.target().lanes(32)
-    s.vectorize("c", lanes)
-    s.vectorize("j", lanes)
+    s.vectorize("c", lanes, tail="predicated")
+    s.vectorize("j", lanes, tail="predicated")
     s.parallelize("i")
 
 

@@ -1,6 +1,7 @@
 """Jacobi's iteration for the heat equation: each point becomes the mean of its four neighbours, again and again.
 
-Two sweeps a step, so that no array has to be copied. The border stays as it is.
+Two sweeps a step, so that no array has to be copied. The border stays as it is. A kernel may call another one: its loops take
+the place of the call, the second time as `i2` and `j2`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from show import show
 
 
 @lm.kernel
+def sweep(A: lm.f64["M", "N"], B: lm.f64["M", "N"]):
+    for i in range(1, M - 1):
+        for j in range(1, N - 1):
+            B[i, j] = 0.25 * (A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1])
+
+
+@lm.kernel
 def jacobi(A: lm.f64["M", "N"], B: lm.f64["M", "N"], steps: lm.i64):
     for _ in range(steps):
-        for i in range(1, M - 1):
-            for j in range(1, N - 1):
-                B[i, j] = 0.25 * (A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1])
-        for k in range(1, M - 1):
-            for l in range(1, N - 1):  # noqa: E741
-                A[k, l] = 0.25 * (B[k - 1, l] + B[k + 1, l] + B[k, l - 1] + B[k, l + 1])
+        sweep(A, B)
+        sweep(B, A)
 
 
 def reference(A: np.ndarray, B: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -30,11 +34,10 @@ def reference(A: np.ndarray, B: np.ndarray, steps: int) -> tuple[np.ndarray, np.
 
 
 def schedule(s) -> None:
-    """Rows on threads, 8 at a time; vectors along the rows."""
-    lanes = lm.target().lanes(64)
-    for rows, columns in (("i", "j"), ("k", "l")):
-        s.vectorize(columns, lanes)
-        strip, row = s.split(rows, 16)
+    """Strips of rows on threads, vectors along the rows, in both sweeps."""
+    for rows, columns in (("i", "j"), ("i2", "j2")):
+        s.vectorize(columns, lm.target().lanes(64))
+        strip, _ = s.split(rows, 16)
         s.parallelize(strip)
 
 

@@ -32,7 +32,7 @@ def reference(x: np.ndarray, mass: np.ndarray, a: np.ndarray) -> np.ndarray:
 def schedule(s) -> None:
     """A vector of bodies feels one body after the other: every sum keeps its order."""
     s.vectorize("i", lm.target().lanes(32))
-    block, i = s.split("i", 64)
+    block, _ = s.split("i", 64)
     s.parallelize(block)
 
 

@@ -24,10 +24,10 @@ def schedule(s) -> None:
     """Blocks of 4096 elements on threads; full blocks in vectors, four of them an iteration."""
     lanes = lm.target().lanes(32)
     block, i = s.split("i", 4096)
-    full, rest = s.peel(block, 0)
+    s.peel(block, 0)
     s.vectorize(i, 4 * lanes)
     s.vectorize("ii_rest", lanes)
-    s.parallelize(full)
+    s.parallelize(block)
 
 
 def arguments(n: int) -> list:
