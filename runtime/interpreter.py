@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, ShapedType, SymbolRefAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, ShapedType, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import dense_array
+from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ..dialects.loop.subscripts import linear_form
 from ..dialects.types import DYNAMIC, numpy_dtype, tensor
-from ..errors import DTypeError, ShapeError
+from ..errors import CompileError, DTypeError, ShapeError
 from . import interp_buffers, interp_memory, interp_scalar
 from .interp_buffers import InterpreterError, TooLongError, Values
 from .interp_memory import Step
@@ -76,6 +77,7 @@ class Interpreter:
         self.handlers: dict[str, Callable[[Any, Values], None]] = {
             "func.call": self._call,
             "graph.fusion": self._fusion,
+            "graph.kernel": self._kernel,
             "loop.for": self._for,
             "loop.if": self._if,
             "loop.load": self._load,
@@ -206,6 +208,31 @@ class Interpreter:
         inner: Values = {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)}
         for result, array in zip(op.results, self._run(block, inner), strict=True):
             values[result] = array
+
+    def _kernel(self, op: KernelCallOp, values: Values) -> None:
+        kernel = self.symbols.get(op.kernel.string_value())
+        if not isinstance(kernel, KernelOp):
+            raise InterpreterError(f"'graph.kernel' op names no kernel of the module: {op.kernel}", op)
+        arrays = [np.asarray(values[o]) for o in op.operands]
+        types: list[Any] = [tensor(o.type.element_type, x.shape) for o, x in zip(op.operands, arrays, strict=True)]  # pyright: ignore
+        given: list[Any] = []
+        try:
+            sizes = op.sizes(kernel, types)
+            for argument in op.arguments(kernel):
+                parameter = argument.parameter
+                if argument.operand is None:
+                    given.append(interp_buffers.fresh(sizes.type_of(parameter)))
+                elif argument.result is not None:
+                    given.append(np.array(values[argument.operand]))
+                else:
+                    given.append(values[argument.operand] if parameter.is_array else np.asarray(values[argument.operand])[()])
+                if argument.result is not None:
+                    values[argument.result] = given[-1]
+        except (CompileError, ShapeError, DTypeError) as error:
+            raise InterpreterError(f"'graph.kernel' op {error}", op) from None
+        bound, rest = iter(given), iter(sizes.values)
+        args = [next(rest if isinstance(a.type, IndexType) else bound) for a in kernel.body.block.args]
+        self.launch(kernel.sym_name.data, args)
 
     # -- loops
 

@@ -89,6 +89,7 @@ class Linearizer:
             return [None]
         if isinstance(derivative, NotDifferentiable) or derivative is None:
             reason = derivative.reason if isinstance(derivative, NotDifferentiable) else "it declares none"
+            reason = reason if isinstance(reason, str) else reason(op)
             raise error_at(op, DifferentiationError, f"has no derivative: {reason}")
         if isinstance(derivative, Linear):
             return [self._linear(op, derivative, tangents)]

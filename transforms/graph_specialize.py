@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.base import GraphOp, ints
+from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.types import DYNAMIC, show_shape, tensor
 from ..errors import CompileError, DTypeError, ShapeError
 from ._functions import called_function, error_at, has_body
@@ -66,7 +67,10 @@ class Specializer:
         types: Sequence[Attribute]
         if isinstance(op, GraphOp):
             try:
-                types = op.infer_types(operands, op.properties, [r.type for r in op.results])  # pyright: ignore
+                if isinstance(op, KernelCallOp):
+                    types = op.types_for(op.lookup(), operands)
+                else:
+                    types = op.infer_types(operands, op.properties, [r.type for r in op.results])  # pyright: ignore
             except (ShapeError, DTypeError) as error:
                 raise error_at(op, type(error), str(error)) from None
         elif isinstance(op, CallOp) and has_body(op):

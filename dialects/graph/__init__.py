@@ -9,7 +9,10 @@ from xdsl.ir import Dialect
 
 from .base import GraphOp
 
-FAMILIES = ("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite", "autodiff")
+FAMILIES = (
+    *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
+    *("autodiff", "kernel"),
+)
 
 
 def _collect() -> dict[str, Any]:

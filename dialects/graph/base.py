@@ -130,9 +130,9 @@ class Custom(Derivative):
 
 @dataclass(frozen=True)
 class NotDifferentiable(Derivative):
-    """No derivative, and why: said to the user who asks for one."""
+    """No derivative, and why: said to the user who asks for one; a function gets the op."""
 
-    reason: str
+    reason: str | Callable[[Any], str]
 
 
 # --------------------------------------------------------------------------------------------------------------------

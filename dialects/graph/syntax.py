@@ -156,9 +156,9 @@ def parse_graph_op(cls: type[GraphOp], parser: Parser) -> GraphOp:
         elif cls.types == "same":
             operand_types = [parser.parse_type()] * len(operands)
         else:
-            operand_types = _parse_types(parser)
+            operand_types = parse_types(parser)
             parser.parse_punctuation("->")
-            declared = _parse_types(parser)
+            declared = parse_types(parser)
     values = parser.resolve_operands(operands, operand_types, position)
     if declared is None:
         declared = _inferred(cls, values, properties, parser, position)
@@ -175,7 +175,8 @@ def _inferred(cls: type[GraphOp], values, properties, parser: Parser, position: 
         parser.raise_error(f"'{cls.name}' op {error}", position)
 
 
-def _parse_types(parser: Parser) -> list[Attribute]:
+def parse_types(parser: Parser) -> list[Attribute]:
+    """One type, or any number in parentheses."""
     if parser.parse_optional_punctuation("("):
         if parser.parse_optional_punctuation(")"):
             return []

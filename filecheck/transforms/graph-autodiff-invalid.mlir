@@ -87,3 +87,50 @@ func.func @no_tangent(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y, %d = graph.jvp @f(%x) tangents() wrt [0] : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return %d : tensor<4xf32>
 }
+
+// -----
+
+/// Kernels written by hand have neither a derivative nor a batching rule; constants may go into them.
+loop.kernel @twice(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
+  loop.for parallel %i = 0 to %N {
+    %v = loop.load %x[%i] : memref<?xf32>
+    %s = arith.addf %v, %v : f32
+    loop.store %s, %y[%i] : memref<?xf32>
+  }
+}
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'graph.kernel' op has no derivative: kernel @twice is written by hand and comes without one; take its result as a constant by giving it lm.stop_gradient of its arguments, or write this part with lamina.numpy}}
+  %y = graph.kernel @twice(%x, out) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func private @g(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.kernel @twice(%w, out) : (tensor<4xf32>) -> tensor<4xf32>
+  %z = graph.mul %x, %y : tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+func.func @kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %v, %e = graph.jvp @g(%x, %x) tangents(%x) wrt [0] : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %y, %d = graph.jvp @f(%x) tangents(%x) wrt [0] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %d : tensor<4xf32>
+}
+
+// -----
+
+loop.kernel @twice(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
+  loop.for parallel %i = 0 to %N {
+    %v = loop.load %x[%i] : memref<?xf32>
+    %s = arith.addf %v, %v : f32
+    loop.store %s, %y[%i] : memref<?xf32>
+  }
+}
+func.func private @f(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %u = graph.kernel @twice(%w, out) : (tensor<4xf32>) -> tensor<4xf32>
+  %v = graph.add %x, %u : tensor<4xf32>
+  // expected-error@+1 {{'graph.kernel' op has no batching rule: kernel @twice is written by hand, for arrays of its own ranks; give it a dim for the batch, or call it outside of vmap}}
+  %y = graph.kernel @twice(%v, out) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @mapped_kernel(%x: tensor<8x4xf32>, %w: tensor<4xf32>) -> tensor<8x4xf32> {
+  %y = graph.vmap @f(%x, %w) axes [0, -1] : (tensor<8x4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>)
+  return %y : tensor<8x4xf32>
+}

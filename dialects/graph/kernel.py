@@ -1,0 +1,243 @@
+"""Hand-written kernels in graphs: `graph.kernel` runs a `loop.kernel` of the module as an op without side effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttrConstr, SymbolRefAttr, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import prop_def, traits_def, var_operand_def, var_result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from ...errors import CompileError, DTypeError, ShapeError
+from ..loop.parameters import Parameter, Sizes, parameters_of
+from ..loop.structure import KernelOp
+from ..types import DYNAMIC
+from .base import GraphOp, NotDifferentiable, Props, graph_op, ints
+from .syntax import parse_types
+
+ROLES = ("in", "out", "inout")
+"""How a kernel uses a parameter: it reads it, writes all of its contents, or starts from contents that it is given."""
+
+_IN, _OUT, _INOUT = range(3)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a call gives for one parameter: an operand (a number, an array, or initial contents), a result that it writes."""
+
+    parameter: Parameter
+    operand: SSAValue | None
+    result: SSAValue | None
+
+
+def _by_hand(op: Operation) -> str:
+    name = op.properties["kernel"]
+    assert isinstance(name, SymbolRefAttr)
+    return (
+        f"kernel @{name.string_value()} is written by hand and comes without one; take its result as a constant by giving it "
+        "lm.stop_gradient of its arguments, or write this part with lamina.numpy"
+    )
+
+
+def _not_batched(b: Any, op: Operation, operands: Sequence[SSAValue], flags: Sequence[bool]) -> Sequence[SSAValue]:
+    name = op.properties["kernel"]
+    assert isinstance(name, SymbolRefAttr)
+    error = CompileError(
+        f"'graph.kernel' op has no batching rule: kernel @{name.string_value()} is written by hand, for arrays of its own "
+        "ranks; give it a dim for the batch, or call it outside of vmap"
+    )
+    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+    raise error
+
+
+@graph_op
+class KernelCallOp(GraphOp):
+    """A hand-written kernel of the module on tensors: one result for each array that it writes.
+
+    There is one argument for each parameter of the kernel, in its order; sizes and strides follow from the shapes. Numbers are
+    tensors of no dims. For an array that the kernel writes stands `out`, or `inout` with its initial contents. What the kernel
+    does not write of an `out` is undefined.
+
+    ```mlir
+    %y = graph.kernel @scale(%a, %x, out) : (tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
+    %z = graph.kernel @saxpy(%a, %x, inout %y) : (tensor<f32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    ```
+
+    (C1) The name is that of a kernel of the module, every index argument of which is a size or stride of an array.
+    (C2) There is one argument for each parameter.
+    (C3) Exactly the arrays that the kernel writes are `out` or `inout`.
+    (C4) What the kernel reads is not `out`.
+    (C5) Element types and ranks are those of the parameters, and sizes agree.
+    (C6) The result of an `inout` has the type of its operand.
+    """
+
+    name = "graph.kernel"
+    kernel = prop_def(FlatSymbolRefAttrConstr)
+    roles = prop_def(DenseArrayBase.constr(i64))
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    traits = traits_def(Pure())
+    derivative = NotDifferentiable(_by_hand)
+    batching = _not_batched
+
+    @staticmethod
+    def call(kernel: KernelOp, arguments: Sequence[SSAValue | TensorType]) -> KernelCallOp:
+        """The op that runs a kernel: a value for each parameter, or the type of an array that is only written."""
+        roles: list[int] = []
+        for parameter, given in zip(parameters_of(kernel), arguments, strict=True):
+            roles.append(_OUT if isinstance(given, TensorType) else _INOUT if parameter.writes else _IN)
+        types = [g if isinstance(g, TensorType) else g.type for g, r in zip(arguments, roles, strict=True) if r != _IN]
+        return KernelCallOp.create(
+            operands=[given for given in arguments if isinstance(given, SSAValue)],
+            result_types=types,
+            properties={"kernel": SymbolRefAttr(kernel.sym_name), "roles": DenseArrayBase.from_list(i64, roles)},
+        )
+
+    def lookup(self) -> KernelOp:
+        """The kernel.
+
+        Raises:
+            CompileError: the module has none of that name.
+        """
+        found = SymbolTable.lookup_symbol(self, self.kernel)
+        if not isinstance(found, KernelOp):
+            raise CompileError(f"names no kernel of the module: {self.kernel}")
+        return found
+
+    def arguments(self, kernel: KernelOp) -> list[Argument]:
+        """What stands for each parameter of the kernel.
+
+        Raises:
+            CompileError: the arguments are not those that it takes.
+        """
+        parameters, roles = parameters_of(kernel), ints(self.roles)
+        name = kernel.sym_name.data
+        if len(parameters) != len(roles) or any(not 0 <= role < len(ROLES) for role in roles):
+            wanted = f"{len(parameters)} parameters of @{name} ({', '.join(p.name for p in parameters)})"
+            raise CompileError(f"must have one argument for each of the {wanted}, got {len(roles)}")
+        if len(self.operands) != sum(r != _OUT for r in roles) or len(self.results) != sum(r != _IN for r in roles):
+            raise CompileError("must have an operand for each argument but `out`, and a result for each `out` and `inout`")
+        operands, results = iter(self.operands), iter(self.results)
+        found: list[Argument] = []
+        for parameter, role in zip(parameters, roles, strict=True):
+            if parameter.writes != (role != _IN):
+                what = "writes" if parameter.writes else "does not write"
+                raise CompileError(f"must say `out` or `inout` of what it writes, @{name} {what} '{parameter.name}'")
+            if parameter.reads and role == _OUT:
+                raise CompileError(f"needs initial contents, inout %..., for what it reads: @{name} reads '{parameter.name}'")
+            operand = None if role == _OUT else next(operands)
+            found.append(Argument(parameter, operand, None if role == _IN else next(results)))
+        return found
+
+    def initial(self, result: SSAValue) -> SSAValue | None:
+        """The initial contents of a result; None if there are none."""
+        operands, results = iter(self.operands), iter(self.results)
+        for role in ints(self.roles):
+            operand = None if role == _OUT else next(operands)
+            if role != _IN and next(results) is result:
+                return operand
+        return None
+
+    def sizes(self, kernel: KernelOp, types: Sequence[Any]) -> Sizes:
+        """The sizes that operands of given types and the results bind.
+
+        Raises:
+            ShapeError, DTypeError, CompileError: they do not agree.
+        """
+        sizes, of_operand = Sizes(kernel), dict(zip(self.operands, types, strict=True))
+        for argument in self.arguments(kernel):
+            if argument.operand is not None:
+                sizes.bind(argument.parameter, of_operand[argument.operand])
+            elif isinstance(argument.result, SSAValue):
+                sizes.bind(argument.parameter, argument.result.type)  # pyright: ignore[reportArgumentType]
+        return sizes
+
+    def types_for(self, kernel: KernelOp, types: Sequence[Any]) -> list[Attribute]:
+        """The types of the results for operands of given types; raises as `sizes`."""
+        sizes, of_operand = self.sizes(kernel, types), dict(zip(self.operands, types, strict=True))
+        written = [argument for argument in self.arguments(kernel) if argument.result is not None]
+        return [sizes.type_of(a.parameter) if a.operand is None else of_operand[a.operand] for a in written]
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        if results is None:
+            raise ShapeError("result types follow from the kernel of the module: declare them")
+        return tuple(results)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        raise CompileError(f"'graph.kernel' op {self.kernel} is run by the interpreter of the module, which has the kernel")
+
+    def verify_(self) -> None:
+        super().verify_()
+        try:
+            kernel = self.lookup()  # C1
+            arguments = self.arguments(kernel)  # C2, C3, C4
+            self.sizes(kernel, [operand.type for operand in self.operands])  # C1, C5
+        except (CompileError, ShapeError, DTypeError) as error:
+            raise VerifyException(f"'graph.kernel' op {error}") from None
+        for argument in arguments:
+            operand, result = argument.operand, argument.result
+            if operand is not None and result is not None and not _same(operand.type, result.type):  # C6
+                raise VerifyException(f"'graph.kernel' op result of an inout must be {operand.type}, got {result.type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.kernel.root_reference.data)
+        printer.print_string("(")
+        operands = iter(self.operands)
+        for k, role in enumerate(ints(self.roles)):
+            printer.print_string((", " if k else "") + (ROLES[role] + " " * (role == _INOUT) if role != _IN else ""))
+            if role != _OUT:
+                printer.print_ssa_value(next(operands))
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : (")
+        printer.print_list([o.type for o in self.operands], printer.print_attribute)
+        printer.print_string(") -> ")
+        if len(self.results) == 1:
+            printer.print_attribute(self.results[0].type)
+        else:
+            printer.print_string("(")
+            printer.print_list([r.type for r in self.results], printer.print_attribute)
+            printer.print_string(")")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> KernelCallOp:
+        kernel = parser.parse_symbol_name()
+        position = parser.pos
+        names: list[Any] = []
+
+        def argument() -> int:
+            if parser.parse_optional_keyword("out"):
+                return _OUT
+            role = _INOUT if parser.parse_optional_keyword("inout") else _IN
+            names.append(parser.parse_unresolved_operand())
+            return role
+
+        roles = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        parser.parse_punctuation("->")
+        results = parse_types(parser)
+        return cls.create(
+            operands=parser.resolve_operands(names, types, position),
+            result_types=results,
+            properties={"kernel": SymbolRefAttr(kernel), "roles": DenseArrayBase.from_list(i64, roles)},
+            attributes=attributes,
+        )
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two tensor types are one, as far as they are known."""
+    sizes = zip(a.get_shape(), b.get_shape(), strict=True)
+    return a.element_type == b.element_type and all(m == n or DYNAMIC in (m, n) for m, n in sizes)

@@ -1,0 +1,223 @@
+"""What a kernel takes beside sizes, which of it is read and written, and the sizes and strides that arguments bind.
+
+A call in a program (`graph.kernel`) gives contiguous arrays. Their sizes bind the index arguments of the kernel as those of a
+call from Python do: parameter after parameter, the sizes of each before its strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr, TensorType, UnitAttr
+from xdsl.ir import BlockArgument
+from xdsl.ir.affine import AffineExpr
+
+from ...errors import CompileError, DTypeError, ShapeError
+from ..types import DYNAMIC, numpy_dtype, tensor
+from .gather import GatherOp, ScatterOp
+from .memory import LoadOp, StoreOp
+from .structure import KernelOp
+from .subscripts import linear_form
+
+SCHEDULED = "lamina.scheduled"
+"""The attribute of kernels that are as their authors want them: no pass schedules them by itself."""
+
+RESERVED = frozenset({"malloc", "free", "lamina_parallel", "GOMP_parallel"})
+"""Names of functions that compiled kernels call: no kernel of a program is called so."""
+
+
+def is_scheduled(kernel: KernelOp) -> bool:
+    """Whether a kernel is as its author wants it."""
+    return SCHEDULED in kernel.attributes
+
+
+def clone_kernel(kernel: KernelOp, name: str) -> KernelOp:
+    """A copy of a kernel under another name, locations kept, which no pass schedules by itself."""
+    copy = kernel.clone()
+    for old, new in zip(kernel.walk(), copy.walk(), strict=True):
+        new.location = old.location
+    copy.properties["sym_name"] = StringAttr(name)
+    copy.attributes[SCHEDULED] = UnitAttr()
+    return copy
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An array or number that a kernel takes."""
+
+    argument: BlockArgument
+    name: str
+    reads: bool
+    writes: bool
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.argument.type, MemRefType)
+
+    @property
+    def element(self) -> Any:
+        type: Any = self.argument.type
+        return type.element_type if self.is_array else type
+
+    @property
+    def rank(self) -> int:
+        """Number of dims; 0 for a number."""
+        type: Any = self.argument.type
+        return type.get_num_dims() if self.is_array else 0
+
+
+def parameters_of(kernel: KernelOp) -> list[Parameter]:
+    """The parameters of a kernel in order: all arguments but those of type index."""
+    read = {op.buffer for op in kernel.walk() if isinstance(op, LoadOp | GatherOp)}
+    written = {op.buffer for op in kernel.walk() if isinstance(op, StoreOp | ScatterOp)}
+    return [
+        Parameter(argument, argument.name_hint or f"arg{k}", argument in read, argument in written)
+        for k, argument in enumerate(kernel.body.block.args)
+        if not isinstance(argument.type, IndexType)
+    ]
+
+
+class Sizes:
+    """The index arguments of one call, bound by the types of its arguments.
+
+    Raises:
+        CompileError: no array gives one of them.
+
+    >>> from lamina.dialects.context import make_context
+    >>> from lamina.dialects.parsing import parse_module
+    >>> from lamina.dialects.types import f32, tensor
+    >>> text = "loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N + 1], %y[%N]) {\\n}"
+    >>> kernel = parse_module(make_context(), text).body.block.first_op
+    >>> sizes = Sizes(kernel)
+    >>> x, y = parameters_of(kernel)
+    >>> sizes.bind(x, tensor(f32, (5,)))
+    >>> sizes.shape_of(y), sizes.values
+    ((4,), [4])
+    """
+
+    def __init__(self, kernel: KernelOp):
+        self.kernel = kernel.sym_name.data
+        self.symbols = kernel.index_arguments
+        self.names = [symbol.name_hint or f"size{k}" for k, symbol in enumerate(self.symbols)]
+        self.given = kernel.given_shapes()
+        self.sizes_of = kernel.sizes_of
+        self._values: dict[int, int] = {}
+        self._places: dict[int, str] = {}
+        parameters = [p for p in parameters_of(kernel) if p.is_array]
+        spelled = [e for p in parameters for m in self.given.get(p.argument, ()) if m is not None for e in m]
+        bound = {self._split(expr)[0] for expr in spelled}
+        for k, name in enumerate(self.names):
+            if k not in bound:
+                rule = f"no size or stride of an argument gives '{name}'"
+                raise CompileError(f"kernel @{self.kernel} cannot be called: {rule}")
+
+    @property
+    def values(self) -> list[int]:
+        """The index arguments in order; those of strides that nothing looks at are 0."""
+        return [self._values.get(k, 0) for k in range(len(self.symbols))]
+
+    def bind(self, parameter: Parameter, type: TensorType) -> None:
+        """Bind or compare the sizes and strides of an argument. Those that are not known yet bind nothing.
+
+        Raises:
+            DTypeError: another element type.
+            ShapeError: it has another rank, or sizes do not agree.
+            CompileError: a size of the kernel is not a symbol plus a number.
+        """
+        where = f"kernel '{self.kernel}' argument '{parameter.name}'"
+        dtype, shape = _dtype(type.element_type), type.get_shape()
+        got = _describe(dtype, shape)
+        if type.element_type != parameter.element:
+            wanted = _dtype(parameter.element)
+            raise DTypeError(f"{where} must be of {wanted}, got {got}; convert it with .astype({wanted!r})")
+        if len(shape) != parameter.rank:
+            if not parameter.is_array:
+                raise ShapeError(f"{where} must be a number, got {got}")
+            raise ShapeError(f"{where} must be {self.spell(parameter)}, got {got}; reshape it")
+        if not parameter.is_array:
+            return
+        sizes, strides = self.given.get(parameter.argument, (self.sizes_of(parameter.argument), None))
+        for axis, (expr, size) in enumerate(zip(sizes, shape, strict=True)):
+            if size == DYNAMIC:
+                continue
+            symbol, constant = self._split(expr)
+            if symbol is None and size != constant:
+                raise ShapeError(f"{where} must be {self.spell(parameter)}, got {got}; pass an array of that size")
+            if symbol is not None:
+                if size < constant:
+                    facts = f"got {got} with {self.names[symbol]} = {size - constant}"
+                    raise ShapeError(f"{where} must be {self.spell(parameter)}, {facts}")
+                self._bind(symbol, size - constant, f"dim {axis}", parameter, got)
+        if strides is not None and DYNAMIC not in shape and 0 not in shape:
+            self._bind_strides(parameter, shape, strides, got)
+
+    def _bind_strides(self, parameter: Parameter, shape: Sequence[int], strides: Sequence[AffineExpr], got: str) -> None:
+        step = 1
+        for axis in reversed(range(len(shape))):
+            symbol, constant = self._split(strides[axis])
+            if shape[axis] > 1:  # else nobody steps there
+                if symbol is not None:
+                    self._bind(symbol, step - constant, f"the stride of dim {axis}", parameter, got)
+                elif step != constant:
+                    where = f"kernel '{self.kernel}' argument '{parameter.name}'"
+                    raise ShapeError(f"{where} has dim {axis} in steps of {constant} elements, got {got} with steps of {step}")
+            step *= shape[axis]
+
+    def _bind(self, symbol: int, value: int, place: str, parameter: Parameter, got: str) -> None:
+        here = f"{value} by {place} of argument '{parameter.name}' ({self.spell(parameter)}, got {got})"
+        if symbol not in self._values:
+            self._values[symbol], self._places[symbol] = value, here
+        if self._values[symbol] != value:
+            facts = f"is {self._places[symbol]} and {here}"
+            raise ShapeError(f"kernel '{self.kernel}' size '{self.names[symbol]}' {facts}; pass arrays that agree")
+
+    def shape_of(self, parameter: Parameter) -> tuple[int, ...]:
+        """The sizes of an array as far as they are bound; `DYNAMIC` for the others."""
+        shape: list[int] = []
+        for expr in self.sizes_of(parameter.argument) if parameter.is_array else ():
+            symbol, constant = self._split(expr)
+            known = 0 if symbol is None else self._values.get(symbol)
+            shape.append(DYNAMIC if known is None else known + constant)
+        return tuple(shape)
+
+    def type_of(self, parameter: Parameter) -> TensorType:
+        """The type of an argument, as far as sizes are bound."""
+        return tensor(parameter.element, self.shape_of(parameter))
+
+    def spell(self, parameter: Parameter) -> str:
+        """The type of a parameter in messages: `float32[N,4]`.
+
+        >>> from lamina.dialects.context import make_context
+        >>> from lamina.dialects.parsing import parse_module
+        >>> text = "loop.kernel @k(%x: memref<?x4xf32>, %N: index) shapes(%x[%N - 1, 4]) {\\n}"
+        >>> kernel = parse_module(make_context(), text).body.block.first_op
+        >>> Sizes(kernel).spell(*parameters_of(kernel))
+        'float32[N - 1,4]'
+        """
+        if not parameter.is_array:
+            return _dtype(parameter.element)
+        parts: list[str] = []
+        for expr in self.sizes_of(parameter.argument):
+            symbol, constant = self._split(expr)
+            sign = f" {'+' if constant > 0 else '-'} {abs(constant)}" if constant else ""
+            parts.append(str(constant) if symbol is None else self.names[symbol] + sign)
+        return f"{_dtype(parameter.element)}[{','.join(parts)}]"
+
+    def _split(self, expr: AffineExpr) -> tuple[int | None, int]:
+        """The symbol of a size or stride, and the number added to it."""
+        form = linear_form(expr, len(self.symbols))
+        used = [] if form is None else [(k, c) for k, c in enumerate(form[0]) if c]
+        if form is None or len(used) > 1 or (used and used[0][1] != 1):
+            rule = "a size or stride must be a symbol plus a number"
+            raise CompileError(f"kernel @{self.kernel} cannot be called: {rule}, got {expr}")
+        return (used[0][0] if used else None), form[1]
+
+
+def _dtype(element: Any) -> str:
+    return str(numpy_dtype(element))
+
+
+def _describe(dtype: str, shape: Sequence[int]) -> str:
+    return f"{dtype}[{','.join('?' if n == DYNAMIC else str(n) for n in shape)}]"
