@@ -26,6 +26,7 @@ from .runtime.signature import Param, Signature
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
     from xdsl.passes import ModulePass
 
     from .dialects.loop.structure import KernelOp
@@ -94,8 +95,19 @@ def phase_of(module: ModuleOp) -> str:
     if any("lamina.arena" in op.attributes for op in module.body.block.ops):
         return "program"
     if "loop.kernel" in names or any("lamina.results" in op.attributes for op in module.body.block.ops):
-        return "loop"
+        # hand-written kernels stand beside the graphs that run them
+        return "graph" if any(map(_is_graph, module.body.block.ops)) else "loop"
     return "graph"
+
+
+def _is_graph(op: Operation) -> bool:
+    """Whether an op is a function over tensors."""
+    from xdsl.dialects.builtin import TensorType
+    from xdsl.dialects.func import FuncOp
+
+    if not isinstance(op, FuncOp) or not op.body.blocks or "lamina.results" in op.attributes:
+        return False
+    return any(isinstance(type, TensorType) for type in (*op.function_type.inputs, *op.function_type.outputs))
 
 
 def steps_to(module: ModuleOp, phase: str) -> Iterator[Step]:

@@ -2,6 +2,9 @@
 
 The host function takes memrefs: the arguments, then one a result (`lamina.results` says how many). Intermediates are
 `memref.alloc`s until `plan-buffers`; a reshape is another view of the same buffer. Equal fusions share a kernel.
+
+A hand-written kernel (`graph.kernel`) is launched on buffers, numbers loaded from theirs, and its sizes as constants. Kernels
+that were in the module before are marked `lamina.scheduled`: what follows leaves them as they are.
 """
 
 from __future__ import annotations
@@ -10,19 +13,22 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import builtin, func, memref
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
+from xdsl.dialects import arith, builtin, func, memref
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
-from ..dialects.loop.memory import LaunchOp
-from ..dialects.loop.structure import KernelOp
-from ..dialects.types import DYNAMIC, tensor
+from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
+from ..dialects.loop.parameters import SCHEDULED
+from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ..dialects.types import DYNAMIC, index, tensor
 from ..dialects.types import memref as memref_type
-from ..errors import CompileError
+from ..errors import CompileError, LaminaError
 from .kernels import KernelEmitter
 
 MAX_NAME_OPS = 5
@@ -51,7 +57,10 @@ class _Kernels:
         words = [op.name.removeprefix("graph.") for op in body.ops if op.name not in ("graph.const", "graph.yield")]
         heavy = [w for w in words if w not in ("broadcast", "transpose", "slice", "iota")] or words or ["copy"]
         shown = list(dict.fromkeys(heavy))
-        base = "_".join(shown[:MAX_NAME_OPS]) + (f"_{len(heavy)}ops" if len(shown) > MAX_NAME_OPS else "")
+        return self.unique("_".join(shown[:MAX_NAME_OPS]) + (f"_{len(heavy)}ops" if len(shown) > MAX_NAME_OPS else ""))
+
+    def unique(self, base: str) -> str:
+        """A symbol name that is still free."""
         name, k = base, 1
         while name in self.names:
             name, k = f"{base}_{k}", k + 1
@@ -77,6 +86,24 @@ def body_key(body: Block, outputs: list[SSAValue]) -> object:
 def _work_of(body: Block) -> int:
     """Scalar operations of one run of a fusion body: the points of every equation."""
     return sum(prod(equation.space) for op in body.ops if isinstance(op, GraphOp) for equation in op.equations())
+
+
+_UNKNOWN_TRIPS = 16
+"""How often a loop of a hand-written kernel is taken to run when its bounds depend on other loops or on data."""
+
+
+def _work_of_kernel(block: Block, sizes: dict[SSAValue, int]) -> int:
+    """Operations of one run of a block of a hand-written kernel, about."""
+    total = 0
+    for op in block.ops:
+        inner = [_work_of_kernel(inside, sizes) for region in op.regions for inside in region.blocks]
+        trips = _UNKNOWN_TRIPS if isinstance(op, ForOp | WhileOp) else 1
+        if isinstance(op, ForOp) and all(v in sizes for v in (*op.lower_operands, *op.upper_operands)):
+            lower = max(op.lower.data.eval([sizes[v] for v in op.lower_operands], []))
+            upper = min(op.upper.data.eval([sizes[v] for v in op.upper_operands], []))
+            trips = max(0, -(-(upper - lower) // op.step.value.data))
+        total += trips * max(sum(inner), 1)
+    return total
 
 
 def is_elementwise(body: Block, outputs: list[SSAValue]) -> bool:
@@ -122,9 +149,11 @@ def flattened(body: Block, outputs: list[SSAValue]) -> tuple[Block, list[SSAValu
 class _FunctionConverter:
     """Builds the host function of one graph function."""
 
-    def __init__(self, function: func.FuncOp, kernels: _Kernels):
+    def __init__(self, function: func.FuncOp, kernels: _Kernels, by_hand: dict[str, KernelOp]):
         self.function = function
         self.kernels = kernels
+        self.by_hand = by_hand
+        self.constants: dict[int, SSAValue] = {}
         self.globals: list[memref.GlobalOp] = []
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.destinations: dict[SSAValue, SSAValue] = {}
@@ -174,6 +203,11 @@ class _FunctionConverter:
         if not isinstance(value.owner, Operation) or value in self.destinations:
             return False
         self.destinations[value] = target
+        owner = value.owner
+        if isinstance(owner, KernelCallOp) and (initial := owner.initial(value)) is not None:
+            # contents that only this kernel changes are made where the result is
+            if initial.has_one_use() and isinstance(initial.owner, FusionOp | KernelCallOp):
+                self._assign(initial, target)
         return True
 
     def _insert(self, op: Operation, origin: Operation) -> Operation:
@@ -216,6 +250,8 @@ class _FunctionConverter:
         if isinstance(op, FusionOp):
             body = op.body.block
             self._launch(op, body, list(op.yield_op().operands))
+        elif isinstance(op, KernelCallOp):
+            self._launch_by_hand(op)
         elif op.name == "graph.const":
             self._constant(op)
         elif op.name == "graph.reshape":
@@ -252,6 +288,53 @@ class _FunctionConverter:
             op,
         )
 
+    def _launch_by_hand(self, op: KernelCallOp) -> None:
+        """Launch a hand-written kernel: written arrays in the buffers of the results, contents copied there first."""
+        name = op.kernel.string_value()
+        kernel = self.by_hand.get(name)
+        if kernel is None:
+            raise _error(op, f"names no kernel of the module: @{name}")
+        if any(isinstance(inner, CheckOp) for inner in kernel.walk()):
+            rule = "a program cannot stop in the middle: leave check_bounds out, or call it outside of jit"
+            raise _error(op, f"runs @{name}, which checks bounds: {rule}")
+        try:
+            sizes = op.sizes(kernel, [operand.type for operand in op.operands])
+        except LaminaError as error:
+            raise _error(op, str(error)) from None
+        given: list[SSAValue] = []
+        for argument in op.arguments(kernel):
+            operand = argument.operand
+            if argument.result is not None:
+                given.append(self._written(op, operand, argument.result))
+            elif operand is not None and argument.parameter.is_array:
+                given.append(self.buffers[operand])
+            elif operand is not None:
+                given.append(self._insert(LoadOp.build_load(self.buffers[operand], AffineMap(0, 0, ()), []), op).results[0])
+        bound, rest = iter(given), iter(self._index(n, op) for n in sizes.values)
+        arguments = [next(rest if isinstance(a.type, IndexType) else bound) for a in kernel.body.block.args]
+        self._insert(LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(name)}), op)
+        self.work += _work_of_kernel(kernel.body.block, dict(zip(kernel.index_arguments, sizes.values, strict=True)))
+
+    def _written(self, op: Operation, initial: SSAValue | None, result: SSAValue) -> SSAValue:
+        """The buffer of what a hand-written kernel writes, with its initial contents."""
+        if initial is None:
+            return self._buffer(result, op)
+        source = self.buffers[initial]
+        if isinstance(source.owner, memref.AllocOp) and initial.has_one_use() and result not in self.destinations:
+            self.buffers[result] = source  # nobody else wants the contents
+            return source
+        target = self._buffer(result, op)
+        if source is not target:
+            self._insert(memref.CopyOp.create(operands=[source, target]), op)
+        return target
+
+    def _index(self, value: int, origin: Operation) -> SSAValue:
+        if value not in self.constants:
+            constant = self._insert(arith.ConstantOp(IntegerAttr(value, index)), origin).results[0]
+            constant.name_hint = f"n{value}"
+            self.constants[value] = constant
+        return self.constants[value]
+
     def _flat(self, buffer: SSAValue, origin: Operation) -> SSAValue:
         """A buffer as one dim."""
         shape = buffer.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
@@ -261,7 +344,7 @@ class _FunctionConverter:
 
     def _constant(self, op: Operation) -> None:
         value = op.properties["value"]
-        name = f"{self.function.sym_name.data}_const{len(self.globals)}"
+        name = self.kernels.unique(f"{self.function.sym_name.data}_const{len(self.globals)}")
         type = _memref_of(op.results[0])
         self.globals.append(
             memref.GlobalOp.create(
@@ -278,6 +361,12 @@ class _FunctionConverter:
         self.buffers[op.results[0]] = self._insert(get, op).results[0]
         if (target := self.destinations.get(op.results[0])) is not None:
             self._insert(memref.CopyOp.create(operands=[self.buffers[op.results[0]], target]), op)
+
+
+def _error(op: Operation, message: str) -> CompileError:
+    error = CompileError(f"'{op.name}' op {message}")
+    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+    return error
 
 
 def _memref_of(value: SSAValue) -> builtin.MemRefType:
@@ -299,10 +388,14 @@ class ConvertGraphToLoopPass(ModulePass):
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         kernels = _Kernels()
         block = op.body.block
+        kernels.names = {o.properties["sym_name"].data for o in block.ops if "sym_name" in o.properties}  # pyright: ignore
+        by_hand = {o.sym_name.data: o for o in block.ops if isinstance(o, KernelOp)}
+        for kernel in by_hand.values():
+            kernel.attributes[SCHEDULED] = UnitAttr()
         globals_: list[Operation] = []
         for function in list(block.ops):
             if isinstance(function, func.FuncOp) and function.body.blocks and "lamina.results" not in function.attributes:
-                converter = _FunctionConverter(function, kernels)
+                converter = _FunctionConverter(function, kernels, by_hand)
                 converter.convert()
                 globals_ += converter.globals
         first = block.first_op

@@ -1,8 +1,9 @@
 """Vectorize kernels: in every loop nest, widen the loop that a cost estimate says is cheapest to run on vectors.
 
 The estimate counts scalar and vector instructions: a contiguous or invariant access costs one a vector, a strided one a lane.
-Nothing is vectorized that would not gain. Options: `bits`, the width of a vector register (0: that of the host); `unroll`, how
-many registers one vector of a reduction or of an outer loop spans.
+Nothing is vectorized that would not gain, and no kernel that its author has scheduled (`lamina.scheduled`). Options: `bits`,
+the width of a vector register (0: that of the host); `unroll`, how many registers one vector of a reduction or of an outer loop
+spans.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from ..codegen.targets.host import host
 from ..dialects.loop.memory import LoadOp, StoreOp
+from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..dialects.types import is_bool
 from .analysis.lanes import lane_stride, varying_values
@@ -189,6 +191,6 @@ class LoopAutoVectorizePass(ModulePass):
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         planner = Planner(self.bits or host().vector_bits, self.unroll)
         for kernel in op.body.block.ops:
-            if isinstance(kernel, KernelOp):
+            if isinstance(kernel, KernelOp) and not is_scheduled(kernel):
                 for loop, lanes in planner.block(kernel.body.block).widened:
                     widen(loop, lanes)

@@ -143,12 +143,13 @@ def reports_status(op: KernelOp) -> bool:
 
 
 def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
-    """The function that calls a kernel with an array of words: its arguments, the number of threads, the status."""
+    """The function that calls a kernel with an array of words: parameters, sizes, the number of threads, the status."""
     b = Builder(shared.text)
     arguments: list[str] = []
     block = op.body.block
-    for k, argument in enumerate(block.args):
-        ty = shared_type(argument.type, op)
+    slots = {a: k for k, a in enumerate(sorted(block.args, key=lambda a: isinstance(a.type, IndexType)))}
+    for argument in block.args:
+        ty, k = shared_type(argument.type, op), slots[argument]
         at = "%slots" if k == 0 else b.gep("%slots", str(k), "i64")
         if ty == "i1":
             x = b.icmp("ne", b.load(at, I64, 8), "0", I64)

@@ -151,6 +151,7 @@ def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
         if at is None or e.arena is None:
             raise fail(op, f"gives no scratch memory to @{name}: run plan-buffers first")
         arguments.append(f"ptr {e.b.gep(e.arena, str(at.value.data), I8)}")
+    status: str | None = None
     if isinstance(callee, KernelOp):
         from .emit import reports_status
 
@@ -159,6 +160,12 @@ def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
             e.b.store("0", status, I64, 8)
             arguments += ["i64 0", f"ptr {status}"]
     e.b.emit_void(f"call void {symbol(name)}({', '.join(arguments)})")
+    if status is not None:  # no memory for its local arrays: nobody to tell
+        failed, fine = e.b.fresh_label("failed"), e.b.fresh_label("fine")
+        e.b.cond_br(e.b.icmp("eq", e.b.load(status, I64, 8), "0", I64), fine, failed)
+        e.b.label(failed)
+        e.leave("-1", "0")
+        e.b.label(fine)
 
 
 def _differ(wanted: Any, given: Any) -> bool:
