@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from .. import passes, pipeline
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import ScheduleError
-from ..lowering.analysis.nests import loops, outline
+from ..lowering.analysis.nests import loops, outline, unique_names
 from ..lowering.schedule.base import Primitive
 
 
@@ -78,6 +78,7 @@ class Schedule:
         self._unscheduled = module
         self._changed = changed or (lambda: None)
         self.module = module.clone()
+        unique_names(self.kernel)
         self.steps: list[Primitive] = []
         self._born = dict.fromkeys(loops(self.kernel), 0)
         self._consumed: dict[str, Primitive] = {}

@@ -104,6 +104,18 @@ def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
     return f"{wanted}{k}"
 
 
+def unique_names(kernel: KernelOp) -> None:
+    """Give loops of one name numbers: steps find loops by name, and questions about iterations name their variables."""
+    seen: set[str] = set()
+    for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
+        name = loop.index.name_hint
+        if name is not None and name in seen:
+            name = fresh(kernel, name)
+            loop.index.name_hint = name
+        if name is not None:
+            seen.add(name)
+
+
 def place(op: Operation) -> str:
     """`file:line` of an op in the user's source, or nothing."""
     location: Attribute = op.location

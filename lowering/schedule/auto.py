@@ -23,7 +23,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float, scalar_of
 from ..analysis.bounds import constant_extent
-from ..analysis.nests import fresh, loops, name_of, only_loop_in, statements
+from ..analysis.nests import loops, name_of, only_loop_in, statements, unique_names
 from ..loop_auto_vectorize import LoopAutoVectorizePass
 from .base import Primitive
 from .peel import Peel
@@ -174,7 +174,7 @@ class LoopAutoPass(ModulePass):
         LoopAutoVectorizePass().apply(ctx, op)
 
     def _products(self, kernel: KernelOp, target: Target) -> None:
-        _unique_names(kernel)
+        unique_names(kernel)
         for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
             product = find_product(nest, target)
             if product is None:
@@ -185,14 +185,3 @@ class LoopAutoPass(ModulePass):
         if self.verbose:
             print(step.as_text(), file=sys.stderr)
         return step.run(kernel)
-
-
-def _unique_names(kernel: KernelOp) -> None:
-    """Give loops of one name numbers: steps find loops by name."""
-    seen: set[str] = set()
-    for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
-        name = loop.index.name_hint or "i"
-        if name in seen:
-            name = fresh(kernel, name)
-        loop.index.name_hint = name
-        seen.add(name)

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.loop.structure import KernelOp
 from ...errors import ScheduleError
-from ..analysis.nests import loops
+from ..analysis.nests import loops, unique_names
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Primitive(ModulePass):
 
     def run(self, kernel: KernelOp) -> tuple[str, ...]:
         """Check and rewrite one kernel; the names of the new loops."""
+        unique_names(kernel)
         self.check(kernel)
         module = kernel.parent_op()
         if module is not None:  # what is scheduled by hand is not scheduled again

@@ -32,7 +32,7 @@ from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, pairs
 from ..analysis.lanes import has_own_bounds, shares_index, varying_values
-from ..analysis.nests import around, find, fresh, name_of
+from ..analysis.nests import find, fresh, name_of
 from ..widening import obstacle, widen
 from .base import Primitive
 
@@ -142,10 +142,6 @@ class Vectorize(Primitive):
         if loop.monoid is None and loop.results:
             carried = ", ".join(f"%{a.name_hint or 'a value'}" for a in loop.body.block.args[1:])
             raise self.refuse(f"the loop carries {carried} from iteration to iteration")
-        for inner in [op for op in loop.walk() if isinstance(op, ForOp)]:
-            names = [name_of(op) for op in (*around(inner), inner)]
-            if len(set(names)) != len(names):  # they would be one variable of a proof
-                raise self.refuse(f"one of the loops {', '.join(names)} stands in another of its name")
         reason = obstacle(loop)
         if reason is not None:
             raise self.refuse(reason)
