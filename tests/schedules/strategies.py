@@ -322,8 +322,49 @@ class _Writer:
         assert forms is not None
         return self.load(name, forms)
 
+    def branch(self, vars: Sequence[Var]) -> str:
+        """The result of a conditional."""
+        for seen in self.seen:
+            seen.plain = False
+        held = self.held(vars)
+        self.count += 1
+        result = f"%v{self.count}"
+        self.say(f"{result} = loop.if {held} -> {self.type} {{")
+        for end in ("} else {", "}"):
+            self.indent += 1
+            self.say(f"loop.yield {self.leaf(vars, None)} : {self.type}")
+            self.indent -= 1
+            self.say(end)
+        return result
+
+    def repeat(self, vars: Sequence[Var]) -> str:
+        """The result of a `while` that runs as often as its variable modulo 4 says."""
+        for seen in self.seen:
+            seen.plain = False
+        zero, one, four = (self.value(f"arith.constant {n} : index") for n in (0, 1, 4))
+        times = self.value(f"arith.remsi %{self.rng.choice(vars).name}, {four} : index")
+        first, start = self.leaf(vars, None), self.value(f"arith.cmpi sgt, {times}, {zero} : index")
+        self.count += 4
+        result, left, n, x = (f"%v{self.count - k}" for k in range(4))
+        self.say(f"{result}, {left} = loop.while {start} carry {x} = {first} : {self.type}, {n} = {times} : index {{")
+        self.indent += 1
+        value = self.binary(self.halved(x), self.leaf(vars, None), ["add", "max", "sub"])
+        fewer = self.value(f"arith.subi {n}, {one} : index")
+        on = self.value(f"arith.cmpi sgt, {fewer}, {zero} : index")
+        self.say(f"loop.yield {on}, {value}, {fewer} : i1, {self.type}, index")
+        self.indent -= 1
+        self.say("}")
+        return result
+
     def expression(self, vars: Sequence[Var], target: str | None = None) -> str:
-        x = self.leaf(vars, target)
+        kind = self.rng.choices(("leaf", "branch", "repeat"), (94, 4, 2 if vars else 0))[0]
+        x = (
+            self.branch(vars)
+            if kind == "branch" and vars
+            else self.repeat(vars)
+            if kind == "repeat"
+            else self.leaf(vars, target)
+        )
         for _ in range(self.rng.choice((0, 1, 1, 2))):
             y = self.leaf(vars, target)
             if self.is_float and self.chance(0.2):
@@ -348,7 +389,8 @@ class _Writer:
         if inside:
             for seen in self.seen:
                 seen.plain = False
-            self.condition(vars)
+            self.say(f"loop.if {self.held(vars)} {{")
+            self.indent += 1
         forms = self.forms(buffer, vars)
         if forms is None:
             target = rng.choice("xy")
@@ -374,20 +416,18 @@ class _Writer:
             self.indent -= 1
             self.say("}")
 
-    def condition(self, vars: Sequence[Var]) -> None:
+    def held(self, vars: Sequence[Var]) -> str:
+        """A condition."""
         if self.chance(0.5):
             name = self.rng.choice("ab")
             forms = self.forms(self.buffers[name], vars)
             assert forms is not None
             x, zero = self.load(name, forms), self.constant(0)
             order = "cmpf ogt" if self.is_float else "cmpi sgt"
-            held = self.value(f"arith.{order}, {x}, {zero} : {self.type}")
-        else:
-            limit = self.value(f"arith.constant {self.rng.randrange(1, 6)} : index")
-            order = self.rng.choice(("slt", "sge", "ne"))
-            held = self.value(f"arith.cmpi {order}, %{self.rng.choice(vars).name}, {limit} : index")
-        self.say(f"loop.if {held} {{")
-        self.indent += 1
+            return self.value(f"arith.{order}, {x}, {zero} : {self.type}")
+        limit = self.value(f"arith.constant {self.rng.randrange(1, 6)} : index")
+        order = self.rng.choice(("slt", "sge", "ne"))
+        return self.value(f"arith.cmpi {order}, %{self.rng.choice(vars).name}, {limit} : index")
 
     def bounds(self, vars: Sequence[Var]) -> tuple[str, Linear, Linear]:
         """The head of a loop after its variable, and the range of the variable."""
@@ -396,7 +436,11 @@ class _Writer:
         by = f" step {step}" if step > 1 else ""
         last = {size: 1, "": -1}
         outer = [v for v in vars if plus(v.high, {size: -1}).keys() <= {""}]
-        kind = rng.choices(("plain", "number", "inner", "triangle", "least"), (48, 20, 10, 22 if outer else 0, 4))[0]
+        kinds = ("plain", "number", "inner", "triangle", "least", "data")
+        kind = rng.choices(kinds, (48, 20, 10, 22 if outer else 0, 4, 3 if vars else 0))[0]
+        if kind == "data":
+            end = self.position(vars).text
+            return f"0 to min({end}, %{size}){by}", {}, last
         if kind == "number":
             low, high = rng.choice((0, 0, 0, 1)), rng.choice((1, 2, 3, 4, 5, 8, 9))
             return f"{low} to {max(low, high)}{by}", {"": low} if low else {}, plus({"": high}, {"": -1})
@@ -476,6 +520,9 @@ class _Writer:
 
     def reduction(self, vars: Sequence[Var], var: Var, head: str, kind: str) -> None:
         """A loop with a result, and a store of that."""
+        if kind == "reduce" and self.chance(0.15):
+            self.extreme(vars, var, head)
+            return
         init = self.constant(self.rng.choice((0, 1, 0.25)))
         self.count += 1
         result = f"%v{self.count}"
@@ -504,6 +551,26 @@ class _Writer:
         if self.chance(0.5):
             result = self.binary(result, self.expression(vars), ["add", "max"])
         self.store(result, "x", forms)
+
+    def extreme(self, vars: Sequence[Var], var: Var, head: str) -> None:
+        """A loop that finds the greatest or least value and where it is, and a store of the value at that place."""
+        init, nil = self.constant(0), self.value("arith.constant 0 : i64")
+        self.count += 2
+        result, place = f"%v{self.count}", f"%v{self.count - 1}"
+        monoid = self.rng.choice(("argmax", "argmin"))
+        self.say(
+            f"{result}, {place} = loop.for reduce<{monoid}> %{var.name} = {head} init {init} : {self.type}, {nil} : i64 {{"
+        )
+        self.indent += 1
+        value = self.expression([*vars, var])
+        index = self.value(f"arith.index_cast %{var.name} : index to i64")
+        self.say(f"loop.yield {value}, {index} : {self.type}, i64")
+        self.indent -= 1
+        self.say("}")
+        forms = self.forms(self.buffers["x"], vars)
+        assert forms is not None
+        number = self.value(f"arith.sitofp {place} : i64 to {self.type}") if self.is_float else None
+        self.store(result if number is None else self.binary(result, number, ["add"]), "x", forms)
 
     def local(self, vars: list[Var], depth: int) -> None:
         """A local buffer: all of it is written, then some of it is read."""
