@@ -5,6 +5,7 @@ Vector accesses are slices, local buffers NumPy arrays, the kind of a loop a com
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,9 @@ _CALL = {
     "math.powf": "pow",
     "vector.create_mask": "lanes_below", "vector.step": "arange",
 }  # fmt: skip
+_SAME = ("vector.broadcast", "arith.index_cast")
+"""What Python writes without a word."""
+_NEGATIVE = re.compile(r"-\d+|-\w+|\(-\w+\)")
 _CMPF = ("False", "==", ">", ">=", "<", "<=", "!=", "ord", "==", ">", ">=", "<", "<=", "!=", "uno", "True")
 _CMPI = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 _AFFINE = {AffineBinaryOpKind.Mod: "%", AffineBinaryOpKind.FloorDiv: "//", AffineBinaryOpKind.Mul: "*"}
@@ -142,12 +146,16 @@ class _Printer:
             self.emit(f"{', '.join(self.name(r) for r in op.results)} = {text}")
             return
         result = op.results[0]
+        if op.name in _SAME and text.isidentifier():
+            self.text[result] = text
+            return
         uses = list(result.uses)
         simple = not isinstance(op, LoadOp | GatherOp) and len(uses) == 1 and uses[0].operation.parent is op.parent
         if op.name == "arith.constant" or simple:
-            self.text[result] = text if text.isalnum() or op.name == "arith.constant" else f"({text})"
+            whole = text.isalnum() or op.name == "arith.constant" or (text.startswith("(") and _closes_last(text))
+            self.text[result] = text if whole else f"({text})"
         elif uses:
-            self.emit(f"{self.name(result)} = {text}")
+            self.emit(f"{self.name(result)} = {text[1:-1] if text.startswith('(') and _closes_last(text) else text}")
 
     def value(self, value: SSAValue) -> str:
         found = self.text.get(value) or self.name(value)
@@ -169,6 +177,12 @@ class _Printer:
             return self.lanes(op) + self.masked(op.mask)
         if isinstance(op, ReduceLanesOp):
             return f"reduce_lanes({', '.join([repr(op.monoid.data), *xs])})"
+        if op.name == "arith.muli" and xs[1] == "-1":
+            return f"-{xs[0]}"
+        if op.name == "arith.addi" and _NEGATIVE.fullmatch(xs[1]):
+            return f"{xs[0]} - {xs[1].strip('()')[1:]}"
+        if op.name in _SAME:
+            return xs[0]
         if op.name in _INFIX:
             return f"{xs[0]} {_INFIX[op.name]} {xs[1]}"
         if op.name == "arith.negf":
@@ -182,8 +196,6 @@ class _Printer:
             if isinstance(op.operands[0].type, VectorType):
                 return f"where({', '.join(self.value(o) for o in op.operands)})"
             return f"{xs[1]} if {xs[0]} else {xs[2]}"
-        if op.name == "vector.broadcast":
-            return xs[0]
         if op.name in _CALL:
             return f"{_CALL[op.name]}({', '.join(self.value(o) for o in op.operands)})"
         element = scalar_of(op.results[0].type) if op.results else None
@@ -211,10 +223,12 @@ class _Printer:
         before = len(self.lines)
         for inner in op.body.block.ops:
             self.op(inner)
+        if names and op.monoid is None:  # at once: values may be those of other variables
+            self.emit(f"{', '.join(names)} = {', '.join(self.value(value) for value in op.yielded)}")
         for name, value in zip(names, op.yielded, strict=True):
             if op.monoid is None:
-                self.emit(f"{name} = {self.value(value)}")
-            elif op.monoid.data in ("add", "mul"):
+                break
+            if op.monoid.data in ("add", "mul"):
                 self.emit(f"{name} {'+' if op.monoid.data == 'add' else '*'}= {self.value(value)}")
             else:
                 self.emit(f"{name} = {op.monoid.data}({name}, {self.value(value)})")

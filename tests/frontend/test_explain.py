@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import lamina as lm
 import numpy as np
 import pytest
@@ -77,3 +79,19 @@ def test_a_vectorized_loop_says_so() -> None:
     s.vectorize(s["i"], 8)
     assert "vectorized: 8 lanes an iteration" in str(saxpy.explain())
     assert "y[i:i + 8] = " in s.as_python()
+
+
+def test_variables_of_a_loop_change_at_once_in_python() -> None:
+    @lm.kernel
+    def fibonacci(x: lm.i64["N"]):
+        a, b = 1, 0
+        for i in range(N):
+            x[i] = a
+            a, b = a + b, a
+
+    text = fibonacci.schedule().as_python()
+    scope: dict[str, Any] = {}
+    exec("from __future__ import annotations\n" + text, scope)
+    x = np.zeros(9, np.int64)
+    scope["fibonacci"](x, 9)
+    np.testing.assert_array_equal(x, [1, 1, 2, 3, 5, 8, 13, 21, 34])
