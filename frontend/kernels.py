@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,19 +28,15 @@ class KernelBase(FunctionBase):
     def __init__(self, function: Callable[..., Any], check_bounds: bool = False):
         # the slow path must not refer to this object: a cycle would delay its end
         state = _State(function, check_bounds)
-        state.installed = None
 
         def first(*args: Any, **kwargs: Any) -> None:
-            state.executable().run(args, kwargs)
-            if state.installed is not state.current and (owner := state.owner()) is not None:
-                owner.install(state.current)
-                state.installed = state.current
+            executable = state.executable()
+            executable.run(args, kwargs)
+            state.install(executable)
 
         super().__init__(first)
         functools.update_wrapper(self, function)
         self.__kernel__ = state
-        import weakref
-
         state.owner = weakref.ref(self)
 
     @property
@@ -57,8 +55,7 @@ class KernelBase(FunctionBase):
 
     def reset(self) -> None:
         """Forget the schedule."""
-        self.__kernel__.schedule = None
-        self.__kernel__.changed()
+        self.__kernel__.reset()
 
     def as_text(self, phase: str = "loop") -> str:
         """The kernel at a phase: `loop`, `scheduled`, `llvmir` or `asm`.
@@ -86,40 +83,63 @@ class KernelBase(FunctionBase):
 
 
 class _State:
-    """What a kernel knows: its function, IR, schedule and machine code."""
+    """What a kernel knows: its function, IR, schedule and machine code. Threads that need the same wait for one of them."""
 
     owner: Callable[[], Any]
-    installed: KernelExecutable | None
 
     def __init__(self, function: Callable[..., Any], check_bounds: bool):
         self.function, self.check_bounds = function, check_bounds
         self.schedule: Schedule | None = None
         self.current: KernelExecutable | None = None
+        self.installed: KernelExecutable | None = None
+        self._module: ModuleOp | None = None
+        self._lock = threading.RLock()
 
-    @functools.cached_property
+    @property
     def module(self) -> ModuleOp:
+        """The kernel before any schedule."""
         from .kernel.build import build_kernel
 
-        return build_kernel(self.function, check_bounds=self.check_bounds)
+        with self._lock:
+            if self._module is None:
+                self._module = build_kernel(self.function, check_bounds=self.check_bounds)
+            return self._module
 
     def scheduled(self) -> Schedule:
-        if self.schedule is None:
-            self.schedule = Schedule(self.module, self.changed)
-        return self.schedule
+        """The schedule, made when it is first asked for."""
+        with self._lock:
+            if self.schedule is None:
+                self.schedule = Schedule(self.module, self.changed)
+            return self.schedule
+
+    def reset(self) -> None:
+        """Forget the schedule."""
+        with self._lock:
+            self.schedule = None
+            self.changed()
 
     def changed(self) -> None:
         """The schedule is another: what is compiled is not valid any more."""
-        self.current = None
-        owner = self.owner()
-        if owner is not None and self.installed is not None:
-            owner.uninstall()
-            self.installed = None
+        with self._lock:
+            self.current = None
+            if self.installed is not None and (owner := self.owner()) is not None:
+                owner.uninstall()
+                self.installed = None
 
     def executable(self) -> KernelExecutable:
-        if self.current is None:
-            module = self.module if self.schedule is None else self.schedule.module
-            self.current = pipeline.build_kernel(module)
-        return self.current
+        """The machine code, compiled if there is none yet."""
+        with self._lock:
+            if self.current is None:
+                module = self.module if self.schedule is None else self.schedule.module
+                self.current = pipeline.build_kernel(module)
+            return self.current
+
+    def install(self, executable: KernelExecutable) -> None:
+        """Let later calls go straight to machine code, unless the schedule is another by now."""
+        with self._lock:
+            if executable is self.current and self.installed is None and (owner := self.owner()) is not None:
+                owner.install(executable)
+                self.installed = executable
 
     def as_text(self, phase: str) -> str:
         texts: dict[str, Callable[[], str]] = {
