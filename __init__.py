@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .frontend.autodiff import value_and_grad as value_and_grad
     from .frontend.autodiff import vjp as vjp
     from .frontend.batching import vmap as vmap
+    from .frontend.call_kernel import call_kernel as call_kernel
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
@@ -74,6 +75,7 @@ _HOMES = {
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp"), ".frontend.autodiff"),
     "vmap": ".frontend.batching",
     "kernel": ".frontend.kernels",
+    "call_kernel": ".frontend.call_kernel",
     **dict.fromkeys(
         ("bool_", "empty", "f32", "f64", "grid", "i32", "i64", "parallel", "zeros"), ".frontend.kernel.annotations"
     ),

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
@@ -20,6 +20,9 @@ from .promotion import BOOL, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten
 from .tracer import Tracer
 from .tracing import CONST_LIMIT, EagerTrace, Trace, current
+
+if TYPE_CHECKING:
+    from ..dialects.loop.structure import KernelOp
 
 printing.install()  # constants print bit for bit: the text of a module is its key in the cache
 
@@ -56,13 +59,15 @@ class Program:
     Attributes:
         const_limit: closed-over arrays of more elements become hidden arguments.
         cache: functions already traced into the module, by what they were traced for.
+        kernels: hand-written kernels of the module, by what they are copies of.
     """
 
     def __init__(self, const_limit: float = CONST_LIMIT):
         self.module = ModuleOp([])
         self.const_limit = const_limit
         self.cache: dict[Hashable, TracedFunction] = {}
-        self._names: set[str] = set()
+        self.kernels: dict[Hashable, KernelOp] = {}
+        self._names = {"malloc", "free", "lamina_parallel"}  # what compiled code calls
 
     def unique(self, name: str) -> str:
         """A symbol name that is still free."""
@@ -73,6 +78,16 @@ class Program:
             chosen = f"{name}_{k}"
         self._names.add(chosen)
         return chosen
+
+    def kernel(self, key: Hashable, kernel: KernelOp) -> KernelOp:
+        """The copy of a hand-written kernel in the module, made when it is first asked for under this key."""
+        found = self.kernels.get(key)
+        if found is None:
+            from ..dialects.loop.parameters import clone_kernel
+
+            found = self.kernels[key] = clone_kernel(kernel, self.unique(kernel.sym_name.data))
+            self.module.body.block.add_op(found)
+        return found
 
 
 @dataclass

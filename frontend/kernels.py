@@ -11,6 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from .. import pipeline
+from ..errors import TracingError
 from ..runtime.callable import FunctionBase, function_class
 from ..runtime.kernel_callable import KernelExecutable
 from ..runtime.kernel_signature import KernelSignature
@@ -30,6 +31,7 @@ class KernelBase(FunctionBase):
         state = _State(function, check_bounds)
 
         def first(*args: Any, **kwargs: Any) -> None:
+            _refuse_tracers(state.function, (*args, *kwargs.values()))
             executable = state.executable()
             executable.run(args, kwargs)
             state.install(executable)
@@ -112,6 +114,12 @@ class _State:
                 self.schedule = Schedule(self.module, self.changed)
             return self.schedule
 
+    @property
+    def latest(self) -> ModuleOp:
+        """The module with the kernel as scheduled so far."""
+        schedule = self.schedule
+        return self.module if schedule is None else schedule.module
+
     def reset(self) -> None:
         """Forget the schedule."""
         with self._lock:
@@ -158,6 +166,17 @@ class _State:
         text = pipeline.compile_to(module, phase)
         assert isinstance(text, str)
         return text
+
+
+def _refuse_tracers(function: Callable[..., Any], values: Sequence[Any]) -> None:
+    from .tracing import is_traced
+
+    if is_traced(values):
+        name = function.__name__
+        raise TracingError(
+            f"kernel '{name}' changes arrays in place, which traced ones do not allow: in a traced function call it with "
+            f"lamina.call_kernel({name}, ..., out=...)"
+        )
 
 
 Kernel: type[KernelBase] = function_class(KernelBase)

@@ -51,7 +51,7 @@ def prepare(signature: KernelSignature, args: Sequence[object], kwargs: Mapping[
     prepared = Prepared(slots, [], [])
     for index, (param, value) in enumerate(zip(signature.params, values, strict=True)):
         if isinstance(param, ScalarParam):
-            slots[index] = _scalar_bits(_where(signature, param), param, value)
+            slots[index] = scalar_bits(_where(signature, param), param, value)
             continue
         array = _check(signature, param, value)
         sizes.bind(param, array)
@@ -301,7 +301,7 @@ def _overlapping(signature: KernelSignature, param: ArrayParam, other: ArrayPara
 # Scalars
 
 
-def _scalar_bits(where: str, param: ScalarParam, value: Any) -> int:
+def scalar_bits(where: str, param: ScalarParam, value: Any) -> int:
     """The word of a scalar, as a signed integer."""
     if param.dtype == "bool":
         if not _is(value, bool | np.bool_):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttrConstr, SymbolRefAttr, TensorType, i64
@@ -16,11 +16,13 @@ from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, DTypeError, ShapeError
-from ..loop.parameters import Parameter, Sizes, parameters_of
-from ..loop.structure import KernelOp
 from ..types import DYNAMIC
 from .base import GraphOp, NotDifferentiable, Props, graph_op, ints
 from .syntax import parse_types
+
+if TYPE_CHECKING:  # most graphs call no kernels, and the loop dialect takes a while to import
+    from ..loop.parameters import Parameter, Sizes
+    from ..loop.structure import KernelOp
 
 ROLES = ("in", "out", "inout")
 """How a kernel uses a parameter: it reads it, writes all of its contents, or starts from contents that it is given."""
@@ -90,6 +92,8 @@ class KernelCallOp(GraphOp):
     @staticmethod
     def call(kernel: KernelOp, arguments: Sequence[SSAValue | TensorType]) -> KernelCallOp:
         """The op that runs a kernel: a value for each parameter, or the type of an array that is only written."""
+        from ..loop.parameters import parameters_of
+
         roles: list[int] = []
         for parameter, given in zip(parameters_of(kernel), arguments, strict=True):
             roles.append(_OUT if isinstance(given, TensorType) else _INOUT if parameter.writes else _IN)
@@ -106,6 +110,8 @@ class KernelCallOp(GraphOp):
         Raises:
             CompileError: the module has none of that name.
         """
+        from ..loop.structure import KernelOp
+
         found = SymbolTable.lookup_symbol(self, self.kernel)
         if not isinstance(found, KernelOp):
             raise CompileError(f"names no kernel of the module: {self.kernel}")
@@ -117,6 +123,8 @@ class KernelCallOp(GraphOp):
         Raises:
             CompileError: the arguments are not those that it takes.
         """
+        from ..loop.parameters import parameters_of
+
         parameters, roles = parameters_of(kernel), ints(self.roles)
         name = kernel.sym_name.data
         if len(parameters) != len(roles) or any(not 0 <= role < len(ROLES) for role in roles):
@@ -151,6 +159,8 @@ class KernelCallOp(GraphOp):
         Raises:
             ShapeError, DTypeError, CompileError: they do not agree.
         """
+        from ..loop.parameters import Sizes
+
         sizes, of_operand = Sizes(kernel), dict(zip(self.operands, types, strict=True))
         for argument in self.arguments(kernel):
             if argument.operand is not None:

@@ -24,9 +24,6 @@ from .subscripts import linear_form
 SCHEDULED = "lamina.scheduled"
 """The attribute of kernels that are as their authors want them: no pass schedules them by itself."""
 
-RESERVED = frozenset({"malloc", "free", "lamina_parallel", "GOMP_parallel"})
-"""Names of functions that compiled kernels call: no kernel of a program is called so."""
-
 
 def is_scheduled(kernel: KernelOp) -> bool:
     """Whether a kernel is as its author wants it."""
