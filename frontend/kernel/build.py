@@ -48,10 +48,13 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
     block = kernel.body.block
     statements = Statements(source, assigned(tree.body)[0], inline, {*parameters.types, *parameters.symbols})
     statements.env = parameters.values(list(block.args))
-    with statements.within(block):
-        statements.run(tree.body)
-    module = ModuleOp(Region(Block([kernel])))
-    _check(kernel, check_bounds)
+    try:
+        with statements.within(block):
+            statements.run(tree.body)
+        module = ModuleOp(Region(Block([kernel])))
+        _check(kernel, check_bounds)
+    except RecursionError:
+        raise source.error(tree, f"kernel '{tree.name}' is nested too deeply: write it in several statements") from None
     return module
 
 

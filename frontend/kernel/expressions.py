@@ -157,6 +157,8 @@ class Expressions(Scope):
         return held(b.builder.invert(b.scalar(x)), kind_of(x))
 
     def on_Compare(self, node: ast.Compare) -> Value:
+        if any(isinstance(inner, ast.Subscript) for part in node.comparators[1:] for inner in ast.walk(part)):
+            return self.on_BoolOp(_pairs(node))
         values = [self.value(v) for v in (node.left, *node.comparators)]
         result: Value | None = None
         for op, x, y in zip(node.ops, values, values[1:], strict=False):
@@ -244,6 +246,13 @@ class Expressions(Scope):
         for op in list(block.ops):
             op.detach()
             self.block.add_op(op)
+
+
+def _pairs(node: ast.Compare) -> ast.BoolOp:
+    """`a < b < c` as `a < b and b < c`: what follows a comparison that is false is not evaluated."""
+    parts = zip((node.left, *node.comparators), node.ops, node.comparators, strict=False)
+    values: list[ast.expr] = [ast.copy_location(ast.Compare(x, [op], [y]), node) for x, op, y in parts]
+    return ast.copy_location(ast.BoolOp(ast.And(), values), node)
 
 
 def _plain(block: Block) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
@@ -46,8 +46,18 @@ class Update:
     negated: bool = False
 
 
+def _kind(value: Value | Array) -> Kind:
+    return value.element if isinstance(value, Array) else kind_of(value)
+
+
 class Loops(Memory):
-    """Turns loops into ops."""
+    """Turns loops into ops.
+
+    Attributes:
+        known: the kinds of carried variables, by the loop and what the variables around it are.
+    """
+
+    known: dict[Hashable, list[Kind]]
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Read statements."""
@@ -64,7 +74,12 @@ class Loops(Memory):
 
     def kinds(self, node: ast.AST, carried: list[str], attempt: Callable[[list[Kind]], list[Kind]]) -> list[Kind]:
         """What carried variables are: before the loop and after its body. A number that stands before takes the type of
-        what the body gives, for which the body is read on trial."""
+        what the body gives, for which the body is read on trial; once, however often the loops around are read on trial.
+        """
+        values = {v: (k.value if isinstance(k, Number) else None, _kind(k)) for v, k in self.env.items()}
+        case = (node, tuple(carried), tuple(values.items()))
+        if (known := self.known.get(case)) is not None:
+            return known
         found = [kind_of(self.before(v)) for v in carried]
         while any(kind in ("int", "whole", "float", i32) for kind in found):
             names = set(self.loop_names)
@@ -76,6 +91,7 @@ class Loops(Memory):
             if joined == found:
                 break
             found = joined
+        self.known[case] = found
         return found
 
     def joined(self, node: ast.AST, variable: str, a: Kind, b: Kind) -> Kind:
@@ -125,7 +141,8 @@ class Loops(Memory):
         if not isinstance(call, ast.Call) or function not in (range, annotations.parallel, annotations.grid) or call.keywords:
             self.refuse(node.iter, "a loop runs over range(...), lm.parallel(...) or lm.grid(...)")
         if function is annotations.grid:
-            sizes = [size for arg in call.args for size in self.shape(arg) or (self.value(arg),)]
+            given = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple) else call.args
+            sizes = [size for arg in given for size in self.shape(arg) or (self.value(arg),)]
             targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
             if len(targets) != len(sizes) or not sizes:
                 self.refuse(node.target, f"{len(sizes)} sizes need as many loop variables, got {len(targets)}")

@@ -32,6 +32,7 @@ class Statements(Loops):
         super().__init__(source, own)
         self.inline, self.loop_names, self.depth = inline, loop_names, depth
         self.typed: dict[str, ElementType] = {}
+        self.known = {}
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:

@@ -8,6 +8,7 @@ import importlib.util
 import itertools
 import random
 import sys
+import time
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -382,6 +383,21 @@ def test_without_source() -> None:
 def test_no_function(thing: Any) -> None:
     with pytest.raises(KernelError, match="function defined by def"):
         build_kernel(thing)
+
+
+def test_nested_too_deeply(tmp_path: Path) -> None:
+    said, line = refusal(tmp_path, body("x[0] = " + " + ".join(["s"] * 900)))
+    assert "kernel 'k' is nested too deeply" in said and line == HEAD.count("\n") - 1
+
+
+def test_many_loops_take_no_time(tmp_path: Path) -> None:
+    """Loops are read on trial to find the types of variables: not again and again for the loops around."""
+    lines = ["t, u = 0.0, 0"] + [f"{'    ' * k}for i{k} in range(2):" for k in range(16)]
+    text = body("\n".join([*lines, f"{'    ' * 16}t, u = t * 0.5 + u, u + 1", "x[0] = t"]))
+    module = load(tmp_path, text)
+    start = time.process_time()
+    build_kernel(module.k)
+    assert time.process_time() - start < 20  # 0.2 s; reading all twice would take minutes
 
 
 def test_errors_come_at_each_call_and_leave_arrays_alone(tmp_path: Path) -> None:

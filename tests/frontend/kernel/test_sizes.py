@@ -114,7 +114,7 @@ def parallel_down(x: lm.f64["N"], y: lm.f64["N"]):
 def over_grids(A: lm.i64["M", "N"], B: lm.i64["M", "N"]):
     for i, j in lm.grid(A.shape):
         B[i, j] = A[i, j] + i
-    for i, j in lm.grid(M, 3):
+    for i, j in lm.grid((M, 3)):
         if j < N:
             B[i, j] -= j
     for i in lm.grid(M):
@@ -420,6 +420,8 @@ def short_circuits(x: lm.f64["N"], y: lm.f64["N"]):
             y[i] += 2.0
         if 0 < i < N - 1 < N and x[i - 1] < x[i] < x[i + 1]:
             y[i] += 4.0
+        if i < N - 1 < x[i + 1] + N:
+            y[i] += 8.0
 
 
 def comparisons(a: lm.i64["N"], x: lm.f32["N"], y: lm.i64["N"]):
