@@ -123,7 +123,13 @@ class Arithmetic:
         if is_float(x.type):
             return self._floor_divide(op, x, y)
         quotient = b.insert(arith.FloorDivSIOp.create(operands=[x, y], result_types=[x.type]))
-        return quotient if op == "//" else b.sub(x, b.mul(quotient, y))
+        if op == "//":
+            return quotient
+        remainder = b.sub(x, b.mul(quotient, y))
+        if isinstance(y.owner, arith.ConstantOp) and y.owner.value.value.data != 0:  # pyright: ignore[reportAttributeAccessIssue]
+            return remainder
+        zero = b.const(0, y.type)
+        return b.select(b.cmp("eq", y, zero), zero, remainder)  # as in NumPy
 
     def _floor_divide(self, op: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """`x // y` or `x % y` of floats as Python computes them: exactly, the remainder with the sign of the divisor."""
@@ -136,7 +142,8 @@ class Arithmetic:
             return b.select(wrong, b.add(remainder, y), remainder)
         # x - remainder is a multiple of y but for rounding, so this quotient is whole or next to a whole number
         quotient = b.unary("rint", b.div(b.sub(x, remainder), y))
-        return b.select(wrong, b.sub(quotient, b.const(1.0, type)), quotient)
+        quotient = b.select(wrong, b.sub(quotient, b.const(1.0, type)), quotient)
+        return b.select(b.cmp("eq", y, zero), b.div(x, y), quotient)  # infinite, as in NumPy
 
     def _affine(self, op: str, x: Value, y: Value) -> Index | None:
         """An operator that keeps index expressions affine, else None."""
