@@ -28,7 +28,7 @@ def reference(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> np.ndarray:
     return C + A @ B
 
 
-def steps(s, panels: int = 16, depth: int = 256, width: int = 24) -> Iterator[str]:
+def steps(s, panels: int = 16, depth: int = 384, width: int = 48) -> Iterator[str]:
     """Take the steps of the schedule one after the other; yields what has been done so far.
 
     A register tile is `rows x columns` sums. `depth` elements of k are worked on at a time, on `panels` tiles of rows (a block
