@@ -67,7 +67,7 @@ class Program:
         self.const_limit = const_limit
         self.cache: dict[Hashable, TracedFunction] = {}
         self.kernels: dict[Hashable, KernelOp] = {}
-        self._names = {"malloc", "free", "lamina_parallel"}  # what compiled code calls
+        self._names: set[str] = set()
 
     def unique(self, name: str) -> str:
         """A symbol name that is still free."""

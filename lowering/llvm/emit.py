@@ -23,7 +23,7 @@ from ...errors import CompileError
 from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
-from .emit_host import global_text, symbol
+from .emit_host import CALLED, global_text, kernel_symbol, symbol
 from .emit_parallel import worth_threads
 from .emit_types import fail
 from .emit_types import llvm_type as shared_type
@@ -67,6 +67,8 @@ def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = Fa
             parts.append(global_text(op))
         elif isinstance(op, KernelOp):
             internal = op.sym_name.data in launched
+            if op.sym_name.data in CALLED and not internal and not callable_kernels:
+                raise fail(op, f"@{op.sym_name.data} has the name of a function that compiled code calls: rename it")
             parts.append(_kernel(shared, op, internal))
             if callable_kernels and not internal:
                 parts.append(_invoke(shared, op))
@@ -160,7 +162,7 @@ def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
         n = len(block.args)
         threads = b.load(b.gep("%slots", str(n), "i64"), I64, 8)
         arguments += [f"i64 {threads}", f"ptr {b.gep('%slots', str(n + 1), 'i64')}"]
-    b.emit_void(f"tail call void {symbol(op.sym_name.data)}({', '.join(arguments)})")
+    b.emit_void(f"tail call void {kernel_symbol(op.sym_name.data)}({', '.join(arguments)})")
     b.ret()
     return f"define void {symbol(op.sym_name.data + '.invoke')}(ptr %slots) {{\nentry:\n{b.text()}\n}}"
 
@@ -197,7 +199,8 @@ def _header(e: FunctionEmitter, op: KernelOp | func.FuncOp, block: Block, linkag
         arguments += ["i64 %threads", "ptr %status"]
         e.threads, e.status = "%threads", "%status"
         e.levels["%threads"] = e.levels["%status"] = 0
-    return f"define {linkage}void {symbol(op.sym_name.data)}({', '.join(arguments)}) nounwind"
+    name = kernel_symbol(op.sym_name.data) if isinstance(op, KernelOp) else symbol(op.sym_name.data)
+    return f"define {linkage}void {name}({', '.join(arguments)}) nounwind"
 
 
 def _hint(value: SSAValue) -> str:

@@ -25,6 +25,15 @@ def symbol(name: str) -> str:
 _ESCAPES = {k: chr(k) if 32 <= k < 127 and chr(k) not in '"\\' else f"\\{k:02X}" for k in range(256)}
 
 
+CALLED = frozenset({"malloc", "free", "memcpy", "memmove", "memset", "fma", "fmaf", "fmod", "fmodf", "lamina_parallel"})
+"""Functions that compiled code calls, or LLVM by itself: kernels of these names get others."""
+
+
+def kernel_symbol(name: str) -> str:
+    """The global name of a kernel."""
+    return symbol(f"{name}.kernel" if name in CALLED else name)
+
+
 def global_text(op: memref.GlobalOp) -> str:
     """The definition of a constant, as bytes."""
     type, value = op.type, op.initial_value
@@ -159,7 +168,8 @@ def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
             status = e.alloca("[4 x i64]", 8)
             e.b.store("0", status, I64, 8)
             arguments += ["i64 0", f"ptr {status}"]
-    e.b.emit_void(f"call void {symbol(name)}({', '.join(arguments)})")
+    callee_name = kernel_symbol(name) if isinstance(callee, KernelOp) else symbol(name)
+    e.b.emit_void(f"call void {callee_name}({', '.join(arguments)})")
     if status is not None:  # no memory for its local arrays: nobody to tell
         failed, fine = e.b.fresh_label("failed"), e.b.fresh_label("fine")
         e.b.cond_br(e.b.icmp("eq", e.b.load(status, I64, 8), "0", I64), fine, failed)

@@ -10,6 +10,7 @@ import pytest
 MODULES = [
     "",
     ".frontend.autodiff",
+    ".frontend.call_kernel",
     ".frontend.functions",
     ".frontend.jit",
     ".frontend.nn",
