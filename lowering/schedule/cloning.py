@@ -93,17 +93,18 @@ def fill(loop: ForOp, ops: Sequence[Operation]) -> ForOp:
 
 
 def zero(kernel: KernelOp, type: Attribute) -> SSAValue:
-    """The constant 0 of a type, at the top of the kernel; one that is there is used again."""
+    """The constant 0 of a type, at the top of the kernel; one that the kernel has is moved there."""
     block = kernel.body.block
     value = FloatAttr(0.0, type) if is_float(type) else IntegerAttr(0, type)  # pyright: ignore
     for op in block.ops:
         if isinstance(op, arith.ConstantOp) and op.value == value and not str(op.value).startswith("-"):
-            return op.results[0]
-    home = Block()
-    result = ScalarBuilder(home, kernel.location).const(0, type)
-    result.name_hint = fresh(kernel, "zero")
-    op = home.first_op
+            break
+    else:
+        home = Block()
+        ScalarBuilder(home, kernel.location).const(0, type).name_hint = fresh(kernel, "zero")
+        op = home.first_op
     assert op is not None
+    result = op.results[0]
     op.detach()
     if block.first_op is None:
         block.add_op(op)
