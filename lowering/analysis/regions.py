@@ -119,8 +119,11 @@ class Extent:
         return self.base + self.count * self.step
 
 
-def extent(loop: ForOp) -> Extent | None:
-    """The greatest constant extent of a loop: `0 to min(16, N - j)` has 16; None when there is no number."""
+def extent(loop: ForOp, given: Sequence[ForOp] | None = None) -> Extent | None:
+    """The greatest constant extent of a loop: `0 to min(16, N - j)` has 16; None when there is no number.
+
+    Where it is to hold also if a loop around it never runs, `given` has the others, those that its bounds need among them.
+    """
     step = loop.step.value.data
     found: list[tuple[int, Affine]] = []
     pairs = [(low, high) for low in lowers(loop) for high in uppers(loop)]
@@ -128,7 +131,7 @@ def extent(loop: ForOp) -> Extent | None:
         if (number := (high - low).number) is not None:
             found.append((number, low))
     if not found:  # 8 - i, say, where i is not negative
-        domain = Domain(around(loop))
+        domain = Domain(around(loop) if given is None else given)
         for low, high in pairs:
             if (greatest := domain.greatest(high - low)) is not None:
                 found.append((greatest, low))

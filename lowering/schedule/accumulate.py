@@ -35,7 +35,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, show
 from ..analysis.dependence import CannotDecide, find_conflict
-from ..analysis.nests import find, fresh, name_of, place
+from ..analysis.nests import around, find, fresh, name_of, place
 from ..analysis.regions import (
     Extent,
     all_run,
@@ -148,7 +148,7 @@ class Accumulate(Primitive):
         at = list(still[0])
         uses = groups.pop(still[0])
         tiled = self._tiled(loop, at, uses[0])
-        extents = [self._extent(inner) for inner in tiled]
+        extents = [self._extent(inner, [*around(loop), *tiled[:k]]) for k, inner in enumerate(tiled)]
         plan = _Plan(loop, buffer, at, uses, tiled, extents)
         plan.stores = any(use.writes for use in uses)
         try:
@@ -174,8 +174,9 @@ class Accumulate(Primitive):
                     raise self.refuse(f"the bounds of loop {name_of(inner)} change with {value.name_hint or 'a value'}")
         return tiled
 
-    def _extent(self, loop: ForOp) -> Extent:
-        found = extent(loop)
+    def _extent(self, loop: ForOp, given: Sequence[ForOp]) -> Extent:
+        """How far a loop goes in the nests around the loop that is accumulated in, which need not run."""
+        found = extent(loop, given)
         if found is None:
             raise self.refuse(f"loop {name_of(loop)} has no greatest constant extent: split it first")
         return found

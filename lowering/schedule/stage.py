@@ -34,7 +34,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.dependence import CannotDecide, find_conflict
-from ..analysis.nests import find, fresh, name_of, place
+from ..analysis.nests import around, find, fresh, name_of, place
 from ..analysis.regions import (
     Domain,
     Extent,
@@ -196,7 +196,7 @@ class Stage(Primitive):
         self._check_order(loop, at, uses[0], order)
         extents: dict[ForOp, Extent] = {}
         for inner in order:
-            size = extent(inner)
+            size = extent(inner, [*around(loop), loop, *(other for other in around(inner) if other in order)])
             if size is None:
                 raise self.refuse(f"loop {name_of(inner)} has no greatest constant extent: split it first")
             if name_of(inner) in self.pad and len(lowers(inner)) > 1:
