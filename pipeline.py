@@ -131,13 +131,16 @@ def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any =
     module.attributes["lamina.phase"] = StringAttr(goal)
 
 
-def compile_to(module: ModuleOp, phase: str, ctx: Context | None = None, target: Target | None = None) -> str | bytes:
+def compile_to(
+    module: ModuleOp, phase: str, ctx: Context | None = None, target: Target | None = None, *, standalone: bool = False
+) -> str | bytes:
     """What a module is at a phase: text, or the bytes of an object. The module itself is brought as far as its IR goes.
 
     Args:
         module: a module at `phase` or before it.
         phase: one of `PHASES`.
         target: what `llvmir`, `asm` and `object` are for; the host if not given.
+        standalone: whether these are to work without our runtime.
 
     Raises:
         CompileError: an op cannot be lowered, or the module is past the phase.
@@ -150,6 +153,10 @@ def compile_to(module: ModuleOp, phase: str, ctx: Context | None = None, target:
 
     target = target or host()
     text = emit_module(module, target)
+    if standalone:
+        from .codegen.standalone import standalone as complete
+
+        text = complete(text, target)
     if phase == "llvmir":
         return text
     return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)
@@ -264,6 +271,13 @@ def find_kernel(module: ModuleOp, name: str | None = None) -> KernelOp:
     if name not in kernels:
         raise CompileError(f"no kernel @{name}; there are: {', '.join(f'@{k}' for k in kernels) or 'none'}")
     return kernels[name]
+
+
+def takes_status(kernel: KernelOp) -> bool:
+    """Whether the function of a kernel takes the number of threads and a place for its status after its arguments."""
+    from .lowering.llvm.emit import reports_status
+
+    return reports_status(kernel)
 
 
 HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}

@@ -1,6 +1,9 @@
 """lamina-compile: write a module as an object file, assembly or LLVM IR, with a C header of its functions.
 
 lamina-compile mlp.mlir -o mlp.o --header mlp.h
+
+Kernels that no function launches are functions of C, too. Objects need the C library, nothing of ours; loops that are parallel
+run on threads in programs linked with an OpenMP runtime.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from .reading import guarded, parse, read_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+
+    from ..dialects.loop.structure import KernelOp
 
 _PHASES = {".o": "object", ".s": "asm", ".ll": "llvmir"}
 _C_WORDS = frozenset(
@@ -57,7 +62,7 @@ def run(args: Sequence[str] | None) -> int:
         raise UsageError(str(error)) from None
     ctx = make_context()
     module = parse(ctx, *read_text(options.file))
-    result = pipeline.compile_to(module, _PHASES[suffix], ctx, target)
+    result = pipeline.compile_to(module, _PHASES[suffix], ctx, target, standalone=True)
     _write(options.output, result if isinstance(result, bytes) else result.encode())
     if options.header is not None:
         _write(options.header, header(module, Path(options.header).stem).encode())
@@ -72,23 +77,25 @@ def _write(name: str, data: bytes) -> None:
 
 
 def header(module: ModuleOp, stem: str) -> str:
-    """A C header of the host functions of a module at phase `program`.
+    """A C header of the host functions of a module at phase `program`, and of the kernels that none of them launches.
 
     Every pointer is to contiguous row-major data; results do not overlap arguments; the arena is scratch, 64-byte aligned.
     """
     from xdsl.dialects.func import FuncOp
 
+    from ..dialects.loop.memory import LaunchOp
+    from ..dialects.loop.structure import KernelOp
+
+    launched = {op.kernel.string_value() for op in module.walk() if isinstance(op, LaunchOp)}
     guard = "".join(c if c.isalnum() else "_" for c in stem.upper()) + "_H"
     functions: set[str] = set()
     lines = [f"#ifndef {guard}", f"#define {guard}", "#include <stdbool.h>", "#include <stdint.h>", ""]
     for function in module.body.block.ops:
+        if isinstance(function, KernelOp) and function.sym_name.data not in launched:
+            lines += [*_kernel_prototype(function, *_symbol(function.sym_name.data, functions)), ""]
         if not isinstance(function, FuncOp) or "lamina.results" not in function.attributes:
             continue
-        symbol = function.sym_name.data
-        if not symbol.isascii() or not all(c.isalnum() or c in "_.$" for c in symbol):
-            raise CompileError(f"@{symbol} has a name no assembler takes from C: rename it, or leave out --header")
-        name = _c_name(symbol, functions)
-        label = "" if name == function.sym_name.data else f' __asm__("{function.sym_name.data}")'
+        name, label = _symbol(function.sym_name.data, functions)
         attributes: Any = function.attributes
         arguments: list[Any] = list(function.body.block.args)
         n_inputs = len(arguments) - attributes["lamina.results"].value.data - 1
@@ -106,6 +113,47 @@ def header(module: ModuleOp, stem: str) -> str:
             "",
         ]
     return "\n".join([*lines, "#endif", ""])
+
+
+def _kernel_prototype(kernel: KernelOp, name: str, label: str) -> list[str]:
+    """The declaration of a kernel: its arguments in order, sizes and strides as they are named."""
+    from xdsl.dialects.builtin import IndexType
+
+    from ..dialects.loop.parameters import parameters_of, spell_size
+    from ..pipeline import takes_status
+
+    taken: set[str] = {"threads", "status"}
+    names = [_c_name(argument.name_hint or f"a{k}", taken) for k, argument in enumerate(kernel.body.block.args)]
+    known = {p.argument: p for p in parameters_of(kernel)}
+    symbols = [name for name, a in zip(names, kernel.body.block.args, strict=True) if isinstance(a.type, IndexType)]
+    given = kernel.given_shapes()
+    parameters: list[str] = []
+    for argument_name, argument in zip(names, kernel.body.block.args, strict=True):
+        parameter = known.get(argument)
+        if parameter is None:
+            parameters.append(f"int64_t {argument_name}")
+            continue
+        word = _C_TYPES[str(parameter.element)]
+        if not parameter.is_array:
+            parameters.append(f"{word} {argument_name}")
+            continue
+        sizes, strides = given.get(argument, (kernel.sizes_of(argument), None))
+        shape = ", ".join(spell_size(e, symbols) for e in sizes)
+        steps = "" if strides is None else f" in steps of {', '.join(spell_size(e, symbols) for e in strides)}"
+        parameters.append(f"{'' if parameter.writes else 'const '}{word} *{argument_name} /* {shape or 'scalar'}{steps} */")
+    lines: list[str] = []
+    if takes_status(kernel):
+        parameters += ["int64_t threads", "int64_t status[4]"]
+        lines.append("/* threads: 0 is the default, 1 no others; status: zeros, changed if the kernel stops (-1: no memory) */")
+    return [*lines, f"void {name}({', '.join(parameters) or 'void'}){label};"]
+
+
+def _symbol(symbol: str, functions: set[str]) -> tuple[str, str]:
+    """The name of a function in C, and what says its name in the object where that is another."""
+    if not symbol.isascii() or not all(c.isalnum() or c in "_.$" for c in symbol):
+        raise CompileError(f"@{symbol} has a name no assembler takes from C: rename it, or leave out --header")
+    name = _c_name(symbol, functions)
+    return name, "" if name == symbol else f' __asm__("{symbol}")'
 
 
 def _c_name(name: str, taken: set[str]) -> str:

@@ -1,6 +1,9 @@
 """lamina-run: compile a function of a textual module and call it, or run it in the reference interpreter.
 
 lamina-run mlp.mlir --entry main --args rand:32x64xf32 weights.npz --time
+lamina-run saxpy.mlir --entry saxpy --args 2.0 iota:8xf32 ones:8xf32
+
+A kernel is run as it stands, on copies of its arguments; the arrays that it writes are shown.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments import ArgumentParser, UsageError
+from .kernels import KernelRun, find_kernel
 from .reading import guarded, parse, read_text
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ def arguments() -> ArgumentParser:
         "file",
         help="MLIR text of any phase up to program, or LLVM IR (.ll, or with --results); - is standard input",
     )
-    parser.add_argument("--entry", default="main", help="the function to call (main)")
+    parser.add_argument("--entry", default="main", help="the function to call (main), or a kernel")
     parser.add_argument(
         "--args",
         nargs="*",
@@ -79,7 +83,7 @@ def run(args: Sequence[str] | None) -> int:
     else:
         function, inputs = of_module(name, text, values, options)
     results = function(*inputs)
-    show(results, options.save)
+    show(results, options.save, getattr(function, "names", None))
     if options.time:
         print(f"{median_nanoseconds(function, inputs):.0f} ns per call")
     return 0
@@ -94,6 +98,9 @@ def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Ca
     module = parse(ctx, name, text)
     if options.passes:
         run_passes(module, ctx, options.passes)
+    kernel = find_kernel(module, options.entry)
+    if kernel is not None:
+        return of_kernel(KernelRun(kernel, values), options)
     inputs = fitted(module, ctx, options.entry, values)
     if options.interpret:
         return interpreted(module, options.entry), inputs
@@ -103,6 +110,15 @@ def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Ca
     if reference is not None:
         compare(interpreted(reference, options.entry)(*inputs), compiled(*inputs))
     return compiled, inputs
+
+
+def of_kernel(run: KernelRun, options: Any) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
+    """A kernel that is run as it stands, and its arguments."""
+    function = run.interpreted() if options.interpret else run.native()
+    function.names = run.names  # pyright: ignore[reportFunctionMemberAccess]
+    if options.compare:
+        compare(run.interpreted()(*run.inputs), function(*run.inputs), run.names)
+    return function, run.inputs
 
 
 def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> list[np.ndarray]:
@@ -192,6 +208,7 @@ def of_llvm(
     """A function of LLVM IR with the ABI of docs/architecture.md; the text goes through a child process first."""
     from ..codegen.compile import compile_object
     from ..codegen.executable import load_executable, object_for
+    from ..codegen.standalone import with_runtime
     from ..runtime.callable import Compiled
     from ..runtime.inputs import parse_spec
     from ..runtime.signature import Param, Signature
@@ -199,6 +216,7 @@ def of_llvm(
     if results is None:
         raise UsageError("LLVM IR does not say what a function returns: give --results, for instance --results 2x3xf32")
     inputs = [np.asarray(v) if isinstance(v, np.ndarray) else np.asarray(v, np.float32) for v in values]
+    text = with_runtime(text)
     check_entry(text, entry, len(inputs), len(results))
     compile_object(text, isolated=True)  # LLVM may abort on text that is not ours: find out in another process
     params = tuple(Param(f"arg{k}", str(x.dtype), x.shape) for k, x in enumerate(inputs))
@@ -234,12 +252,12 @@ def check_entry(text: str, entry: str, n_args: int, n_results: int) -> None:
         )
 
 
-def show(results: Arrays, save: str | None) -> None:
+def show(results: Arrays, save: str | None, names: Sequence[str] | None = None) -> None:
     """Print results, or write them to a file."""
     if save is None:
         for k, array in enumerate(results):
-            shape = "x".join(map(str, array.shape)) or "scalar"
-            print(f"result {k}: {array.dtype} {shape}\n{np.array2string(array, threshold=100)}")
+            shape, name = "x".join(map(str, array.shape)) or "scalar", names[k] if names else f"result {k}"
+            print(f"{name}: {array.dtype} {shape}\n{np.array2string(array, threshold=100)}")
         return
     try:
         if save.endswith(".npy"):
@@ -252,7 +270,7 @@ def show(results: Arrays, save: str | None) -> None:
         raise UsageError(f"cannot write {save}: {error.strerror}") from None
 
 
-def compare(expected: Arrays, got: Arrays) -> None:
+def compare(expected: Arrays, got: Arrays, names: Sequence[str] | None = None) -> None:
     """Print how far the compiled results are from the interpreted ones."""
     for k, (a, b) in enumerate(zip(expected, got, strict=True)):
         with np.errstate(all="ignore"):
@@ -260,7 +278,8 @@ def compare(expected: Arrays, got: Arrays) -> None:
             same = (wide_a == wide_b) | (np.isnan(wide_a) & np.isnan(wide_b))
             error = np.where(same, 0.0, np.abs(wide_a - wide_b))
         count = int((error != 0).sum())
-        print(f"result {k}: largest difference {np.max(error, initial=0.0):g}, {count} of {a.size} elements differ")
+        name = names[k] if names else f"result {k}"
+        print(f"{name}: largest difference {np.max(error, initial=0.0):g}, {count} of {a.size} elements differ")
 
 
 def median_nanoseconds(function: Callable[..., Any], inputs: Sequence[np.ndarray], batches: int = 15) -> float:

@@ -195,12 +195,8 @@ class Sizes:
         """
         if not parameter.is_array:
             return _dtype(parameter.element)
-        parts: list[str] = []
-        for expr in self.sizes_of(parameter.argument):
-            symbol, constant = self._split(expr)
-            sign = f" {'+' if constant > 0 else '-'} {abs(constant)}" if constant else ""
-            parts.append(str(constant) if symbol is None else self.names[symbol] + sign)
-        return f"{_dtype(parameter.element)}[{','.join(parts)}]"
+        spelled = ",".join(spell_size(expr, self.names) for expr in self.sizes_of(parameter.argument))
+        return f"{_dtype(parameter.element)}[{spelled}]"
 
     def _split(self, expr: AffineExpr) -> tuple[int | None, int]:
         """The symbol of a size or stride, and the number added to it."""
@@ -210,6 +206,22 @@ class Sizes:
             rule = "a size or stride must be a symbol plus a number"
             raise CompileError(f"kernel @{self.kernel} cannot be called: {rule}, got {expr}")
         return (used[0][0] if used else None), form[1]
+
+
+def spell_size(expr: AffineExpr, names: Sequence[str]) -> str:
+    """A size or stride in messages, over the names of the index arguments.
+
+    >>> spell_size(AffineExpr.dimension(0) * 2 + AffineExpr.dimension(1) - 1, ["M", "N"])
+    '2*M + N - 1'
+    """
+    form = linear_form(expr, len(names))
+    if form is None:
+        return str(expr)
+    terms = [(c, n if abs(c) == 1 else f"{abs(c)}*{n}") for c, n in zip(form[0], names, strict=True) if c]
+    if form[1] or not terms:
+        terms.append((form[1], str(abs(form[1]))))
+    first, *rest = terms
+    return ("-" if first[0] < 0 else "") + first[1] + "".join(f" {'-' if c < 0 else '+'} {t}" for c, t in rest)
 
 
 def _dtype(element: Any) -> str:

@@ -1,0 +1,118 @@
+"""Kernels in the tools: run one on arrays of its own, and declare one for C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import LaminaError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..dialects.loop.structure import KernelOp
+
+Arrays = tuple[np.ndarray, ...]
+
+
+class StoppedError(LaminaError):
+    """A kernel that was run has stopped by itself: a check of bounds failed, or there was no memory."""
+
+
+def find_kernel(module: ModuleOp, entry: str) -> KernelOp | None:
+    """The kernel that `entry` names, or the only one of a module without functions; None if a function is meant."""
+    from xdsl.dialects.func import FuncOp
+
+    from ..dialects.loop.structure import KernelOp
+    from ..errors import CompileError
+
+    functions = [op.sym_name.data for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
+    kernels = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, KernelOp)}
+    if entry in functions or entry in kernels:
+        return kernels.get(entry)
+    if functions or not kernels:
+        return None
+    if len(kernels) > 1 or entry != "main":
+        raise CompileError(f"no kernel @{entry} to run; there are: {', '.join(f'@{name}' for name in kernels)}")
+    return next(iter(kernels.values()))
+
+
+class KernelRun:
+    """A kernel and the arguments to run it on.
+
+    Attributes:
+        inputs: an array or number for each parameter.
+        names: of the arrays that it writes.
+    """
+
+    def __init__(self, kernel: KernelOp, values: Sequence[Any]):
+        from ..dialects.loop.parameters import Sizes, parameters_of
+        from ..dialects.types import DYNAMIC, element_type, numpy_dtype, tensor
+        from ..runtime.inputs import InputError, fit
+
+        self.kernel, self.name = kernel, kernel.sym_name.data
+        self.parameters = parameters_of(kernel)
+        sizes = Sizes(kernel)
+        if len(values) != len(self.parameters):
+            spelled = ", ".join(f"{p.name}: {sizes.spell(p)}" for p in self.parameters)
+            raise InputError(f"@{self.name} takes {len(self.parameters)} arguments ({spelled}), got {len(values)}")
+        self.inputs: list[Any] = []
+        for parameter, value in zip(self.parameters, values, strict=True):
+            shape: list[int | None] = []
+            if parameter.is_array:
+                shape = [None if n == DYNAMIC else n for n in parameter.argument.type.get_shape()]  # pyright: ignore
+            array = fit(value, parameter.name, numpy_dtype(parameter.element), shape)
+            sizes.bind(parameter, tensor(element_type(array.dtype), array.shape))
+            self.inputs.append(array if parameter.is_array else array[()])
+        self.sizes = sizes.values
+
+    @property
+    def names(self) -> list[str]:
+        return [p.name for p in self.parameters if p.writes]
+
+    def _copied(self, inputs: Sequence[np.ndarray]) -> list[Any]:
+        """Arguments that the kernel may change."""
+        return [x.copy() if p.writes else x for p, x in zip(self.parameters, inputs, strict=True)]
+
+    def _written(self, arguments: Sequence[Any]) -> Arrays:
+        return tuple(x for p, x in zip(self.parameters, arguments, strict=True) if p.writes)
+
+    def interpreted(self) -> Callable[..., Arrays]:
+        """The kernel in the reference interpreter, on copies."""
+        from xdsl.dialects.builtin import IndexType
+
+        from ..runtime.interpreter import Interpreter
+
+        module = self.kernel.parent_op()
+        interpreter = Interpreter(module)  # pyright: ignore[reportArgumentType]
+
+        def run(*inputs: np.ndarray) -> Arrays:
+            arguments = self._copied(inputs)
+            given, rest = iter(arguments), iter(self.sizes)
+            block = self.kernel.body.block
+            interpreter.launch(self.name, [next(rest if isinstance(a.type, IndexType) else given) for a in block.args])
+            return self._written(arguments)
+
+        return run
+
+    def native(self) -> Callable[..., Arrays]:
+        """The kernel as machine code, on copies; its attribute `native` changes its arguments in place."""
+        from xdsl.dialects.builtin import ModuleOp
+
+        from .. import pipeline
+        from ..runtime.kernel_callable import KernelFunction
+
+        compiled = KernelFunction(pipeline.build_kernel(ModuleOp([self.kernel.clone()]), self.name))
+
+        def run(*inputs: np.ndarray) -> Arrays:
+            arguments = self._copied(inputs)
+            try:
+                compiled(*arguments)
+            except (IndexError, MemoryError) as error:
+                raise StoppedError(str(error)) from None
+            return self._written(arguments)
+
+        run.native = compiled  # pyright: ignore[reportFunctionMemberAccess]
+        return run
