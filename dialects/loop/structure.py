@@ -1,26 +1,21 @@
-"""Kernels, loops and conditionals."""
+"""Loops and conditionals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AffineMapAttr,
-    ArrayAttr,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
-    MemRefType,
-    NoneAttr,
     StringAttr,
-    SymbolNameConstraint,
     i1,
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -36,16 +31,14 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
-    IsolatedFromAbove,
     IsTerminator,
-    NoTerminator,
     Pure,
     RecursiveMemoryEffect,
-    SymbolOpInterface,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .subscripts import NamedSubscriptParser, SubscriptParser, canonical, print_bound, print_exprs
+from .kernel import KernelOp as KernelOp
+from .subscripts import SubscriptParser, print_bound
 
 KINDS = ("seq", "parallel", "vector", "unroll", "reduce")
 """How a loop runs: in order; in any order or at once; one iteration per vector; unrolled at emission; as a reduction."""
@@ -71,172 +64,6 @@ class YieldOp(IRDLOperation):
     values = var_operand_def()
     traits = traits_def(IsTerminator(), Pure())
     assembly_format = "($values^ `:` type($values))? attr-dict"
-
-
-@irdl_op_definition
-class KernelOp(IRDLOperation):
-    """A kernel: its arguments are memrefs that do not alias, scalars, and sizes of type index, which are not negative.
-
-    ```mlir
-    loop.kernel @scale(%x: memref<64xf32>, %y: memref<64xf32>) {
-      loop.for parallel %i = 0 to 64 {
-        %a = loop.load %x[%i] : memref<64xf32>
-        %b = arith.addf %a, %a : f32
-        loop.store %b, %y[%i] : memref<64xf32>
-      }
-    }
-    loop.kernel @copy(%x: memref<?x4xf32, strided<[?, 1]>>, %y: memref<?x4xf32>, %N: index, %ldx: index)
-        shapes(%x[%N, 4] strides [%ldx, 1], %y[%N, 4]) {
-    }
-    ```
-
-    (C1) Argument types are memrefs, scalars or index.
-    (C2) `shapes` gives every size of type `?` as an affine expression of index arguments, and every unknown stride.
-    (C3) `shapes` agrees with the sizes and strides that the types know.
-    """
-
-    name = "loop.kernel"
-    sym_name = prop_def(SymbolNameConstraint())
-    shapes = opt_prop_def(ArrayAttr)
-    body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
-
-    @staticmethod
-    def build_kernel(
-        name: str,
-        arguments: Sequence[tuple[str, Attribute]],
-        shapes: Sequence[tuple[int, Sequence[AffineExpr], Sequence[AffineExpr] | None]] = (),
-    ) -> KernelOp:
-        """Create a kernel with an empty body.
-
-        Args:
-            arguments: name and type of each.
-            shapes: (number of the argument, sizes, strides or None for none given) of each buffer whose type leaves something
-                open; the expressions are over the index arguments: dim 0 is the first argument of type index.
-        """
-        block = Block(arg_types=[type for _, type in arguments])
-        for argument, (hint, _) in zip(block.args, arguments, strict=True):
-            argument.name_hint = hint
-        n = sum(type == _INDEX for _, type in arguments)
-        properties: dict[str, Attribute] = {"sym_name": StringAttr(name)}
-        if shapes:
-            properties["shapes"] = _shapes_attribute(shapes, n)
-        return KernelOp.create(properties=properties, regions=[Region(block)])
-
-    @property
-    def index_arguments(self) -> list[BlockArgument]:
-        """The arguments of type index: sizes, strides and other index values."""
-        return [argument for argument in self.body.block.args if argument.type == _INDEX]
-
-    def given_shapes(self) -> dict[SSAValue, tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...] | None]]:
-        """Sizes and strides that `shapes` gives, by buffer."""
-        found: dict[SSAValue, tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...] | None]] = {}
-        for entry in () if self.shapes is None else self.shapes.data:
-            number, sizes, *strides = entry.data  # pyright: ignore[reportAttributeAccessIssue]
-            argument = self.body.block.args[number.value.data]
-            found[argument] = (sizes.data.results, strides[0].data.results if strides else None)
-        return found
-
-    def sizes_of(self, buffer: SSAValue) -> tuple[AffineExpr, ...]:
-        """The sizes of an argument, as expressions over `index_arguments`."""
-        given = self.given_shapes().get(buffer)
-        if given is not None:
-            return given[0]
-        return tuple(AffineConstantExpr(n) for n in buffer.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
-
-    def verify_(self) -> None:
-        block = self.body.block
-        for argument in block.args:
-            type = argument.type
-            if not isinstance(type, MemRefType | IndexType) and not hasattr(type, "bitwidth"):  # C1
-                raise VerifyException(f"'loop.kernel' op argument must be a memref, a scalar or an index, got {type}")
-        if self.shapes is None:
-            return  # what is open then stays open: such a kernel cannot be lowered but can be read
-        n = len(self.index_arguments)
-        for entry in self.shapes.data:
-            items: list[Attribute] = list(entry.data) if isinstance(entry, ArrayAttr) else []
-            number, maps = (items[0], items[1:]) if items else (None, [])
-            if not (
-                1 <= len(maps) <= 2
-                and isinstance(number, IntegerAttr)
-                and 0 <= number.value.data < len(block.args)
-                and all(isinstance(m, AffineMapAttr) and m.data.num_dims == n and not m.data.num_symbols for m in maps)
-            ):  # C2
-                raise VerifyException(f"'loop.kernel' op shapes must be [argument, sizes, strides] over {n} index arguments")
-        for argument, (sizes, strides) in self.given_shapes().items():
-            type = argument.type
-            if not isinstance(type, MemRefType) or type.get_num_dims() != len(sizes):  # C2
-                raise VerifyException(f"'loop.kernel' op shapes give {len(sizes)} sizes to an argument of type {type}")
-            for known, size in zip(type.get_shape(), sizes, strict=True):
-                if (known == DYNAMIC_INDEX) == isinstance(size, AffineConstantExpr) or (
-                    isinstance(size, AffineConstantExpr) and size.value != known
-                ):  # C3
-                    raise VerifyException(f"'loop.kernel' op shapes do not fit {type}: size {size}")
-            if (strides is None) != isinstance(type.layout, NoneAttr):  # C2
-                raise VerifyException(f"'loop.kernel' op shapes must give strides to {type} exactly if it has a strided layout")
-            for known, stride in zip(() if strides is None else type.get_strides() or (), strides or (), strict=True):
-                if (known is None) == isinstance(stride, AffineConstantExpr) or (
-                    isinstance(stride, AffineConstantExpr) and stride.value != known
-                ):  # C3
-                    raise VerifyException(f"'loop.kernel' op shapes do not fit {type}: stride {stride}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        printer.print_string("(")
-        printer.print_list(self.body.block.args, printer.print_block_argument)
-        printer.print_string(")")
-        if self.shapes is not None:
-            indices = self.index_arguments
-            printer.print_string(" shapes(")
-            for k, (argument, (sizes, strides)) in enumerate(self.given_shapes().items()):
-                if k:
-                    printer.print_string(", ")
-                printer.print_ssa_value(argument)
-                print_exprs(printer, sizes, indices)
-                if strides is not None:
-                    printer.print_string(" strides ")
-                    print_exprs(printer, strides, indices)
-            printer.print_string(")")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> KernelOp:
-        name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-        named = {argument.name.text: k for k, argument in enumerate(arguments)}
-        indices = {argument.name.text: k for k, argument in enumerate(a for a in arguments if a.type == _INDEX)}
-        properties: dict[str, Attribute] = {"sym_name": name}
-
-        def shape() -> tuple[int, Sequence[AffineExpr], Sequence[AffineExpr] | None]:
-            position = parser.pos
-            number = named.get(parser.parse_unresolved_operand().span.text)
-            if number is None:
-                parser.raise_error("'loop.kernel' op shapes must name an argument", position)
-            sizes = NamedSubscriptParser(parser, indices).exprs()
-            strides = NamedSubscriptParser(parser, indices).exprs() if parser.parse_optional_keyword("strides") else None
-            return number, sizes, strides
-
-        if parser.parse_optional_keyword("shapes"):
-            shapes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, shape)
-            properties["shapes"] = _shapes_attribute(shapes, len(indices))
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        region = parser.parse_region(arguments)
-        return cls.create(
-            properties=properties,
-            attributes={} if attributes is None else attributes.data,
-            regions=[region],
-        )
-
-
-def _shapes_attribute(shapes: Sequence[tuple[int, Sequence[AffineExpr], Sequence[AffineExpr] | None]], n: int) -> ArrayAttr:
-    entries: list[Attribute] = []
-    for number, sizes, strides in shapes:
-        maps = [AffineMapAttr(AffineMap(n, 0, tuple(canonical(e, n) for e in m))) for m in (sizes, strides) if m is not None]
-        entries.append(ArrayAttr([IntegerAttr(number, i64), *maps]))
-    return ArrayAttr(entries)
 
 
 @irdl_op_definition
