@@ -94,8 +94,8 @@ class Drawn:
 
     text: str
     type: str
-    needs: Mapping[str, Sequence[Linear]]
-    positions: Mapping[str, Linear]
+    needs: Mapping[str, Sequence[Linear]] = field(default_factory=dict)
+    positions: Mapping[str, Linear] = field(default_factory=dict)
     is_product: bool = False
     """Whether it starts with a product of matrices, in loops i, j and k."""
 
@@ -938,8 +938,8 @@ RARE = {"prefetch": 1, "set_layout": 2, "peel": 3, "pad": 2, "split": 3}
 OFTEN = 4
 
 
-def draw_step(rng: random.Random, schedule: Schedule, recent: Sequence[str]) -> Primitive:
-    """A random step; `recent` are names of loops to prefer."""
+def draw_step(rng: random.Random, schedule: Schedule, recent: Sequence[str], often: Sequence[str] = ()) -> Primitive:
+    """A random step; `recent` are names of loops to prefer, `often` verbs."""
     known = primitives()
     draw = _Steps(rng, schedule, recent)
     weights = {name: RARE.get(name, OFTEN) for name in known}
@@ -947,6 +947,7 @@ def draw_step(rng: random.Random, schedule: Schedule, recent: Sequence[str]) -> 
         weights.update(dict.fromkeys({"set_layout", "inline", "compute_at", "pad"} & set(known), 0.2))
     if not list(draw.siblings()):
         weights["fuse"] = 0.2
+    weights.update({verb: 5 * weights[verb] for verb in often})
     verb = rng.choices(list(weights), list(weights.values()))[0]
     given = getattr(draw, verb)() if hasattr(draw, verb) and verb != "loop" else draw.anything(known[verb])
     return known[verb](**given)

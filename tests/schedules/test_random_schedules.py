@@ -25,9 +25,11 @@ from lamina.codegen.kernel_executable import kernel_object, load_kernel
 from lamina.codegen.targets.host import host
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
+from lamina.dialects.loop.structure import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.frontend.schedules import Schedule, primitives
+from lamina.lowering.analysis.bounds import constant_extent
 from lamina.lowering.analysis.dependence import Conflict
 from lamina.lowering.llvm import emit_parallel
 from lamina.lowering.llvm.emit import emit_module
@@ -36,6 +38,7 @@ from lamina.lowering.schedule.pad import Pad
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.kernel_callable import KernelFunction
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 sys.path.insert(0, str(Path(__file__).parent))
 import strategies
@@ -50,6 +53,8 @@ BY_KERNEL = 3
 """Schedules for each kernel."""
 MOST_STEPS = 8
 MOST_OPS = 160
+MOST_EMITTED = 1200
+"""Ops, each copy in an unrolled loop counted: code that compiles soon enough."""
 BACKWARDS = 999
 """As a number of threads: the iterations of parallel loops one by one, the last one first."""
 
@@ -153,13 +158,12 @@ def compare(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray], close: bo
             raise AssertionError(f"array {k}, {what}: {int((~same).sum())} differ, at {where} {x[where]!r} is not {y[where]!r}")
 
 
-def drawn_case(rng: random.Random) -> Case:
-    """A random kernel, run without a schedule."""
-    drawn = draw_kernel(rng)
+def case_of(drawn: Drawn, rng: random.Random) -> Case:
+    """A kernel with random sizes, run without a schedule."""
+    some = rng.randint(5, 40)
+    given = [(0, rng.randint(0, 5)), (1, rng.randint(0, 3)), (rng.randint(2, 40), rng.randint(0, 40)), (some, some)]
+    small = [(rng.randint(0, 2), 3), (rng.randint(3, 5), rng.randint(2, 4))]
     try:
-        some = rng.randint(5, 40)
-        given = [(0, rng.randint(0, 5)), (1, rng.randint(0, 3)), (rng.randint(2, 40), rng.randint(0, 40)), (some, some)]
-        small = [(rng.randint(0, 2), 3), (rng.randint(3, 5), rng.randint(2, 4))]
         case = Case(drawn, parsed(drawn.text), [drawn.sizes(rng, {"N": n, "M": m}) for n, m in given + small])
         function = compiled(case.module)
         for k, sizes in enumerate(case.sizes):
@@ -218,6 +222,7 @@ def schedule_once(case: Case, rng: random.Random) -> tuple[Schedule, bool, dict[
     recent: list[str] = []
     counts: dict[str, int] = {}
     wanted = rng.choice((1, 2, 3, 3, 4, 5, MOST_STEPS))
+    often = rng.sample(sorted(primitives()), rng.choice((0, 3)))
     planned = list(product_steps(rng)) if case.drawn.is_product and rng.random() < 0.7 else []
     wanted = max(wanted, len(planned) + 1 if planned else 0)
     for _ in range(5 * wanted):
@@ -225,7 +230,7 @@ def schedule_once(case: Case, rng: random.Random) -> tuple[Schedule, bool, dict[
             verb, given = planned.pop(0)
             step = primitives()[verb](**given)
         else:
-            step = draw_step(rng, schedule, recent)
+            step = draw_step(rng, schedule, recent, often)
         reorders = reassociates(schedule, step)
         before = str(schedule.module) if rng.random() < 0.2 else None
         try:
@@ -245,17 +250,23 @@ def schedule_once(case: Case, rng: random.Random) -> tuple[Schedule, bool, dict[
     return schedule, close and case.drawn.type[0] == "f", counts
 
 
+def emitted(op: Operation) -> int:
+    """How many ops there are when unrolled loops are copied."""
+    inside = sum(emitted(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+    return 1 + inside * ((constant_extent(op) or 1) if isinstance(op, ForOp) and op.kind.data == "unroll" else 1)
+
+
 def pairs(seed: int, count: int) -> dict[str, int]:
     """Check some pairs; how often each verb was legal or refused."""
     rng = random.Random(seed)
     total: dict[str, int] = {"pairs": 0}
     while total["pairs"] < count:
-        case = drawn_case(rng)
+        case = case_of(draw_kernel(rng), rng)
         for _ in range(min(BY_KERNEL, count - total["pairs"])):
             schedule, close, counts = schedule_once(case, rng)
             for name, n in counts.items():
                 total[name] = total.get(name, 0) + n
-            if not schedule.steps:
+            if not schedule.steps or emitted(pipeline.find_kernel(schedule.module)) > MOST_EMITTED:
                 continue
             try:
                 verify_module(schedule.module)
@@ -268,6 +279,109 @@ def pairs(seed: int, count: int) -> dict[str, int]:
                 pytest.fail(explained(case, schedule.steps, error), pytrace=False)
             total["pairs"] += 1
     return total
+
+
+FOUND = {
+    "a tile where the loop never runs": (
+        Drawn(
+            """loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %N: index, %M: index) shapes(%x[%N + 3], %y[%M + 3]) {
+  loop.for seq %i = 5 to 2 {
+    loop.for seq %j = 0 to %M - 1 {
+      %a = loop.load %x[%i] : memref<?xf32>
+      loop.store %a, %y[%j] : memref<?xf32>
+    }
+  }
+}""",
+            "f32",
+        ),
+        "loop-accumulate{buffer=y at=i}",
+    ),
+    "a copy where a loop never runs": (
+        Drawn(
+            """loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %N: index, %M: index) shapes(%x[%M + 3], %y[%N + 3]) {
+  loop.for seq %b = 0 to %N {
+    loop.for seq %i = 5 to 2 {
+      loop.for seq %j = 0 to %M - 1 {
+        %a = loop.load %x[%j] : memref<?xf32>
+        loop.store %a, %y[%b] : memref<?xf32>
+      }
+    }
+  }
+}""",
+            "f32",
+        ),
+        "loop-stage{buffer=x at=b order=j}",
+    ),
+    "a zero after the loop that is padded": (
+        Drawn(
+            """loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %N: index, %M: index) shapes(%x[%N], %y[%M + 1]) {
+  loop.for seq %b = 0 to %N step 4 {
+    loop.for seq %i = 0 to min(4, %N - %b) {
+      %a = loop.load %x[%b + %i] : memref<?xf32>
+      loop.store %a, %y[%M] : memref<?xf32>
+    }
+  }
+  %zero = arith.constant 0.0 : f32
+  loop.store %zero, %y[0] : memref<?xf32>
+}""",
+            "f32",
+        ),
+        "loop-stage{buffer=x at=b order=i pad=i}",
+    ),
+    "rows of a local buffer of a size that is computed": (
+        Drawn(
+            """loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %N: index, %M: index) shapes(%x[%N], %y[%M + 1]) {
+  %t = loop.alloc scratch(%N) : memref<?xf32>
+  loop.for parallel %i = 0 to %N {
+    %a = loop.load %x[%i] : memref<?xf32>
+    loop.store %a, %t[%i] : memref<?xf32>
+  }
+  loop.for seq %j = 0 to %N {
+    %b = loop.load %t[%j] : memref<?xf32>
+    loop.store %b, %y[0] : memref<?xf32>
+  }
+}""",
+            "f32",
+        ),
+        "loop-set-layout{buffer=t order=0 pad=3},loop-vectorize{loop=i lanes=4}",
+    ),
+    "a producer with positions": (
+        Drawn(
+            """loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %p: memref<?xi64>, %N: index, %M: index)
+    shapes(%x[%M + 1], %y[%N], %p[%N]) {
+  %t = loop.alloc scratch(%N) : memref<?xf32>
+  loop.for seq %i = 0 to %N {
+    %q = loop.load %p[%i] : memref<?xi64>
+    %at = arith.index_cast %q : i64 to index
+    %a = loop.load %x[%at] : memref<?xf32>
+    loop.store %a, %t[%i] : memref<?xf32>
+  }
+  loop.for seq %j = 0 to %N {
+    %b = loop.load %t[%j] : memref<?xf32>
+    loop.store %b, %y[%j] : memref<?xf32>
+  }
+}""",
+            "f32",
+            positions={"p": {"M": 1, "": 1}},
+        ),
+        "loop-inline{buffer=t}",
+    ),
+}
+"""What random schedules found once: kernels, and the steps that went wrong; where a loop never runs, they are refused."""
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_what_was_found_once(what: str) -> None:
+    drawn, steps = FOUND[what]
+    case = case_of(drawn, random.Random(0))
+    if "never runs" in what:
+        with pytest.raises(ScheduleError, match="has no greatest constant extent"):
+            replay(case, steps)
+        return
+    scheduled = replay(case, steps)
+    verify_module(scheduled)
+    check(case, scheduled, close=False)
+    assert str(Schedule(case.module)) == "" and steps == ",".join(step.as_text() for step in passes.parse_passes(steps))
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
