@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
 from .. import pipeline
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.loop.memory import CheckOp
-from ..dialects.loop.parameters import Parameter, Sizes, parameters_of
-from ..dialects.loop.structure import KernelOp
+from ..dialects.loop.parameters import Interface, Parameter, Sizes
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, KernelError, LaminaError, TracingError
 from ..runtime.kernel_arguments import scalar_bits
@@ -59,21 +58,30 @@ def call_kernel(kernel: Any, *args: Any, out: Any) -> Any:
     if not isinstance(kernel, KernelBase):
         raise TypeError(f"call_kernel takes a kernel made by @lm.kernel, got {type(kernel).__name__}: {kernel!r:.60}")
     try:
-        given = _Given(pipeline.find_kernel(kernel.__kernel__.latest), args, out)
+        given = _Given(kernel.__kernel__.called(_Called), args, out)
         return given.trace(staging(), kernel) if is_staging() else given.run(kernel)
     except LaminaError as error:
         raise located(error) from None
 
 
+class _Called:
+    """A kernel as scheduled by now, and how it is called."""
+
+    def __init__(self, module: ModuleOp, steps: str):
+        self.op, self.steps = pipeline.find_kernel(module), steps
+        self.interface = Interface(self.op)
+
+
 class _Given:
     """The arguments of one call: a value, or the type of an array that is only written, for each parameter."""
 
-    def __init__(self, op: KernelOp, args: Sequence[Any], out: Any):
-        self.op, self.name, self.parameters = op, op.sym_name.data, parameters_of(op)
-        self.sizes = Sizes(op)
+    def __init__(self, called: _Called, args: Sequence[Any], out: Any):
+        self.called, self.op, self.name = called, called.op, called.interface.kernel
+        self.parameters, self.spell = called.interface.parameters, called.interface.spell
         self.values = self._matched(args, out)
+        sizes = Sizes(called.interface)
         for parameter, value in zip(self.parameters, self.values, strict=True):
-            self.sizes.bind(parameter, self._type(parameter, value))
+            sizes.bind(parameter, self._type(parameter, value))
         for parameter, value in zip(self.parameters, self.values, strict=True):
             if isinstance(value, TensorSpec) and parameter.reads:
                 raise KernelError(
@@ -89,7 +97,7 @@ class _Given:
         outs = list(out) if isinstance(out, list | tuple) else [out]
         for parameters, values, what in ((read, args, "*args"), (written, outs, "out=")):
             if len(parameters) != len(values):
-                spelled = ", ".join(f"{p.name}: {self.sizes.spell(p)}" for p in parameters) or "nothing"
+                spelled = ", ".join(f"{p.name}: {self.spell(p)}" for p in parameters) or "nothing"
                 raise TypeError(f"call_kernel({self.name}) takes {what} for {spelled}; got {len(values)} values")
         rest, results = iter(args), iter(outs)
         return [next(results if p.writes else rest) for p in self.parameters]
@@ -108,7 +116,7 @@ class _Given:
         where = f"kernel '{self.name}' argument '{parameter.name}'"
         if not is_array:
             what = "an array or a lamina.TensorSpec" if parameter.writes else "an array"
-            raise TypeError(f"{where} must be {what}, {self.sizes.spell(parameter)}, got {type(value).__name__}: {value!r:.60}")
+            raise TypeError(f"{where} must be {what}, {self.spell(parameter)}, got {type(value).__name__}: {value!r:.60}")
         try:
             return tensor(element_type(value.dtype.newbyteorder("=")), value.shape)
         except KeyError:
@@ -154,8 +162,7 @@ class _Given:
             else:
                 operands.append(trace.constant(np.asarray(self._number(parameter, value))))
         assert trace.program is not None
-        key = (kernel, str(kernel.__kernel__.schedule or ""))
-        op = KernelCallOp.call(trace.program.kernel(key, self.op), operands)
+        op = KernelCallOp.call(trace.program.kernel((kernel, self.called.steps), self.op), operands)
         trace.builder.insert(op)
         return _result([trace.wrap(value) for value in op.results])
 

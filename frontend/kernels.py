@@ -94,6 +94,7 @@ class _State:
         self.schedule: Schedule | None = None
         self.current: KernelExecutable | None = None
         self.installed: KernelExecutable | None = None
+        self._called: Any = None
         self._module: ModuleOp | None = None
         self._lock = threading.RLock()
 
@@ -120,6 +121,13 @@ class _State:
         schedule = self.schedule
         return self.module if schedule is None else schedule.module
 
+    def called(self, make: Callable[[ModuleOp, str], Any]) -> Any:
+        """What `make` finds out about the kernel as scheduled so far, from its module and steps; kept until these change."""
+        with self._lock:
+            if self._called is None:
+                self._called = make(self.latest, str(self.schedule or ""))
+            return self._called
+
     def reset(self) -> None:
         """Forget the schedule."""
         with self._lock:
@@ -129,7 +137,7 @@ class _State:
     def changed(self) -> None:
         """The schedule is another: what is compiled is not valid any more."""
         with self._lock:
-            self.current = None
+            self.current = self._called = None
             if self.installed is not None and (owner := self.owner()) is not None:
                 owner.uninstall()
                 self.installed = None

@@ -48,15 +48,15 @@ class KernelRun:
     """
 
     def __init__(self, kernel: KernelOp, values: Sequence[Any]):
-        from ..dialects.loop.parameters import Sizes, parameters_of
+        from ..dialects.loop.parameters import Interface, Sizes
         from ..dialects.types import DYNAMIC, element_type, numpy_dtype, tensor
         from ..runtime.inputs import InputError, fit
 
         self.kernel, self.name = kernel, kernel.sym_name.data
-        self.parameters = parameters_of(kernel)
-        sizes = Sizes(kernel)
+        interface = Interface(kernel)
+        self.parameters, sizes = interface.parameters, Sizes(interface)
         if len(values) != len(self.parameters):
-            spelled = ", ".join(f"{p.name}: {sizes.spell(p)}" for p in self.parameters)
+            spelled = ", ".join(f"{p.name}: {interface.spell(p)}" for p in self.parameters)
             raise InputError(f"@{self.name} takes {len(self.parameters)} arguments ({spelled}), got {len(values)}")
         self.inputs: list[Any] = []
         for parameter, value in zip(self.parameters, values, strict=True):

@@ -159,9 +159,9 @@ class KernelCallOp(GraphOp):
         Raises:
             ShapeError, DTypeError, CompileError: they do not agree.
         """
-        from ..loop.parameters import Sizes
+        from ..loop.parameters import Interface, Sizes
 
-        sizes, of_operand = Sizes(kernel), dict(zip(self.operands, types, strict=True))
+        sizes, of_operand = Sizes(Interface(kernel)), dict(zip(self.operands, types, strict=True))
         for argument in self.arguments(kernel):
             if argument.operand is not None:
                 sizes.bind(argument.parameter, of_operand[argument.operand])

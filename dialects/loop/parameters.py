@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr, TensorType, UnitAttr
-from xdsl.ir import BlockArgument
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...errors import CompileError, DTypeError, ShapeError
@@ -20,6 +20,8 @@ from .gather import GatherOp, ScatterOp
 from .memory import LoadOp, StoreOp
 from .structure import KernelOp
 from .subscripts import linear_form
+
+_Dims = tuple[tuple[int | None, int], ...]
 
 SCHEDULED = "lamina.scheduled"
 """The attribute of kernels that are as their authors want them: no pass schedules them by itself."""
@@ -76,112 +78,44 @@ def parameters_of(kernel: KernelOp) -> list[Parameter]:
     ]
 
 
-class Sizes:
-    """The index arguments of one call, bound by the types of its arguments.
+class Interface:
+    """How a kernel is called: its parameters, and sizes and strides as symbols, the index arguments, plus numbers.
 
     Raises:
-        CompileError: no array gives one of them.
-
-    >>> from lamina.dialects.context import make_context
-    >>> from lamina.dialects.parsing import parse_module
-    >>> from lamina.dialects.types import f32, tensor
-    >>> text = "loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N + 1], %y[%N]) {\\n}"
-    >>> kernel = parse_module(make_context(), text).body.block.first_op
-    >>> sizes = Sizes(kernel)
-    >>> x, y = parameters_of(kernel)
-    >>> sizes.bind(x, tensor(f32, (5,)))
-    >>> sizes.shape_of(y), sizes.values
-    ((4,), [4])
+        CompileError: a size is something else, or no array gives one of the index arguments.
     """
 
     def __init__(self, kernel: KernelOp):
         self.kernel = kernel.sym_name.data
-        self.symbols = kernel.index_arguments
-        self.names = [symbol.name_hint or f"size{k}" for k, symbol in enumerate(self.symbols)]
-        self.given = kernel.given_shapes()
-        self.sizes_of = kernel.sizes_of
-        self._values: dict[int, int] = {}
-        self._places: dict[int, str] = {}
-        parameters = [p for p in parameters_of(kernel) if p.is_array]
-        spelled = [e for p in parameters for m in self.given.get(p.argument, ()) if m is not None for e in m]
-        bound = {self._split(expr)[0] for expr in spelled}
+        self.parameters = parameters_of(kernel)
+        self.names = [symbol.name_hint or f"size{k}" for k, symbol in enumerate(kernel.index_arguments)]
+        given = kernel.given_shapes()
+        self._dims: dict[SSAValue, tuple[_Dims, _Dims | None]] = {}
+        for parameter in self.parameters:
+            if parameter.is_array:
+                sizes, strides = given.get(parameter.argument, (kernel.sizes_of(parameter.argument), None))
+                self._dims[parameter.argument] = self._split(sizes), None if strides is None else self._split(strides)
+        bound = {symbol for dims in self._dims.values() for part in dims for symbol, _ in part or ()}
         for k, name in enumerate(self.names):
             if k not in bound:
                 rule = f"no size or stride of an argument gives '{name}'"
                 raise CompileError(f"kernel @{self.kernel} cannot be called: {rule}")
 
-    @property
-    def values(self) -> list[int]:
-        """The index arguments in order; those of strides that nothing looks at are 0."""
-        return [self._values.get(k, 0) for k in range(len(self.symbols))]
+    def _split(self, exprs: Sequence[AffineExpr]) -> _Dims:
+        """For each size or stride its symbol, if it has one, and the number added to it."""
+        split: list[tuple[int | None, int]] = []
+        for expr in exprs:
+            form = linear_form(expr, len(self.names))
+            used = [] if form is None else [(k, c) for k, c in enumerate(form[0]) if c]
+            if form is None or len(used) > 1 or (used and used[0][1] != 1):
+                rule = "a size or stride must be a symbol plus a number"
+                raise CompileError(f"kernel @{self.kernel} cannot be called: {rule}, got {expr}")
+            split.append((used[0][0] if used else None, form[1]))
+        return tuple(split)
 
-    def bind(self, parameter: Parameter, type: TensorType) -> None:
-        """Bind or compare the sizes and strides of an argument. Those that are not known yet bind nothing.
-
-        Raises:
-            DTypeError: another element type.
-            ShapeError: it has another rank, or sizes do not agree.
-            CompileError: a size of the kernel is not a symbol plus a number.
-        """
-        where = f"kernel '{self.kernel}' argument '{parameter.name}'"
-        dtype, shape = _dtype(type.element_type), type.get_shape()
-        got = _describe(dtype, shape)
-        if type.element_type != parameter.element:
-            wanted = _dtype(parameter.element)
-            raise DTypeError(f"{where} must be of {wanted}, got {got}; convert it with .astype({wanted!r})")
-        if len(shape) != parameter.rank:
-            if not parameter.is_array:
-                raise ShapeError(f"{where} must be a number, got {got}")
-            raise ShapeError(f"{where} must be {self.spell(parameter)}, got {got}; reshape it")
-        if not parameter.is_array:
-            return
-        sizes, strides = self.given.get(parameter.argument, (self.sizes_of(parameter.argument), None))
-        for axis, (expr, size) in enumerate(zip(sizes, shape, strict=True)):
-            if size == DYNAMIC:
-                continue
-            symbol, constant = self._split(expr)
-            if symbol is None and size != constant:
-                raise ShapeError(f"{where} must be {self.spell(parameter)}, got {got}; pass an array of that size")
-            if symbol is not None:
-                if size < constant:
-                    facts = f"got {got} with {self.names[symbol]} = {size - constant}"
-                    raise ShapeError(f"{where} must be {self.spell(parameter)}, {facts}")
-                self._bind(symbol, size - constant, f"dim {axis}", parameter, got)
-        if strides is not None and DYNAMIC not in shape and 0 not in shape:
-            self._bind_strides(parameter, shape, strides, got)
-
-    def _bind_strides(self, parameter: Parameter, shape: Sequence[int], strides: Sequence[AffineExpr], got: str) -> None:
-        step = 1
-        for axis in reversed(range(len(shape))):
-            symbol, constant = self._split(strides[axis])
-            if shape[axis] > 1:  # else nobody steps there
-                if symbol is not None:
-                    self._bind(symbol, step - constant, f"the stride of dim {axis}", parameter, got)
-                elif step != constant:
-                    where = f"kernel '{self.kernel}' argument '{parameter.name}'"
-                    raise ShapeError(f"{where} has dim {axis} in steps of {constant} elements, got {got} with steps of {step}")
-            step *= shape[axis]
-
-    def _bind(self, symbol: int, value: int, place: str, parameter: Parameter, got: str) -> None:
-        here = f"{value} by {place} of argument '{parameter.name}' ({self.spell(parameter)}, got {got})"
-        if symbol not in self._values:
-            self._values[symbol], self._places[symbol] = value, here
-        if self._values[symbol] != value:
-            facts = f"is {self._places[symbol]} and {here}"
-            raise ShapeError(f"kernel '{self.kernel}' size '{self.names[symbol]}' {facts}; pass arrays that agree")
-
-    def shape_of(self, parameter: Parameter) -> tuple[int, ...]:
-        """The sizes of an array as far as they are bound; `DYNAMIC` for the others."""
-        shape: list[int] = []
-        for expr in self.sizes_of(parameter.argument) if parameter.is_array else ():
-            symbol, constant = self._split(expr)
-            known = 0 if symbol is None else self._values.get(symbol)
-            shape.append(DYNAMIC if known is None else known + constant)
-        return tuple(shape)
-
-    def type_of(self, parameter: Parameter) -> TensorType:
-        """The type of an argument, as far as sizes are bound."""
-        return tensor(parameter.element, self.shape_of(parameter))
+    def dims(self, parameter: Parameter) -> tuple[_Dims, _Dims | None]:
+        """Sizes and strides of an array: (symbol or None, number) for each; no strides if it is contiguous."""
+        return self._dims[parameter.argument] if parameter.is_array else ((), None)
 
     def spell(self, parameter: Parameter) -> str:
         """The type of a parameter in messages: `float32[N,4]`.
@@ -189,23 +123,105 @@ class Sizes:
         >>> from lamina.dialects.context import make_context
         >>> from lamina.dialects.parsing import parse_module
         >>> text = "loop.kernel @k(%x: memref<?x4xf32>, %N: index) shapes(%x[%N - 1, 4]) {\\n}"
-        >>> kernel = parse_module(make_context(), text).body.block.first_op
-        >>> Sizes(kernel).spell(*parameters_of(kernel))
+        >>> interface = Interface(parse_module(make_context(), text).body.block.first_op)
+        >>> interface.spell(interface.parameters[0])
         'float32[N - 1,4]'
         """
         if not parameter.is_array:
             return _dtype(parameter.element)
-        spelled = ",".join(spell_size(expr, self.names) for expr in self.sizes_of(parameter.argument))
-        return f"{_dtype(parameter.element)}[{spelled}]"
+        sizes = (_sum(None if symbol is None else self.names[symbol], n) for symbol, n in self.dims(parameter)[0])
+        return f"{_dtype(parameter.element)}[{','.join(sizes)}]"
 
-    def _split(self, expr: AffineExpr) -> tuple[int | None, int]:
-        """The symbol of a size or stride, and the number added to it."""
-        form = linear_form(expr, len(self.symbols))
-        used = [] if form is None else [(k, c) for k, c in enumerate(form[0]) if c]
-        if form is None or len(used) > 1 or (used and used[0][1] != 1):
-            rule = "a size or stride must be a symbol plus a number"
-            raise CompileError(f"kernel @{self.kernel} cannot be called: {rule}, got {expr}")
-        return (used[0][0] if used else None), form[1]
+
+class Sizes:
+    """The index arguments of one call, bound by the types of its arguments.
+
+    >>> from lamina.dialects.context import make_context
+    >>> from lamina.dialects.parsing import parse_module
+    >>> from lamina.dialects.types import f32, tensor
+    >>> text = "loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N + 1], %y[%N]) {\\n}"
+    >>> interface = Interface(parse_module(make_context(), text).body.block.first_op)
+    >>> x, y = interface.parameters
+    >>> sizes = Sizes(interface)
+    >>> sizes.bind(x, tensor(f32, (5,)))
+    >>> sizes.type_of(y).get_shape(), sizes.values
+    ((4,), [4])
+    """
+
+    def __init__(self, interface: Interface):
+        self.interface = interface
+        self._values: dict[int, int] = {}
+        self._places: dict[int, tuple[str, Parameter, str]] = {}
+
+    @property
+    def values(self) -> list[int]:
+        """The index arguments in order; those of strides that nothing looks at are 0."""
+        return [self._values.get(k, 0) for k in range(len(self.interface.names))]
+
+    def bind(self, parameter: Parameter, type: TensorType) -> None:
+        """Bind or compare the sizes and strides of an argument. Those that are not known yet bind nothing.
+
+        Raises:
+            DTypeError: another element type.
+            ShapeError: it has another rank, or sizes do not agree.
+        """
+        spell, names, shape = self.interface.spell, self.interface.names, type.get_shape()
+        where = f"kernel '{self.interface.kernel}' argument '{parameter.name}'"
+        if type.element_type != parameter.element:
+            wanted = _dtype(parameter.element)
+            raise DTypeError(f"{where} must be of {wanted}, got {_describe(type)}; convert it with .astype({wanted!r})")
+        if len(shape) != parameter.rank:
+            if not parameter.is_array:
+                raise ShapeError(f"{where} must be a number, got {_describe(type)}")
+            raise ShapeError(f"{where} must be {spell(parameter)}, got {_describe(type)}; reshape it")
+        sizes, strides = self.interface.dims(parameter)
+        for axis, ((symbol, constant), size) in enumerate(zip(sizes, shape, strict=True)):
+            if size == DYNAMIC:
+                continue
+            if symbol is None and size != constant:
+                raise ShapeError(f"{where} must be {spell(parameter)}, got {_describe(type)}; pass an array of that size")
+            if symbol is not None:
+                if size < constant:
+                    facts = f"got {_describe(type)} with {names[symbol]} = {size - constant}"
+                    raise ShapeError(f"{where} must be {spell(parameter)}, {facts}")
+                self._bind(symbol, size - constant, f"dim {axis}", parameter, type)
+        if strides is not None and DYNAMIC not in shape and 0 not in shape:
+            self._bind_strides(parameter, type, strides)
+
+    def _bind_strides(self, parameter: Parameter, type: TensorType, strides: _Dims) -> None:
+        step, shape = 1, type.get_shape()
+        for axis in reversed(range(len(shape))):
+            symbol, constant = strides[axis]
+            if shape[axis] > 1:  # else nobody steps there
+                if symbol is not None:
+                    self._bind(symbol, step - constant, f"the stride of dim {axis}", parameter, type)
+                elif step != constant:
+                    where = f"kernel '{self.interface.kernel}' argument '{parameter.name}'"
+                    got = f"got {_describe(type)} with steps of {step}"
+                    raise ShapeError(f"{where} has dim {axis} in steps of {constant} elements, {got}")
+            step *= shape[axis]
+
+    def _bind(self, symbol: int, value: int, place: str, parameter: Parameter, type: TensorType) -> None:
+        if symbol not in self._values:
+            self._values[symbol], self._places[symbol] = value, (place, parameter, _describe(type))
+        if self._values[symbol] != value:
+            facts = [
+                f"{number} by {at} of argument '{p.name}' ({self.interface.spell(p)}, got {got})"
+                for number, (at, p, got) in (
+                    (self._values[symbol], self._places[symbol]),
+                    (value, (place, parameter, _describe(type))),
+                )
+            ]
+            size = f"kernel '{self.interface.kernel}' size '{self.interface.names[symbol]}'"
+            raise ShapeError(f"{size} is {' and '.join(facts)}; pass arrays that agree")
+
+    def type_of(self, parameter: Parameter) -> TensorType:
+        """The type of an argument, as far as sizes are bound; `DYNAMIC` for the others."""
+        shape: list[int] = []
+        for symbol, constant in self.interface.dims(parameter)[0]:
+            known = 0 if symbol is None else self._values.get(symbol)
+            shape.append(DYNAMIC if known is None else known + constant)
+        return tensor(parameter.element, shape)
 
 
 def spell_size(expr: AffineExpr, names: Sequence[str]) -> str:
@@ -228,5 +244,11 @@ def _dtype(element: Any) -> str:
     return str(numpy_dtype(element))
 
 
-def _describe(dtype: str, shape: Sequence[int]) -> str:
-    return f"{dtype}[{','.join('?' if n == DYNAMIC else str(n) for n in shape)}]"
+def _describe(type: TensorType) -> str:
+    return f"{_dtype(type.element_type)}[{','.join('?' if n == DYNAMIC else str(n) for n in type.get_shape())}]"
+
+
+def _sum(name: str | None, constant: int) -> str:
+    if name is None:
+        return str(constant)
+    return name + (f" {'+' if constant > 0 else '-'} {abs(constant)}" if constant else "")
