@@ -89,14 +89,16 @@ def phase_of(module: ModuleOp) -> str:
     from xdsl.dialects.builtin import StringAttr
 
     said = module.attributes.get("lamina.phase")
+    names = {op.name for op in module.body.block.ops}
+    if "loop.kernel" in names and any(map(_is_graph, module.body.block.ops)):
+        # hand-written kernels, which may be scheduled already, stand beside the graphs that run them
+        return said.data if isinstance(said, StringAttr) and said.data in PHASES[:2] else "graph"
     if isinstance(said, StringAttr) and said.data in PHASES:
         return said.data
-    names = {op.name for op in module.body.block.ops}
     if any("lamina.arena" in op.attributes for op in module.body.block.ops):
         return "program"
     if "loop.kernel" in names or any("lamina.results" in op.attributes for op in module.body.block.ops):
-        # hand-written kernels stand beside the graphs that run them
-        return "graph" if any(map(_is_graph, module.body.block.ops)) else "loop"
+        return "loop"
     return "graph"
 
 

@@ -3,6 +3,15 @@
 // RUN: lamina-run %s --entry contents --args 2.0 iota:8xf32 zeros:8xf32 --compare | filecheck %s --check-prefix=VALUES
 // RUN: not lamina-opt %S/Inputs/checked.mlir --compile-to=loop 2>&1 | filecheck %s --check-prefix=CHECKED
 
+/// Steps of a schedule are for the kernel: the graph has all of its own before it.
+// RUN: lamina-opt %s -p 'loop-vectorize{kernel=saxpy loop=i lanes=4}' --compile-to=program | filecheck %s --check-prefix=STEPS
+// STEPS-LABEL: loop.kernel @saxpy
+//       STEPS:   loop.for vector %i = 0 to (%N floordiv 4) * 4 step 4 {
+// STEPS-LABEL: func.func @contents
+//       STEPS:   loop.launch @sqrt(%z, %result)
+// STEPS-LABEL: loop.kernel @sqrt
+//       STEPS:   loop.for vector
+
 /// Hand-written kernels stay as they are, and are launched as they are called.
 // CHECK-LABEL: loop.kernel @saxpy
 //  CHECK-SAME:   lamina.scheduled
