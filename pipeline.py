@@ -335,7 +335,7 @@ def kernel_signature_of(kernel: KernelOp) -> KernelSignature:
 
 _SOURCES = (
     *("", "dialects", "dialects/graph", "dialects/loop", "transforms"),
-    *("lowering", "lowering/analysis", "lowering/schedule", "lowering/llvm", "lowering/llvm/math"),
+    *("lowering", "lowering/analysis", "lowering/schedule", "lowering/strategies", "lowering/llvm", "lowering/llvm/math"),
     *("codegen", "codegen/targets", "runtime"),
 )
 """The folders whose files decide what is compiled."""

@@ -84,8 +84,10 @@ def body_key(body: Block, outputs: list[SSAValue]) -> object:
 
 
 def _work_of(body: Block) -> int:
-    """Scalar operations of one run of a fusion body: the points of every equation."""
-    return sum(prod(equation.space) for op in body.ops if isinstance(op, GraphOp) for equation in op.equations())
+    """Scalar operations of one run of a fusion body, about: the points of every equation, the elements of every other nest."""
+    ops = [op for op in body.ops if isinstance(op, GraphOp)]
+    nests = sum(prod(v.type.get_shape()) for op in ops if op.has_nest for v in (*op.operands, *op.results))  # pyright: ignore
+    return nests + sum(prod(equation.space) for op in ops for equation in op.equations())
 
 
 _UNKNOWN_TRIPS = 16
@@ -257,7 +259,7 @@ class _FunctionConverter:
         elif op.name == "graph.reshape":
             value = op.results[0]
             self.buffers[value] = self._view(self.buffers[op.operands[0]], value.type, op)
-        elif isinstance(op, GraphOp) and op.equations():
+        elif isinstance(op, GraphOp) and (op.has_nest or op.equations()):
             self._single(op)
         elif isinstance(op, GraphOp) and op.composite:
             raise CompileError(f"'{op.name}' op is a composite: run graph-decompose before convert-graph-to-loop")

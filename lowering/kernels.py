@@ -22,6 +22,7 @@ from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.types import memref, show_shape
 from ..errors import CompileError
+from .nest_builder import NestBuilder
 
 Point = tuple[AffineExpr, ...]
 """An index point: one expression a dim, over the open loops counted from the outermost."""
@@ -83,13 +84,18 @@ class KernelEmitter:
         self.levels = [_Level(_PooledBuilder(block, block, self.pool))]
         self.indices: list[SSAValue] = []
         self.loops_named = 0
+        self.branches: list[_Level] = []
         self.reads: dict[SSAValue, set[tuple[_Level, Point]]] = {}
         self.inplace: list[tuple[int, int]] = []
 
     def emit(self) -> Block:
         """The kernel's block with all loops in it."""
         root = self.outputs[0].owner
-        if isinstance(root, GraphOp) and root.equations() and single_equation(root) is None:
+        if isinstance(root, GraphOp) and root.has_nest:
+            if any(output.owner is not root for output in self.outputs):
+                raise CompileError(f"'{root.name}' op writes its own loops and cannot share a kernel with other results")
+            root.nest(NestBuilder(self, root))
+        elif isinstance(root, GraphOp) and root.equations() and single_equation(root) is None:
             if len(self.outputs) > 1:
                 raise CompileError(f"'{root.name}' op has several loop nests and cannot share a kernel with other results")
             for equation in root.equations():
@@ -136,23 +142,45 @@ class KernelEmitter:
         if not sizes:
             body(point)
             return
-        inner, dim = self._open()
+        inner, dim = self.open_loop()
         self._parallel_loops(sizes[1:], (*point, dim), body)
         inner.add_op(YieldOp.create())
-        self._close()
+        self.close_to(len(self.indices) - 1)
         self.levels[-1].block.add_op(ForOp.build_loop(0, sizes[0], kind="parallel", body=inner))
 
-    def _open(self) -> tuple[Block, AffineExpr]:
-        block = Block(arg_types=[_INDEX])
+    def open_loop(self, carried: Sequence[Attribute] = ()) -> tuple[Block, AffineExpr]:
+        """Start the body of a loop: its block, and its index for points."""
+        block = Block(arg_types=[_INDEX, *carried])
         block.args[0].name_hint = _LOOP_NAMES[self.loops_named % len(_LOOP_NAMES)]
         self.loops_named += 1
         self.indices.append(block.args[0])
         self.levels.append(_Level(_PooledBuilder(block, self.kernel, self.pool)))
         return block, AffineDimExpr(len(self.indices) - 1)
 
-    def _close(self) -> None:
-        self.levels.pop()
-        self.indices.pop()
+    def open_value(self, position: SSAValue) -> AffineExpr:
+        """Let points use a computed index, from here to the end of the loop around it."""
+        self.indices.append(position)
+        self.levels.append(_Level(self.levels[-1].builder, dict(self.levels[-1].values)))
+        return AffineDimExpr(len(self.indices) - 1)
+
+    def close_to(self, depth: int) -> None:
+        """End all bodies further in than `depth` loops."""
+        del self.levels[depth + 1 :], self.indices[depth:]
+
+    def open_branch(self, block: Block) -> int:
+        """Start a block that may not run: what is computed in it is not known after it."""
+        self.branches.append(self.levels[-1])
+        self.levels[-1] = _Level(_PooledBuilder(block, self.kernel, self.pool), dict(self.levels[-1].values))
+        return len(self.indices)
+
+    def close_branch(self, depth: int) -> None:
+        """End a block that `open_branch` started at that depth."""
+        self.close_to(depth)
+        self.levels[-1] = self.branches.pop()
+
+    def insert(self, op: Operation) -> None:
+        """Append an op at the current place."""
+        self.levels[-1].block.add_op(op)
 
     # -- pulling
 
@@ -175,7 +203,7 @@ class KernelEmitter:
         level = self.levels[-1]
         if value in self.buffers:
             self.reads.setdefault(value, set()).add((level, point))
-            map, indices = self._access(point)
+            map, indices = self.access(point)
             return level.builder.insert(LoadOp.build_load(self.buffers[value], map, indices))
         op = value.owner
         assert isinstance(op, GraphOp)
@@ -199,7 +227,7 @@ class KernelEmitter:
         builder = self.levels[-1].builder
         builder.location = op.location
         if equation.uses_index:
-            return equation.body(builder, *scalars, index=[self._index_value(e) for e in point])
+            return equation.body(builder, *scalars, index=[self.index_value(e) for e in point])
         return equation.body(builder, *scalars)
 
     def _reduce(self, op: GraphOp, equation: Equation, point: Point, sizes: Sequence[int]) -> Sequence[SSAValue]:
@@ -212,14 +240,14 @@ class KernelEmitter:
             inits = [builder.identity(monoid.removeprefix("arg"), element), builder.const(0, i64)]
         else:
             inits = [builder.identity(monoid, element)]
-        inner, dim = self._open()
+        inner, dim = self.open_loop()
         if len(sizes) == 1:
             contribution = self._body(op, equation, (*point, dim))
         else:
             contribution = self._reduce(op, equation, (*point, dim), sizes[1:])
         values: list[SSAValue] = list(contribution) if isinstance(contribution, (tuple, list)) else [contribution]  # pyright: ignore
         inner.add_op(YieldOp.create(operands=values))
-        self._close()
+        self.close_to(len(self.indices) - 1)
         loop = ForOp.build_loop(0, sizes[0], kind="reduce", monoid=monoid, inits=inits, body=inner)
         loop.location = op.location
         self.levels[-1].block.add_op(loop)
@@ -232,7 +260,7 @@ class KernelEmitter:
 
     # -- indices and memory
 
-    def _index_value(self, expr: AffineExpr) -> SSAValue:
+    def index_value(self, expr: AffineExpr) -> SSAValue:
         builder = self.levels[-1].builder
         form = linear_form(expr, len(self.indices))
         if form is None:
@@ -245,7 +273,7 @@ class KernelEmitter:
         assert total is not None
         return total
 
-    def _access(self, point: Point) -> tuple[AffineMap, list[SSAValue]]:
+    def access(self, point: Point) -> tuple[AffineMap, list[SSAValue]]:
         used = sorted({d for e in point for d in e.used_dims()})
         renamed: list[AffineExpr] = [AffineConstantExpr(0)] * len(self.indices)
         for position, dim in enumerate(used):
@@ -254,7 +282,7 @@ class KernelEmitter:
         return AffineMap(len(used), 0, exprs), [self.indices[dim] for dim in used]
 
     def _store(self, scalar: SSAValue, target: SSAValue, point: Point) -> None:
-        map, indices = self._access(point)
+        map, indices = self.access(point)
         self.levels[-1].block.add_op(StoreOp.build_store(scalar, target, map, indices))
 
 

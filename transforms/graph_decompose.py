@@ -32,8 +32,11 @@ def decompose(op: CompositeOp, ops: Collection[str] = ()) -> None:
 
 
 def is_chosen(op: Operation, ops: Collection[str]) -> TypeGuard[CompositeOp]:
-    """Whether an op is a composite to decompose; those of unknown shape are left, their decompositions depend on it."""
-    if not isinstance(op, CompositeOp) or (ops and op.name.removeprefix("graph.") not in ops):
+    """Whether an op is a composite to decompose.
+
+    Left are those of unknown shape, whose decompositions depend on it, and, unless named, those that write their own loops.
+    """
+    if not isinstance(op, CompositeOp) or (op.has_nest if not ops else op.name.removeprefix("graph.") not in ops):
         return False
     return not any(DYNAMIC in value.type.get_shape() for value in (*op.operands, *op.results))  # pyright: ignore
 

@@ -179,8 +179,17 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return canonicalization_patterns(cls.name)
 
     def equations(self) -> tuple[Equation, ...]:
-        """The loop form; empty for composites, which are lowered through `decompose`."""
+        """The loop form; empty for composites, which are lowered through `decompose`, and for ops that have a `nest`."""
         return ()
+
+    def nest(self, b: Any) -> None:
+        """The loop form of an op that no equation describes: write all loops with a `lowering.nest_builder.NestBuilder`."""
+        raise NotImplementedError(f"'{self.name}' op has no nest of its own")
+
+    @property
+    def has_nest(self) -> bool:
+        """Whether the op writes its own loops."""
+        return type(self).nest is not GraphOp.nest
 
     @classmethod
     def make(

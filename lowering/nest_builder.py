@@ -1,0 +1,136 @@
+"""Loop nests of graph ops that no equation describes: scans, scatters, windows with padding, blocked composites.
+
+Such an op writes its loop form itself, in `GraphOp.nest(b)`, with the builder below. Index points are affine expressions over
+the open loops, so that what an operand holds is pulled through the equations of its producers as everywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
+
+from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ..dialects.loop.structure import ForOp, IfOp, YieldOp
+from ..dialects.scalar import ScalarBuilder
+from ..dialects.types import memref
+
+if TYPE_CHECKING:
+    from ..dialects.graph.base import GraphOp
+    from .kernels import KernelEmitter
+
+
+@dataclass(eq=False)
+class Loop:
+    """An open loop: its index for points, its carried values, and after it has closed its results."""
+
+    index: AffineExpr
+    carried: Sequence[SSAValue]
+    results: Sequence[SSAValue] = ()
+    given: Sequence[SSAValue] = field(default=(), repr=False)
+
+    def give(self, *values: SSAValue) -> None:
+        """What an iteration yields: the next carried values, or what a reduce loop combines."""
+        self.given = values
+
+
+class NestBuilder:
+    """Writes loops into the kernel that an emitter builds.
+
+        with b.loop(n) as i, b.loop(m, "reduce", monoid="add", inits=[b.scalar.const(0.0, f32)]) as j:
+            j.give(b.read(0, [i.index, j.index]))
+
+    Attributes:
+        results: the buffers of the op's results, to `load` from and `store` to; `write` stores by number.
+    """
+
+    def __init__(self, emitter: KernelEmitter, op: GraphOp):
+        self.emitter = emitter
+        self.op = op
+        self.results: Sequence[SSAValue] = emitter.targets
+
+    @property
+    def scalar(self) -> ScalarBuilder:
+        """Scalar arithmetic at the current place."""
+        builder = self.emitter.levels[-1].builder
+        builder.location = self.op.location
+        return builder
+
+    @contextmanager
+    def loop(
+        self,
+        size: int,
+        kind: str = "parallel",
+        *,
+        lower: int = 0,
+        step: int = 1,
+        monoid: str | None = None,
+        inits: Sequence[SSAValue] = (),
+    ) -> Iterator[Loop]:
+        """A loop from `lower` to `size`. `seq` loops carry `inits`; `reduce` loops combine what they yield with `monoid`."""
+        emitter = self.emitter
+        depth = len(emitter.indices)
+        block, index = emitter.open_loop([] if kind == "reduce" else [value.type for value in inits])
+        opened = Loop(index, block.args[1:])
+        yield opened
+        emitter.insert(YieldOp.create(operands=list(opened.given)))
+        emitter.close_to(depth)
+        made = ForOp.build_loop(lower, size, step=step, kind=kind, monoid=monoid, inits=inits, body=block)
+        made.location = self.op.location
+        emitter.insert(made)
+        opened.results = made.results
+
+    @contextmanager
+    def when(self, condition: SSAValue) -> Iterator[None]:
+        """What is built inside runs only where an i1 scalar holds."""
+        emitter = self.emitter
+        then = Block()
+        depth = emitter.open_branch(then)
+        yield
+        emitter.insert(YieldOp.create())
+        emitter.close_branch(depth)
+        made = IfOp.create(operands=[condition], regions=[Region(then), Region()])
+        made.location = self.op.location
+        emitter.insert(made)
+
+    def index_of(self, position: SSAValue) -> AffineExpr:
+        """A computed `index` value as a part of points, until the loop around it closes. Its accesses depend on data."""
+        return self.emitter.open_value(position)
+
+    def position(self, expr: AffineExpr | int) -> SSAValue:
+        """The `index` value of an affine expression of the open loops."""
+        return self.emitter.index_value(_expr(expr))
+
+    def read(self, operand: int, point: Sequence[AffineExpr | int]) -> SSAValue:
+        """The element of an operand of the op at a point."""
+        return self.emitter.pull(self.op.operands[operand], tuple(map(_expr, point)))
+
+    def write(self, value: SSAValue, point: Sequence[AffineExpr | int], result: int = 0) -> None:
+        """Store an element of a result."""
+        self.store(value, self.results[result], point)
+
+    def local(self, shape: Sequence[int], element: Attribute, place: str = "stack", name: str | None = None) -> SSAValue:
+        """A local buffer of the innermost open loop; its contents start undefined."""
+        alloc = AllocOp.build_alloc(place, memref(element, tuple(shape)), name=name)
+        self.emitter.insert(alloc)
+        return alloc.buffer
+
+    def load(self, buffer: SSAValue, point: Sequence[AffineExpr | int]) -> SSAValue:
+        """What a local buffer or a result holds now."""
+        map, indices = self.emitter.access(tuple(_expr(e) for e in point))
+        return self.scalar.insert(LoadOp.build_load(buffer, map, indices))
+
+    def store(self, value: SSAValue, buffer: SSAValue, point: Sequence[AffineExpr | int]) -> None:
+        """Store into a local buffer or a result."""
+        map, indices = self.emitter.access(tuple(_expr(e) for e in point))
+        op = StoreOp.build_store(value, buffer, map, indices)
+        op.location = self.op.location
+        self.emitter.insert(op)
+
+
+def _expr(value: AffineExpr | int) -> AffineExpr:
+    return AffineConstantExpr(value) if isinstance(value, int) else value
