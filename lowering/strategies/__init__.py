@@ -1,8 +1,9 @@
 """What the default schedule does with each kind of kernel: one strategy a file, in the order in which they are tried."""
 
 from .base import Strategy, Take
+from .lanes import schedule_lanes
 from .products import schedule_products
 
-STRATEGIES: tuple[Strategy, ...] = (schedule_products,)
+STRATEGIES: tuple[Strategy, ...] = (schedule_products, schedule_lanes)
 
 __all__ = ["STRATEGIES", "Strategy", "Take"]
