@@ -7,8 +7,10 @@ with code of our own: chains of independent `llvm.fma` in registers; `a = b + s 
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -19,6 +21,7 @@ from .targets.host import host
 
 _CHAINS = 24
 _ROUNDS = 200_000
+_TRIAD_BYTES = 64 << 20
 
 
 @cache
@@ -28,17 +31,88 @@ def peak_flops(element: str = "float") -> float:
     Args:
         element: `float` or `double`, as LLVM names them.
     """
-    target = host()
-    lanes = target.lanes(32 if element == "float" else 64)
-    chains = _CHAINS if target.vector_registers > 16 else 12
-    function = _load(_fma_text(element, lanes, chains), "f", ctypes.c_int64, ctypes.c_void_p)
-    out = np.zeros(64, np.float64)
-    best = float("inf")
-    for _ in range(12):
+    probe = FmaProbe(element)
+    return max(probe.rate() for _ in range(12))
+
+
+@cache
+def triad_bytes() -> float:
+    """Bytes a second that one core moves in `a[i] = b[i] + s * c[i]` over 64 MiB, 12 bytes an element. Takes about 0.2 s."""
+    probe = TriadProbe()
+    return max(probe.rate() for _ in range(6))
+
+
+class _Probe:
+    """A piece of work that each of several threads does at the same time. Python's threads: the code runs without the GIL."""
+
+    work: float
+    """What one thread does: operations, or bytes."""
+
+    def __init__(self, threads: int):
+        self.threads = threads
+        self._pools = [ThreadPoolExecutor(1, initializer=_settle, initargs=(k,)) for k in range(threads if threads > 1 else 0)]
+
+    def _run(self, thread: int) -> None:
+        raise NotImplementedError
+
+    def rate(self) -> float:
+        """Work a second of all threads together, measured now, once."""
         start = time.perf_counter()
-        function(_ROUNDS, out.ctypes.data)
-        best = min(best, time.perf_counter() - start)
-    return 2.0 * chains * lanes * _ROUNDS / best
+        waiting = [pool.submit(self._run, k) for k, pool in enumerate(self._pools)]
+        for one in waiting:
+            one.result()
+        if not waiting:
+            self._run(0)
+        return self.work * self.threads / (time.perf_counter() - start)
+
+
+def _settle(thread: int) -> None:
+    """Keep the calling thread on a processor of its own: two that wake up at once may else share one for milliseconds."""
+    if hasattr(os, "sched_setaffinity"):
+        processors = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {processors[thread % len(processors)]})
+
+
+class FmaProbe(_Probe):
+    """Chains of multiply-adds in registers; a measurement takes 1 ms, or 10 ms on several threads.
+
+    Args:
+        element: `float` or `double`.
+        threads: how many run at the same time.
+    """
+
+    def __init__(self, element: str = "float", threads: int = 1):
+        super().__init__(threads)
+        target = host()
+        lanes = target.lanes(32 if element == "float" else 64)
+        chains = _CHAINS if target.vector_registers > 16 else 12
+        self._function = _load(_fma_text(element, lanes, chains), "f", ctypes.c_int64, ctypes.c_void_p)
+        self._rounds = _ROUNDS if threads == 1 else 10 * _ROUNDS  # so that waking the threads is nothing beside
+        self._out = np.zeros((threads, 64), np.float64)
+        self.work = 2.0 * chains * lanes * self._rounds
+
+    def _run(self, thread: int) -> None:
+        self._function(self._rounds, self._out[thread].ctypes.data)
+
+
+class TriadProbe(_Probe):
+    """`a[i] = b[i] + s * c[i]` over 64 MiB, each thread on its share; a measurement takes 4 ms or less.
+
+    Args:
+        threads: how many run at the same time.
+    """
+
+    def __init__(self, threads: int = 1):
+        super().__init__(threads)
+        lanes = host().lanes(32)
+        self._count = _TRIAD_BYTES // 12 // threads // lanes * lanes
+        self._function = _load(_triad_text(lanes), "f", ctypes.c_int64, *[ctypes.c_void_p] * 3)
+        # ones: pages never written would all be one page of zeros, in the cache
+        self._arrays = [[np.ones(self._count, np.float32) for _ in range(3)] for _ in range(threads)]
+        self.work = 12.0 * self._count
+
+    def _run(self, thread: int) -> None:
+        self._function(self._count, *(array.ctypes.data for array in self._arrays[thread]))
 
 
 def _fma_text(element: str, lanes: int, chains: int) -> str:
@@ -60,13 +134,9 @@ def _fma_text(element: str, lanes: int, chains: int) -> str:
     return "\n".join(lines)
 
 
-@cache
-def triad_bytes() -> float:
-    """Bytes a second that one core moves in `a[i] = b[i] + s * c[i]` over 64 MiB, 12 bytes an element. Takes about 0.2 s."""
-    target = host()
-    lanes = target.lanes(32)
+def _triad_text(lanes: int) -> str:
     ty = f"<{lanes} x float>"
-    text = f"""
+    return f"""
 define void @f(i64 %n, ptr noalias %a, ptr noalias %b, ptr noalias %c) {{
 entry:
   br label %loop
@@ -86,15 +156,6 @@ loop:
 done:
   ret void
 }}"""
-    function = _load(text, "f", ctypes.c_int64, *[ctypes.c_void_p] * 3)
-    n = (64 << 20) // 12 // lanes * lanes
-    arrays = [np.zeros(n, np.float32) for _ in range(3)]
-    best = float("inf")
-    for _ in range(6):
-        start = time.perf_counter()
-        function(n, *(array.ctypes.data for array in arrays))
-        best = min(best, time.perf_counter() - start)
-    return 12.0 * n / best
 
 
 def _load(text: str, name: str, *arguments: type) -> Callable[..., None]:

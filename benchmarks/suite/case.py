@@ -1,0 +1,87 @@
+"""What a benchmark computes, as NumPy, lamina and each peer write it; a row of the table is a case with what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+SEED = 4
+
+
+class Case:
+    """A computation of given sizes. A subclass writes `inputs` and `numpy`, and a method for each library that can do it:
+
+    * `numpy(*inputs)`: the reference, and a peer itself;
+    * `lamina(*inputs)`: traced by `lm.jit`; or `kernel(*inputs)`: called as it is, for what is written as `@lm.kernel`;
+    * `jax(*inputs)`: for `jax.jit`; IREE compiles its StableHLO;
+    * `torch(*inputs)`: run eagerly and by `torch.compile`;
+    * `numba(*inputs)`: calls functions of `loops.py`;
+    * `onnx(graph, *names)`: adds nodes to a graph and returns the name of the result.
+    """
+
+    flops: float = 0
+    """Floating-point operations, where these are the limit."""
+    bytes: float = 0
+    """Bytes that have to be read and written at least, where these are the limit."""
+    weights: ClassVar[Sequence[int]] = ()
+    """Inputs that are parameters of a network: an ONNX model holds them, so that its runtime may pack them beforehand."""
+    rtol: float = 1e-5
+    atol: float = 1e-5
+
+    lamina: ClassVar[Callable[..., Any] | None] = None
+    kernel: ClassVar[Callable[..., Any] | None] = None
+    jax: ClassVar[Callable[..., Any] | None] = None
+    torch: ClassVar[Callable[..., Any] | None] = None
+    numba: ClassVar[Callable[..., Any] | None] = None
+    onnx: ClassVar[Callable[..., Any] | None] = None
+
+    def inputs(self, rng: np.random.Generator) -> list[np.ndarray]:
+        """The arguments; equal for equal generators."""
+        raise NotImplementedError
+
+    def numpy(self, *inputs: np.ndarray) -> np.ndarray:
+        """The reference."""
+        raise NotImplementedError
+
+    @property
+    def element(self) -> str:
+        """The floating-point type that the limit is about, as LLVM names it."""
+        return "float"
+
+    def make_inputs(self) -> list[np.ndarray]:
+        """The inputs that all peers get."""
+        return self.inputs(np.random.default_rng(SEED))
+
+    def mismatch(self, result: np.ndarray, reference: np.ndarray) -> str | None:
+        """What is wrong with a result, or None."""
+        if result.shape != reference.shape:
+            return f"shape {result.shape}, expected {reference.shape}"
+        error = np.abs(result.astype(np.float64) - reference.astype(np.float64))
+        bad = ~(error <= self.atol + self.rtol * np.abs(reference))
+        if bad.any():
+            worst = np.unravel_index(np.nanargmax(np.where(bad, error, -1)), error.shape)
+            return f"{bad.sum()} elements differ: {result[worst]} at {[int(k) for k in worst]}, expected {reference[worst]}"
+        return None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    name: str
+    sizes: str
+    case: Case
+    small: Case
+    """The same at a reduced size, for tests."""
+    limit: float
+    """How many times as fast as the best peer is asked for."""
+    share: float | None = None
+    """The share of the machine's limit that is asked for as well."""
+
+
+def floats(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
+    """Normally distributed float32."""
+    return rng.standard_normal(shape, dtype=np.float32) * np.float32(scale)

@@ -1,0 +1,23 @@
+"""Libraries that the cases mention, imported by whoever uses them first: no worker loads the libraries of another one."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+class Lazy:
+    """Stands for a module and imports it when an attribute is asked for."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(importlib.import_module(self._name), attribute)
+
+
+lm, lnp = Lazy("lamina"), Lazy("lamina.numpy")
+jax, jnp = Lazy("jax"), Lazy("jax.numpy")
+torch = Lazy("torch")
+kernels = Lazy("suite.kernels")  # our kernels, in Python
+loops = Lazy("suite.loops")  # numba's

@@ -1,0 +1,13 @@
+"""All rows, in the order of the table."""
+
+from __future__ import annotations
+
+from . import elementwise, products
+from .case import Row
+
+ROWS: list[Row] = [*products.ROWS, *elementwise.ROWS]
+
+
+def find(name: str) -> Row:
+    """A row by its name."""
+    return next(row for row in ROWS if row.name == name)
