@@ -46,6 +46,8 @@ class _Kernels:
         if key not in self.by_key:
             emitter = KernelEmitter(body, outputs)
             block = emitter.emit()
+            if (overwritten := overwritten_operand(outputs[0].owner)) is not None:
+                block.erase_arg(emitter.buffers[overwritten])  # pyright: ignore[reportArgumentType]
             kernel = KernelOp.create(properties={"sym_name": StringAttr(self._name(body))}, regions=[Region(block)])
             if emitter.inplace:
                 pairs = [ArrayAttr([IntegerAttr(a, i64), IntegerAttr(b, i64)]) for a, b in emitter.inplace]
@@ -66,6 +68,11 @@ class _Kernels:
             name, k = f"{base}_{k}", k + 1
         self.names.add(name)
         return name
+
+
+def overwritten_operand(op: object) -> SSAValue | None:
+    """The operand whose contents an op changes in the buffer of its result."""
+    return op.operands[op.overwrites] if isinstance(op, GraphOp) and op.overwrites is not None else None
 
 
 def body_key(body: Block, outputs: list[SSAValue]) -> object:
@@ -206,9 +213,10 @@ class _FunctionConverter:
             return False
         self.destinations[value] = target
         owner = value.owner
-        if isinstance(owner, KernelCallOp) and (initial := owner.initial(value)) is not None:
-            # contents that only this kernel changes are made where the result is
-            if initial.has_one_use() and isinstance(initial.owner, FusionOp | KernelCallOp):
+        initial = owner.initial(value) if isinstance(owner, KernelCallOp) else overwritten_operand(owner)
+        # contents that only this kernel changes are made where the result is
+        if initial is not None and initial.has_one_use() and isinstance(initial.owner, FusionOp | KernelCallOp | GraphOp):
+            if not getattr(initial.owner, "view", False):
                 self._assign(initial, target)
         return True
 
@@ -271,15 +279,19 @@ class _FunctionConverter:
         body = Block(arg_types=[o.type for o in op.operands])
         for argument, operand in zip(body.args, op.operands, strict=True):
             argument.name_hint = operand.name_hint
-        clone = op.clone(dict(zip(op.operands, body.args, strict=True)))
+        clone = op.clone()
+        clone.operands = body.args
         clone.location = op.location
         body.add_op(clone)
-        self._launch(op, body, list(clone.results))
+        if (initial := overwritten_operand(op)) is not None:
+            self._written(op, initial, op.results[0])
+        self._launch(op, body, list(clone.results), op.overwrites)
 
-    def _launch(self, op: Operation, body: Block, outputs: list[SSAValue]) -> None:
+    def _launch(self, op: Operation, body: Block, outputs: list[SSAValue], overwritten: int | None = None) -> None:
+        """Launch the kernel of a body; the contents of operand `overwritten` stand in the buffer of the result already."""
         self.work += _work_of(body)
         targets = [self._buffer(result, op) for result in op.results]
-        arguments = [*(self.buffers[o] for o in op.operands), *targets]
+        arguments = [*(self.buffers[o] for k, o in enumerate(op.operands) if k != overwritten), *targets]
         if is_elementwise(body, outputs):
             # one loop over all elements, whatever the shape: contiguous, and shared by all shapes of that size
             body, outputs = flattened(body, outputs)

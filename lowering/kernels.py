@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
-from ..dialects.graph.base import Equation, GraphOp
+from ..dialects.graph.base import Equation, GraphOp, Read
 from ..dialects.loop.memory import LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
@@ -50,7 +50,7 @@ class _Level:
     """An open loop (or the kernel itself): where its ops go, and the scalars already computed in it."""
 
     builder: ScalarBuilder
-    values: dict[tuple[SSAValue, Point], SSAValue] = field(default_factory=dict)
+    values: dict[tuple[SSAValue, Point, int | None], SSAValue] = field(default_factory=dict)
 
     @property
     def block(self) -> Block:
@@ -186,18 +186,31 @@ class KernelEmitter:
 
     def pull(self, value: SSAValue, point: Point) -> SSAValue:
         """The scalar of `value` at a point, computed once, in the outermost loop that knows the point."""
+        return self._once(value, point, None)
+
+    def position(self, value: SSAValue, point: Point, last: int) -> SSAValue:
+        """The integer of `value` at a point as an index clamped into [0, last], computed as by `pull`."""
+        return self._once(value, point, last)
+
+    def _once(self, value: SSAValue, point: Point, last: int | None) -> SSAValue:
         depth = max((d for e in point for d in e.used_dims()), default=-1) + 1
         level = self.levels[depth]
-        key = (value, point)
+        key = (value, point, last)
         if key not in level.values:
             # loops further in stay open meanwhile; what is built now goes before them
             levels, indices = self.levels, self.indices
             self.levels, self.indices = levels[: depth + 1], indices[:depth]
             try:
-                level.values[key] = self._compute(value, point)
+                level.values[key] = self._compute(value, point) if last is None else self._clamped(value, point, last)
             finally:
                 self.levels, self.indices = levels, indices
         return level.values[key]
+
+    def _clamped(self, value: SSAValue, point: Point, last: int) -> SSAValue:
+        found = self.pull(value, point)
+        builder = self.levels[-1].builder
+        found = builder.convert(found, _INDEX)
+        return builder.min(builder.max(found, builder.const(0, _INDEX)), builder.const(last, _INDEX))
 
     def _compute(self, value: SSAValue, point: Point) -> SSAValue:
         level = self.levels[-1]
@@ -223,12 +236,23 @@ class KernelEmitter:
         return result if equation.finish is None else equation.finish(self.levels[-1].builder, result)
 
     def _body(self, op: GraphOp, equation: Equation, point: Point) -> Any:
-        scalars = [self.pull(op.operands[read.operand], compose(read.map, point)) for read in equation.reads]
+        scalars = [self._read(op, equation, read, point) for read in equation.reads]
         builder = self.levels[-1].builder
         builder.location = op.location
         if equation.uses_index:
             return equation.body(builder, *scalars, index=[self.index_value(e) for e in point])
         return equation.body(builder, *scalars)
+
+    def _read(self, op: GraphOp, equation: Equation, read: Read, point: Point) -> SSAValue:
+        """What one access of an equation gives, at positions that earlier ones have given."""
+        depth, symbols = len(self.indices), list[AffineExpr]()
+        for given in read.positions:
+            earlier = equation.reads[given.read]
+            index = self.position(op.operands[earlier.operand], compose(earlier.map, point), given.last)
+            symbols.append(self.open_value(index))
+        value = self.pull(op.operands[read.operand], compose(read.map, point, symbols))
+        self.close_to(depth)
+        return value
 
     def _reduce(self, op: GraphOp, equation: Equation, point: Point, sizes: Sequence[int]) -> Sequence[SSAValue]:
         """One `reduce` loop a reduced dim, nested; the results of the outermost."""
@@ -290,9 +314,9 @@ def _memref_of(value: SSAValue):
     return memref(value.type.element_type, value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def compose(map: AffineMap, point: Point) -> Point:
+def compose(map: AffineMap, point: Point, symbols: Sequence[AffineExpr] = ()) -> Point:
     """The index point that a map gives at a point."""
-    return tuple(_tidy(e.replace_dims_and_symbols(list(point), [])) for e in map.results)
+    return tuple(_tidy(e.replace_dims_and_symbols(list(point), list(symbols))) for e in map.results)
 
 
 def _tidy(expr: AffineExpr) -> AffineExpr:

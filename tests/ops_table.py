@@ -376,6 +376,41 @@ def _dot() -> Iterator[Row]:
             yield Row("dot", row.operands, props, ulp=SUM, scale=scale, edges="simple", zeros=False)
 
 
+def _index() -> Iterator[Row]:
+    """Indices lie inside and outside: -2 is before the first element, 11 after the last."""
+    places: tuple[tuple[str, tuple[str, ...], dict[str, Any], str], ...] = (
+        ("9x4x", ("5x",), {"at": (0,)}, "5x4x"),
+        ("9x33x", ("7x",), {"at": (0,)}, "7x33x"),
+        ("9x", ("2x3x",), {"at": (0,)}, "2x3x"),
+        ("5x9x", ("33x",), {"at": (1,)}, "33x5x"),
+        ("9x4x2x", ("3x", "3x"), {"at": (2, 0)}, "3x4x"),
+        ("9x4x", ("",), {"at": (0,)}, "4x"),
+        ("9x4x", ("", ""), {"at": (0, 1), "window": (2, 3)}, "2x3x"),
+        ("9x40x", ("3x",), {"at": (1,), "window": (33,)}, "3x9x33x"),
+        ("9x4x", ("3x",), {"at": (0,), "window": (0,)}, "3x0x4x"),
+        ("3x9x", ("3x7x",), {"at": (1,), "batch": (0,)}, "3x7x"),
+        ("3x9x2x4x", ("4x3x5x",), {"at": (1,), "batch": (3, 0)}, "4x3x5x2x"),
+        ("3x9x", ("3x2x",), {"at": (1,), "window": (4,), "batch": (0,)}, "3x2x4x"),
+        ("9x4x", ("0x",), {"at": (0,)}, "0x4x"),
+        ("9x64x", ("40x",), {"at": (0,)}, "40x64x"),
+    )
+    kinds = itertools.cycle(("set", "add", "mul", "max", "min"))
+    for (x, indices, props, updates), element in itertools.product(places, ("f32", "i64")):
+        ids = tuple(i + integer for i, integer in zip(indices, itertools.cycle(INTS), strict=False))
+        yield Row("gather", (x + element, *ids), props, domain=(-2, 11))
+        for kind in (next(kinds), next(kinds)):
+            more = {"kind": kind, **props}
+            yield Row(
+                "scatter", (x + element, updates + element, *ids), more, domain=(-2, 11), zeros=kind not in ("max", "min")
+            )
+    for element in ("f64", "i32", "i1"):
+        yield Row("gather", ("9x4x" + element, "5xi32"), {"at": (0,)}, domain=(-2, 11))
+        yield Row("scatter", ("9x4x" + element, "5x4x" + element, "5xi32"), {"kind": "set", "at": (0,)}, domain=(-2, 11))
+    for ids, table in (("33x", "9x7x"), ("2x3x", "9x64x"), ("", "9x4x"), ("0x", "9x4x"), ("5x", "1x3x")):
+        for element, integer in zip(("f32", "f64"), INTS, strict=True):
+            yield Row("embedding", (ids + integer, table + element), domain=(-2, 11))
+
+
 def _composite() -> Iterator[Row]:
     yield from _unary(("relu",), NUMBERS, zeros=False)
     yield from _unary(("sigmoid",), FLOATS, ulp=APPROXIMATE)
@@ -428,5 +463,6 @@ ROWS: tuple[Row, ...] = (
     *_shape(),
     *_reduce(),
     *_dot(),
+    *_index(),
     *_composite(),
 )

@@ -20,10 +20,10 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 
-from ..dialects.graph.base import Equation, GraphOp
+from ..dialects.graph.base import Equation, GraphOp, Read
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.types import DYNAMIC
 
@@ -40,7 +40,8 @@ _INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.rever
 class Place:
     """Where a value is computed: the loops around it, and its index there, one expression of the loops a dim.
 
-    A loop is its size and the op whose reduction it is; None for the loops of the root.
+    A loop is its size and the op whose reduction it is; None for the loops of the root. A position that data gives counts as a
+    loop that runs once.
     """
 
     loops: tuple[tuple[int, Operation | None], ...]
@@ -59,13 +60,15 @@ class Place:
         used = self.used()
         return prod(size for loop, (size, _) in enumerate(self.loops[: self.level()]) if loop not in used)
 
-    def of_read(self, op: Operation, equation: Equation, map: AffineMap) -> Place:
-        """The place of what an equation of `op`, computed here, reads through `map`."""
+    def of_read(self, op: Operation, equation: Equation, read: Read) -> Place:
+        """The place of what an equation of `op`, computed here, reads."""
         level = self.level()
         reduced = equation.space[equation.n_parallel :]
-        dims = [*self.index, *(AffineDimExpr(level + k) for k in range(len(reduced)))]
-        read = tuple(expr.replace_dims_and_symbols(dims, []) for expr in map.results)
-        return Place((*self.loops[:level], *((size, op) for size in reduced)), read)
+        sizes = (*reduced, *(1 for _ in read.positions))
+        new = [AffineDimExpr(level + k) for k in range(len(sizes))]
+        dims, symbols = [*self.index, *new[: len(reduced)]], new[len(reduced) :]
+        index = tuple(expr.replace_dims_and_symbols(dims, symbols) for expr in read.map.results)
+        return Place((*self.loops[:level], *((size, op) for size in sizes)), index)
 
 
 def root_place(space: tuple[int, ...]) -> Place:
@@ -171,7 +174,7 @@ class _Planner:
                     places = {root_place(equation.space)}
                 for read in equation.reads:
                     if user.operands[read.operand].owner is op:
-                        found |= {place.of_read(user, equation, read.map) for place in places}
+                        found |= {place.of_read(user, equation, read) for place in places}
         if not free and any(place.repeats() > 1 for place in found):
             return None
         if contraction and found != {group.root}:

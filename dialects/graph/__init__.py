@@ -11,6 +11,7 @@ from .base import GraphOp
 
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
+    *("index",),
     *("autodiff", "kernel"),
 )
 

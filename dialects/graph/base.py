@@ -33,11 +33,20 @@ Props = Mapping[str, Attribute]
 
 
 @dataclass(frozen=True)
+class Position:
+    """An index that data gives: the integer that read number `read` of the equation has got, clamped into [0, last]."""
+
+    read: int
+    last: int
+
+
+@dataclass(frozen=True)
 class Read:
-    """One access of an equation: `operand` at `map(iteration point)`."""
+    """One access of an equation: `operand` at `map(iteration point)`; symbol `k` of the map is `positions[k]`."""
 
     operand: int
     map: AffineMap
+    positions: tuple[Position, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,8 @@ class Equation:
 
     Attributes:
         space: sizes of all iteration dims, parallel dims first, then reduction dims.
-        reads: the accesses the body gets as scalars, in order; maps are over all dims of `space`.
+        reads: the accesses the body gets as scalars, in order; maps are over all dims of `space`, and over positions that
+            earlier reads give.
         body: `body(b, *scalars)` builds the scalar expression with a `ScalarBuilder` and returns its value (a tuple for the
             pair monoids `argmax` and `argmin`). With `uses_index` it is called as `body(b, *scalars, index=[...])`, one
             index value a dim.
@@ -145,6 +155,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     types = "arrow"
     composite = False
     view = False
+    overwrites = None
     if TYPE_CHECKING:
         syntax: str
         """What stands between the op name and the colon; see `syntax.py`."""
@@ -155,6 +166,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         composite: bool
         view: bool
         """Whether the result is the operand's buffer under another type, so that no kernel runs."""
+        overwrites: int | None
+        """The operand whose contents the result's buffer has before the op's nest changes them there."""
 
     @classmethod
     @abstractmethod
@@ -245,7 +258,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return numpy_dtype(self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-_DECLARATIONS = ("reduces", "view", "syntax", "types", "derivative", "batching", "composite", "numpy", "domain")
+_DECLARATIONS = ("reduces", "view", "overwrites", "syntax", "types", "derivative", "batching", "composite", "numpy", "domain")
 
 OpT = TypeVar("OpT", bound=GraphOp)
 

@@ -25,9 +25,13 @@ from lamina.runtime.interp_scalar import MEANINGS, combine
 from ops_table import ROWS, Row, check, inputs, op_of, type_of
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 
-WITH_EQUATIONS = [row for row in ROWS if not issubclass(OPS[row.op], CompositeOp) and row.op not in ("reshape", "const")]
+WITH_EQUATIONS = [
+    row
+    for row in ROWS
+    if not issubclass(OPS[row.op], CompositeOp) and OPS[row.op].nest is GraphOp.nest and row.op not in ("reshape", "const")
+]
 
 
 def at(map: AffineMap, points: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -38,6 +42,13 @@ def at(map: AffineMap, points: np.ndarray) -> tuple[np.ndarray, ...]:
         assert form is not None
         found.append(sum((c * points[k] for k, c in enumerate(form[0])), np.full(points.shape[1:], form[1])))
     return tuple(found)
+
+
+def with_dims_for_symbols(map: AffineMap) -> AffineMap:
+    """The map with its symbols as further dims."""
+    n, m = map.num_dims, map.num_symbols
+    dims = [AffineExpr.dimension(k) for k in range(n + m)]
+    return AffineMap(n + m, 0, tuple(e.replace_dims_and_symbols(dims[:n], dims[n:]) for e in map.results))
 
 
 def compare_floats(op: Any, x: Any, y: Any) -> Any:
@@ -84,7 +95,8 @@ def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result:
         points = np.concatenate([outer, np.broadcast_to(np.reshape(inner, (-1, 1)), (len(inner), outer.shape[1]))]).astype(int)
         scalars = []
         for read in equation.reads:
-            index = at(read.map, points)
+            given = [np.clip(scalars[p.read], 0, p.last) for p in read.positions]
+            index = at(with_dims_for_symbols(read.map), np.stack([*points, *given]) if given else points)
             assert all(np.all((0 <= i) & (i < m)) for i, m in zip(index, operands[read.operand].shape, strict=True)), (
                 "reads outside"
             )

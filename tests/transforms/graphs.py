@@ -165,6 +165,15 @@ def _pad(name: str, low: Sequence[int], high: Sequence[int], interior: Sequence[
     return Case(f"pad_{name}", ((3, 4), ()), lambda b, x, v: b.pad(x, v, low=low, high=high, interior=interior))
 
 
+def _gather(name: str, shape: tuple[int, ...], *indices: Any, **props: Any) -> Case:
+    return Case(f"gather_{name}", (shape,), lambda b, x, *i: b.gather(x, *i, **props), fixed=indices)
+
+
+def _scatter(kind: str, shape: tuple[int, ...], updates: tuple[int, ...], *indices: Any, **props: Any) -> Case:
+    name = "_".join(["scatter", kind, *map(str, shape)])
+    return Case(name, (shape, updates), lambda b, x, u, *i: b.scatter(x, u, *i, kind=kind, **props), fixed=indices)
+
+
 CASES = [
     *(_u(name) for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "tanh", "erf")),
     *(_u(name, (0.2, 2.0)) for name in ("log", "log1p", "sqrt", "rsqrt")),
@@ -202,6 +211,23 @@ CASES = [
     _dot("two_batches", (2, 4, 3), (4, 3, 2), (0, 1), (2, 0), (2,), (1,)),
     _dot("two_contracted", (2, 3, 4), (4, 5, 3), (), (), (1, 2), (2, 0)),
     Case("dot_self", ((3, 3),), lambda b, x: b.dot(x, x, lhs_contract=(1,), rhs_contract=(0,))),
+    _gather("rows", (4, 3), [0, 3, 3, -2, 9], at=(0,)),
+    _gather("columns", (3, 4), [[1, 1], [0, 7]], at=(1,)),
+    _gather("window", (5, 4), 3, -1, at=(0, 1), window=(2, 3)),
+    _gather("windows", (2, 6), [3, 0, 5], at=(1,), window=(2,)),
+    _gather("batch", (3, 4), [[0, 1], [3, 3], [2, -5]], at=(1,), batch=(0,)),
+    *(_scatter(kind, (4, 3), (5, 3), [0, 3, 3, -2, 9], at=(0,)) for kind in ("set", "add", "max", "min")),
+    _scatter("set", (5, 4), (2, 3), 3, 1, at=(0, 1), window=(2, 3)),
+    _scatter("set", (4,), (2, 2), [[0, 1], [1, 2]], at=(0,)),
+    _scatter("add", (2, 6), (3, 2, 2), [3, 0, 5], at=(1,), window=(2,)),
+    _scatter("max", (3, 4), (3, 2), [[0, 1], [3, 3], [2, -5]], at=(1,), batch=(0,)),
+    Case(
+        "scatter_mul",
+        ((4,),),
+        lambda b, x, i: b.scatter(x, b.const(np.array([2.0, 0.0, 3.0])), i, kind="mul", at=(0,)),
+        fixed=(np.array([1, 2, 1]),),
+    ),
+    Case("embedding", ((4, 3),), lambda b, x, i: b.embedding(i, x), fixed=(np.array([[0, 3], [3, 7]]),)),
     *(_u(name) for name in ("relu", "sigmoid")),
     Case("gelu", ((2, 3),), lambda b, x: b.gelu(x, approximate="none")),
     Case("gelu_tanh", ((2, 3),), lambda b, x: b.gelu(x, approximate="tanh")),

@@ -1,0 +1,564 @@
+"""Ops whose places depend on data: `gather` reads elements or windows at given indices, `scatter` combines updates into them.
+
+Indices are given as one integer tensor for each addressed dim, all of one shape; every point of that shape names a place.
+Nothing outside of an array is ever touched: `gather` moves a place inside, `scatter` leaves out a place that is not. Negative
+indices are outside; what they mean in NumPy is written by the frontend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.traits import Pure
+
+from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..types import DYNAMIC, compatible, index, is_bool, is_integer, numpy_dtype, show_shape, tensor, unify
+from .base import (
+    CompositeOp,
+    Custom,
+    Equation,
+    GraphOp,
+    Linear,
+    Position,
+    Props,
+    Read,
+    dims_map,
+    graph_op,
+    ints,
+    normalize_dims,
+    require_same_element,
+    word,
+)
+
+_INTS = DenseArrayBase.constr(i64)
+_NONE = DenseArrayBase.from_list(i64, [])
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Places
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places in an operand that indices name, one a point.
+
+    Attributes:
+        shape: sizes of the operand.
+        points: sizes of the index tensors.
+        at: the addressed dims of the operand, one an index tensor.
+        window: how much of each addressed dim a place takes; empty: one element, and the dim is dropped.
+        batch: operand dim `batch[k]` goes along with point dim `k`: a point's place is at its own index there.
+    """
+
+    shape: tuple[int, ...]
+    points: tuple[int, ...]
+    at: tuple[int, ...]
+    window: tuple[int, ...]
+    batch: tuple[int, ...]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The operand dims that a place extends over."""
+        dropped = (*self.batch, *(() if self.window else self.at))
+        return tuple(d for d in range(len(self.shape)) if d not in dropped)
+
+    @property
+    def extent(self) -> tuple[int, ...]:
+        """Sizes of a place."""
+        windows = dict(zip(self.at, self.window, strict=False))
+        return tuple(windows.get(d, self.shape[d]) for d in self.kept)
+
+    @property
+    def result(self) -> tuple[int, ...]:
+        """Sizes of all places together: points, then the dims of a place."""
+        return (*self.points, *self.extent)
+
+    @property
+    def last(self) -> tuple[int, ...]:
+        """The greatest index of each addressed dim at which a place is inside."""
+        return tuple(self.shape[d] - (self.window[k] if self.window else 1) for k, d in enumerate(self.at))
+
+    @property
+    def map(self) -> AffineMap:
+        """Operand index from a result index (dims) and the indices of its point (symbols)."""
+        n_points, kept = len(self.points), self.kept
+        exprs: list[AffineExpr] = []
+        for d in range(len(self.shape)):
+            inside: AffineExpr | None = AffineDimExpr(n_points + kept.index(d)) if d in kept else None
+            if d in self.batch:
+                inside = AffineDimExpr(self.batch.index(d))
+            if d in self.at:
+                start = AffineSymExpr(self.at.index(d))
+                inside = start if inside is None else start + inside
+            assert inside is not None
+            exprs.append(inside)
+        return AffineMap(len(self.result), len(self.at), tuple(exprs))
+
+    def elements(self, points: Sequence[np.ndarray], starts: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """NumPy index arrays of all elements of the places of some points: one an operand dim, they broadcast together."""
+        extent, found = self.extent, []
+        for d in range(len(self.shape)):
+            where = np.zeros((), np.int64)
+            if d in self.batch:
+                where = _trailing(points[self.batch.index(d)], len(extent))
+            if d in self.at:
+                where = _trailing(starts[self.at.index(d)], len(extent))
+            if d in self.kept:
+                k = self.kept.index(d)
+                where = where + np.arange(extent[k]).reshape(-1, *(1,) * (len(extent) - k - 1))
+            found.append(where)
+        return tuple(found)
+
+
+def _trailing(a: np.ndarray, n: int) -> np.ndarray:
+    """With `n` more dims of size 1 at the end."""
+    return a.reshape(*a.shape, *(1,) * n)
+
+
+def find_places(x: TensorType, indices: Sequence[TensorType], props: Props) -> Places:
+    """The places that the properties of a gather or scatter describe.
+
+    Raises:
+        DTypeError, ShapeError: constraints C1 to C4 of `graph.gather`.
+    """
+    shape = x.get_shape()
+    at, window, batch = (ints(props.get(name, _NONE)) for name in ("at", "window", "batch"))
+    if not at or len(indices) != len(at):  # C1
+        raise ShapeError(f"needs one index tensor for each of the dims {list(at)}, got {len(indices)}")
+    points = indices[0].get_shape()
+    for k, type in enumerate(indices):
+        if not is_integer(type.element_type):  # C1
+            raise DTypeError(f"indices must be i32 or i64, got {type.element_type}")
+        other = type.get_shape()
+        if len(other) != len(points) or not all(map(compatible, points, other)):  # C1
+            raise ShapeError(f"indices must have one shape, number 0 is {show_shape(points)}, {k} is {show_shape(other)}")
+        points = tuple(map(unify, points, other))
+    normalize_dims((*at, *batch), len(shape), "addressed and batch")  # C2
+    if window and len(window) != len(at):  # C3
+        raise ShapeError(f"window needs one size for each of the dims {list(at)}, got {list(window)}")
+    for d, size in zip(at, window or (1,) * len(at), strict=True):
+        if size < 0 or (shape[d] != DYNAMIC and size > shape[d]):  # C3
+            raise ShapeError(f"a place takes {size} of dim {d}, which has {shape[d]} of {show_shape(shape)}")
+    if len(batch) > len(points) or not all(compatible(shape[d], n) for d, n in zip(batch, points, strict=False)):  # C4
+        raise ShapeError(
+            f"batch dims {list(batch)} of {show_shape(shape)} must have the sizes of the first dims of the indices, "
+            f"{show_shape(points)}"
+        )
+    points = (*(unify(n, shape[d]) for d, n in zip(batch, points, strict=False)), *points[len(batch) :])
+    return Places(shape, points, at, window, batch)
+
+
+def _props(places: Places) -> dict[str, Any]:
+    return {"at": places.at, "window": places.window, "batch": places.batch}
+
+
+def _limit(indices: SSAValue, last: int) -> int:
+    """The greatest index that the indices' element type can hold."""
+    return min(last, np.iinfo(numpy_dtype(indices.type.element_type)).max)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def clamped(b: Any, indices: Sequence[SSAValue], places: Places) -> list[SSAValue]:
+    """Indices moved inside, as `gather` does it."""
+    return [
+        b.min(b.max(i, b.full_like(i, 0)), b.full_like(i, _limit(i, last)))
+        for i, last in zip(indices, places.last, strict=True)
+    ]
+
+
+def inside(b: Any, indices: Sequence[SSAValue], places: Places) -> SSAValue:
+    """Which points have places that are inside."""
+    found = [b.cmp(i, b.full_like(i, 0), predicate="ge") for i in indices]
+    found += [b.cmp(i, b.full_like(i, _limit(i, n)), predicate="le") for i, n in zip(indices, places.last, strict=True)]
+    return reduce(b.and_, found)
+
+
+def _over_places(b: Any, value: SSAValue, places: Places) -> SSAValue:
+    """One value a point, repeated over its place."""
+    return b.broadcast(value, tuple(range(len(places.points))), places.result)
+
+
+def _spread(b: Any, value: SSAValue, size: int) -> SSAValue:
+    """A value repeated along a new first dim."""
+    return b.broadcast(value, tuple(range(1, len(_shape(value)) + 1)), (size, *_shape(value)))
+
+
+def _moved(b: Any, value: SSAValue, source: int, target: int) -> SSAValue:
+    """A value with one of its dims moved."""
+    perm = [d for d in range(len(_shape(value))) if d != source]
+    perm.insert(target, source)
+    return value if source == target else b.transpose(value, perm=perm)
+
+
+def _later(dims: Sequence[int]) -> tuple[int, ...]:
+    return tuple(d + 1 for d in dims)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# gather
+
+
+def _transpose_gather(b: Any, op: GatherOp, k: int, ct: SSAValue) -> SSAValue:
+    places = op.places
+    zeros = b.full(0, op.operands[0].type)
+    return b.scatter(zeros, ct, *clamped(b, op.operands[1:], places), kind="add", **_props(places))
+
+
+def _batch_gather(b: Any, op: GatherOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    places, (x, *indices) = op.places, operands
+    n_points, n_batch = len(places.points), len(places.batch)
+    if not any(batched[1:]):  # the new dim is one more that a place extends over
+        y = b.gather(x, *indices, at=_later(places.at), window=places.window, batch=_later(places.batch))
+        return [_moved(b, y, n_points, 0)]
+    size = next(_shape(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    indices = [i if flag else _spread(b, i, size) for i, flag in zip(indices, batched[1:], strict=True)]
+    if batched[0]:
+        return [b.gather(x, *indices, at=_later(places.at), window=places.window, batch=(0, *_later(places.batch)))]
+    indices = [_moved(b, i, 0, n_batch) for i in indices]
+    return [_moved(b, b.gather(x, *indices, **_props(places)), n_batch, 0)]
+
+
+@graph_op
+class GatherOp(GraphOp):
+    """The elements, or windows, of an operand at given indices: one place a point of the index tensors.
+
+    `at` names the dims that the index tensors address, in order. Without `window` a place has one element of each, and these
+    dims are dropped; with it as many as the window says, from the index on. Other dims are taken whole, but for `batch` dims:
+    dim `batch[k]` goes along with dim `k` of the indices. The result's dims are those of the indices, then those of a place. An
+    index is clamped so that its place is inside.
+
+    ```mlir
+    %rows = graph.gather %x, %i at [0] : (tensor<9x4xf32>, tensor<5xi64>) -> tensor<5x4xf32>
+    %block = graph.gather %x, %r, %c at [0, 1] window [2, 3] : (tensor<9x4xf32>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+    %best = graph.gather %x, %k at [1] batch [0] : (tensor<9x4xf32>, tensor<9xi64>) -> tensor<9xf32>
+    ```
+
+    (C1) One index tensor an addressed dim, at least one; they are of i32 or i64 and of one shape.
+    (C2) Addressed and batch dims are distinct and within the rank.
+    (C3) `window` is left out or has a size for each addressed dim; a place is not larger than the operand.
+    (C4) The sizes of the batch dims are those of the first dims of the indices.
+    """
+
+    name = "graph.gather"
+    x = operand_def(TensorType)
+    indices = var_operand_def(TensorType)
+    at = prop_def(_INTS)
+    window = prop_def(_INTS, default_value=_NONE)
+    batch = prop_def(_INTS, default_value=_NONE)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x, *indices at [at] (window [window])? (batch [batch])?"
+    derivative = Linear(_transpose_gather, operands=(0,))
+    batching = _batch_gather
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        return (tensor(operands[0].element_type, find_places(operands[0], operands[1:], props).result),)
+
+    @property
+    def places(self) -> Places:
+        return find_places(self.x.type, [i.type for i in self.indices], self.properties)  # pyright: ignore
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        x, *indices = operands
+        places = self.places
+        starts = [np.clip(i.astype(np.int64), 0, last) for i, last in zip(indices, places.last, strict=True)]
+        points = np.indices(indices[0].shape, sparse=True)
+        return (np.asarray(np.broadcast_to(x[places.elements(points, starts)], self.result_shape()).copy()),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        places = self.places
+        n = len(places.result)
+        indices = [Read(1 + k, dims_map(n, range(len(places.points)))) for k in range(len(places.at))]
+        positions = tuple(Position(k, last) for k, last in enumerate(places.last))
+        reads = (*indices, Read(0, places.map, positions))
+        return (Equation(places.result, reads, lambda b, *scalars: scalars[-1]),)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# scatter
+
+_AT: dict[str, Callable[..., None]] = {
+    "add": np.add.at,
+    "mul": np.multiply.at,
+    "max": np.maximum.at,
+    "min": np.minimum.at,
+}
+KINDS = ("set", *_AT)
+
+
+def _jvp_scatter(b: Any, op: ScatterOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    kind, places, (x, updates, *indices) = op.kind.data, op.places, op.operands
+    dx, du = tangents[:2]
+    if dx is None and du is None:
+        return [None]
+    if kind == "mul":
+        if du is not None:
+            raise _refused(op, "of kind mul is differentiable in its operand alone, not in the updates: several may meet")
+        return [b.scatter(dx, updates, *indices, kind="mul", **_props(places))]
+    if kind in ("max", "min"):
+        return [_jvp_extreme(b, op, dx, du)]
+    if du is None and kind == "add":
+        return [dx]
+    dx = b.zeros_like(x) if dx is None else dx
+    du = b.zeros_like(updates) if du is None else du
+    return [b.scatter(dx, du, *indices, kind=kind, **_props(places))]
+
+
+def _jvp_extreme(b: Any, op: ScatterOp, dx: SSAValue | None, du: SSAValue | None) -> SSAValue:
+    """The mean over the operand's element and the updates that attain the extreme, as for `graph.reduce`."""
+    places, (x, updates, *indices), y = op.places, op.operands, op.results[0]
+    element = x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+
+    def collected(values: SSAValue) -> SSAValue:
+        return b.scatter(b.zeros_like(x), values, *indices, kind="add", **_props(places))
+
+    hit_x = b.convert(b.cmp(x, y, predicate="eq"), element)
+    hit_u = b.convert(b.cmp(updates, b.gather(y, *indices, **_props(places)), predicate="eq"), element)
+    count = b.add(hit_x, collected(hit_u))
+    parts = [] if dx is None else [b.mul(dx, hit_x)]
+    parts += [] if du is None else [collected(b.mul(du, hit_u))]
+    return b.div(reduce(b.add, parts), count)
+
+
+def _transpose_scatter(b: Any, op: ScatterOp, k: int, ct: SSAValue) -> SSAValue:
+    kind, places, (_, updates, *indices) = op.kind.data, op.places, op.operands
+    if kind in ("max", "min"):
+        raise _refused(op, f"of kind {kind} is not linear")
+    if k == 0:
+        if kind == "add":
+            return ct
+        factor = b.zeros_like(updates) if kind == "set" else updates
+        return b.scatter(ct, factor, *indices, kind=kind, **_props(places))
+    taken = b.gather(ct, *indices, **_props(places))
+    used = _last_updates(b, op) if kind == "set" else _over_places(b, inside(b, indices, places), places)
+    return b.select(used, taken, b.zeros_like(taken))
+
+
+def _last_updates(b: Any, op: ScatterOp) -> SSAValue:
+    """Which elements of the updates the result of a `set` holds: those whose number is found where they went."""
+    places, indices = op.places, op.operands[2:]
+    count = prod(places.points)
+    number = b.reshape(b.insert(_iota(count)), places.points)
+    number = _over_places(b, number, places)
+    nobody = b.full(-1, tensor(i64, places.shape))
+    holder = b.scatter(nobody, number, *indices, kind="set", **_props(places))
+    return b.cmp(b.gather(holder, *indices, **_props(places)), number, predicate="eq")
+
+
+def _iota(count: int) -> GraphOp:
+    from .create import IotaOp
+
+    return IotaOp.make((), {"dim": 0}, (tensor(i64, (count,)),))
+
+
+def _refused(op: GraphOp, why: str) -> DifferentiationError:
+    error = DifferentiationError(f"'{op.name}' op {why}")
+    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+    return error
+
+
+def _batch_scatter(b: Any, op: ScatterOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    places, kind = op.places, op.kind.data
+    size = next(_shape(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    x, updates = (o if flag else _spread(b, o, size) for o, flag in zip(operands[:2], batched[:2], strict=True))
+    if not any(batched[2:]):  # the new dim is one more that a place extends over
+        updates = _moved(b, updates, 0, len(places.points))
+        props = {"at": _later(places.at), "window": places.window, "batch": _later(places.batch)}
+        return [b.scatter(x, updates, *operands[2:], kind=kind, **props)]
+    indices = [i if flag else _spread(b, i, size) for i, flag in zip(operands[2:], batched[2:], strict=True)]
+    props = {"at": _later(places.at), "window": places.window, "batch": (0, *_later(places.batch))}
+    return [b.scatter(x, updates, *indices, kind=kind, **props)]
+
+
+MAX_PARTS = 4
+"""Into how many independent parts places are divided for threads; each reads all indices."""
+
+_LINE_BYTES = 64
+
+
+@graph_op
+class ScatterOp(GraphOp):
+    """An operand into whose elements, or windows, updates are combined: `set add mul max min`.
+
+    Places are named as by `graph.gather`, and the updates have the type of what it would give. They are combined one after the
+    other in the order of the points, so what meets in one element has a defined result: the last one for `set`. A place that
+    is not inside as a whole is left out.
+
+    ```mlir
+    %y = graph.scatter add %x, %u, %i at [0] : (tensor<9x4xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<9x4xf32>
+    %z = graph.scatter set %x, %v, %r, %c at [0, 1] window [2, 3]
+      : (tensor<9x4xf32>, tensor<2x3xf32>, tensor<i64>, tensor<i64>) -> tensor<9x4xf32>
+    ```
+
+    (C1) - (C4) as for `graph.gather`.
+    (C5) Updates have the operand's element type and the shape of its places.
+    (C6) The kind is one of set, add, mul, max, min; add and mul are not of i1.
+    """
+
+    name = "graph.scatter"
+    x = operand_def(TensorType)
+    updates = operand_def(TensorType)
+    indices = var_operand_def(TensorType)
+    kind = prop_def(StringAttr)
+    at = prop_def(_INTS)
+    window = prop_def(_INTS, default_value=_NONE)
+    batch = prop_def(_INTS, default_value=_NONE)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "<kind> $x, $updates, *indices at [at] (window [window])? (batch [batch])?"
+    derivative = Custom(_jvp_scatter, transpose=_transpose_scatter, linear=(0, 1))
+    batching = _batch_scatter
+    overwrites = 0
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        kind, (x, updates, *indices) = word(props["kind"]), operands
+        if kind not in KINDS:  # C6
+            raise DTypeError(f"kind must be one of {', '.join(KINDS)}, got {kind}")
+        if kind in ("add", "mul") and is_bool(x.element_type):  # C6
+            raise DTypeError(f"cannot scatter {x.element_type} by {kind}")
+        require_same_element((x, updates), ("the operand", "updates"))  # C5
+        wanted, got = find_places(x, indices, props).result, updates.get_shape()
+        if len(wanted) != len(got) or not all(map(compatible, wanted, got)):  # C5
+            raise ShapeError(f"updates must have the shape of the places, {show_shape(wanted)}, got {show_shape(got)}")
+        return (x,)
+
+    @property
+    def places(self) -> Places:
+        return find_places(self.x.type, [i.type for i in self.indices], self.properties)  # pyright: ignore
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        x, updates, *indices = operands
+        places, kind = self.places, self.kind.data
+        starts = [i.astype(np.int64) for i in indices]
+        within = [(i >= 0) & (i <= last) for i, last in zip(starts, places.last, strict=True)]
+        chosen = np.logical_and.reduce(within)
+        points = [np.broadcast_to(p, chosen.shape)[chosen] for p in np.indices(chosen.shape, sparse=True)]
+        where = places.elements(points, [i[chosen] for i in starts])
+        y = x.copy()
+        with np.errstate(all="ignore"):
+            if kind == "set":
+                y[where] = updates[chosen]
+            else:
+                _AT[kind](y, where, updates[chosen])
+        return (y,)
+
+    def nest(self, b: Any) -> None:
+        """Point after point; for threads the elements of the places are divided into parts, each of which goes through all."""
+        places = self.places
+        n_batch, extent = len(places.batch), list(places.extent)
+        parts = _parts(extent, self.result_dtype().itemsize)
+        if parts > 1:
+            extent[0] //= parts
+        with ExitStack() as loops:
+            first = None
+            if parts > 1:
+                first = loops.enter_context(b.loop(parts)).index * extent[0]
+            point = [
+                loops.enter_context(b.loop(n, "parallel" if k < n_batch else "seq")).index for k, n in enumerate(places.points)
+            ]
+            indices = [b.read(2 + k, point) for k in range(len(places.at))]
+            loops.enter_context(b.when(_within(b.scalar, indices, places.last)))
+            starts = [b.index_of(b.scalar.convert(i, index)) for i in indices]
+            rest = [loops.enter_context(b.loop(n)).index for n in extent]
+            if first is not None:
+                rest[0] = first + rest[0]
+            where = [e.replace_dims_and_symbols([*point, *rest], starts) for e in places.map.results]
+            value = b.read(1, [*point, *rest])
+            if self.kind.data != "set":
+                value = b.scalar.combine(self.kind.data, b.load(b.results[0], where), value)
+            b.write(value, where)
+
+
+def _parts(extent: Sequence[int], itemsize: int) -> int:
+    """Into how many parts the first dim of a place is divided: each with whole cache lines, all alike."""
+    if not extent:
+        return 1
+    line = _LINE_BYTES if prod(extent[1:]) * itemsize < _LINE_BYTES else 1
+    for parts in range(MAX_PARTS, 1, -1):
+        if extent[0] % parts == 0 and extent[0] // parts * itemsize % line == 0:
+            return parts
+    return 1
+
+
+def _within(b: Any, indices: Sequence[SSAValue], last: Sequence[int]) -> SSAValue:
+    """Whether a place is inside, from the scalars of its indices."""
+    checks: list[SSAValue] = []
+    for i, n in zip(indices, last, strict=True):
+        checks.append(b.cmp("ge", i, b.const(0, i.type)))
+        if n <= np.iinfo(numpy_dtype(i.type)).max:
+            checks.append(b.cmp("le", i, b.const(n, i.type)))
+    return reduce(lambda x, y: b.binary("and", x, y), checks)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# embedding
+
+
+def _batch_embedding(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    ids, table = operands
+    if not batched[1]:
+        return [b.embedding(ids, table)]
+    n = len(_shape(ids)) - batched[0]
+    if not batched[0]:
+        return [_moved(b, b.gather(table, ids, at=(1,)), n, 0)]
+    return [b.gather(table, ids, at=(1,), batch=(0,))]
+
+
+@graph_op
+class EmbeddingOp(CompositeOp):
+    """The rows of a table that ids name; an id outside of the table is moved inside.
+
+    ```mlir
+    %y = graph.embedding %ids, %table : (tensor<8x32xi64>, tensor<1000x64xf32>) -> tensor<8x32x64xf32>
+    ```
+
+    (C1) The ids are i32 or i64.
+    (C2) The table has two dims and at least one row.
+    """
+
+    name = "graph.embedding"
+    ids = operand_def(TensorType)
+    table = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$ids, $table"
+    batching = _batch_embedding
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        ids, table = operands
+        if not is_integer(ids.element_type):  # C1
+            raise DTypeError(f"ids must be i32 or i64, got {ids.element_type}")
+        shape = table.get_shape()
+        if len(shape) != 2 or shape[0] == 0:  # C2
+            raise ShapeError(f"the table needs rows and columns, got {show_shape(shape)}")
+        return (tensor(table.element_type, (*ids.get_shape(), shape[1])),)
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        return b.gather(operands[1], operands[0], at=(0,))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        ids, table = operands
+        return (table[np.clip(ids.astype(np.int64), 0, len(table) - 1)],)
