@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .frontend.autodiff import vjp as vjp
     from .frontend.batching import vmap as vmap
     from .frontend.call_kernel import call_kernel as call_kernel
+    from .frontend.control import fori_loop as fori_loop
+    from .frontend.control import scan as scan
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from .frontend.lowered import Lowered as Lowered
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
+    from .runtime.pool import get_result_pool as get_result_pool
+    from .runtime.pool import set_result_pool as set_result_pool
     from .runtime.threads import get_threads as get_threads
     from .runtime.threads import set_threads as set_threads
 
@@ -76,6 +80,7 @@ _HOMES = {
     "vmap": ".frontend.batching",
     "kernel": ".frontend.kernels",
     "call_kernel": ".frontend.call_kernel",
+    **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),
     **dict.fromkeys(
         ("bool_", "empty", "f32", "f64", "grid", "i32", "i64", "parallel", "zeros"), ".frontend.kernel.annotations"
     ),
@@ -83,6 +88,7 @@ _HOMES = {
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
+    **dict.fromkeys(("get_result_pool", "set_result_pool"), ".runtime.pool"),
     **dict.fromkeys(("get_threads", "set_threads"), ".runtime.threads"),
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ..errors import CompileError
-from ..runtime import abi
+from ..runtime import abi, pool
 from ..runtime.callable import Executable
 from ..runtime.entry import ENTRY_SYMBOLS, emit_invoke, entry_module, invoke_symbol
 from ..runtime.signature import Signature
@@ -65,15 +65,21 @@ def cached_executable(key: str, make: Callable[[], tuple[Signature, str]], host:
 
 @cache
 def native_entry() -> Library:
-    """The entry that all native functions share: 30 ms to compile, below 1 ms from the cache."""
-    text = entry_module()
+    """The entry that all native functions share, and its pool of memory: 30 ms to compile, below 1 ms from the cache."""
+    library = _load_entry()
+    pool.bind(library)
+    return library
+
+
+def _load_entry() -> Library:
+    text, imports = entry_module(), {**abi.symbols(), **pool.imports()}
     key = object_cache.key_of("native entry", text, detect().key)
     found = object_cache.get(key)
     if found:
         try:
-            return load_object(found.obj, ENTRY_SYMBOLS, abi.symbols())
+            return load_object(found.obj, ENTRY_SYMBOLS, imports)
         except CompileError:
             pass
     obj = compile_object(text, detect())
     object_cache.put(key, obj)
-    return load_object(obj, ENTRY_SYMBOLS, abi.symbols())
+    return load_object(obj, ENTRY_SYMBOLS, imports)

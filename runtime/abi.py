@@ -27,9 +27,12 @@ NDARRAY_DIMS = 32
 NDARRAY_STRIDES = 40
 NDARRAY_DESCR = 56
 NDARRAY_FLAGS = 64
+NDARRAY_HANDLER = 88  # the capsule of the allocator of the data (NEP 49)
+OWNDATA = 0x004
 C_CONTIGUOUS_AND_ALIGNED = 0x001 | 0x100
 ALIGNED = 0x100
 WRITEABLE = 0x400
+CARRAY = C_CONTIGUOUS_AND_ALIGNED | WRITEABLE
 
 # where a float and the NumPy scalars hold their number
 SCALAR_VALUE = 16
@@ -46,7 +49,7 @@ CALLABLE_BYTES = 64
 # the struct of one specialisation in the chain of a native function (see entry.py)
 NODE_FUNCTION = 0  # lamina.entry
 NODE_NEXT = 8  # the following node, or null
-NODE_ARENA = 16  # a block of scratch memory left by the last call, or null
+NODE_OUT_NAME = 16  # the interned name of the keyword that gives arrays for the results, or null: there is none
 NODE_INVOKE = 24  # calls the host function with an array of pointers
 NODE_ARGS = 32  # number of arguments
 NODE_RESULTS = 40  # number of results
@@ -59,7 +62,9 @@ NODE_BYTES = 72
 PARAM_DESCR = 0  # NumPy's descriptor object
 PARAM_RANK = 8
 PARAM_DIMS = 16  # the sizes
-PARAM_BYTES = 24
+PARAM_SIZE = 24  # bytes
+PARAM_DONOR = 32  # of a result: the position of the argument that gives its memory, or -1
+PARAM_BYTES = 40
 
 # the struct of a kernel in such a chain (see kernel_entry.py); it begins as the other, with NODE_FUNCTION and NODE_NEXT
 KERNEL_INVOKE = 16  # calls the host function with slots
@@ -89,16 +94,17 @@ KDIM_BYTES = 16
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyEval_SaveThread", "PyEval_RestoreThread",
-    "PyObject_Vectorcall", "PyMem_RawMalloc", "PyMem_RawFree", "PyErr_NoMemory",
-    "PyErr_BadArgument", "PyLong_AsLongLongAndOverflow", "PyTuple_Size", "PyTuple_GetItem", "PyObject_CallFunction",
+    "PyObject_Vectorcall", "PyObject_CallNoArgs", "PyErr_NoMemory", "PyErr_Clear", "PyErr_BadArgument",
+    "PyLong_AsLongLongAndOverflow", "PyTuple_Size", "PyTuple_GetItem", "PyObject_CallFunction", "PyTraceMalloc_Track",
 )  # fmt: skip
 _PYTHON_OBJECTS = {
     "_Py_NoneStruct": None, "_Py_TrueStruct": True, "_Py_FalseStruct": False, "PyFloat_Type": float, "PyLong_Type": int,
-    "PyBool_Type": bool, "PyArray_Type": np.ndarray, "PyDoubleArrType_Type": np.float64,
+    "PyBool_Type": bool, "PyTuple_Type": tuple, "PyArray_Type": np.ndarray, "PyDoubleArrType_Type": np.float64,
 }  # fmt: skip
 
 # position in NumPy's C API table (numpy/__multiarray_api.h); the table only ever grows
 _NEW_FROM_DESCR = 94
+_GET_HANDLER = 305
 
 
 @cache
@@ -159,8 +165,9 @@ def _test_ndarray_layout() -> str:
         np.zeros(9, np.uint8)[1:].view(np.float64),
         np.frombuffer(bytes(8), np.float32),
     ]
+    handler = id(_current_handler())
     for array in samples:
-        if array.__class__.__basicsize__ < NDARRAY_FLAGS + 4:
+        if array.__class__.__basicsize__ < NDARRAY_HANDLER + 8:
             return "ndarray objects are too small"
         base = id(array)
         dims, strides = (_read_pointer(base + offset) for offset in (NDARRAY_DIMS, NDARRAY_STRIDES))
@@ -173,6 +180,8 @@ def _test_ndarray_layout() -> str:
             bool(flags & 0x001),
             bool(flags & 0x100),
             bool(flags & WRITEABLE),
+            bool(flags & OWNDATA),
+            _read_pointer(base + NDARRAY_HANDLER),
         )
         expected = (
             id(np.ndarray),
@@ -182,6 +191,8 @@ def _test_ndarray_layout() -> str:
             array.flags.c_contiguous,
             array.flags.aligned,
             array.flags.writeable,
+            array.flags.owndata,
+            handler if array.flags.owndata else 0,
         )
         if read != expected:
             return f"the fields of an ndarray are not where NumPy 2 has them: {read} for {expected}"
@@ -191,6 +202,11 @@ def _test_ndarray_layout() -> str:
             if ctypes.c_ssize_t.from_address(strides + 8 * axis).value != array.strides[axis]:
                 return "the strides of an ndarray are not where NumPy 2 has them"
     return ""
+
+
+def _current_handler() -> object:
+    """The allocator that NumPy uses in this context."""
+    return ctypes.PYFUNCTYPE(ctypes.py_object)(_numpy_api()[_GET_HANDLER])()
 
 
 def _read_pointer(address: int) -> int:

@@ -11,6 +11,7 @@ not hold, or under `LAMINA_ENTRY=ctypes`, the same interface is served by plain 
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import types
 import warnings
@@ -64,6 +65,9 @@ class Installable(Protocol):
         ...
 
 
+OUT = sys.intern("out")
+"""The keyword that gives arrays for the results: native code knows it by its address."""
+
 # Work (see Signature.work) from which a call releases the GIL. Releasing and taking it again costs 50 ns when nobody
 # waits, but up to 5 ms when another thread runs Python meanwhile; this much work takes some microseconds.
 RELEASE_GIL_WORK = 32768
@@ -74,12 +78,14 @@ class Executable:
     """A host function in this process, and what keeps it there.
 
     `library` holds the code; `entry` is the loaded module of `entry.entry_module()`, or None to call through ctypes.
+    `takes_out` says whether the keyword `out` gives arrays for the results.
     """
 
     signature: Signature
     library: Loaded
     host: str = "f"
     entry: Loaded | None = None
+    takes_out: bool = True
 
     def accepts(self, args: Sequence[object]) -> bool:
         """Whether native code can read the arguments in place."""
@@ -115,9 +121,9 @@ def _address(array: Array) -> int:
 
 
 class _Node:
-    """The struct of one specialisation, and the scratch memory that native code leaves in it."""
+    """The struct of one specialisation."""
 
-    params: ctypes.Array[ctypes.c_size_t]
+    params: ctypes.Array[ctypes.c_ssize_t]
     dims: list[ctypes.Array[ctypes.c_ssize_t]]
 
     def __init__(self, executable: Executable, following: Node | None):
@@ -129,16 +135,20 @@ class _Node:
     def _fill(self, executable: Executable, entry: Loaded, following: Node | None) -> None:
         signature = executable.signature
         params = signature.args + signature.results
-        self.params = (ctypes.c_size_t * (abi.PARAM_BYTES // 8 * len(params)))()
+        donors = dict(signature.donations)
+        self.params = (ctypes.c_ssize_t * (abi.PARAM_BYTES // 8 * len(params)))()
         self.dims = [(ctypes.c_ssize_t * len(param.shape))(*param.shape) for param in params]
         for index, (param, dims) in enumerate(zip(params, self.dims, strict=True)):
             start = index * abi.PARAM_BYTES
             self.params[(start + abi.PARAM_DESCR) // 8] = id(param.np_dtype)
             self.params[(start + abi.PARAM_RANK) // 8] = len(param.shape)
             self.params[(start + abi.PARAM_DIMS) // 8] = ctypes.addressof(dims)
+            self.params[(start + abi.PARAM_SIZE) // 8] = param.size * param.np_dtype.itemsize
+            self.params[(start + abi.PARAM_DONOR) // 8] = donors.get(index - len(signature.args), -1)
         fields = {
             abi.NODE_FUNCTION: entry.address("lamina.entry"),
             abi.NODE_NEXT: ctypes.addressof(following.memory) if following else 0,
+            abi.NODE_OUT_NAME: id(OUT) if executable.takes_out else 0,
             abi.NODE_INVOKE: executable.library.address(invoke_symbol(executable.host)),
             abi.NODE_ARGS: len(signature.args),
             abi.NODE_RESULTS: len(signature.results),
@@ -148,9 +158,6 @@ class _Node:
         }
         for offset, value in fields.items():
             self.memory[offset // 8] = int(value)
-
-    def __del__(self, free: Callable[..., object] = ctypes.pythonapi.PyMem_RawFree) -> None:
-        free(ctypes.c_void_p(self.memory[abi.NODE_ARENA // 8]))
 
 
 class FunctionBase:

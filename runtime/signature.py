@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +52,8 @@ class Signature:
 
     `arena_bytes` is the scratch memory of one call. `work` estimates the scalar operations of one call, a matrix
     product counting `2*m*n*k`; it decides whether a call releases the GIL. If None, every element counts as one.
+    `donations` are pairs of a result and the argument of the same type that it may be written over, by position: the
+    host function accepts one buffer for both.
 
     >>> s = Signature("add", (Param("x", "float32", (8,)), Param("y", "float32", (8,))), (Param("z", "float32", (8,)),))
     >>> print(s)
@@ -65,6 +67,7 @@ class Signature:
     results: tuple[Param, ...]
     arena_bytes: int = 0
     work: int | None = None
+    donations: tuple[tuple[int, int], ...] = ()
 
     def estimated_work(self) -> int:
         """`work`, or one operation for every element of the arguments, results and arena."""
@@ -88,8 +91,11 @@ class Signature:
                 for key in ("args", "results")
             )
             work = data["work"] if data["work"] is None else _is(int, data["work"])
-            return cls(_is(str, data["name"]), args, results, _is(int, data["arena_bytes"]), work)
-        except (KeyError, TypeError, RecursionError) as error:
+            donations = tuple((_is(int, result), _is(int, arg)) for result, arg in data["donations"])
+            if any(results[result] != replace(args[arg], name=results[result].name) for result, arg in donations):
+                raise ValueError("not a signature: a donation between different types")
+            return cls(_is(str, data["name"]), args, results, _is(int, data["arena_bytes"]), work, donations)
+        except (KeyError, IndexError, TypeError, RecursionError) as error:
             raise ValueError(f"not a signature: {error}") from None
 
     def __str__(self) -> str:

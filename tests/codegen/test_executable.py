@@ -7,7 +7,7 @@ import doctest
 import numpy as np
 import pytest
 from lamina.codegen import cache, executable
-from lamina.codegen.executable import cached_executable, native_entry
+from lamina.codegen.executable import cached_executable
 from lamina.codegen.targets import base
 from lamina.runtime import entry, signature
 from lamina.runtime.signature import Param, Signature
@@ -52,10 +52,10 @@ def test_foreign_entry_is_a_miss(fresh, meta):
 
 def test_entry_without_and_with_cache(fresh, monkeypatch):
     for _ in range(2):
-        assert native_entry.__wrapped__().symbols
+        assert executable._load_entry().symbols
         assert len(list(fresh.iterdir())) == 1
     monkeypatch.setenv("LAMINA_CACHE", "0")
-    assert native_entry.__wrapped__().symbols
+    assert executable._load_entry().symbols
 
 
 @pytest.mark.parametrize("module", [base, cache, entry, executable, signature])

@@ -388,24 +388,6 @@ calls(n // 10); before = peak(); calls(n); print(peak() - before)
     assert int(out.stdout) < 1000, f"grew by {out.stdout} kB"
 
 
-def test_scratch_memory_is_given_back(tools):
-    if not tools.native:
-        pytest.skip("only native functions keep scratch memory")
-    import tracemalloc
-
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        f = tools.copies(Param("x", "float64", (2,)), arena_bytes=10 << 20)
-        f(np.zeros(2))
-        assert tracemalloc.get_traced_memory()[0] - before >= 10 << 20
-        del f
-        gc.collect()
-        assert tracemalloc.get_traced_memory()[0] - before < 1 << 20
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_no_memory_for_a_result(tools, count):
     huge = Param("r", "float64", (1 << 45,))
