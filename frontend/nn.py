@@ -8,11 +8,24 @@ from ..errors import DTypeError, ShapeError
 from .lnp_create import iota
 from .lnp_reduce import mean, sum
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
+from .nn_attention import attention
 from .promotion import FLOAT32, FLOAT64, INT64, canonical
 from .tracer import Tracer
 from .tracing import api, build, lift, lift_as
 
-__all__ = ["cross_entropy", "gelu", "log_softmax", "logsumexp", "one_hot", "relu", "sigmoid", "silu", "softmax", "softplus"]
+__all__ = [
+    "attention",
+    "cross_entropy",
+    "gelu",
+    "log_softmax",
+    "logsumexp",
+    "one_hot",
+    "relu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+]
 
 
 def _float(x: Any) -> Tracer:

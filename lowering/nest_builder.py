@@ -63,23 +63,28 @@ class NestBuilder:
     @contextmanager
     def loop(
         self,
-        size: int,
+        size: AffineExpr | int | Sequence[AffineExpr | int],
         kind: str = "parallel",
         *,
-        lower: int = 0,
+        lower: AffineExpr | int = 0,
         step: int = 1,
         monoid: str | None = None,
         inits: Sequence[SSAValue] = (),
     ) -> Iterator[Loop]:
-        """A loop from `lower` to `size`. `seq` loops carry `inits`; `reduce` loops combine what they yield with `monoid`."""
+        """A loop from `lower` to `size`, or to the least of several sizes; both may depend on the loops around it.
+
+        `seq` loops carry `inits`; `reduce` loops combine what they yield with `monoid`.
+        """
         emitter = self.emitter
+        sizes = [size] if isinstance(size, AffineExpr | int) else size
+        bounds = emitter.access((_expr(lower),)), emitter.access(tuple(map(_expr, sizes)))
         depth = len(emitter.indices)
         block, index = emitter.open_loop([] if kind == "reduce" else [value.type for value in inits])
         opened = Loop(index, block.args[1:])
         yield opened
         emitter.insert(YieldOp.create(operands=list(opened.given)))
         emitter.close_to(depth)
-        made = ForOp.build_loop(lower, size, step=step, kind=kind, monoid=monoid, inits=inits, body=block)
+        made = ForOp.build_loop(*bounds, step=step, kind=kind, monoid=monoid, inits=inits, body=block)
         made.location = self.op.location
         emitter.insert(made)
         opened.results = made.results

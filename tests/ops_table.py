@@ -443,6 +443,29 @@ def _composite() -> Iterator[Row]:
             yield Row("cross_entropy", operands, domain=(-2, 11), **more)
 
 
+def _attention() -> Iterator[Row]:
+    for q, k, v, bias in (
+        ("2x5x4x", "2x7x4x", "2x7x3x", ""),
+        ("1x1x1x", "1x1x1x", "1x1x1x", ""),
+        ("2x4x70x8x", "2x2x130x8x", "2x2x130x5x", ""),  # rests of blocks, heads in pairs
+        ("3x1x9x", "3x200x9x", "3x200x16x", ""),
+        ("2x70x4x", "2x70x4x", "2x70x3x", "2x70x70x"),
+        ("2x3x9x4x", "2x3x66x4x", "2x3x66x3x", "2x1x1x66x"),
+        ("2x0x4x", "2x7x4x", "2x7x3x", ""),
+        ("2x5x4x", "2x0x4x", "2x0x3x", ""),
+    ):
+        for mask, element in itertools.product(("none", "causal"), FLOATS):
+            # a score is off by a few units of its own magnitude, about 16 here, and its weight by as much of itself
+            more: dict[str, Any] = {"ulp": 4 * SUM, "scale": lambda q, k, v, *_: _largest(v), "zeros": False}
+            # what is not finite reaches the result or not, where a query does not see it
+            more["edges"] = "none" if mask == "causal" or bias else "simple"
+            operands = (q + element, k + element, v + element)
+            props = {"mask": mask, "scale": 0.5}
+            yield Row("attention", (*operands, bias + element) if bias else operands, props, **more)
+            if bias:
+                yield Row("attention", (*operands, bias + "i1"), props, **more)
+
+
 ROWS: tuple[Row, ...] = (
     *_unary(("neg", "abs", "sign"), NUMBERS),
     *_unary(("floor", "ceil", "rint"), FLOATS),
@@ -465,4 +488,5 @@ ROWS: tuple[Row, ...] = (
     *_dot(),
     *_index(),
     *_composite(),
+    *_attention(),
 )

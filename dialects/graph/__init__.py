@@ -12,7 +12,7 @@ from .base import GraphOp
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
     *("index",),
-    *("autodiff", "kernel"),
+    *("attention", "autodiff", "kernel"),
 )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, TensorType, f64, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -325,13 +325,15 @@ def integer(attribute: Attribute) -> int:
 
 
 def to_attribute(value: Any) -> Attribute:
-    """A property from a Python value: int sequences, ints, strings, bools; attributes pass through."""
+    """A property from a Python value: int sequences, ints, floats (f64), strings, bools; attributes pass through."""
     if isinstance(value, Attribute):
         return value
     if isinstance(value, bool):
         return BoolAttr.from_bool(value)
     if isinstance(value, int):
         return IntegerAttr(value, i64)
+    if isinstance(value, float):
+        return FloatAttr(value, f64)
     if isinstance(value, str):
         return StringAttr(value)
     if isinstance(value, (tuple, list)):

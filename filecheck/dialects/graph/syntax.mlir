@@ -80,6 +80,17 @@ func.func @composite(%x: tensor<2x3xf32>, %l: tensor<2xi64>) {
   return
 }
 
+// CHECK-LABEL: @attention
+//       CHECK:   graph.attention %q, %k, %v mask causal scale 5.000000e-01 : f64 : (tensor<2x5x4xf32>, tensor<1x7x4xf32>, tensor<1x7x3xf32>) -> tensor<2x5x3xf32>
+//  CHECK-NEXT:   graph.attention %q, %k, %v, %seen mask none scale 1.000000e+00 : f64 : (tensor<2x5x4xf32>, tensor<1x7x4xf32>, tensor<1x7x3xf32>, tensor<1x5x7xi1>) -> tensor<2x5x3xf32>
+func.func @attention(%q: tensor<2x5x4xf32>, %k: tensor<1x7x4xf32>, %v: tensor<1x7x3xf32>, %seen: tensor<1x5x7xi1>) {
+  %0 = graph.attention %q, %k, %v mask causal scale 0.5 : f64
+    : (tensor<2x5x4xf32>, tensor<1x7x4xf32>, tensor<1x7x3xf32>) -> tensor<2x5x3xf32>
+  %1 = graph.attention %q, %k, %v, %seen mask none scale 1.0 : f64
+    : (tensor<2x5x4xf32>, tensor<1x7x4xf32>, tensor<1x7x3xf32>, tensor<1x5x7xi1>) -> tensor<2x5x3xf32>
+  return
+}
+
 // CHECK-LABEL: @fusion
 //       CHECK:   graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
 //  CHECK-NEXT:     graph.neg %a : tensor<4xf32>

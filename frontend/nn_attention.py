@@ -1,0 +1,81 @@
+"""Attention, of `lamina.nn`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from .moves import broadcast_tracer, reshape_tracer
+from .promotion import FLOAT64
+from .tracer import Tracer
+from .tracing import api, build, lift, lift_as
+
+__all__ = ["attention"]
+
+
+@api
+def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False, scale: float | None = None) -> Any:
+    """Every query's average of the values, weighted by `softmax(scale * q @ k.T + bias)`.
+
+    No matrix of scores is stored: the memory needed grows with the number of queries, not with its product with the keys.
+    With `causal`, what no query sees is not computed.
+
+    Args:
+        q: floats[..., heads, queries, dim], or [queries, dim] for a single head.
+        k: floats[..., heads, keys, dim]; q may have a multiple of its heads, neighbouring ones then share one of k and v.
+        v: floats[..., heads, keys, dim_v].
+        bias: floats that are added to the scores, or bools that say which keys a query sees; anything that broadcasts to
+            [..., heads, queries, keys].
+        causal: query `i` sees the keys 0 to `i`.
+        scale: a number, by default `dim ** -0.5`.
+
+    Returns:
+        floats[..., heads, queries, dim_v]: float64 if q, k or v is (integers are), else float32. The result of a query that
+        sees no key is 0. What is not finite in a value that a query does not see may still reach its result.
+
+    Raises:
+        ShapeError: shapes do not fit.
+
+    Cost: `2 * heads * queries * keys * (dim + dim_v)`, with `causal` half of it.
+
+    >>> import numpy as np, lamina as lm
+    >>> q = k = np.zeros((1, 2, 4), np.float32)
+    >>> v = np.array([[[1, 3], [2, 5]]], np.float32)
+    >>> lm.nn.attention(q, k, v, causal=True)
+    array([[[1. , 3. ],
+            [1.5, 4. ]]], dtype=float32)
+    """
+    tensors = [lift(x) for x in (q, k, v)]
+    dtype = np.result_type(*(x.dtype if x.dtype.kind == "f" else FLOAT64 for x in tensors))
+    tensors = [lift_as(x, dtype) for x in tensors]
+    if {x.ndim for x in tensors} == {2}:
+        single = [reshape_tracer(x, (1, *x.shape)) for x in tensors]
+        y = _attention(single, bias, causal, scale)
+        return reshape_tracer(y, y.shape[1:])
+    if any(x.ndim < 3 for x in tensors):
+        raise ShapeError(f"attention needs q, k and v of 3 dims or more, or all of 2, got shapes {_shown(tensors)}")
+    return _attention(tensors, bias, causal, scale)
+
+
+def _attention(tensors: list[Tracer], bias: Any, causal: bool, scale: float | None) -> Tracer:
+    try:
+        batch = np.broadcast_shapes(*(x.shape[:-3] for x in tensors))
+    except ValueError:
+        raise ShapeError(f"batch dims of q, k and v do not fit: shapes {_shown(tensors)}") from None
+    q, k, v = (broadcast_tracer(x, (*batch, *x.shape[-3:])) for x in tensors)
+    operands = [q, k, v]
+    if bias is not None:
+        bias = lift(bias)
+        if bias.dtype.kind != "b":
+            bias = lift_as(bias, q.dtype)
+        if bias.ndim > q.ndim:
+            raise ShapeError(f"the bias has more dims than the scores: {list(bias.shape)} for q, k and v of {_shown(tensors)}")
+        operands.append(reshape_tracer(bias, ((1,) * (q.ndim - bias.ndim) + bias.shape)))
+    factor = max(1, q.shape[-1]) ** -0.5 if scale is None else float(scale)
+    return build("attention", *operands, mask="causal" if causal else "none", scale=factor)
+
+
+def _shown(tensors: list[Tracer]) -> str:
+    return ", ".join(str(list(x.shape)) for x in tensors)
