@@ -20,15 +20,15 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import GraphOp
-from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.loop.parameters import SCHEDULED
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
-from ..dialects.types import DYNAMIC, index, tensor
+from ..dialects.types import DYNAMIC, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError, LaminaError
+from .collapse import collapsed
 from .kernels import KernelEmitter
 
 MAX_NAME_OPS = 5
@@ -57,7 +57,7 @@ class _Kernels:
 
     def _name(self, body: Block) -> str:
         words = [op.name.removeprefix("graph.") for op in body.ops if op.name not in ("graph.const", "graph.yield")]
-        heavy = [w for w in words if w not in ("broadcast", "transpose", "slice", "iota")] or words or ["copy"]
+        heavy = [w for w in words if w not in ("broadcast", "transpose", "slice", "iota", "reshape")] or words or ["copy"]
         shown = list(dict.fromkeys(heavy))
         return self.unique("_".join(shown[:MAX_NAME_OPS]) + (f"_{len(heavy)}ops" if len(shown) > MAX_NAME_OPS else ""))
 
@@ -113,46 +113,6 @@ def _work_of_kernel(block: Block, sizes: dict[SSAValue, int]) -> int:
             trips = max(0, -(-(upper - lower) // op.step.value.data))
         total += trips * max(sum(inner), 1)
     return total
-
-
-def is_elementwise(body: Block, outputs: list[SSAValue]) -> bool:
-    """Whether every element of the results depends on the same element of the arguments, and on scalars."""
-    shape = outputs[0].type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-    if len(shape) < 2:
-        return False
-    for op in body.ops:
-        if isinstance(op, YieldOp) or op.name == "graph.const":
-            continue
-        # ops whose properties do not speak of dims, and scalars spread over everything
-        spread = op.name == "graph.broadcast" and not op.operands[0].type.get_shape()  # pyright: ignore
-        if not (isinstance(op, ElementwiseOp) or spread) or op.results[0].type.get_shape() != shape:  # pyright: ignore
-            return False
-    return all(value.type.get_shape() == shape for value in outputs)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def flattened(body: Block, outputs: list[SSAValue]) -> tuple[Block, list[SSAValue]]:
-    """An elementwise body over tensors of one dim."""
-
-    def flat(type: Attribute) -> Attribute:
-        shape = type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-        return tensor(type.element_type, (prod(shape),)) if len(shape) > 1 else type  # pyright: ignore
-
-    block = Block(arg_types=[flat(a.type) for a in body.args])
-    mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=True))
-    for old, new in mapping.items():
-        new.name_hint = old.name_hint
-    for op in body.ops:
-        if isinstance(op, YieldOp):
-            continue
-        new_op = type(op).create(
-            operands=[mapping[o] for o in op.operands],
-            result_types=[flat(r.type) for r in op.results],
-            properties=dict(op.properties),
-        )
-        new_op.location = op.location
-        block.add_op(new_op)
-        mapping[op.results[0]] = new_op.results[0]
-    return block, [mapping[value] for value in outputs]
 
 
 class _FunctionConverter:
@@ -292,10 +252,10 @@ class _FunctionConverter:
         self.work += _work_of(body)
         targets = [self._buffer(result, op) for result in op.results]
         arguments = [*(self.buffers[o] for k, o in enumerate(op.operands) if k != overwritten), *targets]
-        if is_elementwise(body, outputs):
-            # one loop over all elements, whatever the shape: contiguous, and shared by all shapes of that size
-            body, outputs = flattened(body, outputs)
-            arguments = [self._flat(argument, op) for argument in arguments]
+        if (fewer := collapsed(body, outputs)) is not None:
+            body, outputs = fewer
+            types = [value.type for value in (*body.args, *outputs)]
+            arguments = [self._reshaped(argument, type, op) for argument, type in zip(arguments, types, strict=True)]
         kernel = self.kernels.get(body, outputs)
         self._insert(
             LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(kernel.sym_name)}),
@@ -349,12 +309,10 @@ class _FunctionConverter:
             self.constants[value] = constant
         return self.constants[value]
 
-    def _flat(self, buffer: SSAValue, origin: Operation) -> SSAValue:
-        """A buffer as one dim."""
-        shape = buffer.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-        if len(shape) < 2:
-            return buffer
-        return self._view(buffer, memref_type(buffer.type.element_type, (prod(shape),)), origin)  # pyright: ignore
+    def _reshaped(self, buffer: SSAValue, type: Attribute, origin: Operation) -> SSAValue:
+        """A buffer under the shape of a tensor type."""
+        same = buffer.type.get_shape() == type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        return buffer if same else self._view(buffer, type, origin)
 
     def _constant(self, op: Operation) -> None:
         value = op.properties["value"]

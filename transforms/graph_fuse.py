@@ -6,7 +6,8 @@ row). An op joins the group of its users when pulling it there repeats no work. 
 joins as a further result when it is computed at the very points the group stores.
 
 Index-only ops (broadcast, transpose, slice, ...) and scalar constants are first copied to each of their users: they cost no
-arithmetic and no memory, and a copy belongs to one group.
+arithmetic and no memory, and a copy belongs to one group. A reshape that adds or drops dims of size 1 is one of them where it
+stands between two ops of a group; elsewhere it stays a view.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import Equation, GraphOp, Read
+from ..dialects.graph.shape import ReshapeOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.types import DYNAMIC
 
@@ -95,10 +97,15 @@ def is_scalar_const(op: Operation) -> bool:
 
 def is_movable(op: Operation) -> bool:
     """Free to compute anywhere: a scalar constant, or an op that only moves elements."""
-    return op.name in _INDEX_ONLY or is_scalar_const(op)
+    return op.name in _INDEX_ONLY or is_scalar_const(op) or is_unit_reshape(op)
 
 
-def kernel_equations(op: Operation) -> tuple[Equation, ...]:
+def is_unit_reshape(op: Operation) -> bool:
+    """Whether an op only adds or drops dims of size 1 of a value computed here: what is given is best read as a view."""
+    return isinstance(op, ReshapeOp) and op.moves_unit_dims and bool(kernel_equations(op.x.owner))
+
+
+def kernel_equations(op: Operation | Block) -> tuple[Equation, ...]:
     """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
     return op.equations() if isinstance(op, GraphOp) and not op.composite and len(op.results) == 1 else ()
 
@@ -116,7 +123,7 @@ class _Planner:
         for op in reversed(list(self.block.ops)):
             if is_scalar_const(op):
                 self._place_const(op)
-            elif equations := kernel_equations(op):
+            elif equations := () if isinstance(op, ReshapeOp) and not is_unit_reshape(op) else kernel_equations(op):
                 self.equations[op] = equations
                 self._place(op)
         return self.groups
@@ -145,6 +152,8 @@ class _Planner:
             group.places[op] = places
             self.of[op] = group
             return
+        if isinstance(op, ReshapeOp):
+            return  # stays a view
         group = Group(None)
         equations = self.equations[op]
         if len(equations) == 1 and equations[0].write is None:

@@ -83,6 +83,20 @@ class ReshapeOp(GraphOp):
         shape = [-1 if size == DYNAMIC else size for size in self.result_shape()]
         return (operands[0].reshape(shape),)
 
+    @property
+    def moves_unit_dims(self) -> bool:
+        """Whether all that the reshape does is to add or drop dims of size 1."""
+        return [n for n in self.shape() if n != 1] == [n for n in self.result_shape() if n != 1]
+
+    def equations(self) -> tuple[Equation, ...]:
+        """Only where dims of size 1 come or go: other elements stand at no affine place."""
+        shape, space = self.shape(), self.result_shape()
+        if DYNAMIC in (*shape, *space) or not self.moves_unit_dims:
+            return ()
+        dims = iter([AffineDimExpr(d) for d, n in enumerate(space) if n != 1])
+        exprs = tuple(AffineConstantExpr(0) if n == 1 else next(dims) for n in shape)
+        return (Equation(space, (Read(0, AffineMap(len(space), 0, exprs)),), _copy),)
+
 
 # --------------------------------------------------------------------------------------------------------------------
 # transpose

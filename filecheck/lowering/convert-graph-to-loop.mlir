@@ -57,6 +57,34 @@ func.func @shared(%x: tensor<3x4xf32>, %y: tensor<12xf32>) -> (tensor<3x4xf32>, 
 
 // -----
 
+/// Dims that no op tells apart are one, those of size 1 go: a mean over the pixels of each channel is a mean over rows.
+// CHECK-LABEL: func.func @channels
+//       CHECK: loop.kernel @reduce_div(%x: memref<6x20xf32>, %out: memref<6xf32>)
+//       CHECK:   loop.for parallel %i = 0 to 6 {
+//  CHECK-NEXT:     loop.for reduce<add> %j = 0 to 20
+//   CHECK-NOT:     loop.for
+func.func @channels(%x: tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32> {
+  %n = graph.const dense<20.0> : tensor<f32>
+  %0 = graph.reduce add %x over [2, 3] : tensor<2x3x4x5xf32> -> tensor<2x3xf32>
+  %1 = graph.broadcast %n to [] : tensor<f32> -> tensor<2x3xf32>
+  %2 = graph.div %0, %1 : tensor<2x3xf32>
+  %3 = graph.reshape %2 : tensor<2x3xf32> -> tensor<2x3x1x1xf32>
+  return %3 : tensor<2x3x1x1xf32>
+}
+
+// -----
+
+/// The bias has a dim without the one before it: the two stay apart.
+// CHECK-LABEL: func.func @bias
+//       CHECK: loop.kernel @add(%b: memref<4xf32>, %x: memref<6x4xf32>, %out: memref<6x4xf32>)
+func.func @bias(%x: tensor<2x3x4xf32>, %b: tensor<4xf32>) -> tensor<2x3x4xf32> {
+  %0 = graph.broadcast %b to [2] : tensor<4xf32> -> tensor<2x3x4xf32>
+  %1 = graph.add %x, %0 : tensor<2x3x4xf32>
+  return %1 : tensor<2x3x4xf32>
+}
+
+// -----
+
 /// A reshape is a view, and a padded tensor two nests: the fill, then the copy.
 // CHECK-LABEL: func.func @moved
 //       CHECK:   memref.reinterpret_cast

@@ -91,3 +91,29 @@ func.func @no_reshape_inside(%x: tensor<8x4xf32>) -> tensor<32xf32> {
   %2 = graph.neg %1 : tensor<32xf32>
   return %2 : tensor<32xf32>
 }
+
+/// A reshape that adds or drops dims of size 1 does not: each element stands where it stood.
+// CHECK-LABEL: @unit_dims_inside
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.reduce add
+//  CHECK-NEXT:     graph.reshape
+//   CHECK-NOT:   graph.fusion
+func.func @unit_dims_inside(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = graph.reduce add %x over [1] : tensor<8x4xf32> -> tensor<8xf32>
+  %1 = graph.reshape %0 : tensor<8xf32> -> tensor<8x1xf32>
+  %2 = graph.sqrt %1 : tensor<8x1xf32>
+  %3 = graph.broadcast %2 to [0, 1] : tensor<8x1xf32> -> tensor<8x4xf32>
+  %4 = graph.div %x, %3 : tensor<8x4xf32>
+  return %4 : tensor<8x4xf32>
+}
+
+/// What is given is read as a view, without a kernel.
+// CHECK-LABEL: @no_unit_dims_of_an_argument
+//       CHECK:   graph.reshape
+//       CHECK:   graph.fusion
+//   CHECK-NOT:     graph.reshape
+func.func @no_unit_dims_of_an_argument(%x: tensor<8x1x4xf32>) -> tensor<8x4xf32> {
+  %0 = graph.reshape %x : tensor<8x1x4xf32> -> tensor<8x4xf32>
+  %1 = graph.neg %0 : tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}

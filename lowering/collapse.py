@@ -1,0 +1,147 @@
+"""Fusions over fewer dims: dims of size 1 go, and neighbouring dims that no op tells apart become one.
+
+    %y = graph.reduce add %x over [2, 3] : tensor<8x16x7x7xf32> -> tensor<8x16xf32>
+    %z = graph.reduce add %x over [1]    : tensor<128x49xf32> -> tensor<128xf32>      // the same elements, in the same order
+
+Such kernels have long loops over contiguous memory whatever the shapes were, and all shapes that come to the same share one. An
+elementwise fusion becomes one loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.graph.base import ints
+from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.reduce import ReduceOp, kept_dims
+from ..dialects.graph.shape import BroadcastOp, ReshapeOp
+from ..dialects.graph.structure import YieldOp
+from ..dialects.types import tensor
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class _Axes:
+    """Which dims of the values of a fusion are one and the same loop: classes of (value, dim), without dims of size 1."""
+
+    def __init__(self, body: Block):
+        self.parent: dict[tuple[SSAValue, int], tuple[SSAValue, int]] = {}
+        self.values: list[SSAValue] = [*body.args, *(result for op in body.ops for result in op.results)]
+        for value in self.values:
+            for dim, size in enumerate(_shape(value)):
+                if size != 1:
+                    self.parent[value, dim] = value, dim
+        for op in body.ops:
+            for one, other in _linked(op):
+                self._join(one, other)
+
+    def _find(self, key: tuple[SSAValue, int]) -> tuple[SSAValue, int]:
+        while self.parent[key] != key:
+            key = self.parent[key]
+        return key
+
+    def _join(self, one: tuple[SSAValue, int], other: tuple[SSAValue, int]) -> None:
+        if one in self.parent and other in self.parent:
+            self.parent[self._find(one)] = self._find(other)
+
+    def of(self, value: SSAValue) -> list[tuple[SSAValue, int]]:
+        """The class of each dim of a value, dims of size 1 left out."""
+        return [self._find((value, dim)) for dim, size in enumerate(_shape(value)) if size != 1]
+
+    def merged(self) -> dict[tuple[SSAValue, int], tuple[SSAValue, int]]:
+        """For each class the one that follows it wherever it stands, and that stands nowhere else."""
+        following: dict[tuple[SSAValue, int], set[object]] = {}
+        preceding: dict[tuple[SSAValue, int], set[object]] = {}
+        for value in self.values:
+            classes = self.of(value)
+            for k, one in enumerate(classes):
+                following.setdefault(one, set()).add(classes[k + 1] if k + 1 < len(classes) else None)
+                preceding.setdefault(one, set()).add(classes[k - 1] if k else None)
+        found: dict[tuple[SSAValue, int], tuple[SSAValue, int]] = {}
+        for one, after in following.items():
+            (next_one, *others) = after
+            if not others and isinstance(next_one, tuple) and next_one != one and preceding[next_one] == {one}:
+                found[one] = next_one
+        return found
+
+
+def _linked(op: Operation) -> list[tuple[tuple[SSAValue, int], tuple[SSAValue, int]]]:
+    """Pairs of (value, dim) that are one loop of an op."""
+    (result,) = op.results or (None,)
+    if result is None:
+        return []
+    if isinstance(op, BroadcastOp):
+        return [((op.x, k), (result, d)) for k, d in enumerate(ints(op.dims)) if _shape(op.x)[k] == _shape(result)[d]]
+    if isinstance(op, ReduceOp):
+        return [((op.x, d), (result, k)) for k, d in enumerate(kept_dims(len(_shape(op.x)), ints(op.dims)))]
+    if isinstance(op, ReshapeOp):
+        sides = [[(value, d) for d, n in enumerate(_shape(value)) if n != 1] for value in (op.x, result)]
+        return list(zip(*sides, strict=True))
+    return [((operand, d), (result, d)) for operand in op.operands for d in range(len(_shape(operand)))]
+
+
+def _allows(op: Operation) -> bool:
+    """Whether the dims of an op are known to be no more than loops."""
+    if isinstance(op, ReshapeOp):
+        return op.moves_unit_dims
+    return isinstance(op, ElementwiseOp | BroadcastOp | ReduceOp | YieldOp) or (
+        op.name == "graph.const" and not _shape(op.results[0])
+    )
+
+
+def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSAValue]] | None:
+    """The same fusion over fewer dims, or None when it has no dims to spare or an op in it cares for them."""
+    if not all(map(_allows, body.ops)) or any(0 in _shape(v) for op in body.ops for v in op.results):
+        return None
+    axes = _Axes(body)
+    if any(len(set(classes)) < len(classes) for classes in map(axes.of, axes.values)):
+        return None  # two dims of one value are one loop, as in x[i] * y[j] added to its transpose
+    following = axes.merged()
+    inner = set(following.values())
+
+    def groups(value: SSAValue) -> list[tuple[object, int]]:
+        """(class, size) of each new dim: the class is that of its first old dim."""
+        found: list[tuple[object, int]] = []
+        sizes = [n for n in _shape(value) if n != 1]
+        for one, size in zip(axes.of(value), sizes, strict=True):
+            if one in inner:
+                found[-1] = found[-1][0], found[-1][1] * size
+            else:
+                found.append((one, size))
+        return found
+
+    new_shapes = {value: tuple(size for _, size in groups(value)) for value in axes.values}
+    if all(shape == _shape(value) for value, shape in new_shapes.items()):
+        return None
+    types = {v: tensor(v.type.element_type, new_shapes[v]) for v in axes.values}  # pyright: ignore[reportAttributeAccessIssue]
+    block = Block(arg_types=[types[a] for a in body.args])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=True))
+    for old, new in mapping.items():
+        new.name_hint = old.name_hint
+    for op in body.ops:
+        if isinstance(op, YieldOp):
+            continue
+        if isinstance(op, ReshapeOp):
+            mapping[op.y] = mapping[op.x]
+            continue
+        properties = dict(op.properties)
+        if isinstance(op, BroadcastOp | ReduceOp):
+            inside = [one for one, _ in groups(op.y)]
+            if isinstance(op, BroadcastOp):
+                dims = [inside.index(one) for one, _ in groups(op.x)]
+            else:
+                dims = [k for k, (one, _) in enumerate(groups(op.x)) if one not in inside]
+            properties["dims"] = DenseArrayBase.from_list(i64, dims)
+        result = op.results[0]
+        made = type(op).create(operands=[mapping[o] for o in op.operands], result_types=[types[result]], properties=properties)
+        made.location = op.location
+        block.add_op(made)
+        mapping[result] = made.results[0]
+    assert all(prod(new_shapes[v]) == prod(_shape(v)) for v in axes.values)
+    return block, [mapping[value] for value in outputs]

@@ -1,0 +1,42 @@
+"""Fusions over fewer dims compute the same elements."""
+
+from __future__ import annotations
+
+import lamina as lm
+import lamina.numpy as lnp
+import numpy as np
+import pytest
+
+X = np.random.default_rng(0).normal(size=(2, 3, 1, 4, 5)).astype(np.float32)
+V = X[0, 0, 0, :, 0].copy()
+S = np.random.default_rng(1).normal(size=(4, 4)).astype(np.float32)
+
+CASES = {
+    "trailing": lambda np, x: np.exp(x).sum((3, 4)),
+    "leading": lambda np, x: (x * 2).max((0, 1)),
+    "middle": lambda np, x: (x + 1).sum((1, 2, 3)),
+    "apart": lambda np, x: (x - x.mean((1, 4), keepdims=True)) * 2,
+    "all": lambda np, x: (x * x).sum(),
+    "rows": lambda np, x: x / np.sqrt((x * x).sum(-1, keepdims=True)),
+    "channel bias": lambda np, x: x * x[0, :, :, :1, :1] + 1,
+    "argmax": lambda np, x: np.argmax(x * 2, axis=3),
+    "no elements": lambda np, x: (x[:0] * 2).sum((0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_to_numpy(name: str) -> None:
+    got = lm.jit(lambda x: CASES[name](lnp, x))(X)
+    np.testing.assert_allclose(got, CASES[name](np, X), rtol=2e-6, atol=1e-6)
+
+
+def test_a_loop_that_is_two_dims_of_one_value() -> None:
+    def outer(v, s):
+        return v[:, None] * s + v[None, :]
+
+    np.testing.assert_allclose(lm.jit(outer)(V, S), outer(V, S), rtol=1e-6)
+
+
+def test_a_result_with_unit_dims() -> None:
+    got = lm.jit(lambda x: lnp.sum(x, (0, 3), keepdims=True) * 2)(X)
+    np.testing.assert_allclose(got, X.sum((0, 3), keepdims=True) * 2, rtol=2e-6, atol=1e-6)
