@@ -15,7 +15,7 @@ class Case:
     """A computation of given sizes. A subclass writes `inputs` and `numpy`, and a method for each library that can do it:
 
     * `numpy(*inputs)`: the reference, and a peer itself;
-    * `lamina(*inputs)`: traced by `lm.jit`; or `kernel(*inputs)`: called as it is, for what is written as `@lm.kernel`;
+    * `lamina(*inputs)`: traced by `lm.jit`; or, with `as_kernel`, `kernel(*inputs)`: calls functions of `kernels.py`;
     * `jax(*inputs)`: for `jax.jit`; IREE compiles its StableHLO;
     * `torch(*inputs)`: run eagerly and by `torch.compile`;
     * `numba(*inputs)`: calls functions of `loops.py`;
@@ -28,6 +28,8 @@ class Case:
     """Bytes that have to be read and written at least, where these are the limit."""
     weights: ClassVar[Sequence[int]] = ()
     """Inputs that are parameters of a network: an ONNX model holds them, so that its runtime may pack them beforehand."""
+    as_kernel: bool = False
+    """Whether ours is what is written as `@lm.kernel`."""
     rtol: float = 1e-5
     atol: float = 1e-5
 
@@ -45,6 +47,10 @@ class Case:
     def numpy(self, *inputs: np.ndarray) -> np.ndarray:
         """The reference."""
         raise NotImplementedError
+
+    def has(self, method: str) -> bool:
+        """Whether the case is written for a library."""
+        return getattr(self, "kernel" if method == "lamina" and self.as_kernel else method) is not None
 
     @property
     def element(self) -> str:
@@ -80,6 +86,8 @@ class Row:
     """How many times as fast as the best peer is asked for."""
     share: float | None = None
     """The share of the machine's limit that is asked for as well."""
+    memory: int | None = None
+    """The bytes that a call may need at most, its result included."""
 
 
 def floats(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:

@@ -75,8 +75,10 @@ class Outcome:
         """Whether what is asked for is reached; None if it was not measured."""
         if self.ratio is None:
             return None
+        peak = self.figures["lamina"].peak
         share = self.row.share is None or self.share is None or self.share >= self.row.share
-        return share and self.ratio >= self.row.limit
+        memory = self.row.memory is None or peak is None or peak <= self.row.memory
+        return share and memory and self.ratio >= self.row.limit
 
 
 class Dead(Exception):

@@ -37,7 +37,7 @@ class Worker:
     def prepare(self, row: str, small: bool, path: str) -> dict[str, Any]:
         """Compile a row and run it: seconds until the first result, bytes that the run needed at most, seconds of a call."""
         case = find(row).small if small else find(row).case
-        if getattr(case, self.peer.method) is None and not (self.peer.method == "lamina" and case.kernel):
+        if not case.has(self.peer.method):
             raise NotSupported("not written")
         inputs = case.make_inputs()
         start = time.perf_counter()
