@@ -223,13 +223,16 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     return Signature(entry, args, results, arena, None if work is None else work.value.data)  # pyright: ignore
 
 
-def build_kernel(module: ModuleOp, name: str | None = None, target: Target | None = None) -> KernelExecutable:
-    """Compile a kernel of a module, as it stands, and load it, through the on-disk cache.
+def build_kernel(
+    module: ModuleOp, name: str | None = None, target: Target | None = None, *, by_default: bool = False
+) -> KernelExecutable:
+    """Compile a kernel of a module and load it, through the on-disk cache.
 
     Args:
         module: loop IR, scheduled or not; it stays as it is.
         name: the kernel; not needed when there is one.
         target: by default the host.
+        by_default: whether the kernel gets the default schedule, which is that of the host; else it is compiled as it stands.
 
     Raises:
         CompileError: an op cannot be lowered, or there is no such kernel.
@@ -240,9 +243,20 @@ def build_kernel(module: ModuleOp, name: str | None = None, target: Target | Non
 
     target = target or host()
     kernel = find_kernel(module, name)
-    key = key_of(version(), target.key, "kernel", kernel.sym_name.data, str(module))
-    found = cached_kernel(key, lambda: (kernel_signature_of(kernel), emit_module(module, target, callable_kernels=True)))
-    return dataclasses.replace(found, failed=_failure(kernel))
+    key = key_of(version(), target.key, "default" if by_default else "kernel", kernel.sym_name.data, str(module))
+
+    def make() -> tuple[KernelSignature, str]:
+        compiled = scheduled_by_default(module) if by_default else module
+        return kernel_signature_of(kernel), emit_module(compiled, target, callable_kernels=True)
+
+    return dataclasses.replace(cached_kernel(key, make), failed=_failure(kernel))
+
+
+def scheduled_by_default(module: ModuleOp) -> ModuleOp:
+    """A copy of a module whose kernels have the default schedule, but for those that their authors scheduled."""
+    copy = module.clone()
+    load_pass("lowering.schedule.auto").apply(_context(), copy)
+    return copy
 
 
 def _failure(kernel: KernelOp) -> Callable[[tuple[int, ...]], None]:

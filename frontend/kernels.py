@@ -1,4 +1,4 @@
-"""`@lamina.kernel`: a Python function over arrays, compiled as it is written and scheduled by hand."""
+"""`@lamina.kernel`: a Python function over arrays, compiled with the default schedule or one of its author's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -15,20 +15,23 @@ from ..errors import TracingError
 from ..runtime.callable import FunctionBase, function_class
 from ..runtime.kernel_callable import KernelExecutable
 from ..runtime.kernel_signature import KernelSignature
-from .schedules import Schedule
+from .schedules import Schedule, default_schedule
+
+Unscheduled = Literal["auto", "none"]
+"""How a kernel runs that nobody has scheduled: with the default schedule, or as it is written."""
 
 
 class KernelBase(FunctionBase):
     """A kernel: called with NumPy arrays, which it changes in place; one compilation serves all sizes.
 
-    Made by `kernel`. The first call compiles, with the steps that its schedule has by then.
+    Made by `kernel`. The first call compiles, with the steps that its schedule has by then, or else the default schedule.
     """
 
     __slots__ = ()
 
-    def __init__(self, function: Callable[..., Any], check_bounds: bool = False):
+    def __init__(self, function: Callable[..., Any], check_bounds: bool = False, schedule: Unscheduled = "auto"):
         # the slow path must not refer to this object: a cycle would delay its end
-        state = _State(function, check_bounds)
+        state = _State(function, check_bounds, schedule == "auto")
 
         def first(*args: Any, **kwargs: Any) -> None:
             _refuse_tracers(state.function, (*args, *kwargs.values()))
@@ -52,15 +55,36 @@ class KernelBase(FunctionBase):
         return pipeline.kernel_signature_of(pipeline.find_kernel(self.__kernel__.module))
 
     def schedule(self) -> Schedule:
-        """The schedule of this kernel: steps taken on it decide what later calls run."""
+        """The schedule of this kernel: steps taken on it decide what later calls run, in place of the default schedule."""
         return self.__kernel__.scheduled()
 
+    def default_schedule(self) -> Schedule:
+        """The schedule that calls run as long as nobody takes a step on `schedule()`; it keeps every bit of the results.
+
+        To be read, and to start from: steps taken on it are of no consequence for calls.
+
+        >>> import lamina as lm
+        >>> @lm.kernel
+        ... def scale(x: lm.f32["M", "N"], y: lm.f32["M", "N"]):
+        ...     for i, j in lm.grid(x.shape):
+        ...         y[i, j] = 2.0 * x[i, j]
+        >>> default = scale.default_schedule()
+        >>> [step.name for step in default.steps]
+        ['loop-vectorize', 'loop-parallelize']
+        >>> mine = scale.schedule()
+        >>> for step in default.steps[:1]:
+        ...     loops = mine.take(step)
+        >>> str(mine) == str(default)
+        False
+        """
+        return default_schedule(self.__kernel__.module)
+
     def reset(self) -> None:
-        """Forget the schedule."""
+        """Forget the schedule: calls run the default one again."""
         self.__kernel__.reset()
 
     def as_text(self, phase: str = "loop") -> str:
-        """The kernel at a phase: `loop`, `scheduled`, `llvmir` or `asm`.
+        """The kernel at a phase: `loop` as it is written, `scheduled` as it runs, `llvmir` or `asm`.
 
         Raises:
             ValueError: no such phase.
@@ -75,9 +99,8 @@ class KernelBase(FunctionBase):
         from .explain import explain
 
         state = self.__kernel__
-        module = state.module if state.schedule is None else state.schedule.module
         executable = state.executable() if args else None
-        return explain(pipeline.find_kernel(state.module), pipeline.find_kernel(module), executable, args)
+        return explain(pipeline.find_kernel(state.module), pipeline.find_kernel(state.latest), executable, args)
 
     def compile(self) -> KernelExecutable:
         """Compile now what the next call would; the loaded machine code."""
@@ -89,9 +112,10 @@ class _State:
 
     owner: Callable[[], Any]
 
-    def __init__(self, function: Callable[..., Any], check_bounds: bool):
-        self.function, self.check_bounds = function, check_bounds
+    def __init__(self, function: Callable[..., Any], check_bounds: bool, has_default: bool):
+        self.function, self.check_bounds, self.has_default = function, check_bounds, has_default
         self.schedule: Schedule | None = None
+        self._default: Schedule | None = None
         self.current: KernelExecutable | None = None
         self.installed: KernelExecutable | None = None
         self._called: Any = None
@@ -116,16 +140,32 @@ class _State:
             return self.schedule
 
     @property
+    def is_scheduled(self) -> bool:
+        """Whether its author has taken a step."""
+        return self.schedule is not None and bool(self.schedule.steps)
+
+    @property
     def latest(self) -> ModuleOp:
-        """The module with the kernel as scheduled so far."""
-        schedule = self.schedule
-        return self.module if schedule is None else schedule.module
+        """The module with the kernel as calls run it."""
+        with self._lock:
+            steps = self.steps
+            return self.module if steps is None else steps.module
+
+    @property
+    def steps(self) -> Schedule | None:
+        """The author's schedule, or the default one; None: as it is written."""
+        with self._lock:
+            if self.is_scheduled or not self.has_default:
+                return self.schedule
+            if self._default is None:
+                self._default = default_schedule(self.module)
+            return self._default
 
     def called(self, make: Callable[[ModuleOp, str], Any]) -> Any:
         """What `make` finds out about the kernel as scheduled so far, from its module and steps; kept until these change."""
         with self._lock:
             if self._called is None:
-                self._called = make(self.latest, str(self.schedule or ""))
+                self._called = make(self.latest, str(self.steps or ""))
             return self._called
 
     def reset(self) -> None:
@@ -146,8 +186,10 @@ class _State:
         """The machine code, compiled if there is none yet."""
         with self._lock:
             if self.current is None:
-                module = self.module if self.schedule is None else self.schedule.module
-                self.current = pipeline.build_kernel(module)
+                if self.is_scheduled or not self.has_default:
+                    self.current = pipeline.build_kernel(self.latest)
+                else:
+                    self.current = pipeline.build_kernel(self.module, by_default=True)
             return self.current
 
     def install(self, executable: KernelExecutable) -> None:
@@ -160,7 +202,7 @@ class _State:
     def as_text(self, phase: str) -> str:
         texts: dict[str, Callable[[], str]] = {
             "loop": lambda: f"{self.module!s}\n",
-            "scheduled": lambda: f"{self.module if self.schedule is None else self.schedule.module!s}\n",
+            "scheduled": lambda: f"{self.latest!s}\n",
             "llvmir": lambda: self._code("llvmir"),
             "asm": lambda: self._code("asm"),
         }
@@ -169,7 +211,7 @@ class _State:
         return texts[phase]()
 
     def _code(self, phase: str) -> str:
-        module = (self.module if self.schedule is None else self.schedule.module).clone()
+        module = self.latest.clone()
         module.attributes["lamina.phase"] = StringAttr("program")  # nothing is added to what the schedule says
         text = pipeline.compile_to(module, phase)
         assert isinstance(text, str)
@@ -190,16 +232,22 @@ def _refuse_tracers(function: Callable[..., Any], values: Sequence[Any]) -> None
 Kernel: type[KernelBase] = function_class(KernelBase)
 
 
-def kernel(function: Callable[..., Any] | None = None, *, check_bounds: bool = False) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None, *, check_bounds: bool = False, schedule: Unscheduled | None = "auto"
+) -> Any:
     """Compile a Python function over arrays as a kernel. It is read (its source, not its execution), checked, and
     compiled on the first call, once for all sizes.
 
     Args:
         function: parameters are annotated: `lm.f32["M", "N"]` for arrays, `lm.f32` for scalars.
         check_bounds: check at run time the accesses that cannot be proved to be in bounds.
+        schedule: how it runs while nobody has taken a step on its `schedule()`: "auto", with vectors and threads where its
+            loops are proved to allow them (`default_schedule()` shows the steps; results are the same, bit for bit); "none"
+            or None, loop by loop as it is written.
 
     Raises:
         KernelError: Python that kernels do not have, or an access that is out of bounds, at its line.
+        ValueError: `schedule` is neither.
 
     >>> import numpy as np, lamina as lm
     >>> @lm.kernel
@@ -211,9 +259,11 @@ def kernel(function: Callable[..., Any] | None = None, *, check_bounds: bool = F
     >>> y
     array([1., 3., 5.], dtype=float32)
     """
+    if schedule not in ("auto", "none", None):
+        raise ValueError(f'schedule must be "auto" or "none" (as it is written), got {schedule!r}')
     if function is None:
-        return functools.partial(kernel, check_bounds=check_bounds)
-    return Kernel(function, check_bounds)
+        return functools.partial(kernel, check_bounds=check_bounds, schedule=schedule)
+    return Kernel(function, check_bounds, schedule or "none")
 
 
 __all__: Sequence[str] = ["Kernel", "kernel"]

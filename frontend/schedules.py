@@ -23,6 +23,7 @@ from .. import passes, pipeline
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import ScheduleError
 from ..lowering.analysis.nests import loops, outline, unique_names
+from ..lowering.schedule.auto import schedule_written
 from ..lowering.schedule.base import Primitive
 
 
@@ -202,3 +203,15 @@ class Schedule:
 
     def __repr__(self) -> str:
         return f"<schedule of @{self.kernel.sym_name.data}: {self or 'no steps'}>"
+
+
+def default_schedule(module: ModuleOp) -> Schedule:
+    """The default schedule of the kernel of a module that nobody scheduled, which stays as it is."""
+    schedule = Schedule(module)
+
+    def take(step: Primitive) -> tuple[str, ...]:
+        made = schedule.take(step)
+        return tuple(loop.name for loop in (made if isinstance(made, tuple) else (made,)))
+
+    schedule_written(schedule.kernel, take)
+    return schedule

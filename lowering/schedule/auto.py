@@ -1,24 +1,31 @@
 """The default schedule: for every kernel that nobody scheduled, the steps that its loops and the target suggest.
 
-The strategies (`lowering/strategies/`) schedule the kinds of kernels they know, the last one vectorizes the loops that are left
-where a cost estimate says that it gains. All steps are the public primitives: `lamina-opt -p loop-auto{verbose=true}` shows them on
-standard error, to be edited and replayed.
+The strategies (`lowering/strategies/`) schedule the kinds of kernels they know, the last one vectorizes the loops that are
+left where a cost estimate says that it gains. Kernels that no function of their module launches are written by hand: their
+loops have an order, which is kept where it matters. All steps are the public primitives: `lamina-opt -p
+loop-auto{verbose=true}` shows them on standard error, to be edited and replayed.
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.passes import ModulePass
 
 from ...codegen.targets.host import host
+from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.parameters import is_scheduled
 from ...dialects.loop.structure import KernelOp
 from ..analysis.nests import unique_names
 from .base import Primitive
+
+if TYPE_CHECKING:
+    from ..strategies import Take
 
 
 @dataclass(frozen=True)
@@ -31,13 +38,30 @@ class LoopAutoPass(ModulePass):
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         from ..strategies import STRATEGIES
 
-        target = host()
+        launched = {launch.kernel.string_value() for launch in op.walk() if isinstance(launch, LaunchOp)}
         for kernel in [k for k in op.body.block.ops if isinstance(k, KernelOp) and not is_scheduled(k)]:
+            take = partial(self._take, kernel)
+            if kernel.sym_name.data not in launched:
+                schedule_written(kernel, take)
+                continue
             unique_names(kernel)
             for strategy in STRATEGIES:
-                strategy(kernel, target, lambda step, kernel=kernel: self._take(step, kernel))
+                strategy(kernel, host(), take)
 
-    def _take(self, step: Primitive, kernel: KernelOp) -> tuple[str, ...]:
+    def _take(self, kernel: KernelOp, step: Primitive) -> tuple[str, ...]:
+        made = step.run(kernel)
         if self.verbose:
             print(step.as_text(), file=sys.stderr)
-        return step.run(kernel)
+        return made
+
+
+def schedule_written(kernel: KernelOp, take: Take) -> None:
+    """Take the steps of the default schedule of a kernel that is written by hand; `take` runs a step and returns the new loops.
+
+    What a kernel computes stays the same, bit for bit, for any number of threads.
+    """
+    from ..strategies import WRITTEN
+
+    unique_names(kernel)
+    for strategy in WRITTEN:
+        strategy(kernel, host(), take)

@@ -393,7 +393,7 @@ def test_the_schedule_at_the_time_of_the_trace():
     module = lm.jit(f).lower(ramp(9)).module
     kernels = [op for op in module.body.block.ops if isinstance(op, KernelOp)]
     assert [op.sym_name.data for op in kernels] == ["double", "double_1"]
-    assert "vector<4xf32>" in str(kernels[1]) and "vector" not in str(kernels[0])
+    assert "vector<4xf32>" in str(kernels[1]) and "vector<4xf32>" not in str(kernels[0])
     np.testing.assert_array_equal(lm.jit(f)(ramp(9)), 4 * ramp(9))
 
 

@@ -1,0 +1,162 @@
+"""Kernels written as loops: vectors of neighbours that are independent, threads for the outermost loop that is.
+
+Sizes may be symbols and loops `seq`: a loop is only taken where the dependence analysis proves that its iterations are
+independent, and stays as it is written where they are not or cannot be seen to be. In each nest, from the outside in,
+
+* the first loop whose iterations are independent gets threads: one further inside is moved there where the loops in between
+  allow it (a product written with its sum outside), loops around it stay (the steps in time of a stencil);
+* inside of it, the loops that cost least on vectors become vectors (`loop_costs.py`).
+
+Sums of floats keep their order: a loop that carries one is not widened, the loop around it is. So results are those of the
+kernel as it is written, bit for bit.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ...errors import ScheduleError
+from ..analysis.accesses import accesses
+from ..analysis.dependence import CannotDecide, carried_conflict, pairs
+from ..analysis.nests import loops, name_of, only_loop_in
+from ..schedule.base import Primitive
+from ..schedule.parallelize import Parallelize
+from ..schedule.reorder import Reorder
+from ..schedule.split import Split
+from ..schedule.vectorize import Vectorize
+from .base import Take
+from .loop_costs import Costs, Plan
+
+_MOST_PAIRS = 48
+"""Pairs of accesses whose dependence may be asked for one loop, at about 0.3 ms each."""
+_FEW = 8
+"""A loop of fewer iterations has too little for threads to share."""
+_BLOCK = 64
+"""Vectors that a thread takes at once of a loop that is both vectors and threads."""
+
+
+def schedule_loops(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Schedule the nests of a kernel that nobody scheduled."""
+    _Scheduler(kernel, target, take).block(kernel.body.block)
+
+
+class _Scheduler:
+    """Takes the steps for one kernel. Loops are known by name, since steps replace them."""
+
+    def __init__(self, kernel: KernelOp, target: Target, take: Take):
+        self.kernel, self.target, self.take = kernel, target, take
+        self.costs = Costs(target)
+
+    def loop(self, name: str) -> ForOp:
+        return loops(self.kernel)[name]
+
+    def block(self, block: Block, is_row: bool = False) -> None:
+        """Schedule the nests in a block, one by one; `is_row`: each iteration of a loop around it goes over other elements."""
+        for op in list(block.ops):
+            if isinstance(op, ForOp):
+                if not _is_scheduled(op):
+                    self.nest(name_of(op), is_row)
+            else:
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.block(inner, is_row)
+
+    def nest(self, name: str, is_row: bool) -> None:
+        loop = self.loop(name)
+        # one row after the other is too little for threads
+        if loop.results or (is_row and _is_flat(loop)) or self.costs.is_little(loop):
+            self.vectors(name)
+        elif is_independent(loop) and (loop.trip_count() or _FEW) >= _FEW:
+            self.threads(name)
+        elif (inner := self._independent_inside(loop)) is not None:
+            self.take(Reorder((inner, *_names_to(loop, inner))))
+            self.threads(inner)
+        else:
+            self.block(loop.body.block, is_row or _selects(loop))
+
+    def threads(self, name: str) -> None:
+        """Vectors in a nest whose outermost loop is independent, and threads for that loop."""
+        loop = self.loop(name)
+        if loop.kind.data == "parallel" and not is_proved(loop):  # a promise, which vectors of it would not keep for threads
+            self.costs.refused.add(name)
+        made = self.vectors(name)
+        if made == [name] and self.loop(name).kind.data == "vector":
+            name, _ = self.take(Split(name, _BLOCK if _is_flat(self.loop(name)) else 1))
+        if self.loop(name).kind.data == "seq":
+            self.attempt(Parallelize(name))
+
+    def attempt(self, step: Primitive) -> bool:
+        """Take a step unless it is refused."""
+        try:
+            self.take(step)
+        except ScheduleError:
+            return False
+        return True
+
+    def vectors(self, name: str) -> list[str]:
+        """Widen the loops of a nest that cost least so; those that are widened."""
+        while True:
+            plan: Plan = self.costs.plan(self.loop(name))
+            steps = [Vectorize(name_of(loop), self.costs.lanes(loop)) for loop in plan.widened]
+            refused = next((step.loop for step in steps if not self.attempt(step)), None)
+            if refused is None:
+                return [step.loop for step in steps]
+            self.costs.refused.add(refused)
+
+    def _independent_inside(self, outer: ForOp) -> str | None:
+        """A loop that can be moved around a nest to get threads: independent, and not the one that runs along memory."""
+        along = {name_of(loop) for loop in self.costs.plan(outer).widened}
+        loop, order = outer, [name_of(outer)]
+        while (following := only_loop_in(loop)) is not None:
+            loop = following
+            name = name_of(loop)
+            if name not in along and is_independent(loop):
+                try:
+                    Reorder((name, *order)).check(self.kernel)
+                    return name
+                except ScheduleError:
+                    pass
+            order.append(name)
+        return None
+
+
+def is_independent(loop: ForOp) -> bool:
+    """Whether the iterations of a loop are known to be independent: proved, or promised by its author."""
+    return not loop.results and (loop.kind.data == "parallel" or is_proved(loop))
+
+
+def is_proved(loop: ForOp) -> bool:
+    """Whether it is proved that no two iterations of a loop touch one element, one of them writing."""
+    if sum(1 for _ in pairs(accesses(loop))) > _MOST_PAIRS:
+        return False
+    try:
+        return carried_conflict(loop) is None
+    except CannotDecide:
+        return False
+
+
+def _names_to(outer: ForOp, inner: str) -> list[str]:
+    """The loops of a perfect nest from the outermost to the one before `inner`."""
+    names: list[str] = []
+    loop: ForOp | None = outer
+    while loop is not None and name_of(loop) != inner:
+        names.append(name_of(loop))
+        loop = only_loop_in(loop)
+    return names
+
+
+def _is_scheduled(loop: ForOp) -> bool:
+    """Whether another strategy has been here."""
+    return any(isinstance(op, ForOp) and op.kind.data in ("vector", "unroll") for op in loop.walk())
+
+
+def _selects(loop: ForOp) -> bool:
+    """Whether iterations of a loop go over other elements, by its index; a step in time does not."""
+    return any(isinstance(op, LoadOp | StoreOp) and loop.index in op.indices for op in loop.walk())
+
+
+def _is_flat(loop: ForOp) -> bool:
+    return not any(isinstance(op, ForOp | WhileOp) for op in loop.body.walk())
