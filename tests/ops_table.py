@@ -411,6 +411,30 @@ def _index() -> Iterator[Row]:
             yield Row("embedding", (ids + integer, table + element), domain=(-2, 11))
 
 
+def _scan() -> Iterator[Row]:
+    ways = itertools.cycle(itertools.product(("forward", "reverse"), ("inclusive", "exclusive")))
+    shapes = (
+        ("33x", 0),
+        ("1x", 0),
+        ("0x", 0),
+        ("5x33x", 1),
+        ("33x7x", 0),
+        ("17x64x", 0),
+        (TRIPLE, 1),
+        ("0x3x", 1),
+        ("1000x", 0),
+    )
+    for kind, elements in (("add", NUMBERS), ("mul", NUMBERS), ("max", ALL), ("min", ALL)):
+        for (x, dim), element in itertools.product(shapes, elements):
+            direction, bound = next(ways)
+            props = {"kind": kind, "dim": dim, "direction": direction, "bound": bound}
+            yield Row("scan", (x + element,), props, zeros=kind not in ("max", "min"))
+    for (x, dim), element in itertools.product(shapes, FLOATS):
+        props = {"dim": dim, "direction": next(ways)[0]}
+        more: dict[str, Any] = {"domain": (0.1, 0.9), "edges": "simple", "zeros": False}
+        yield Row("recurrence", (x + element,) * 2, props, ulp=SUM, **more)
+
+
 def _composite() -> Iterator[Row]:
     yield from _unary(("relu",), NUMBERS, zeros=False)
     yield from _unary(("sigmoid",), FLOATS, ulp=APPROXIMATE)
@@ -487,6 +511,7 @@ ROWS: tuple[Row, ...] = (
     *_reduce(),
     *_dot(),
     *_index(),
+    *_scan(),
     *_composite(),
     *_attention(),
 )

@@ -11,7 +11,7 @@ from .base import GraphOp
 
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
-    *("index",),
+    *("index", "scan"),
     *("attention", "autodiff", "kernel"),
 )
 

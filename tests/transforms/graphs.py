@@ -174,6 +174,15 @@ def _scatter(kind: str, shape: tuple[int, ...], updates: tuple[int, ...], *indic
     return Case(name, (shape, updates), lambda b, x, u, *i: b.scatter(x, u, *i, kind=kind, **props), fixed=indices)
 
 
+_MUL = {"kind": "mul", "dim": 0, "direction": "forward", "bound": "inclusive"}
+_MAX = {"kind": "max", "dim": 0, "direction": "forward", "bound": "exclusive"}
+
+
+def _scan(kind: str, direction: str, bound: str) -> Case:
+    props = {"kind": kind, "dim": 1, "direction": direction, "bound": bound}
+    return Case(f"scan_{kind}_{direction}", ((2, 4, 2),), lambda b, x: b.scan(x, **props), (0.3, 1.5))
+
+
 CASES = [
     *(_u(name) for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "tanh", "erf")),
     *(_u(name, (0.2, 2.0)) for name in ("log", "log1p", "sqrt", "rsqrt")),
@@ -228,6 +237,13 @@ CASES = [
         fixed=(np.array([1, 2, 1]),),
     ),
     Case("embedding", ((4, 3),), lambda b, x, i: b.embedding(i, x), fixed=(np.array([[0, 3], [3, 7]]),)),
+    *(_scan(kind, "forward", "inclusive") for kind in ("add", "mul", "max", "min")),
+    *(_scan(kind, "reverse", "exclusive") for kind in ("add", "mul")),
+    _scan("min", "reverse", "inclusive"),
+    Case("scan_max_exclusive", ((4,),), lambda b, x: b.slice(b.scan(x, **_MAX), start=(1,), stop=(4,), step=(1,))),
+    Case("scan_mul_zero", ((4,),), lambda b, x: b.mul(x, b.scan(b.mul(x, b.const(np.array([1.0, 0, 0, 1]))), **_MUL))),
+    Case("recurrence", ((2, 4), (2, 4)), lambda b, x, y: b.recurrence(x, y, dim=1, direction="forward")),
+    Case("recurrence_reverse", ((4,), (4,)), lambda b, x, y: b.recurrence(x, y, dim=0, direction="reverse")),
     *(_u(name) for name in ("relu", "sigmoid")),
     Case("gelu", ((2, 3),), lambda b, x: b.gelu(x, approximate="none")),
     Case("gelu_tanh", ((2, 3),), lambda b, x: b.gelu(x, approximate="tanh")),

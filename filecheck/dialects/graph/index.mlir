@@ -71,3 +71,20 @@ func.func @of_argument(%x: tensor<5x4xf32>, %i: tensor<5xi64>) -> tensor<5x4xf32
 //  LOOP-NEXT:     arith.cmpi sle
 //  LOOP-NEXT:     %[[INSIDE:.+]] = arith.andi
 //  LOOP-NEXT:     loop.if %[[INSIDE]] {
+
+/// A running sum carries it from element to element.
+// CHECK-LABEL: @running
+//  CHECK-NEXT:   graph.scan add %x along 0 reverse exclusive : tensor<7x4xf32>
+//  CHECK-NEXT:   graph.recurrence %x, %{{.*}} along 1 forward : (tensor<7x4xf32>, tensor<7x4xf32>) -> tensor<7x4xf32>
+// LOOP-LABEL: loop.kernel @scan
+//       LOOP:   loop.for parallel %[[J:.+]] = 0 to 4 {
+//  LOOP-NEXT:     loop.for seq %[[K:.+]] = 0 to 7 carry %[[SUM:.+]] = %{{.+}} : f32 {
+//  LOOP-NEXT:       %[[X:.+]] = loop.load %x[-%[[K]] + 6, %[[J]]]
+//  LOOP-NEXT:       %[[NEXT:.+]] = arith.addf %[[SUM]], %[[X]] : f32
+//  LOOP-NEXT:       loop.store %[[SUM]], %out[-%[[K]] + 6, %[[J]]]
+//  LOOP-NEXT:       loop.yield %[[NEXT]] : f32
+func.func @running(%x: tensor<7x4xf32>) -> tensor<7x4xf32> {
+  %0 = graph.scan add %x along 0 reverse exclusive : tensor<7x4xf32>
+  %1 = graph.recurrence %x, %0 along 1 forward : (tensor<7x4xf32>, tensor<7x4xf32>) -> tensor<7x4xf32>
+  return %1 : tensor<7x4xf32>
+}

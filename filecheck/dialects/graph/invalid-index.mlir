@@ -127,3 +127,67 @@ func.func @embedding_c2_table(%ids: tensor<8xi64>, %t: tensor<9xf32>) {
   %r = graph.embedding %ids, %t : (tensor<8xi64>, tensor<9xf32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @scan_c1_kind(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.scan' op kind must be one of add, mul, max, min, got and}}
+  %r = graph.scan and %x along 1 forward inclusive : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @scan_c1_bool(%x: tensor<2x3xi1>) {
+  // expected-error@+1 {{'graph.scan' op cannot scan i1 by mul}}
+  %r = graph.scan mul %x along 1 forward inclusive : tensor<2x3xi1>
+  return
+}
+
+// -----
+
+func.func @scan_c2_dim(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.scan' op dim must be within the rank, got 2 for [2,3]}}
+  %r = graph.scan add %x along 2 forward inclusive : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @scan_c3_direction(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.scan' op direction must be one of forward, reverse, got backward}}
+  %r = graph.scan add %x along 1 backward inclusive : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @scan_c3_bound(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.scan' op bound must be one of inclusive, exclusive, got open}}
+  %r = graph.scan add %x along 1 forward open : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @recurrence_c1_element_type(%x: tensor<3xi32>) {
+  // expected-error@+1 {{'graph.recurrence' op element type must be f32 or f64, got i32}}
+  %r = graph.recurrence %x, %x along 0 forward : (tensor<3xi32>, tensor<3xi32>) -> tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @recurrence_c2_dim(%x: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.recurrence' op dim must be within the rank, got 1 for [3]}}
+  %r = graph.recurrence %x, %x along 1 forward : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @recurrence_c3_direction(%x: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.recurrence' op direction must be one of forward, reverse, got up}}
+  %r = graph.recurrence %x, %x along 0 up : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return
+}

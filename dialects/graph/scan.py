@@ -1,0 +1,285 @@
+"""Running combinations along a dim: `scan` by a monoid (cumulative sums, products, extremes), `recurrence` by a linear step.
+
+Both run in order, one element after the other, so that results are those of NumPy's `accumulate` to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..types import is_bool, is_float, show_shape, tensor
+from .base import Custom, GraphOp, Props, graph_op, integer, require_same_element, require_same_shape, word
+
+_ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
+    "add": np.add.accumulate,
+    "mul": np.multiply.accumulate,
+    "max": np.maximum.accumulate,
+    "min": np.minimum.accumulate,
+}
+_DIRECTIONS = ("forward", "reverse")
+_OPPOSITE = {"forward": "reverse", "reverse": "forward"}
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _require_dim(dim: int, type: TensorType) -> None:
+    if not 0 <= dim < len(type.get_shape()):
+        raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(type.get_shape())}")
+
+
+def _require_word(what: str, given: str, known: Sequence[str]) -> None:
+    if given not in known:
+        raise DTypeError(f"{what} must be one of {', '.join(known)}, got {given}")
+
+
+def shifted(b: Any, x: SSAValue, dim: int, direction: str, first: float) -> SSAValue:
+    """Each element at the next place of a direction; `first` comes in, the last one goes out."""
+    rank, one = len(_shape(x)), 1 if _shape(x)[dim] else 0
+    low, high = [0] * rank, [0] * rank
+    low[dim], high[dim] = (one, -one) if direction == "forward" else (-one, one)
+    value = b.const(first, x.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    return b.pad(x, value, low=low, high=high, interior=[0] * rank)
+
+
+def _along(b: Any, shape: Sequence[int], dim: int, direction: str) -> tuple[ExitStack, Any]:
+    """All loops but that along `dim`, and the point of the element that is `k` steps from the start."""
+    loops = ExitStack()
+    others = {d: loops.enter_context(b.loop(n)).index for d, n in enumerate(shape) if d != dim}
+
+    def point(k: Any) -> list[Any]:
+        at = k if direction == "forward" else k * -1 + (shape[dim] - 1)
+        return [at if d == dim else others[d] for d in range(len(shape))]
+
+    return loops, point
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# scan
+
+
+def _scan_like(b: Any, op: ScanOp, x: SSAValue, **changed: Any) -> SSAValue:
+    return b.scan(x, **{name: op.properties[name] for name in ("kind", "dim", "direction", "bound")} | changed)
+
+
+def _jvp_scan(b: Any, op: ScanOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    (dx,) = tangents
+    if dx is None:
+        return [None]
+    kind, dim, direction, x = op.kind.data, integer(op.dim), op.direction.data, op.x
+    if kind == "add":
+        return [_scan_like(b, op, dx)]
+    y = op.y if op.bound.data == "inclusive" else _scan_like(b, op, x, bound="inclusive")
+    if kind == "mul":
+        # y[i] = x[i] * y[i-1], and so dy[i] = x[i] * dy[i-1] + dx[i] * y[i-1]: no division, right with zeros
+        dy = b.recurrence(x, b.mul(dx, shifted(b, y, dim, direction, 1)), dim=dim, direction=direction)
+    else:
+        dy = _jvp_extreme(b, x, y, dx, dim, direction)
+    return [dy if op.bound.data == "inclusive" else shifted(b, dy, dim, direction, 0)]
+
+
+def _jvp_extreme(b: Any, x: SSAValue, y: SSAValue, dx: SSAValue, dim: int, direction: str) -> SSAValue:
+    """The tangent of the element that a running extreme is: the latest one of several that are equal."""
+    shape = _shape(x)
+    last = len(shape) - 1
+    place = b.insert(_iota(shape, dim))
+    # NaN is the extreme from where it first stands
+    attains = b.or_(b.cmp(x, y, predicate="eq"), b.cmp(x, x, predicate="ne"))
+    forward = direction == "forward"
+    nowhere = b.full_like(place, -1 if forward else shape[dim])
+    holder = b.scan(
+        b.select(attains, place, nowhere), kind="max" if forward else "min", dim=dim, direction=direction, bound="inclusive"
+    )
+    # the dim that is looked up goes last, the others along with it
+    perm = [d for d in range(last + 1) if d != dim] + [dim]
+    back = [perm.index(d) for d in range(last + 1)]
+    found = b.gather(dx, b.transpose(holder, perm=perm), at=(dim,), batch=perm[:-1])
+    return b.transpose(found, perm=back)
+
+
+def _iota(shape: Sequence[int], dim: int) -> GraphOp:
+    from .create import IotaOp
+
+    return IotaOp.make((), {"dim": dim}, (tensor(i64, shape),))
+
+
+def _transpose_scan(b: Any, op: ScanOp, k: int, ct: SSAValue) -> SSAValue:
+    if op.kind.data != "add":
+        raise DifferentiationError(f"'{op.name}' op of kind {op.kind.data} is not linear")
+    return _scan_like(b, op, ct, direction=_OPPOSITE[op.direction.data])
+
+
+def _batch_scan(b: Any, op: ScanOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    return [_scan_like(b, op, operands[0], dim=integer(op.dim) + 1)]
+
+
+@graph_op
+class ScanOp(GraphOp):
+    """What the elements up to each one along a dim combine to: `add mul max min`; max and min give NaN from the first NaN on.
+
+    `reverse` goes from the end to the start. `exclusive` leaves each element itself out, so that the first result is the
+    neutral element (0, 1, -inf or the type's minimum, ...).
+
+    ```mlir
+    %y = graph.scan add %x along 1 forward inclusive : tensor<2x3xf32>
+    %z = graph.scan max %x along 0 reverse exclusive : tensor<2x3xf32>
+    ```
+
+    (C1) The kind is one of add, mul, max, min; add and mul are not of i1.
+    (C2) The dim is within the rank.
+    (C3) The direction is forward or reverse, the bound inclusive or exclusive.
+    """
+
+    name = "graph.scan"
+    x = operand_def(TensorType)
+    kind = prop_def(StringAttr)
+    dim = prop_def(IntegerAttr)
+    direction = prop_def(StringAttr)
+    bound = prop_def(StringAttr)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "<kind> $x along #dim <direction> <bound>"
+    types = "same"
+    derivative = Custom(_jvp_scan, transpose=_transpose_scan, linear=(0,))
+    batching = _batch_scan
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        kind, element = word(props["kind"]), operands[0].element_type
+        _require_word("kind", kind, tuple(_ACCUMULATE))  # C1
+        if kind in ("add", "mul") and is_bool(element):  # C1
+            raise DTypeError(f"cannot scan {element} by {kind}")
+        _require_dim(integer(props["dim"]), operands[0])  # C2
+        _require_word("direction", word(props["direction"]), _DIRECTIONS)  # C3
+        _require_word("bound", word(props["bound"]), ("inclusive", "exclusive"))  # C3
+        return (operands[0],)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        from ..scalar import identity_value  # arith and math are for lowering: not imported to trace
+
+        x, dim, reverse = operands[0], integer(self.dim), self.direction.data == "reverse"
+        with np.errstate(all="ignore"):
+            x = np.flip(x, dim) if reverse else x
+            if self.bound.data == "exclusive" and x.shape[dim]:
+                first = np.asarray(identity_value(self.kind.data, self.x.type.element_type)).astype(x.dtype)  # pyright: ignore
+                start = np.full_like(np.take(x, [0], dim), first)
+                x = np.concatenate([start, np.take(x, range(x.shape[dim] - 1), dim)], dim)
+            y = _ACCUMULATE[self.kind.data](x, axis=dim, dtype=x.dtype)
+        return (np.ascontiguousarray(np.flip(y, dim) if reverse else y).reshape(x.shape),)
+
+    def nest(self, b: Any) -> None:
+        kind, dim, shape = self.kind.data, integer(self.dim), self.result_shape()
+        element: Any = self.x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        signed = kind == "add" and is_float(element) and self.bound.data == "inclusive"  # -0.0 + x is x, also for -0.0
+        neutral = b.scalar.const(-0.0, element) if signed else b.scalar.identity(kind, element)
+        loops, point = _along(b, shape, dim, self.direction.data)
+        with loops, b.loop(shape[dim], "seq", inits=[neutral]) as step:
+            (before,) = step.carried
+            here = point(step.index)
+            total = b.scalar.combine(kind, before, b.read(0, here))
+            b.write(total if self.bound.data == "inclusive" else before, here)
+            step.give(total)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# recurrence
+
+
+def _recurrence_like(b: Any, op: RecurrenceOp, factor: SSAValue, term: SSAValue) -> SSAValue:
+    return b.recurrence(factor, term, dim=op.dim, direction=op.direction)
+
+
+def _jvp_recurrence(b: Any, op: RecurrenceOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    # dy[i] = a[i] * dy[i-1] + (da[i] * y[i-1] + db[i])
+    da, db = tangents
+    if da is not None:
+        moved = b.mul(da, shifted(b, op.y, integer(op.dim), op.direction.data, 0))
+        db = moved if db is None else b.add(moved, db)
+    return [None if db is None else _recurrence_like(b, op, op.factor, db)]
+
+
+def _transpose_recurrence(b: Any, op: RecurrenceOp, k: int, ct: SSAValue) -> SSAValue:
+    # the cotangent of a term gets what the results after it got: c[i] = ct[i] + a[i+1] * c[i+1]
+    opposite = _OPPOSITE[op.direction.data]
+    factor = shifted(b, op.factor, integer(op.dim), opposite, 0)
+    return b.recurrence(factor, ct, dim=op.dim, direction=opposite)
+
+
+def _batch_recurrence(b: Any, op: RecurrenceOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    size = next(_shape(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    rank = len(op.shape())
+    full = [
+        o if flag else b.broadcast(o, tuple(range(1, rank + 1)), (size, *_shape(o)))
+        for o, flag in zip(operands, batched, strict=True)
+    ]
+    return [b.recurrence(*full, dim=integer(op.dim) + 1, direction=op.direction)]
+
+
+@graph_op
+class RecurrenceOp(GraphOp):
+    """The sequence `y[i] = factor[i] * y[i-1] + term[i]` along a dim, from 0; `reverse` goes from the end to the start.
+
+    ```mlir
+    %y = graph.recurrence %a, %b along 1 forward : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    ```
+
+    (C1) Both operands have one element type, f32 or f64, and one shape.
+    (C2) The dim is within the rank.
+    (C3) The direction is forward or reverse.
+    """
+
+    name = "graph.recurrence"
+    factor = operand_def(TensorType)
+    term = operand_def(TensorType)
+    dim = prop_def(IntegerAttr)
+    direction = prop_def(StringAttr)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$factor, $term along #dim <direction>"
+    derivative = Custom(_jvp_recurrence, transpose=_transpose_recurrence, linear=(1,))
+    batching = _batch_recurrence
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_same_element(operands, ("the factor", "the term"))  # C1
+        require_same_shape(operands, ("the factor", "the term"))  # C1
+        if not is_float(operands[0].element_type):  # C1
+            raise DTypeError(f"element type must be f32 or f64, got {operands[0].element_type}")
+        _require_dim(integer(props["dim"]), operands[0])  # C2
+        _require_word("direction", word(props["direction"]), _DIRECTIONS)  # C3
+        shape = [max(a, b) for a, b in zip(operands[0].get_shape(), operands[1].get_shape(), strict=True)]
+        return (tensor(operands[0].element_type, shape),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        a, t = (np.moveaxis(x, integer(self.dim), 0) for x in operands)
+        y = np.empty(t.shape, t.dtype)
+        before = np.zeros(t.shape[1:], t.dtype)
+        order = range(len(t)) if self.direction.data == "forward" else reversed(range(len(t)))
+        with np.errstate(all="ignore"):
+            for i in order:
+                before = y[i] = a[i] * before + t[i]
+        return (np.ascontiguousarray(np.moveaxis(y, 0, integer(self.dim))),)
+
+    def nest(self, b: Any) -> None:
+        dim, shape = integer(self.dim), self.result_shape()
+        zero = b.scalar.const(0, self.y.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+        loops, point = _along(b, shape, dim, self.direction.data)
+        with loops, b.loop(shape[dim], "seq", inits=[zero]) as step:
+            here = point(step.index)
+            value = b.scalar.add(b.scalar.mul(b.read(0, here), step.carried[0]), b.read(1, here))
+            b.write(value, here)
+            step.give(value)
