@@ -44,6 +44,7 @@ class Step:
     phase: str
     module: str
     why: str
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def name(self) -> str:
@@ -51,8 +52,8 @@ class Step:
         return ("loop-" if ".schedule." in self.module else "") + self.module.rpartition(".")[2].replace("_", "-")
 
     def make(self) -> ModulePass:
-        """The pass with its default options."""
-        return load_pass(self.module)
+        """The pass with its options."""
+        return dataclasses.replace(load_pass(self.module), **dict(self.options))  # pyright: ignore[reportArgumentType]
 
 
 STEPS = (
@@ -68,7 +69,12 @@ STEPS = (
     Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),
     Step("loop", "transforms.graph_fuse", "groups are chosen on clean graphs: one group, one kernel"),
     Step("loop", "lowering.convert_graph_to_loop", "kernels, each distinct one once, and a host function that launches them"),
-    Step("scheduled", "lowering.schedule.auto", "register tiles and vectors: the optimizer of LLVM is not asked to find them"),
+    Step(
+        "scheduled",
+        "lowering.schedule.auto",
+        "register tiles and vectors: LLVM is not asked to find them; kernels called from C take no threads unless they ask",
+        (("threads", False),),
+    ),
     Step("program", "lowering.plan_buffers", "last, when all buffers and launches are known: one arena"),
 )
 
@@ -100,6 +106,11 @@ def phase_of(module: ModuleOp) -> str:
     if "loop.kernel" in names or any("lamina.results" in op.attributes for op in module.body.block.ops):
         return "loop"
     return "graph"
+
+
+def is_before(module: ModuleOp, phase: str) -> bool:
+    """Whether a module has still to reach a phase."""
+    return PHASES.index(phase_of(module)) < PHASES.index(phase)
 
 
 def _is_graph(op: Operation) -> bool:

@@ -97,14 +97,20 @@ class KernelRun:
 
         return run
 
-    def native(self) -> Callable[..., Arrays]:
-        """The kernel as machine code, on copies; its attribute `native` changes its arguments in place."""
+    def native(self, as_written: bool = False) -> Callable[..., Arrays]:
+        """The kernel as machine code, on copies; its attribute `native` changes its arguments in place.
+
+        It gets the default schedule, unless its module says that it is scheduled, or it shall run as it is written.
+        """
         from xdsl.dialects.builtin import ModuleOp
 
         from .. import pipeline
         from ..runtime.kernel_callable import KernelFunction
 
-        compiled = KernelFunction(pipeline.build_kernel(ModuleOp([self.kernel.clone()]), self.name))
+        module: Any = self.kernel.parent_op()
+        by_default = not as_written and pipeline.is_before(module, "scheduled")
+        executable = pipeline.build_kernel(ModuleOp([self.kernel.clone()]), self.name, by_default=by_default)
+        compiled = KernelFunction(executable)
 
         def run(*inputs: np.ndarray) -> Arrays:
             arguments = self._copied(inputs)

@@ -3,7 +3,8 @@
 lamina-run mlp.mlir --entry main --args rand:32x64xf32 weights.npz --time
 lamina-run saxpy.mlir --entry saxpy --args 2.0 iota:8xf32 ones:8xf32
 
-A kernel is run as it stands, on copies of its arguments; the arrays that it writes are shown.
+A kernel is run on copies of its arguments, with the default schedule unless it has one of its own or `--as-written` is given;
+the arrays that it writes are shown.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def arguments() -> ArgumentParser:
     )
     parser.add_argument("-p", "--passes", default="", help="passes to run before compiling, as lamina-opt takes them")
     parser.add_argument("--interpret", action="store_true", help="run the reference interpreter instead of compiling")
+    parser.add_argument("--as-written", action="store_true", help="run the loops of a kernel as they stand, without a schedule")
     parser.add_argument("--compare", action="store_true", help="run both and print the largest difference")
     parser.add_argument("--save", metavar="FILE", help="write the results to a .npy (one result) or .npz file")
     parser.add_argument("--time", action="store_true", help="print the median nanoseconds of a call")
@@ -113,8 +115,8 @@ def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Ca
 
 
 def of_kernel(run: KernelRun, options: Any) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
-    """A kernel that is run as it stands, and its arguments."""
-    function = run.interpreted() if options.interpret else run.native()
+    """A kernel and its arguments."""
+    function = run.interpreted() if options.interpret else run.native(options.as_written)
     function.names = run.names  # pyright: ignore[reportFunctionMemberAccess]
     if options.compare:
         compare(run.interpreted()(*run.inputs), function(*run.inputs), run.names)

@@ -30,10 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoopAutoPass(ModulePass):
-    """Schedule every kernel of a module that is not scheduled yet."""
+    """Schedule every kernel of a module that is not scheduled yet.
+
+    Attributes:
+        verbose: print the steps.
+        threads: whether kernels that are written by hand get loops for threads, which a caller from C has to know.
+    """
 
     name = "loop-auto"
     verbose: bool = False
+    threads: bool = True
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         from ..strategies import STRATEGIES
@@ -42,7 +48,7 @@ class LoopAutoPass(ModulePass):
         for kernel in [k for k in op.body.block.ops if isinstance(k, KernelOp) and not is_scheduled(k)]:
             take = partial(self._take, kernel)
             if kernel.sym_name.data not in launched:
-                schedule_written(kernel, take)
+                schedule_written(kernel, take, self.threads)
                 continue
             unique_names(kernel)
             for strategy in STRATEGIES:
@@ -55,13 +61,12 @@ class LoopAutoPass(ModulePass):
         return made
 
 
-def schedule_written(kernel: KernelOp, take: Take) -> None:
+def schedule_written(kernel: KernelOp, take: Take, threads: bool = True) -> None:
     """Take the steps of the default schedule of a kernel that is written by hand; `take` runs a step and returns the new loops.
 
     What a kernel computes stays the same, bit for bit, for any number of threads.
     """
-    from ..strategies import WRITTEN
+    from ..strategies import schedule_loops
 
     unique_names(kernel)
-    for strategy in WRITTEN:
-        strategy(kernel, host(), take)
+    schedule_loops(kernel, host(), take, threads)

@@ -29,6 +29,7 @@ from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
 from .base import Take
 from .loop_costs import Costs, Plan
+from .products import schedule_products
 
 _MOST_PAIRS = 48
 """Pairs of accesses whose dependence may be asked for one loop, at about 0.3 ms each."""
@@ -38,16 +39,17 @@ _BLOCK = 64
 """Vectors that a thread takes at once of a loop that is both vectors and threads."""
 
 
-def schedule_loops(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Schedule the nests of a kernel that nobody scheduled."""
-    _Scheduler(kernel, target, take).block(kernel.body.block)
+def schedule_loops(kernel: KernelOp, target: Target, take: Take, threads: bool = True) -> None:
+    """Schedule the nests of a kernel that nobody scheduled; `threads`: also for loops whose author did not ask for any."""
+    schedule_products(kernel, target, take)
+    _Scheduler(kernel, target, take, threads).block(kernel.body.block)
 
 
 class _Scheduler:
     """Takes the steps for one kernel. Loops are known by name, since steps replace them."""
 
-    def __init__(self, kernel: KernelOp, target: Target, take: Take):
-        self.kernel, self.target, self.take = kernel, target, take
+    def __init__(self, kernel: KernelOp, target: Target, take: Take, has_threads: bool):
+        self.kernel, self.target, self.take, self.has_threads = kernel, target, take, has_threads
         self.costs = Costs(target)
 
     def loop(self, name: str) -> ForOp:
@@ -83,6 +85,8 @@ class _Scheduler:
         if loop.kind.data == "parallel" and not is_proved(loop):  # a promise, which vectors of it would not keep for threads
             self.costs.refused.add(name)
         made = self.vectors(name)
+        if not self.has_threads and loop.kind.data != "parallel":
+            return
         if made == [name] and self.loop(name).kind.data == "vector":
             name, _ = self.take(Split(name, _BLOCK if _is_flat(self.loop(name)) else 1))
         if self.loop(name).kind.data == "seq":
