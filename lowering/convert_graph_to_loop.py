@@ -9,6 +9,7 @@ that were in the module before are marked `lamina.scheduled`: what follows leave
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -18,12 +19,15 @@ from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr,
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
 
 from ..dialects.graph.base import GraphOp
+from ..dialects.graph.control import ForOp as RepeatedOp
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.loop.parameters import SCHEDULED
+from ..dialects.loop.repeat import RepeatOp
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..dialects.types import DYNAMIC, index
 from ..dialects.types import memref as memref_type
@@ -205,12 +209,7 @@ class _FunctionConverter:
         if value not in self.buffers:
             target = self.destinations.get(value)
             if target is None:
-                alloc = memref.AllocOp.create(
-                    result_types=[_memref_of(value)],
-                    properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [0, 0])},
-                )
-                target = self._insert(alloc, origin).results[0]
-                target.name_hint = value.name_hint
+                target = self._alloc(value, origin)
             self.buffers[value] = target
         return self.buffers[value]
 
@@ -222,6 +221,8 @@ class _FunctionConverter:
             self._launch(op, body, list(op.yield_op().operands))
         elif isinstance(op, KernelCallOp):
             self._launch_by_hand(op)
+        elif isinstance(op, RepeatedOp):
+            self._repeat(op)
         elif op.name == "graph.const":
             self._constant(op)
         elif op.name == "graph.reshape":
@@ -302,6 +303,37 @@ class _FunctionConverter:
             self._insert(memref.CopyOp.create(operands=[source, target]), op)
         return target
 
+    def _repeat(self, op: RepeatedOp) -> None:
+        """Call the function of a loop's body again and again, between two buffers for each carried value."""
+        carry = [self._written(op, init, result) for init, result in zip(op.inits, op.carried_results, strict=True)]
+        spare = [self._alloc(value, op) for value in op.inits]
+        position = self._alloc(self.function_of(op).body.block.args[0], op, memref_type(i64, ()))
+        consts, over = ([self.buffers[v] for v in values] for values in (op.consts, op.stacks))
+        into = [self._buffer(result, op) for result in op.stacked_results]
+        count = op.trips.value.data if op.count is None else self.buffers[op.count]
+        groups = [consts, carry, spare, over, into]
+        made = RepeatOp.make(op.callee.string_value(), count, position, groups, reverse=op.reverse is not None)
+        self._insert(made, op)
+        each = self.function_of(op).attributes["lamina.work"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        self.work += (_UNKNOWN_TRIPS if op.count is not None else op.trips.value.data) * each
+
+    def function_of(self, op: RepeatedOp) -> func.FuncOp:
+        """The function of a loop's body, converted already."""
+        found = SymbolTable.lookup_symbol(op, op.callee)
+        if not isinstance(found, func.FuncOp):
+            raise _error(op, f"names no function of the module: {op.callee}")
+        return found
+
+    def _alloc(self, like: SSAValue, origin: Operation, type: Attribute | None = None) -> SSAValue:
+        """A new buffer for values of a type."""
+        alloc = memref.AllocOp.create(
+            result_types=[type or _memref_of(like)],
+            properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [0, 0])},
+        )
+        buffer = self._insert(alloc, origin).results[0]
+        buffer.name_hint = like.name_hint
+        return buffer
+
     def _index(self, value: int, origin: Operation) -> SSAValue:
         if value not in self.constants:
             constant = self._insert(arith.ConstantOp(IntegerAttr(value, index)), origin).results[0]
@@ -351,6 +383,29 @@ def _require_static(value: SSAValue, function: str) -> None:
         raise CompileError(f"function @{function} has a {value.type}: run graph-specialize with the shapes to compile for")
 
 
+def bodies_first(functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
+    """Functions, each after those that are bodies of its loops."""
+    by_name = {function.sym_name.data: function for function in functions}
+    ordered: dict[func.FuncOp, None] = {}
+    open_: list[func.FuncOp] = []
+
+    def visit(function: func.FuncOp) -> None:
+        if function in open_:
+            raise _error(function, f"@{function.sym_name.data} is the body of a loop in itself: recursion cannot be compiled")
+        if function in ordered:
+            return
+        open_.append(function)
+        for op in function.walk():
+            if isinstance(op, RepeatedOp) and (body := by_name.get(op.callee.string_value())) is not None:
+                visit(body)
+        open_.pop()
+        ordered[function] = None
+
+    for function in functions:
+        visit(function)
+    return list(ordered)
+
+
 @dataclass(frozen=True)
 class ConvertGraphToLoopPass(ModulePass):
     """Lower every graph function of the module."""
@@ -365,11 +420,11 @@ class ConvertGraphToLoopPass(ModulePass):
         for kernel in by_hand.values():
             kernel.attributes[SCHEDULED] = UnitAttr()
         globals_: list[Operation] = []
-        for function in list(block.ops):
-            if isinstance(function, func.FuncOp) and function.body.blocks and "lamina.results" not in function.attributes:
-                converter = _FunctionConverter(function, kernels, by_hand)
-                converter.convert()
-                globals_ += converter.globals
+        functions = [f for f in block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+        for function in bodies_first([f for f in functions if "lamina.results" not in f.attributes]):
+            converter = _FunctionConverter(function, kernels, by_hand)
+            converter.convert()
+            globals_ += converter.globals
         first = block.first_op
         for new in globals_:
             block.insert_op_before(new, first) if first is not None else block.add_op(new)

@@ -35,6 +35,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.loop.memory import AllocOp, LaunchOp
+from ..dialects.loop.repeat import RepeatOp
 from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, index
 from ..dialects.types import memref as memref_type
@@ -197,7 +198,7 @@ class _Planner:
         self.callees = callees
         self.root: dict[SSAValue, memref.AllocOp] = {}
         self.storage: dict[memref.AllocOp, _Storage] = {}
-        self.calls: list[tuple[func.CallOp, _Storage]] = []
+        self.calls: list[tuple[func.CallOp | RepeatOp, _Storage]] = []
         self.scratch: list[tuple[LaunchOp, _Storage]] = []
         self.in_place: list[tuple[str, int, int]] = []
 
@@ -223,7 +224,7 @@ class _Planner:
                 self._reuse(op, at)
                 if size := self.scratch_sizes.get(op.kernel.string_value()):
                     self.scratch.append((op, _Storage(size, at, at)))
-            elif isinstance(op, func.CallOp) and op.callee.string_value() in self.callees:
+            elif isinstance(op, func.CallOp | RepeatOp) and op.callee.string_value() in self.callees:
                 self.calls.append((op, _Storage(self.callees[op.callee.string_value()], at, at)))
         return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in (*self.calls, *self.scratch))]))
 
@@ -278,7 +279,12 @@ class _Planner:
             view = memref.ViewOp.create(operands=[arena, constants[offsets[storage]]], result_types=[type])
             view.location = call.location
             block.insert_op_before(view, call)
-            call.operands = [*call.operands, view.results[0]]
+            if isinstance(call, RepeatOp):
+                block.insert_op_before(call.with_arena(view.results[0]), call)
+                call.detach()
+                call.erase()
+            else:
+                call.operands = [*call.operands, view.results[0]]
         for launch, storage in self.scratch:
             launch.attributes["lamina.scratch"] = IntegerAttr(offsets[storage], i64)
         inputs = [*function.function_type.inputs.data, arena.type]
@@ -327,7 +333,7 @@ class PlanBuffersPass(ModulePass):
                 raise CompileError(f"function @{name} calls itself: its memory cannot be planned")
             in_progress.append(name)
             for inner in function.walk():
-                if isinstance(inner, func.CallOp) and inner.callee.string_value() in hosts:
+                if isinstance(inner, func.CallOp | RepeatOp) and inner.callee.string_value() in hosts:
                     visit(inner.callee.string_value())
             in_progress.pop()
             planner = _Planner(function, kernels, scratch_sizes, planned)

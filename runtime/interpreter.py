@@ -19,9 +19,11 @@ from xdsl.ir.affine import AffineMap
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import dense_array
+from ..dialects.graph.control import ForOp as RepeatedOp
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
+from ..dialects.loop.repeat import RepeatOp
 from ..dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ..dialects.loop.subscripts import linear_form
 from ..dialects.types import DYNAMIC, numpy_dtype, tensor
@@ -76,6 +78,7 @@ class Interpreter:
                 self.symbols[name.data] = op  # pyright: ignore[reportAttributeAccessIssue]
         self.handlers: dict[str, Callable[[Any, Values], None]] = {
             "func.call": self._call,
+            "graph.for": self._repeat_graph,
             "graph.fusion": self._fusion,
             "graph.kernel": self._kernel,
             "loop.for": self._for,
@@ -89,6 +92,7 @@ class Interpreter:
             "loop.check": self._check,
             "loop.alloc": interp_buffers.alloc,
             "loop.launch": self._launch,
+            "loop.repeat": self._repeat,
             "loop.reduce_lanes": self._reduce_lanes,
             "memref.alloc": interp_buffers.alloc,
             "memref.view": interp_buffers.view,
@@ -208,6 +212,48 @@ class Interpreter:
         inner: Values = {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)}
         for result, array in zip(op.results, self._run(block, inner), strict=True):
             values[result] = array
+
+    def _repeat_graph(self, op: RepeatedOp, values: Values) -> None:
+        """A loop of a graph, by its definition."""
+        count = op.trips.value.data if op.count is None else max(0, int(values[op.count]))
+        consts, stacks = ([values[v] for v in group] for group in (op.consts, op.stacks))
+        carried: Sequence[Any] = [values[v] for v in op.inits]
+        stacked = [np.empty(r.type.get_shape(), numpy_dtype(r.type.element_type)) for r in op.stacked_results]  # pyright: ignore
+        self._spend(count, op)
+        for k in range(count) if op.reverse is None else range(count - 1, -1, -1):
+            args = [np.asarray(k, np.int64), *consts, *carried, *(x[k, ...] for x in stacks)]
+            results = self.call(op.callee.string_value(), args)
+            carried = results[: len(carried)]
+            for stack, part in zip(stacked, results[len(carried) :], strict=True):
+                stack[k] = part
+        values.update(zip(op.results, [*carried, *stacked], strict=True))
+
+    def _repeat(self, op: RepeatOp, values: Values) -> None:
+        """A loop of a host function: the buffers of the carried values take turns."""
+        function = self.symbols.get(op.callee.string_value())
+        if not isinstance(function, func.FuncOp) or not function.body.blocks:
+            raise InterpreterError(f"'loop.repeat' op names no function of the module: {op.callee}", op)
+        parameters = function.body.block.args
+        count = op.trips.value.data if op.count is None else max(0, int(values[op.count]))
+        consts, carry, spare, over, into = ([values[v] for v in group] for group in op.groups)
+        arena = [] if op.arena is None else [values[op.arena]]
+        self._spend(count, op)
+        sources, targets = carry, spare
+        for k in range(count) if op.reverse is None else range(count - 1, -1, -1):
+            values[op.index][...] = k
+            buffers = [values[op.index], *consts, *sources, *(x[k, ...] for x in over), *targets, *(x[k, ...] for x in into)]
+            if len(buffers) + len(arena) != len(parameters):
+                raise InterpreterError(f"'loop.repeat' op gives {len(buffers)} buffers to {op.callee}", op)
+            self._run(function.body.block, dict(zip(parameters, [*buffers, *arena], strict=True)))
+            sources, targets = targets, sources
+        if sources is not carry:
+            for kept, last in zip(carry, spare, strict=True):
+                kept[...] = last
+
+    def _spend(self, iterations: int, op: Operation) -> None:
+        self.iterations_left -= iterations
+        if self.iterations_left < 0:
+            raise TooLongError("more loop iterations than allowed", op)
 
     def _kernel(self, op: KernelCallOp, values: Values) -> None:
         kernel = self.symbols.get(op.kernel.string_value())

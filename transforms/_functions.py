@@ -10,6 +10,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
+from ..dialects.graph.control import ForOp
 from ..dialects.types import DYNAMIC
 from ..errors import CompileError, LaminaError
 
@@ -24,7 +25,7 @@ def error_at(op: Operation, kind: type[ErrorT], message: str) -> ErrorT:
 
 
 def called_function(op: Operation) -> FuncOp:
-    """The function that a call, derivative or vmap op names; it is an error if the module does not hold its body."""
+    """The function that a call, loop, derivative or vmap op names; it is an error if the module does not hold its body."""
     function = callee_of(op)
     if function is None:
         raise error_at(op, CompileError, f"names no function of the module: {op.properties['callee']}")
@@ -116,7 +117,7 @@ def _named(function: FuncOp) -> list[FuncOp]:
     return [
         called_function(op)
         for op in function.walk()
-        if isinstance(op, DerivativeOp | VmapOp) or (isinstance(op, CallOp) and has_body(op))
+        if isinstance(op, DerivativeOp | VmapOp | ForOp) or (isinstance(op, CallOp) and has_body(op))
     ]
 
 

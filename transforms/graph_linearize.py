@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -29,8 +30,10 @@ from ..dialects.graph.base import (
     ints,
 )
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.control import ForOp
 from ..dialects.graph.structure import YieldOp
 from ..errors import DifferentiationError
+from ._for_loops import linearize_for
 from ._functions import (
     called_function,
     clone_body,
@@ -46,12 +49,31 @@ Tangent = SSAValue | None
 
 
 class Linearizer:
-    """Clones ops to one place and builds the tangents of their results at another."""
+    """Clones ops to one place and builds the tangents of their results at another.
 
-    def __init__(self, primal_point: InsertPoint, tangent_builder: GraphBuilder):
+    `forward`: values and tangents are built side by side; else what is built of tangents must be linear in them.
+    """
+
+    def __init__(self, primal_point: InsertPoint, tangent_builder: GraphBuilder, forward: bool):
         self.primal = GraphBuilder(primal_point)
         self.b = tangent_builder
+        self.forward = forward
         self.tangents: dict[SSAValue, Tangent] = {}
+        self.superseded: list[tuple[Operation, Sequence[SSAValue]]] = []
+
+    def run(self, function: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+        """Clone a function onto arguments whose tangents are known; the returned values, which may have tangents."""
+        results, _ = clone_body(function, arguments, self.process)
+        for op, values in self.superseded:
+            for old, new in zip(op.results, values, strict=True):
+                self.tangents[new] = self.tangents.get(old)
+            results = [values[op.results.index(r)] if r.owner is op else r for r in results]
+            replace_op(op, values)
+        return results
+
+    def supersede(self, op: Operation, values: Sequence[SSAValue]) -> None:
+        """Let other values take the place of the results of an op, once all that use them are cloned."""
+        self.superseded.append((op, values))
 
     def tangent(self, value: SSAValue) -> Tangent:
         return self.tangents.get(value)
@@ -62,9 +84,12 @@ class Linearizer:
         tangents = [self.tangent(operand) for operand in op.operands]
         if all(t is None for t in tangents) or not any(has_tangent(r.type) for r in op.results):
             return
+        self.b.location = op.location
+        if isinstance(op, ForOp):
+            linearize_for(op, self)
+            return
         if not isinstance(op, GraphOp):
             raise error_at(op, DifferentiationError, "has no derivative")
-        self.b.location = op.location
         if isinstance(op, CompositeOp) and op.derivative is None:
             self._decompose(op)
             return
@@ -151,18 +176,18 @@ def expand_derivative(op: DerivativeOp) -> None:
     before = InsertPoint.before(op)
     if isinstance(op, JvpOp):
         region_block = None
-        linearizer = Linearizer(before, GraphBuilder(before))
+        linearizer = Linearizer(before, GraphBuilder(before), forward=True)
         vectors: Sequence[SSAValue] = list(op.vectors)
     else:
         region_block = Block(arg_types=[op.primals[k].type for k in wrt])
-        linearizer = Linearizer(before, GraphBuilder(region_block))
+        linearizer = Linearizer(before, GraphBuilder(region_block), forward=False)
         vectors = region_block.args
     primals = list(op.primals)
     # the same value may be given for several arguments: each has a tangent of its own
     stand_ins = _distinct_arguments(primals, wrt, linearizer.primal)
     for k, vector in zip(wrt, vectors, strict=True):
         linearizer.tangents[stand_ins[k]] = vector
-    results, _ = clone_body(function, stand_ins, linearizer.process)
+    results = linearizer.run(function, stand_ins)
     floats = [value for value in results if has_tangent(value.type)]
     if region_block is None:
         b = linearizer.b

@@ -18,7 +18,9 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.autodiff import TransposedOp
 from ..dialects.graph.base import Bilinear, CompositeOp, Custom, GraphOp, Linear
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.control import ForOp
 from ..errors import DifferentiationError
+from ._for_loops import transpose_for
 from ._functions import error_at, replace_op
 from .graph_decompose import decompose
 
@@ -55,7 +57,13 @@ def expand_transposed(op: TransposedOp) -> None:
         if value in dependent:
             accumulate(value, cotangent)
     for inner in reversed(linear):
-        if not inner.results or inner.results[0] not in cotangents:
+        if not any(result in cotangents for result in inner.results):
+            continue
+        if isinstance(inner, ForOp):
+            b.location = inner.location
+            for operand, cotangent in transpose_for(inner, cotangents, b):
+                if operand in dependent:
+                    accumulate(operand, cotangent)
             continue
         positions = [k for k, operand in enumerate(inner.operands) if operand in dependent]
         rule = _rule(inner, positions)

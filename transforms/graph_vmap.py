@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -16,8 +17,10 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.autodiff import VmapOp
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.control import ForOp
 from ..dialects.types import tensor
 from ..errors import CompileError
+from ._for_loops import batch_for
 from ._functions import (
     called_function,
     copy_locations,
@@ -33,7 +36,7 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
     return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-class _Batcher:
+class Batcher:
     """Rebuilds ops with a leading batch dim where an operand has one."""
 
     def __init__(self, b: GraphBuilder, size: int):
@@ -47,10 +50,26 @@ class _Batcher:
         rank = len(_shape(value))
         return self.b.broadcast(value, tuple(range(1, rank + 1)), (self.size, *_shape(value)))
 
+    def run(self, function: FuncOp) -> list[SSAValue]:
+        """Rebuild the ops of a function whose arguments are set; what it returns, all batched."""
+        location = self.b.location
+        last = function.body.block.last_op
+        assert last is not None
+        for op in function.body.block.ops:
+            if op is not last:
+                self.process(op)
+        self.b.location = location
+        values = [(self.values[v], v in self.batched) for v in last.operands]
+        return [value if batched else self.spread(value) for value, batched in values]
+
     def process(self, op: Operation) -> None:
+        """Rebuild one op."""
         operands = [self.values[o] for o in op.operands]
         flags = [o in self.batched for o in op.operands]
         self.b.location = op.location
+        if any(flags) and isinstance(op, ForOp):
+            batch_for(op, self)
+            return
         if not any(flags):
             clone = op.clone(self.values)
             copy_locations(op, clone)
@@ -78,7 +97,7 @@ def expand_vmap(op: VmapOp) -> None:
     require_static(op, function)
     axes = ints(op.axes)
     size = next(_shape(a)[axis] for a, axis in zip(op.arguments, axes, strict=True) if axis >= 0)
-    batcher = _Batcher(GraphBuilder(InsertPoint.before(op), op.location), size)
+    batcher = Batcher(GraphBuilder(InsertPoint.before(op), op.location), size)
     for argument, inner, axis in zip(op.arguments, function.body.block.args, axes, strict=True):
         value = argument
         if axis > 0:
@@ -87,14 +106,8 @@ def expand_vmap(op: VmapOp) -> None:
         batcher.values[inner] = value
         if axis >= 0:
             batcher.batched.add(inner)
-    last = function.body.block.last_op
-    assert last is not None
-    for inner in function.body.block.ops:
-        if inner is not last:
-            batcher.process(inner)
-    batcher.b.location = op.location
-    values = [(batcher.values[v], v in batcher.batched) for v in last.operands]
-    replace_op(op, [value if batched else batcher.spread(value) for value, batched in values])
+    results = batcher.run(function)
+    replace_op(op, results)
 
 
 @dataclass(frozen=True)

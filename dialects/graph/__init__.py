@@ -12,7 +12,7 @@ from .base import GraphOp
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
     *("index", "scan"),
-    *("attention", "autodiff", "kernel"),
+    *("attention", "autodiff", "control", "kernel"),
 )
 
 

@@ -52,13 +52,13 @@ def callee_of(op: Operation) -> FuncOp | None:
     return found if isinstance(found, FuncOp) else None
 
 
-def _print_values(printer: Printer, values: Sequence[SSAValue]) -> None:
+def print_values(printer: Printer, values: Sequence[SSAValue]) -> None:
     printer.print_string("(")
     printer.print_list(values, printer.print_ssa_value)
     printer.print_string(")")
 
 
-def _print_signature(printer: Printer, op: Operation) -> None:
+def print_signature(printer: Printer, op: Operation) -> None:
     printer.print_op_attributes(op.attributes)
     printer.print_string(" : (")
     printer.print_list([o.type for o in op.operands], printer.print_attribute)
@@ -67,11 +67,11 @@ def _print_signature(printer: Printer, op: Operation) -> None:
     printer.print_string(")")
 
 
-def _parse_values(parser: Parser) -> list[Any]:
+def parse_values(parser: Parser) -> list[Any]:
     return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
 
 
-def _parse_signature(parser: Parser) -> tuple[dict[str, Attribute], list[Attribute], list[Attribute]]:
+def parse_signature(parser: Parser) -> tuple[dict[str, Attribute], list[Attribute], list[Attribute]]:
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
     operands: list[Attribute] = [*parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)]
@@ -141,22 +141,22 @@ class DerivativeOp(IRDLOperation, ABC):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_attribute(self.callee)
-        _print_values(printer, self.primals)
+        print_values(printer, self.primals)
         printer.print_string(f" {self.WORD}")
-        _print_values(printer, self.vectors)
+        print_values(printer, self.vectors)
         printer.print_string(f" wrt {list(ints(self.wrt))}")
-        _print_signature(printer, self)
+        print_signature(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> DerivativeOp:
         position = parser.pos
         callee = parser.parse_symbol_name()
-        primals = _parse_values(parser)
+        primals = parse_values(parser)
         parser.parse_keyword(cls.WORD)
-        vectors = _parse_values(parser)
+        vectors = parse_values(parser)
         parser.parse_keyword("wrt")
         wrt = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        attributes, operand_types, result_types = _parse_signature(parser)
+        attributes, operand_types, result_types = parse_signature(parser)
         return cls.create(
             operands=parser.resolve_operands([*primals, *vectors], operand_types, position),
             result_types=result_types,
@@ -269,18 +269,18 @@ class VmapOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_attribute(self.callee)
-        _print_values(printer, self.arguments)
+        print_values(printer, self.arguments)
         printer.print_string(f" axes {list(ints(self.axes))}")
-        _print_signature(printer, self)
+        print_signature(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> VmapOp:
         position = parser.pos
         callee = parser.parse_symbol_name()
-        arguments = _parse_values(parser)
+        arguments = parse_values(parser)
         parser.parse_keyword("axes")
         axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        attributes, operand_types, result_types = _parse_signature(parser)
+        attributes, operand_types, result_types = parse_signature(parser)
         return cls.create(
             operands=parser.resolve_operands(arguments, operand_types, position),
             result_types=result_types,
@@ -328,17 +328,17 @@ class TransposedOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        _print_values(printer, self.cotangents)
+        print_values(printer, self.cotangents)
         printer.print_string(" ")
         printer.print_region(self.body)
-        _print_signature(printer, self)
+        print_signature(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> TransposedOp:
         position = parser.pos
-        cotangents = _parse_values(parser)
+        cotangents = parse_values(parser)
         region: Region = parser.parse_region()
-        attributes, operand_types, result_types = _parse_signature(parser)
+        attributes, operand_types, result_types = parse_signature(parser)
         return cls.create(
             operands=parser.resolve_operands(cotangents, operand_types, position),
             result_types=result_types,

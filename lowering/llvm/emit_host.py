@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects import memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from ...dialects.loop.repeat import RepeatOp
 from ...dialects.loop.structure import KernelOp
+from ...dialects.types import memref as memref_of
 from ...dialects.types import numpy_dtype
 from .emit_core import Effect, FunctionEmitter
 from .emit_types import buffer_strides, element_count, fail, memory_type
@@ -178,6 +180,79 @@ def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
         e.b.label(fine)
 
 
+def _repeat(e: FunctionEmitter, op: RepeatOp) -> None:
+    """A loop around a call; carried values go from one buffer to the other, and back at the end if need be."""
+    b = e.b
+    name = op.callee.string_value()
+    callee: Any = e.module.symbols.get(name)
+    _check_repeated(op, callee)
+    if op.count is None:
+        count = str(op.trips.value.data)
+    else:
+        given = b.load(e.value(op.count, op), I64, 8)
+        count = b.select(b.icmp("sgt", given, "0", I64), given, "0", I64)
+    done = e.alloca("i64", 8)
+    b.store("0", done, I64, 8)
+    head, body, exit = (b.fresh_label(f"repeat.{part}") for part in ("head", "body", "exit"))
+    b.br(head)
+    b.label(head)
+    n = b.load(done, I64, 8)
+    b.cond_br(b.icmp("slt", n, count, I64), body, exit)
+    b.label(body)
+    at = n if op.reverse is None else b.sub(b.sub(count, "1", I64), n, I64)
+    b.store(at, e.value(op.index, op), I64, 8)
+    odd = b.icmp("ne", b.binary("and", n, "1", I64), "0", I64)
+    turns = [(e.value(x, op), e.value(y, op)) for x, y in zip(op.carry, op.spare, strict=True)]
+    sources = [b.emit(f"select i1 {odd}, ptr {y}, ptr {x}") for x, y in turns]
+    targets = [b.emit(f"select i1 {odd}, ptr {x}, ptr {y}") for x, y in turns]
+    over = [b.gep(e.value(v, op), b.mul(at, str(_slice_bytes(e, v, op)), I64), I8) for v in op.over]
+    into = [b.gep(e.value(v, op), b.mul(at, str(_slice_bytes(e, v, op)), I64), I8) for v in op.into]
+    pointers = [e.value(op.index, op), *(e.value(v, op) for v in op.consts), *sources, *over, *targets, *into]
+    if op.arena is not None:
+        pointers.append(e.value(op.arena, op))
+    b.emit_void(f"call void {symbol(name)}({', '.join(f'ptr {p}' for p in pointers)})")
+    b.store(b.add(n, "1", I64), done, I64, 8)
+    b.br(head)
+    b.label(exit)
+    if turns:
+        back, end = b.fresh_label("repeat.back"), b.fresh_label("repeat.end")
+        b.cond_br(b.icmp("ne", b.binary("and", count, "1", I64), "0", I64), back, end)
+        b.label(back)
+        callee_name = b.module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
+        for (x, y), value in zip(turns, op.carry, strict=True):
+            size = _contiguous(value.type, op) * _element_bytes(e, value, op)
+            b.emit_void(f"call void {callee_name}(ptr {x}, ptr {y}, i64 {size}, i1 false)")
+        b.br(end)
+        b.label(end)
+
+
+def _element_bytes(e: FunctionEmitter, value: SSAValue, op: Operation) -> int:
+    return memory_type(e.ty(value.type.element_type, op)).bits // 8  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _slice_bytes(e: FunctionEmitter, stack: SSAValue, op: Operation) -> int:
+    shape = stack.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    _contiguous(stack.type, op)
+    return element_count(shape[1:]) * _element_bytes(e, stack, op)
+
+
+def _check_repeated(op: RepeatOp, callee: Any) -> None:
+    """The function that is repeated takes the buffers that it gets."""
+    if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
+        raise fail(op, f"names {op.callee}, which is no host function of this module")
+
+    def sliced(value: SSAValue) -> Any:
+        type: Any = value.type
+        return memref_of(type.element_type, type.get_shape()[1:])
+
+    given = [op.index.type, *(v.type for v in (*op.consts, *op.carry)), *map(sliced, op.over)]
+    given += [*(v.type for v in op.carry), *map(sliced, op.into), *([] if op.arena is None else [op.arena.type])]
+    wanted = [a.type for a in callee.body.block.args]
+    if len(wanted) != len(given) or any(map(_differ, wanted, given)):
+        shown = [", ".join(map(str, types)) for types in (given, wanted)]
+        raise fail(op, f"gives ({shown[0]}) to {op.callee}, which takes ({shown[1]})")
+
+
 def _differ(wanted: Any, given: Any) -> bool:
     if wanted == given:
         return False
@@ -202,6 +277,7 @@ EFFECTS: dict[str, Effect] = {
     "memref.get_global": _get_global,
     "memref.copy": _copy,
     "loop.launch": _launch,
+    "loop.repeat": _repeat,
     "func.call": _call_function,
     "func.return": _return,
 }

@@ -143,3 +143,27 @@ loop.kernel @reduce_lanes_c1_monoid() {
   // expected-error@+1 {{'loop.reduce_lanes' op monoid must be one of add, mul, max, min, and, or, argmax, argmin, got sub}}
   %s = loop.reduce_lanes<sub> %v : vector<8xf32>
 }
+
+// -----
+
+func.func @repeat_c1_spare(%i: memref<i64>, %h: memref<4xf32>, %t: memref<5xf32>) {
+  // expected-error@+1 {{'loop.repeat' op needs a spare buffer of the same type for every carried value}}
+  loop.repeat @step count 3 index(%i) consts() carry(%h) spare(%t) over() into() : (memref<i64>, memref<4xf32>, memref<5xf32>)
+  return
+}
+
+// -----
+
+func.func @repeat_c2_stacks(%i: memref<i64>, %xs: memref<4xf32>) {
+  // expected-error@+1 {{'loop.repeat' op stacks need a first dim of the count 3, got memref<4xf32>}}
+  loop.repeat @step count 3 index(%i) consts() carry() spare() over(%xs) into() : (memref<i64>, memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func @repeat_c3_count(%i: memref<i64>, %n: memref<i32>) {
+  // expected-error@+1 {{'loop.repeat' op count must be a memref<i64>, got memref<i32>}}
+  loop.repeat @step count %n index(%i) consts() carry() spare() over() into() : (memref<i32>, memref<i64>)
+  return
+}

@@ -1,0 +1,219 @@
+"""Control flow of graphs: loops whose body is a function of the module.
+
+graph.for   a counted loop: carried values, slices of stacked inputs, stacked outputs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, TensorType, UnitAttr, i32, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..types import DYNAMIC, tensor
+from .autodiff import callee_of, parse_signature, parse_values, print_signature, print_values
+from .base import ints
+
+_INTS = DenseArrayBase.constr(i64)
+
+INDEX = tensor(i64, ())
+"""The type of the iteration number that a body gets."""
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """A counted loop whose body is a function: iteration `i` computes the next carried values, and a slice of each stack.
+
+        for i in range(count):                                      # from count - 1 down to 0 with `reverse`
+            carries, slices = body(i, consts..., carries..., stack[i] for each of `over`)
+            results[i] = slices
+        return carries..., results...
+
+    ```mlir
+    %h, %hs = graph.for @step count 10 consts(%w) carry(%h0) over(%xs)
+        : (tensor<4x4xf32>, tensor<4xf32>, tensor<10x4xf32>) -> (tensor<4xf32>, tensor<10x4xf32>)
+    %y = graph.for @grow count %n consts() carry(%x) over() : (tensor<i64>, tensor<4xf32>) -> (tensor<4xf32>)
+    ```
+
+    `linear [k, ...]` says that results depend linearly on these operands together: differentiation writes such loops.
+
+    (C1) `callee` is a function of the module, of the iteration number (tensor<i64>), the consts, the carried values and a
+    slice of each stack; it returns the carried values and a slice of each stack of results.
+    (C2) The first dim of every stack is the count, which must be known where there are stacks.
+    (C3) Results have the types of the carried values, then of the stacks.
+    (C4) A count is not negative; one from a value is a tensor<i64>, taken as 0 when it is negative.
+    """
+
+    name = "graph.for"
+    callee = prop_def(SymbolRefAttr)
+    trips = prop_def(IntegerAttr)
+    reverse = opt_prop_def(UnitAttr)
+    linear = prop_def(_INTS)
+    count = opt_operand_def(TensorType)
+    consts = var_operand_def(TensorType)
+    inits = var_operand_def(TensorType)
+    stacks = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make(
+        body: FuncOp,
+        count: int | SSAValue,
+        consts: Sequence[SSAValue],
+        inits: Sequence[SSAValue],
+        stacks: Sequence[SSAValue],
+        *,
+        reverse: bool = False,
+        linear: Sequence[int] = (),
+    ) -> ForOp:
+        """A loop over a function; `linear` numbers consts, inits and stacks in this order, from 0."""
+        return _create(
+            body.sym_name.data, body.function_type.outputs.data, count, consts, inits, stacks, reverse=reverse, linear=linear
+        )
+
+    @property
+    def static_count(self) -> int | None:
+        """The number of iterations, where it is known."""
+        return None if self.count is not None else self.trips.value.data
+
+    @property
+    def arguments(self) -> list[SSAValue]:
+        """Consts, initial values and stacks."""
+        return [*self.consts, *self.inits, *self.stacks]
+
+    @property
+    def carried_results(self) -> Sequence[SSAValue]:
+        return self.results[: len(self.inits)]
+
+    @property
+    def stacked_results(self) -> Sequence[SSAValue]:
+        return self.results[len(self.inits) :]
+
+    def verify_(self) -> None:
+        function = callee_of(self)
+        if function is None:  # C1
+            raise VerifyException(f"'graph.for' op names no function of the module: {self.callee}")
+        trips = self.trips.value.data
+        if self.count is not None and self.count.type != INDEX:  # C4
+            raise VerifyException(f"'graph.for' op count must be a tensor<i64>, got {self.count.type}")
+        if (trips < 0) != (self.count is not None):  # C4
+            raise VerifyException(f"'graph.for' op count must be a number that is not negative or a value, got {trips}")
+        if self.count is not None and (self.stacks or len(self.results) > len(self.inits)):  # C2
+            raise VerifyException("'graph.for' op with stacks needs a count that is known")
+        sliced: list[Attribute] = []
+        for stack in self.stacks:
+            shape = stack.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+            if not shape or shape[0] not in (trips, DYNAMIC):  # C2
+                raise VerifyException(f"'graph.for' op stacks need a first dim of {trips}, got {stack.type}")
+            sliced.append(tensor(stack.type.element_type, shape[1:]))  # pyright: ignore[reportAttributeAccessIssue]
+        wanted = [INDEX, *(v.type for v in (*self.consts, *self.inits)), *sliced]
+        if list(function.function_type.inputs) != wanted:  # C1
+            raise VerifyException(
+                f"'graph.for' op body {self.callee} must take ({', '.join(map(str, wanted))}), "
+                f"it takes ({', '.join(map(str, function.function_type.inputs))})"
+            )
+        carries, returned = [v.type for v in self.inits], list(function.function_type.outputs)
+        if returned[: len(carries)] != carries:  # C1
+            raise VerifyException(
+                f"'graph.for' op body {self.callee} must return the carried values ({', '.join(map(str, carries))}) first, "
+                f"it returns ({', '.join(map(str, returned))})"
+            )
+        results = [*carries, *(_stacked(type, trips) for type in returned[len(carries) :])]
+        if [r.type for r in self.results] != results:  # C3
+            raise VerifyException(f"'graph.for' op results must be ({', '.join(map(str, results))})")
+        if any(not 0 <= k < len(self.arguments) for k in ints(self.linear)):
+            raise VerifyException(f"'graph.for' op linear numbers must be below {len(self.arguments)}, got {ints(self.linear)}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.callee)
+        printer.print_string(" count ")
+        if self.count is None:
+            printer.print_string(str(self.trips.value.data))
+        else:
+            printer.print_ssa_value(self.count)
+        if self.reverse is not None:
+            printer.print_string(" reverse")
+        for word, values in (("consts", self.consts), ("carry", self.inits), ("over", self.stacks)):
+            printer.print_string(f" {word}")
+            print_values(printer, values)
+        if numbers := ints(self.linear):
+            printer.print_string(f" linear {list(numbers)}")
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        position = parser.pos
+        callee = parser.parse_symbol_name()
+        parser.parse_keyword("count")
+        trips = parser.parse_optional_integer(allow_boolean=False)
+        dynamic = [parser.parse_unresolved_operand()] if trips is None else []
+        reverse = parser.parse_optional_keyword("reverse") is not None
+        groups: list[list[Any]] = []
+        for word in ("consts", "carry", "over"):
+            parser.parse_keyword(word)
+            groups.append(parse_values(parser))
+        linear: list[int] = []
+        if parser.parse_optional_keyword("linear") is not None:
+            linear = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes, operand_types, result_types = parse_signature(parser)
+        values = parser.resolve_operands([*dynamic, *(v for group in groups for v in group)], operand_types, position)
+        properties = _properties(callee.data, trips, list(map(len, groups)), reverse, linear)
+        return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
+
+
+def _create(
+    callee: str,
+    returned: Sequence[Attribute],
+    count: int | SSAValue,
+    consts: Sequence[SSAValue],
+    inits: Sequence[SSAValue],
+    stacks: Sequence[SSAValue],
+    *,
+    reverse: bool,
+    linear: Sequence[int],
+) -> ForOp:
+    trips = count if isinstance(count, int) else None
+    carried, rest = returned[: len(inits)], returned[len(inits) :]
+    return ForOp.create(
+        operands=[*([] if isinstance(count, int) else [count]), *consts, *inits, *stacks],
+        result_types=[*carried, *(_stacked(type, -1 if trips is None else trips) for type in rest)],
+        properties=_properties(callee, trips, [len(consts), len(inits), len(stacks)], reverse, linear),
+    )
+
+
+def _properties(
+    callee: str, trips: int | None, lengths: Sequence[int], reverse: bool, linear: Sequence[int]
+) -> dict[str, Attribute]:
+    properties: dict[str, Attribute] = {
+        "callee": SymbolRefAttr(callee),
+        "trips": IntegerAttr(-1 if trips is None else trips, i64),
+        "linear": DenseArrayBase.from_list(i64, list(linear)),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, [int(trips is None), *lengths]),
+    }
+    if reverse:
+        properties["reverse"] = UnitAttr()
+    return properties
+
+
+def _stacked(type: Any, count: int) -> TensorType:
+    return tensor(type.element_type, (count, *type.get_shape()))

@@ -1,0 +1,247 @@
+"""`fori_loop` and `scan`: loops that are traced once and run in compiled code."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dialects.graph.control import ForOp
+from ..errors import ShapeError
+from .autodiff import eager, function_name
+from .functions import Aval, TracedFunction, abstract, staging, trace_function
+from .promotion import INT64
+from .pytree import TreeDef, flatten
+from .tracer import Tracer
+from .tracing import Trace, lift_as
+
+__all__ = ["fori_loop", "scan"]
+
+
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+    """The value after `for i in range(lower, upper): value = body(i, value)`, from `value = init`.
+
+    The body is traced once. A loop whose bounds are numbers can be differentiated in reverse; it keeps what every iteration
+    started from. Bounds that are computed make a loop that can be differentiated forward only.
+
+    Args:
+        lower, upper: integers, or scalar arrays of integers.
+        body: takes the iteration number (which promotes as a Python int) and the value, and returns the next value.
+        init: a tree of arrays and numbers; the body must return the same structure, shapes and dtypes.
+
+    Raises:
+        TypeError: a bound is no integer, or the body returns another structure or dtypes.
+        ShapeError: the body returns other shapes.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.fori_loop(0, 5, lambda i, x: x * 2 + i, np.float32(1))
+    array(58., dtype=float32)
+    """
+    static = _number(lower), _number(upper)
+
+    def transformed(bounds: Any, init: Any) -> Any:
+        return _fori(body, static, bounds, init)
+
+    dynamic = tuple(None if s is not None else _scalar(b, w) for s, b, w in zip(static, (lower, upper), _BOUNDS, strict=True))
+    return eager(transformed, f"fori_loop_{function_name(body)}")(dynamic, init)
+
+
+_BOUNDS = ("lower", "upper")
+
+
+def _number(bound: Any) -> int | None:
+    """A bound as a number; None for an array of a trace."""
+    if isinstance(bound, Tracer):
+        return None
+    if isinstance(bound, np.ndarray) and bound.ndim == 0 and bound.dtype.kind in "iu":
+        return int(bound)
+    try:
+        return operator.index(bound)
+    except TypeError:
+        raise TypeError(f"fori_loop() bounds must be integers, got {type(bound).__name__}: {bound!r:.60}") from None
+
+
+def _scalar(bound: Tracer, word: str) -> Tracer:
+    if bound.ndim or bound.dtype.kind != "i":
+        raise TypeError(f"fori_loop() {word} must be a scalar of integers, got {abstract(bound)}")
+    return bound
+
+
+def _fori(body: Callable[[Any, Any], Any], static: tuple[int | None, int | None], bounds: Any, init: Any) -> Any:
+    trace = staging()
+    first, last = static
+    start: Any = first if first is not None else lift_as(bounds[0], INT64)
+    if first is not None and last is not None:
+        count: Any = max(0, last - first)
+    else:
+        end: Any = last if last is not None else lift_as(bounds[1], INT64)
+        count = lift_as(end - start, INT64)
+    initial, structure = flatten(init)
+
+    def step(i: Any, value: Any, x: Any) -> tuple[Any, Any]:
+        return body(i if isinstance(start, int) and start == 0 else i + start, value), x
+
+    return _loop(trace, step, "fori_loop", function_name(body), count, initial, structure, [], _EMPTY, False)[0]
+
+
+_EMPTY = flatten(())[1]
+
+
+def scan(
+    function: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    *,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """A loop over the first dim of `xs` that carries a value: the last value, and what the iterations returned, stacked.
+
+        carry, ys = init, []
+        for x in xs:
+            carry, y = function(carry, x)
+            ys.append(y)
+        return carry, np.stack(ys)
+
+    The function is traced once. Differentiated in reverse, the loop keeps what every iteration started from and computes
+    iterations again.
+
+    Args:
+        function: takes the carried value and a slice of `xs`, and returns the next value and a tree of arrays.
+        init: a tree of arrays and numbers; the function must return the same structure, shapes and dtypes for it.
+        xs: a tree of arrays with one first dim, or None with `length`.
+        length: the number of iterations, where there are no `xs`.
+        reverse: go from the last slice to the first; results are stacked in the order of `xs` all the same.
+
+    Raises:
+        ShapeError: the first dims of `xs` differ or are not `length`, or a carried shape changes.
+        TypeError: the function does not return a pair, or a carried structure or dtype changes.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.scan(lambda total, x: (total + x, total + x), np.float32(0), np.float32([1, 2, 3]))
+    (array(6., dtype=float32), array([1., 3., 6.], dtype=float32))
+    """
+
+    def transformed(init: Any, xs: Any) -> Any:
+        return _scan(function, init, xs, length, reverse)
+
+    return eager(transformed, f"scan_{function_name(function)}")(init, () if xs is None else xs)
+
+
+def _scan(function: Callable[..., Any], init: Any, xs: Any, length: int | None, reverse: bool) -> tuple[Any, Any]:
+    trace = staging()
+    leaves, structure = flatten(xs)
+    stacks = [trace.lift(leaf) for leaf in leaves]
+    sizes = {x.shape[0] if x.ndim else None for x in stacks}
+    if length is not None:
+        sizes.add(operator.index(length))
+    if len(sizes) != 1 or None in sizes:
+        shown = ", ".join(str(abstract(x)) for x in stacks) or "none"
+        given = "" if length is None else f" and length={length}"
+        raise ShapeError(f"scan() needs arrays with one first dim, got {shown}{given}")
+    (count,) = sizes
+    if count is None or count < 0:
+        raise ShapeError(f"scan() length must not be negative, got {count}")
+    initial, of_init = flatten(init)
+
+    def step(i: Any, carry: Any, x: Any) -> Any:
+        out = function(carry, x if structure.num_leaves or xs != () else None)
+        if not (isinstance(out, tuple) and len(out) == 2):
+            name = function_name(function)
+            raise TypeError(f"scan() needs {name}() to return a pair of the carried value and a result, got {out!r:.60}")
+        return out
+
+    return _loop(trace, step, "scan", function_name(function), count, initial, of_init, stacks, structure, reverse)
+
+
+def _loop(
+    trace: Trace,
+    step: Callable[..., Any],
+    what: str,
+    name: str,
+    count: Any,
+    init: Sequence[Any],
+    structure: TreeDef,
+    stacks: Sequence[Tracer],
+    of_stacks: TreeDef,
+    reverse: bool,
+) -> tuple[Any, Any]:
+    """Trace a body and add the loop: what it carries at the end, and its stacked results."""
+    assert trace.program is not None
+    carried = [trace.lift(leaf) for leaf in init]
+    traced = _trace_body(trace, step, what, name, carried, structure, stacks, of_stacks)
+    # numbers take the dtype of what the body makes of them
+    wanted = traced.out_avals[: len(carried)]
+    if any(a.dtype != x.dtype and x.weak for a, x in zip(wanted, carried, strict=True)):
+        carried = [lift_as(x, a.dtype) if x.weak else x for a, x in zip(wanted, carried, strict=True)]
+        traced = _trace_body(trace, step, what, name, carried, structure, stacks, of_stacks)
+    _require_same(traced, what, name, carried, structure)
+    captured = [trace.lift(x) for x in traced.captured]
+    op = ForOp.make(
+        traced.op,
+        count.value if isinstance(count, Tracer) else count,
+        [x.value for x in captured],
+        [x.value for x in carried],
+        [x.value for x in stacks],
+        reverse=reverse,
+    )
+    trace.builder.insert(op)
+    n = len(carried)
+    avals = list(traced.out_avals)
+    shapes = [a.shape for a in avals[:n]]
+    if isinstance(count, int):
+        shapes += [(count, *a.shape) for a in avals[n:]]
+    results = [Tracer(trace, v, s, a.dtype) for v, s, a in zip(op.results, shapes, avals, strict=True)]
+    return traced.out_structure.unflatten(results)
+
+
+def _trace_body(
+    trace: Trace,
+    step: Callable[..., Any],
+    what: str,
+    name: str,
+    carried: Sequence[Tracer],
+    structure: TreeDef,
+    stacks: Sequence[Tracer],
+    of_stacks: TreeDef,
+) -> TracedFunction:
+    """The body as a function of the iteration number, what it captures, the carried values and slices of the stacks."""
+    assert trace.program is not None
+    index = Aval(INT64, (), True)  # as the number that Python's own loop would give
+    avals = [index, *(Aval(x.dtype, x.shape, x.weak) for x in carried), *(Aval(x.dtype, x.shape[1:]) for x in stacks)]
+    n = len(carried)
+
+    def body(i: Any, *rest: Any) -> Any:
+        return step(i, structure.unflatten(rest[:n]), of_stacks.unflatten(rest[n:]))
+
+    flat = flatten(((0,) * len(avals), {}))[1]
+    paths = ["i", *(f"carry_{k}" for k in range(n)), *(f"x_{k}" for k in range(len(stacks)))]
+    traced = trace_function(trace.program, body, flat, avals, name=f"{name}_{what}", paths=paths)
+    _captured_first(traced, len(avals))
+    return traced
+
+
+def _captured_first(traced: TracedFunction, given: int) -> None:
+    """Move captured values from behind the arguments to right after the iteration number, where a loop has its consts."""
+    block = traced.op.body.block
+    for k, argument in enumerate(list(block.args)[given:]):
+        moved = block.insert_arg(argument.type, 1 + k)
+        moved.name_hint = argument.name_hint
+        argument.replace_all_uses_with(moved)
+        block.erase_arg(argument)
+    traced.op.update_function_type()
+
+
+def _require_same(traced: TracedFunction, what: str, name: str, carried: Sequence[Tracer], structure: TreeDef) -> None:
+    out = traced.out_structure.children[0]
+    if out != structure:
+        raise TypeError(f"{what}() carries {structure}, but {name}() returns {out}")
+    for path, before, after in zip(structure.paths("value"), carried, traced.out_avals, strict=False):
+        if before.shape != after.shape:
+            raise ShapeError(f"{what}() carries {path} of shape {list(before.shape)}, but {name}() returns {list(after.shape)}")
+        if before.dtype != after.dtype:
+            raise TypeError(
+                f"{what}() carries {path} of {before.dtype}, but {name}() returns {after.dtype}: convert one with .astype"
+            )

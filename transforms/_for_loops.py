@@ -1,0 +1,318 @@
+"""Derivatives, transposes and batches of `graph.for`: each is another loop over a function made from the body.
+
+Reverse mode: the loop also returns what it carried into every iteration; a second loop, linear, computes tangents from these;
+its transpose runs the other way. An iteration's values are thus computed once more, and only carried values are kept
+(Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation, 1992, has what
+would keep fewer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import SymbolTable
+
+from ..dialects.graph.autodiff import TransposedOp, has_tangent
+from ..dialects.graph.base import ints
+from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.control import INDEX, ForOp
+from ..dialects.graph.structure import YieldOp
+from ..dialects.types import tensor
+from ..errors import CompileError, DifferentiationError
+from ._functions import called_function, clone_body, error_at
+
+if TYPE_CHECKING:
+    from .graph_linearize import Linearizer
+    from .graph_vmap import Batcher
+
+
+def _module_of(op: Operation) -> ModuleOp:
+    parent: Operation | None = op
+    while parent is not None and not isinstance(parent, ModuleOp):
+        parent = parent.parent_op()
+    assert parent is not None
+    return parent
+
+
+def _new_function(op: ForOp, suffix: str, types: Sequence[Attribute], build: Callable[[Block], Sequence[SSAValue]]) -> FuncOp:
+    """A private function of the module of `op`; `build` fills its block and gives what it returns."""
+    module = _module_of(op)
+    base = f"{op.callee.string_value()}_{suffix}"
+    name, k = base, 1
+    while SymbolTable.lookup_symbol(module, SymbolRefAttr(name)) is not None:
+        name, k = f"{base}_{k}", k + 1
+    block = Block(arg_types=types)
+    function = FuncOp(name, (types, []), Region(block), "private")
+    function.location = op.location
+    module.body.block.add_op(function)
+    results = build(block)
+    block.add_op(ReturnOp(*results))
+    function.update_function_type()
+    return function
+
+
+def _slice_type(stack: SSAValue) -> Attribute:
+    return tensor(stack.type.element_type, stack.type.get_shape()[1:])  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _types(values: Sequence[SSAValue]) -> list[Attribute]:
+    return [value.type for value in values]
+
+
+# Derivatives
+
+
+def linearize_for(op: ForOp, linearizer: Linearizer) -> None:
+    """The tangents of a loop that was just inserted; `op` itself is superseded by a loop that returns more."""
+    if linearizer.forward:
+        _push_forward(op, linearizer)
+    elif op.static_count is None:
+        raise error_at(op, DifferentiationError, "has no gradient: how often it runs must be known; use a number as its bounds")
+    else:
+        _linearize(op, linearizer)
+
+
+def _with_tangents(values: Sequence[SSAValue], linearizer: Linearizer) -> list[SSAValue]:
+    return [value for value in values if linearizer.tangent(value) is not None]
+
+
+def _initial_tangents(op: ForOp, linearizer: Linearizer) -> list[SSAValue]:
+    """A tangent for every carried float: what starts constant need not stay so."""
+    floats = [value for value in op.inits if has_tangent(value.type)]
+    b = linearizer.b
+    return [b.zeros_like(value) if (t := linearizer.tangent(value)) is None else t for value in floats]
+
+
+def _tangents_of(values: Sequence[SSAValue], inner: Linearizer) -> list[SSAValue]:
+    """Tangents of the floats among values; zeros where there are none."""
+    floats = [value for value in values if has_tangent(value.type)]
+    return [inner.b.zeros_like(v) if (t := inner.tangent(v)) is None else t for v in floats]
+
+
+def _inner(linearizer: Linearizer, block: Block, forward: bool) -> Linearizer:
+    point = InsertPoint.at_end(block)
+    return type(linearizer)(point, GraphBuilder(point), forward)
+
+
+def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
+    """One loop carries values and tangents."""
+    body, n = called_function(op), len(op.inits)
+    consts, stacks = _with_tangents(op.consts, linearizer), _with_tangents(op.stacks, linearizer)
+    initial = _initial_tangents(op, linearizer)
+    groups = [_types(op.consts), _types(consts), _types(op.inits), _types(initial)]
+    groups += [list(map(_slice_type, op.stacks)), list(map(_slice_type, stacks))]
+
+    def build(block: Block) -> list[SSAValue]:
+        index, rest = block.args[0], iter(block.args[1:])
+        given = [[next(rest) for _ in group] for group in groups]
+        inner = _inner(linearizer, block, forward=True)
+        _set(inner, op.consts, given[0], consts, given[1])
+        inner.tangents.update(zip([a for a in given[2] if has_tangent(a.type)], given[3], strict=True))
+        _set(inner, op.stacks, given[4], stacks, given[5])
+        results = inner.run(body, [index, *given[0], *given[2], *given[4]])
+        tangents = _tangents_of(results, inner)
+        n_carried = len(given[3])
+        return [*results[:n], *tangents[:n_carried], *results[n:], *tangents[n_carried:]]
+
+    function = _new_function(op, "jvp", [INDEX, *(type for group in groups for type in group)], build)
+    t = linearizer.tangents
+    new = ForOp.make(
+        function,
+        op.count if op.count is not None else op.trips.value.data,
+        [*op.consts, *(t[v] for v in consts)],  # pyright: ignore[reportArgumentType]
+        [*op.inits, *initial],
+        [*op.stacks, *(t[v] for v in stacks)],  # pyright: ignore[reportArgumentType]
+        reverse=op.reverse is not None,
+    )
+    linearizer.primal.insert(new)
+    n_stacked = len(op.results) - n
+    carried, stacked = new.results[: n + len(initial)], new.results[n + len(initial) :]
+    linearizer.supersede(op, [*carried[:n], *stacked[:n_stacked]])
+    _set_results(op, linearizer, [*carried[n:], *stacked[n_stacked:]])
+
+
+def _set(
+    inner: Linearizer,
+    outside: Sequence[SSAValue],
+    arguments: Sequence[SSAValue],
+    with_tangent: Sequence[SSAValue],
+    tangents: Sequence[SSAValue],
+) -> None:
+    """Say which arguments of a body have tangents: those for `with_tangent` outside."""
+    given = iter(tangents)
+    remaining = list(with_tangent)
+    for value, argument in zip(outside, arguments, strict=True):
+        if remaining and value is remaining[0]:
+            remaining.pop(0)
+            inner.tangents[argument] = next(given)
+
+
+def _set_results(op: ForOp, linearizer: Linearizer, tangents: Sequence[SSAValue]) -> None:
+    floats = [result for result in op.results if has_tangent(result.type)]
+    linearizer.tangents.update(zip(floats, tangents, strict=True))
+
+
+def _linearize(op: ForOp, linearizer: Linearizer) -> None:
+    """A loop that keeps what it carried, and a linear one of the tangents."""
+    body, count, n = called_function(op), op.trips.value.data, len(op.inits)
+
+    def build_saving(block: Block) -> list[SSAValue]:
+        results, _ = clone_body(body, block.args, block.add_op)
+        first = 1 + len(op.consts)
+        return [*results, *block.args[first : first + n]]
+
+    saving = _new_function(op, "saving", list(body.function_type.inputs), build_saving)
+    primal = ForOp.make(saving, count, op.consts, op.inits, op.stacks, reverse=op.reverse is not None)
+    linearizer.primal.insert(primal)
+    linearizer.supersede(op, primal.results[: len(op.results)])
+    saved = list(primal.results[len(op.results) :])
+
+    consts, stacks = _with_tangents(op.consts, linearizer), _with_tangents(op.stacks, linearizer)
+    initial = _initial_tangents(op, linearizer)
+    groups = [_types(op.consts), _types(consts), _types(initial)]
+    groups += [list(map(_slice_type, values)) for values in (saved, op.stacks, stacks)]
+
+    def build_tangent(block: Block) -> list[SSAValue]:
+        index, rest = block.args[0], iter(block.args[1:])
+        given = [[next(rest) for _ in group] for group in groups]
+        inner = _inner(linearizer, block, forward=False)
+        _set(inner, op.consts, given[0], consts, given[1])
+        inner.tangents.update(zip([a for a in given[3] if has_tangent(a.type)], given[2], strict=True))
+        _set(inner, op.stacks, given[4], stacks, given[5])
+        return _tangents_of(inner.run(body, [index, *given[0], *given[3], *given[4]]), inner)
+
+    tangent = _new_function(op, "tangent", [INDEX, *(type for group in groups for type in group)], build_tangent)
+    t = linearizer.tangents
+    lengths = list(map(len, groups))
+    starts = [sum(lengths[:k]) for k in range(len(lengths))]
+    linear = [*range(starts[1], starts[3]), *range(starts[5], starts[5] + lengths[5])]
+    new = ForOp.make(
+        tangent,
+        count,
+        [*op.consts, *(t[v] for v in consts)],  # pyright: ignore[reportArgumentType]
+        initial,
+        [*saved, *op.stacks, *(t[v] for v in stacks)],  # pyright: ignore[reportArgumentType]
+        reverse=op.reverse is not None,
+        linear=linear,
+    )
+    linearizer.b.insert(new)
+    _set_results(op, linearizer, new.results)
+
+
+# Transposes
+
+
+def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder) -> list[tuple[SSAValue, SSAValue]]:
+    """(operand, cotangent) for every operand in which a linear loop is linear: a loop the other way around."""
+    from .graph_transpose import expand_transposed
+
+    body, linear = called_function(op), set(ints(op.linear))
+    n_consts, n_inits = len(op.consts), len(op.inits)
+    if not set(range(n_consts, n_consts + n_inits)) <= linear:
+        raise error_at(op, DifferentiationError, "stands in a graph.transposed but is not linear in all carried values")
+    is_linear = [k in linear for k in range(len(op.arguments))]
+    consts = [(v, flag) for v, flag in zip(op.consts, is_linear, strict=False)]
+    stacks = [(v, flag) for v, flag in zip(op.stacks, is_linear[n_consts + n_inits :], strict=True)]
+    fixed_consts, linear_consts = _split(consts)
+    fixed_stacks, linear_stacks = _split(stacks)
+
+    def cotangent(result: SSAValue) -> SSAValue:
+        found = cotangents.get(result)
+        return b.zeros_like(result) if found is None else found
+
+    carried = [cotangent(r) for r in op.carried_results]
+    stacked = [cotangent(r) for r in op.stacked_results]
+    groups = [_types(fixed_consts), _types(linear_consts), _types(carried)]
+    groups += [list(map(_slice_type, fixed_stacks)), list(map(_slice_type, stacked))]
+
+    def build(block: Block) -> list[SSAValue]:
+        index, rest = block.args[0], iter(block.args[1:])
+        given = [[next(rest) for _ in group] for group in groups]
+        region = Block(arg_types=[*groups[1], *groups[2], *map(_slice_type, linear_stacks)])
+        of_consts, of_inits = iter(region.args[: len(groups[1])]), region.args[len(groups[1]) :][:n_inits]
+        of_stacks = iter(region.args[len(groups[1]) + n_inits :])
+        fixed = iter(given[0])
+        arguments = [index, *(next(of_consts if flag else fixed) for _, flag in consts), *of_inits]
+        fixed = iter(given[3])
+        arguments += [next(of_stacks if flag else fixed) for _, flag in stacks]
+        results, _ = clone_body(body, arguments, region.add_op)
+        region.add_op(YieldOp.create(operands=results))
+        turned = TransposedOp.create(
+            operands=[*given[2], *given[4]], result_types=[a.type for a in region.args], regions=[Region(region)]
+        )
+        turned.location = op.location
+        block.add_op(turned)
+        kept = YieldOp.create(operands=turned.results)  # holds the gradients while the op is replaced
+        block.add_op(kept)
+        expand_transposed(turned)
+        gradients = list(kept.operands)
+        kept.detach()
+        kept.erase()
+        inner = GraphBuilder(InsertPoint.at_end(block), op.location)
+        sums = [inner.add(total, g) for total, g in zip(given[1], gradients, strict=False)]
+        return [*sums, *gradients[len(sums) :]]
+
+    function = _new_function(op, "transposed", [INDEX, *(type for group in groups for type in group)], build)
+    first = len(fixed_consts)
+    after = first + len(linear_consts) + len(carried)
+    new = ForOp.make(
+        function,
+        op.count if op.count is not None else op.trips.value.data,
+        fixed_consts,
+        [*(b.zeros_like(v) for v in linear_consts), *carried],
+        [*fixed_stacks, *stacked],
+        reverse=op.reverse is None,
+        linear=[*range(first, after), *range(after + len(fixed_stacks), after + len(fixed_stacks) + len(stacked))],
+    )
+    b.insert(new)
+    return list(zip([*linear_consts, *op.inits, *linear_stacks], new.results, strict=True))
+
+
+def _split(values: Sequence[tuple[SSAValue, bool]]) -> tuple[list[SSAValue], list[SSAValue]]:
+    return [v for v, flag in values if not flag], [v for v, flag in values if flag]
+
+
+# Batches
+
+
+def batch_for(op: ForOp, batcher: Batcher) -> None:
+    """The loop on batched values: carried values all get the batch as their first dim, slices of stacks too."""
+    body, b, size = called_function(op), batcher.b, batcher.size
+    if op.count is not None and op.count in batcher.batched:
+        raise error_at(op, CompileError, "has no batching rule where the count differs from element to element")
+
+    def moved(value: SSAValue, to: int) -> SSAValue:
+        """The first two dims exchanged, or a stack as it is."""
+        rank = len(value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+        return b.transpose(value, perm=(1, 0, *range(2, rank))) if to else value
+
+    consts = [batcher.values[v] for v in op.consts]
+    inits = [batcher.values[v] if v in batcher.batched else batcher.spread(batcher.values[v]) for v in op.inits]
+    stacks = [moved(batcher.values[v], int(v in batcher.batched)) for v in op.stacks]
+    types = [INDEX, *_types(consts), *_types(inits), *map(_slice_type, stacks)]
+    flags = [
+        False,
+        *(v in batcher.batched for v in op.consts),
+        *(True for _ in inits),
+        *(v in batcher.batched for v in op.stacks),
+    ]
+
+    def build(block: Block) -> list[SSAValue]:
+        inner = type(batcher)(GraphBuilder(InsertPoint.at_end(block), op.location), size)
+        inner.values.update(zip(body.body.block.args, block.args, strict=True))
+        inner.batched.update(a for a, flag in zip(body.body.block.args, flags, strict=True) if flag)
+        return inner.run(body)
+
+    function = _new_function(op, "batched", types, build)
+    count = op.trips.value.data if op.count is None else batcher.values[op.count]
+    new = ForOp.make(function, count, consts, inits, stacks, reverse=op.reverse is not None, linear=ints(op.linear))
+    b.insert(new)
+    n = len(inits)
+    for k, (old, value) in enumerate(zip(op.results, new.results, strict=True)):
+        batcher.values[old] = value if k < n else moved(value, 1)
+        batcher.batched.add(old)
