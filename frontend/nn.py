@@ -16,6 +16,7 @@ from .tracing import api, build, lift, lift_as
 __all__ = [
     "attention",
     "cross_entropy",
+    "erf",
     "gelu",
     "log_softmax",
     "logsumexp",
@@ -84,6 +85,17 @@ def relu(x: Any) -> Any:
 def sigmoid(x: Any) -> Any:
     """`1 / (1 + exp(-x))`."""
     return build("sigmoid", _float(x))
+
+
+@api
+def erf(x: Any) -> Any:
+    """The error function, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to `x`.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.nn.erf(np.float64(0.5)).round(6)
+    np.float64(0.5205)
+    """
+    return build("erf", _float(x))
 
 
 @api

@@ -246,7 +246,12 @@ class Iree(Peer):
     """IREE, given the StableHLO that jax makes of the case."""
 
     name, method, needs = "IREE", "jax", ("iree-base-compiler", "iree-base-runtime", "jax")
-    flags = ("--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3")
+    flags = (
+        "--iree-llvmcpu-target-cpu=host",
+        "--iree-opt-level=O3",
+        "--iree-input-demote-f64-to-f32=false",
+        "--iree-input-demote-i64-to-i32=false",
+    )
 
     @classmethod
     def environment(cls, threads: int, cache: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -255,6 +256,7 @@ def test_nn() -> None:
     same(lm.nn.logsumexp(x), np.log(np.exp(x).sum()), 1e-12)
     same(lm.nn.relu(x), np.maximum(x, 0))
     same(lm.nn.sigmoid(x), 1 / (1 + np.exp(-x)), 1e-12)
+    same(lm.nn.erf(x), np.vectorize(math.erf)(x), 1e-12)
     same(lm.nn.silu(x), x / (1 + np.exp(-x)), 1e-12)
     same(lm.nn.softplus(x), np.log1p(np.exp(x)), 1e-12)
     same(lm.nn.one_hot(np.array([0, 2]), 3), np.eye(3, dtype=np.float32)[[0, 2]])
