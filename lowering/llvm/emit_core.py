@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...codegen.targets import Target
 from ...errors import CompileError
+from .emit_transpose import Window
 from .emit_types import buffer_strides, fail, llvm_type, memory_type
 from .text import I64, PTR, Builder, Module, Ty
 
@@ -88,6 +89,8 @@ class FunctionEmitter:
         self.not_negative: set[str] = set()
         self.fused: set[Operation] = set()
         self.plans: dict[Operation, Any] = {}
+        self.windows: dict[SSAValue, Window] = {}
+        """The unrolled loops that are being written, by their index."""
         self.scratch: dict[Operation, int] = {}
         self.shapes: dict[SSAValue, tuple[list[str], list[str] | None]] = {}
         """Sizes and strides of buffers that are known only at run time, as numbers and names."""

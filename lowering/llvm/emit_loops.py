@@ -23,6 +23,7 @@ from . import emit_parallel
 from .emit_core import Effect, FunctionEmitter
 from .emit_integer import is_number
 from .emit_reduce import combine, combine_pairs
+from .emit_transpose import Window
 from .emit_types import fail
 from .text import I64, const
 
@@ -66,8 +67,11 @@ def _unrolled(e: FunctionEmitter, op: ForOp, lower: int, step: int, trips: int, 
                 f"unrolls to {trips} iterations of {size} ops, more than {UNROLL_LIMIT} in all; "
                 "split the loop and unroll the inner part, or make it seq",
             )
+    if trips > 1 and step == 1:
+        e.windows[op.index] = Window(op.index, lower, trips, e.depth, e.b.block)
     for k in range(trips):
         carried = _iteration(e, op, str(lower + k * step), carried)
+    e.windows.pop(op.index, None)
     return carried
 
 

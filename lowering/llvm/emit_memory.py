@@ -21,6 +21,7 @@ from ..plan_buffers import STACK_LIMIT_BYTES
 from .emit_core import Buffer, Effect, FunctionEmitter
 from .emit_integer import is_number
 from .emit_loops import affine, gather_terms
+from .emit_transpose import can_transpose, transposed
 from .emit_types import element_count, fail, memory_type
 from .text import I64, Builder, Ty, const
 
@@ -150,9 +151,54 @@ def load(e: FunctionEmitter, op: LoadOp) -> None:
         x = e.hoisted(level, lambda: _load(e, plan, pointer, constant, mask))
         e.values[result] = x
     else:
-        x = _load(e, plan, pointer, constant, mask)
-        e.values[result] = x
+        e.values[result] = x = _column(e, plan, pointer, constant, mask) or _load(e, plan, pointer, constant, mask)
         e.levels[x] = e.depth
+
+
+def _column(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str | None) -> str | None:
+    """A vector across rows that copies of an unrolled loop read side by side; None when it is no such vector."""
+    ty, stride = plan.ty, plan.lane_stride
+    if ty.lanes == 1 or stride in (-1, 0, 1) or plan.linear is None or not plan.buffer.read_only or memory_type(ty) is not ty:
+        return None
+    for index in plan.indices:
+        window = e.windows.get(index)
+        if window is None or _coefficient(plan, index) != 1 or (plan.mask is not None and _depends(plan.mask, index)):
+            continue
+        if (window.depth, window.block) != (e.depth, e.b.block) or not can_transpose(window, ty):
+            continue
+        number = int(e.values[index]) - window.first
+        key = pointer, constant - number, stride, ty, plan.mask
+        if key not in window.columns:
+            window.columns[key] = _columns(e, plan, pointer, constant - number, window.trips, mask)
+        return window.columns[key][number]
+    return None
+
+
+def _coefficient(plan: Plan, index: SSAValue) -> int:
+    """How many elements further the next iteration of an index reads."""
+    assert plan.linear is not None
+    return sum(c for c, other in zip(plan.linear[0], plan.indices, strict=True) if other is index)
+
+
+def _depends(value: SSAValue, index: SSAValue) -> bool:
+    """Whether a value is computed from an index."""
+    owner = value.owner
+    return value is index or (isinstance(owner, Operation) and any(_depends(operand, index) for operand in owner.operands))
+
+
+def _columns(e: FunctionEmitter, plan: Plan, pointer: str, begin: int, count: int, mask: str | None) -> list[str]:
+    """The first `count` columns of rows that begin `lane_stride` elements apart; rows whose lane is off are zeros."""
+    b, ty, elem = e.b, plan.ty, plan.buffer.elem
+    columns: list[str] = []
+    for at in range(begin, begin + count, ty.lanes):
+        rows: list[str] = []
+        for lane in range(ty.lanes):
+            address = _lane(e, pointer, at, lane, plan.lane_stride, elem)
+            if mask is not None:
+                address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {_spare(e, ty, zero=True)}")
+            rows.append(b.load(address, ty, elem.bits // 8))
+        columns += transposed(b, rows, ty)
+    return columns
 
 
 def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str | None) -> str:
