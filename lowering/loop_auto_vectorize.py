@@ -130,9 +130,9 @@ class Planner:
             has_loop = has_loop or isinstance(op, ForOp)
             math += op.name.startswith("math.") and op.name not in _CHEAP_MATH
             for result in op.results:
-                width = max(width, _bits(result.type))
+                width = max(width, bits_of(result.type))
             if isinstance(op, StoreOp):
-                width = max(width, _bits(op.value.type))
+                width = max(width, bits_of(op.value.type))
         native = max(2, self.bits // width)
         # several chains at once hide latencies; long polynomials in wide registers run out of them
         registers = self.unroll if has_loop and math == 0 else 1 if math > 2 and self.bits > 256 else 2
@@ -173,7 +173,7 @@ class Planner:
         return best
 
 
-def _bits(type: Attribute) -> int:
+def bits_of(type: Attribute) -> int:
     element = type.element_type if isinstance(type, VectorType) else type
     if isinstance(element, builtin.IndexType) or not hasattr(element, "bitwidth"):
         return 8

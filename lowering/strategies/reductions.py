@@ -1,0 +1,144 @@
+"""Reductions with few results: parts of what is reduced get threads; sums of columns read long pieces of rows.
+
+A sum of everything, or of the columns of a tall matrix, has few independent results, or none. Its parts, of a size that depends
+on the shape alone, are reduced side by side and then combined in their order: results are the same for any number of threads.
+The columns of a part are vectors of many registers, so that a row is read some kilobytes at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, prod
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.lanes import lane_stride
+from ..analysis.nests import loops, name_of, only_loop_in, statements
+from ..loop_auto_vectorize import Planner, bits_of, scalar_cost
+from ..schedule.peel import Peel
+from ..schedule.rfactor import Rfactor
+from ..schedule.split import Split
+from ..schedule.vectorize import Vectorize
+from .base import Take
+from .lanes import REGISTERS
+
+PART = 32768
+"""Scalar operations of a part: enough to be worth a thread's while, and few enough that the parts can be shared evenly."""
+MOST_PARTS = 64
+"""Parts, so that combining them stays cheap."""
+ALIGNED = 64
+"""Iterations that parts are a multiple of, when they are long: whole vectors of elements."""
+FEW = 16
+"""Parallel iterations that threads cannot share evenly."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A nest that reduces: `band[...] { reduce over loop }`, `band` being the parallel loops, outermost first, or none.
+
+    Attributes:
+        columns: the loop of the band along which everything that is reduced is contiguous, when it can be vectors.
+    """
+
+    band: tuple[ForOp, ...]
+    loop: ForOp
+    columns: ForOp | None
+
+
+def find_reduction(nest: ForOp) -> Reduction | None:
+    """What a nest reduces, if it does so once, over constant bounds, in a body without other loops."""
+    band: list[ForOp] = []
+    if nest.kind.data == "parallel":
+        band = [nest]
+        while (following := only_loop_in(band[-1])) is not None:
+            band.append(following)
+    reductions = [op for op in statements(band[-1].body.block) if isinstance(op, ForOp)] if band else [nest]
+    if len(reductions) != 1 or any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in band):
+        return None
+    (loop,) = reductions
+    if loop.kind.data != "reduce" or loop.constant_bounds() is None:
+        return None
+    columns = next((around for around in reversed(band) if _are_columns(around, loop)), None)
+    return Reduction(tuple(band), loop, columns)
+
+
+def _are_columns(around: ForOp, reduction: ForOp) -> bool:
+    """Whether neighbouring iterations read neighbouring elements, everywhere in the reduction and around it."""
+    moved = [lane_stride(op, around.index) for op in around.walk() if isinstance(op, LoadOp | StoreOp)]
+    inside = [lane_stride(op, around.index) for op in reduction.walk() if isinstance(op, LoadOp)]
+    last = [op.buffer.type.get_num_dims() - 1 for op in around.walk() if isinstance(op, LoadOp | StoreOp)]  # pyright: ignore
+    contiguous = all(move is not None and move in ((0, 0), (dim, 1)) for move, dim in zip(moved, last, strict=True))
+    return contiguous and any(move is not None and move[1] == 1 for move in inside)
+
+
+def schedule_reductions(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Give the reductions of a kernel that have few results parts, and those along columns wide vectors and threads."""
+    for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
+        found = find_reduction(nest)
+        if found is None:
+            widen_columns(kernel, nest, target, take)
+            continue
+        lanes = _lanes(found, target)
+        name = name_of(found.columns) if lanes and found.columns is not None else None
+        made = _take_parts(found, lanes, take)
+        if name is not None and found.columns is not None:
+            tile_columns(kernel, made[1 + found.band.index(found.columns)] if made else name, lanes, take)
+
+
+def _lanes(found: Reduction, target: Target) -> int:
+    """How many columns are reduced at once; 0: rows are vectors."""
+    if found.columns is None:
+        return 0
+    inside = statements(found.loop.body.block)
+    native = target.lanes(max(bits_of(value.type) for op in inside for value in op.results))
+    sums = found.loop.monoid is not None and found.loop.monoid.data == "add"
+    # every register may hold sums that memory is added to; where more is computed, it needs some for itself
+    registers = target.vector_registers if sums and len(inside) == 1 else max(2, target.vector_registers // 4)
+    lanes, trips = native * registers // len(found.loop.results), found.columns.trip_count() or 0
+    while lanes > trips:
+        lanes //= 2
+    return lanes if lanes >= native else 0
+
+
+def _take_parts(found: Reduction, lanes: int, take: Take) -> tuple[str, ...]:
+    """Reduce in parts where that is worth it; the loops that were made."""
+    count, reduced = found.loop.trip_count() or 0, name_of(found.loop)
+    results = prod(loop.trip_count() or 0 for loop in found.band)
+    each = (scalar_cost(found.loop.body.block) + 1) * results
+    if results // max(1, lanes) >= FEW or count * each < 2 * PART:
+        return ()
+    size = max(ceil(PART / each), ceil(count / MOST_PARTS))
+    size += -size % min(ALIGNED, size)
+    if count < 2 * size:
+        return ()
+    if count % size:
+        take(Peel(reduced, -(count % size)))
+    return take(Rfactor(reduced, size, name_of(found.band[0]) if found.band else None))
+
+
+def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None:
+    """Make vectors of columns; the loop over the vectors stays parallel, so that it can have threads."""
+    trips = loops(kernel)[columns].trip_count() or 0
+    if trips <= lanes:
+        take(Vectorize(columns, lanes))
+        return
+    outer, inner = take(Split(columns, lanes))
+    if trips % lanes:
+        before = set(loops(kernel))
+        take(Peel(outer, 0))
+        rest = next(name for name in loops(kernel) if name not in before and name.startswith(f"{inner}_rest"))
+        left, width = trips % lanes, lanes
+        while width // 2 >= left:
+            width //= 2
+        if width > 1:
+            take(Vectorize(rest, width))
+    take(Vectorize(inner, lanes))
+
+
+def widen_columns(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Where columns with loops inside them are cheapest to run on vectors, make them vectors that threads share."""
+    for loop, lanes in Planner(target.vector_bits, REGISTERS).loop(nest).widened:
+        inside = [op for op in loop.body.block.walk() if isinstance(op, ForOp)]
+        if loop.kind.data == "parallel" and inside and (loop.trip_count() or 0) > lanes:
+            tile_columns(kernel, name_of(loop), lanes, take)

@@ -1,0 +1,80 @@
+"""Reductions as the default schedule runs them: NumPy's results, bit-identical for any number of threads."""
+
+from __future__ import annotations
+
+import os
+
+import lamina as lm
+import lamina.numpy as lnp
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(0)
+SHAPES = {  # what is reduced: all of it, rows, columns, few long rows, narrow columns, the middle; full tiles and rests
+    "all": ((300_007,), None),
+    "all, not collapsed": ((130, 1031), None),
+    "rows": ((1000, 777), 1),
+    "few long rows": ((3, 100_003), 1),
+    "columns": ((1003, 1500), 0),
+    "narrow columns": ((50_021, 7), 0),
+    "wide columns": ((70, 2100), 0),
+    "middle": ((6, 700, 130), 1),
+    "first and last": ((40, 50, 300), (0, 2)),
+    "first two": ((40, 50, 300), (0, 1)),
+}
+FUNCTIONS = ["sum", "max", "mean", "any"]
+
+
+@pytest.fixture
+def threads():
+    """Runs a function with one thread, then with two."""
+    before = lm.get_threads()
+
+    def both(f, *args):
+        results = []
+        for count in (1, min(2, os.cpu_count() or 1)):
+            lm.set_threads(count)
+            results.append(np.asarray(f(*args)).copy())
+        return results
+
+    yield both
+    lm.set_threads(before)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_equal_to_numpy(threads, name: str, function: str) -> None:
+    shape, axis = SHAPES[name]
+    x = RNG.normal(size=shape).astype(np.float32)
+    if function == "any":
+        x = x > 4.3
+    one, two = threads(lm.jit(lambda x: getattr(lnp, function)(x, axis)), x)
+    assert one.tobytes() == two.tobytes()
+    wanted = getattr(np, function)(x.astype(np.float64) if function in ("sum", "mean") else x, axis)
+    np.testing.assert_allclose(one, wanted, rtol=1e-5, atol=1e-5 * np.sqrt(x.size / wanted.size) if x.dtype != bool else 0)
+
+
+def test_integers_and_doubles(threads) -> None:
+    x = RNG.integers(-1000, 1000, (2003, 1100))
+    one, two = threads(lm.jit(lambda x: (lnp.sum(x, 0), lnp.min(x, 0))[0]), x)
+    np.testing.assert_array_equal(one, x.sum(0))
+    np.testing.assert_array_equal(one, two)
+    y = x.astype(np.float64)
+    one, two = threads(lm.jit(lambda x: lnp.sum(x * 2, 0)), y)
+    np.testing.assert_array_equal(one, (y * 2).sum(0))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_nan_is_found_in_every_part(threads) -> None:
+    for at in (0, 511, 150_000, 299_999):
+        x = RNG.normal(size=300_000).astype(np.float32)
+        x[at] = np.nan
+        assert np.isnan(threads(lm.jit(lnp.max), x)).all()
+        assert threads(lm.jit(lnp.argmax), x) == [at, at]
+
+
+def test_variance_of_columns(threads) -> None:
+    x = RNG.normal(size=(800, 1100)).astype(np.float32) + 3
+    one, two = threads(lm.jit(lambda x: lnp.var(x, 0)), x)
+    assert one.tobytes() == two.tobytes()
+    np.testing.assert_allclose(one, x.astype(np.float64).var(0), rtol=2e-5)
