@@ -5,7 +5,8 @@ independent, and stays as it is written where they are not or cannot be seen to 
 
 * the first loop whose iterations are independent gets threads: one further inside is moved there where the loops in between
   allow it (a product written with its sum outside), loops around it stay (the steps in time of a stencil);
-* inside of it, the loops that cost least on vectors become vectors (`loop_costs.py`).
+* inside of it, the loops that cost least on vectors become vectors (`loop_costs.py`);
+* where rows read the same elements to sum them up, several rows run at once and keep their sums in registers (`loop_tiles.py`).
 
 Sums of floats keep their order: a loop that carries one is not widened, the loop around it is. So results are those of the
 kernel as it is written, bit for bit.
@@ -22,13 +23,16 @@ from ...errors import ScheduleError
 from ..analysis.accesses import accesses
 from ..analysis.dependence import CannotDecide, carried_conflict, pairs
 from ..analysis.nests import loops, name_of, only_loop_in
+from ..schedule.accumulate import Accumulate
 from ..schedule.base import Primitive
 from ..schedule.parallelize import Parallelize
 from ..schedule.reorder import Reorder
 from ..schedule.split import Split
+from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
 from .loop_costs import Costs, Plan
+from .loop_tiles import Tile, find_tile
 from .products import schedule_products
 
 _MOST_PAIRS = 48
@@ -84,13 +88,31 @@ class _Scheduler:
         loop = self.loop(name)
         if loop.kind.data == "parallel" and not is_proved(loop):  # a promise, which vectors of it would not keep for threads
             self.costs.refused.add(name)
-        made = self.vectors(name)
-        if not self.has_threads and loop.kind.data != "parallel":
+        if self.has_threads or loop.kind.data == "parallel":
+            self.shared(name)
+        else:
+            self.vectors(name)
+
+    def shared(self, name: str) -> None:
+        """Vectors in a nest, and threads for its outermost loop."""
+        tile = find_tile(self.loop(name), self.costs, self.target)
+        if tile is not None:
+            self.tiled(name, tile)
             return
+        made = self.vectors(name)
         if made == [name] and self.loop(name).kind.data == "vector":
             name, _ = self.take(Split(name, _BLOCK if _is_flat(self.loop(name)) else 1))
         if self.loop(name).kind.data == "seq":
             self.attempt(Parallelize(name))
+
+    def tiled(self, name: str, tile: Tile) -> None:
+        """A register tile: sums in registers, some rows at once, threads for blocks of rows."""
+        for buffer in tile.kept:
+            self.attempt(Accumulate(buffer, tile.sum))
+        if self.loop(name).kind.data == "seq":
+            self.attempt(Parallelize(name))
+        if self.attempt(Vectorize(tile.columns, tile.lanes)):
+            self.attempt(UnrollAndJam(name, tile.rows))
 
     def attempt(self, step: Primitive) -> bool:
         """Take a step unless it is refused."""

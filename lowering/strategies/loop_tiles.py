@@ -1,0 +1,58 @@
+"""Nests that sum over products of rows and columns, as they are written by hand: which loops make a register tile.
+
+    for seq %i:                                        rows: threads, and some at once
+      for seq %j:                                      columns: vectors
+        for seq %k:                                    the sum, in the order of %k
+          %C[%i, %j] = %C[%i, %j] + %A[%i, %k] * %B[%k, %j]
+
+What rows read that does not change with them (`%B`) is loaded once for all that run at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, WhileOp
+from ..analysis.nests import buffer_name, name_of, only_loop_in, statements
+from .loop_costs import Costs, widest
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A register tile of a nest whose outermost loop runs over rows.
+
+    Attributes:
+        columns: the loop that becomes vectors, next to that of the rows.
+        sum: the outermost loop inside that of the columns.
+        kept: the buffers with elements that the sum updates in memory.
+        rows: how many run at once.
+        lanes: how many columns do.
+    """
+
+    columns: str
+    sum: str
+    kept: tuple[str, ...]
+    rows: int
+    lanes: int
+
+
+def find_tile(rows: ForOp, costs: Costs, target: Target) -> Tile | None:
+    """The register tile that a nest gains from, if there is one."""
+    columns = only_loop_in(rows)
+    if columns is None or costs.plan(rows).widened != [columns]:
+        return None
+    sums = [op for op in statements(columns.body.block) if isinstance(op, ForOp)]
+    if len(sums) != 1 or any(isinstance(op, WhileOp | AllocOp) for op in columns.body.walk()):
+        return None
+    (sum_,) = sums
+    if any(rows.index in loop.operands or columns.index in loop.operands for loop in sum_.walk() if isinstance(loop, ForOp)):
+        return None
+    inside = [op for op in sum_.walk() if isinstance(op, LoadOp | StoreOp)]
+    if not any(columns.index in op.indices and rows.index not in op.indices for op in inside if isinstance(op, LoadOp)):
+        return None
+    kept = dict.fromkeys(buffer_name(op.buffer) for op in inside if isinstance(op, StoreOp))
+    registers = 4 if target.vector_registers >= 32 else 2
+    at_once = (target.vector_registers - 2 * registers) // registers
+    return Tile(name_of(columns), name_of(sum_), tuple(kept), at_once, registers * target.lanes(widest(columns)))
