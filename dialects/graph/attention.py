@@ -294,10 +294,8 @@ class _Blocks:
         if not self.op.is_causal:
             return
         with b.when(b.scalar.cmp("gt", b.position(start + count), b.position(self.first + 1))):
-            with b.loop(count) as j, b.loop(self.queries) as i:
-                later = b.scalar.cmp("gt", b.position(start + j.index), b.position(self.first + i.index))
-                score = b.scalar.select(later, lowest, b.load(self.scores, [j.index, i.index]))
-                b.store(score, self.scores, [j.index, i.index])
+            with b.loop(count) as j, b.loop((self.queries, start + j.index + self.first * -1)) as i:
+                b.store(lowest, self.scores, [j.index, i.index])
 
     def _weigh(self, count: int) -> None:
         """Scores become weights relative to the largest score so far."""
@@ -334,10 +332,10 @@ class _Blocks:
         """Divide by the sums of the weights; 0 where no key was seen."""
         b = self.b
         zero, one = b.scalar.const(0.0, self.element), b.scalar.const(1.0, self.element)
-        with b.loop(self.here) as i:
+        with b.loop(self.queries) as i:
             total = b.load(self.total, [i.index])
-            factor = b.scalar.div(one, b.scalar.select(b.scalar.cmp("eq", total, zero), one, total))
-            with b.loop(self.dim_v) as e:
-                b.write(
-                    b.scalar.mul(b.load(self.sums, [i.index, e.index]), factor), [*self.head, self.first + i.index, e.index]
-                )
+            total = b.scalar.select(b.scalar.cmp("eq", total, zero), one, total)
+            b.store(b.scalar.div(one, total), self.total, [i.index])
+        with b.loop(self.here) as i, b.loop(self.dim_v) as e:
+            y = b.scalar.mul(b.load(self.sums, [i.index, e.index]), b.load(self.total, [i.index]))
+            b.write(y, [*self.head, self.first + i.index, e.index])

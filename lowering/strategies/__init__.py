@@ -1,11 +1,12 @@
 """What the default schedule does with each kind of kernel: one strategy a file, in the order in which they are tried."""
 
+from .attention import schedule_attention
 from .base import Strategy, Take
 from .lanes import schedule_lanes
 from .loops import schedule_loops
 from .products import schedule_products
 
-STRATEGIES: tuple[Strategy, ...] = (schedule_products, schedule_lanes)
+STRATEGIES: tuple[Strategy, ...] = (schedule_products, schedule_attention, schedule_lanes)
 """For the kernels that a program launches: their loops say which of their iterations are independent."""
 
 __all__ = ["STRATEGIES", "Strategy", "Take", "schedule_loops"]

@@ -79,9 +79,11 @@ def scale_twice(b: Builder, p: str, rounded: str, ty: Ty) -> str:
 
 def exp(b: Builder, x: str, ty: Ty) -> str:
     """e^x."""
-    x = at_least(b, at_most(b, x, _HIGH[ty.elem], ty), _LOW[ty.elem], ty)
+    # 0 is chosen, not computed: a result that underflows takes processors a hundred cycles, and exp(-inf) is common in masks
+    zero, vanishes = b.const(0.0, ty), b.fcmp("olt", x, b.const(_LOW[ty.elem], ty), ty)
+    x = b.select(vanishes, zero, at_most(b, x, _HIGH[ty.elem], ty), ty)
     rounded, _, r = reduce_ln2(b, x, 2 * BIAS[ty.elem], ty)
-    return scale_twice(b, exp_of_small(b, r, ty), rounded, ty)
+    return b.select(vanishes, zero, scale_twice(b, exp_of_small(b, r, ty), rounded, ty), ty)
 
 
 def exp2(b: Builder, x: str, ty: Ty) -> str:

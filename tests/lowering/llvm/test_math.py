@@ -221,7 +221,7 @@ def test_all_f32(name: str):
 
 
 # A kernel inlines these, and LLVM's time grows with their number.
-BUDGET = {"exp": 28, "expm1": 32, "log": 36, "log1p": 44, "tanh": 45, "erf": 58, "sin": 40, "cos": 40, "tan": 70, "powf": 140}
+BUDGET = {"exp": 29, "expm1": 32, "log": 36, "log1p": 44, "tanh": 45, "erf": 58, "sin": 40, "cos": 40, "tan": 70, "powf": 140}
 
 
 @pytest.mark.parametrize(("name", "elem"), [*itertools.product(BUDGET, ELEM.values())])

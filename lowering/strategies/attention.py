@@ -1,0 +1,104 @@
+"""Blocks of attention: the products of a block get register tiles.
+
+A kernel that works on blocks (`dialects/graph/attention.py`) holds products of small static sizes inside a loop over blocks,
+on operands that are in the first-level cache already: nothing is packed, vectors run over the columns, and several rows at
+once share what is loaded. The other loops of a block are left to the strategies after this one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, IfOp, KernelOp
+from ...dialects.types import is_float, scalar_of
+from ..analysis.lanes import lane_stride
+from ..analysis.nests import loops, name_of, only_loop_in, statements
+from ..schedule.unroll_and_jam import UnrollAndJam
+from ..schedule.vectorize import Vectorize
+from .base import Take
+
+
+@dataclass(frozen=True)
+class BlockProduct:
+    """`block[row, column] = sum over depth of left * right`, all three loops of static extent."""
+
+    rows: ForOp
+    columns: ForOp
+    depth: ForOp
+
+
+def find_block_product(rows: ForOp) -> BlockProduct | None:
+    """The product whose outer loop this is, if it is one inside a loop that runs in order."""
+    columns = only_loop_in(rows)
+    if columns is None or any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in (rows, columns)):
+        return None
+    inside = statements(columns.body.block)
+    sums, stores = ([op for op in inside if isinstance(op, kind)] for kind in (ForOp, StoreOp))
+    if len(sums) != 1 or len(stores) != 1 or sums[0].monoid is None or sums[0].monoid.data != "add":
+        return None
+    depth = sums[0]
+    loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
+    if len(depth.results) != 1 or not is_float(depth.results[0].type) or depth.trip_count() is None or len(loads) != 2:
+        return None
+    if any(op.regions for op in statements(depth.body.block)) or _stride(stores[0], columns) != 1:
+        return None
+    right = [op for op in loads if columns.index in op.indices and rows.index not in op.indices and _stride(op, columns) == 1]
+    left = [op for op in loads if rows.index in op.indices and columns.index not in op.indices]
+    return BlockProduct(rows, columns, depth) if right and left else None
+
+
+def _stride(op: LoadOp | StoreOp, loop: ForOp) -> int | None:
+    found = lane_stride(op, loop.index)
+    contiguous = found is not None and found[0] == op.buffer.type.get_num_dims() - 1  # pyright: ignore[reportAttributeAccessIssue]
+    return found[1] if found is not None and contiguous else None
+
+
+def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, take: Take) -> None:
+    """Columns in vectors, rows side by side through the sum; rows that fill no tile all at once."""
+    bits = scalar_of(product.depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    tile_rows, tile_columns = target.tile_f32 if bits == 32 else target.tile_f64
+    sums = tile_rows * tile_columns // target.lanes(bits)  # registers for sums
+    wide = 4 if sums >= 24 else 2
+    lanes = 2
+    while lanes < min(product.columns.trip_count() or 0, wide * target.lanes(bits)):
+        lanes *= 2
+    at_once = max(2, sums // max(1, lanes // target.lanes(bits)))
+    rows, count = name_of(product.rows), product.rows.trip_count() or 0
+    take(Vectorize(name_of(product.columns), lanes))
+    if count < 2:
+        return
+    made = take(UnrollAndJam(rows, min(at_once, count)))
+    left = count % min(at_once, count)
+    if left > 1:
+        rest = loops(loops(kernel)[made[-1]])
+        take(UnrollAndJam(next(name for name, loop in rest.items() if loop.trip_count() == left), left))
+
+
+def schedule_attention(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Tile the products that stand among other statements of a block, and widen what masks their results."""
+    nested = [op for op in kernel.body.walk() if isinstance(op, ForOp)]
+    products = [found for op in nested if _is_one_of_several(op) and (found := find_block_product(op)) is not None]
+    if not products:
+        return
+    fills = [loop for loop in nested if _is_partial_fill(loop)]
+    for product in products:
+        tile_block_product(kernel, product, target, take)
+    for loop in fills:
+        take(Vectorize(name_of(loop), target.vector_bits // 32, tail="predicated"))
+
+
+def _is_one_of_several(loop: ForOp) -> bool:
+    """Whether a loop is a part of the body of another one, not all of it."""
+    parent = loop.parent_op()
+    return isinstance(parent, IfOp) or (isinstance(parent, ForOp) and only_loop_in(parent) is None)
+
+
+def _is_partial_fill(loop: ForOp) -> bool:
+    """Whether a loop stores one value side by side up to a bound that varies, as a triangular mask does."""
+    inside = statements(loop.body.block)
+    if loop.kind.data != "parallel" or loop.trip_count() is not None or len(inside) != 1:
+        return False
+    (store,) = inside
+    return isinstance(store, StoreOp) and store.lanes == 1 and _stride(store, loop) == 1 and store.value is not loop.index
