@@ -5,8 +5,9 @@ from .base import Strategy, Take
 from .lanes import schedule_lanes
 from .loops import schedule_loops
 from .products import schedule_products
+from .reductions import schedule_reductions
 
-STRATEGIES: tuple[Strategy, ...] = (schedule_products, schedule_attention, schedule_lanes)
+STRATEGIES: tuple[Strategy, ...] = (schedule_products, schedule_attention, schedule_reductions, schedule_lanes)
 """For the kernels that a program launches: their loops say which of their iterations are independent."""
 
 __all__ = ["STRATEGIES", "Strategy", "Take", "schedule_loops"]
