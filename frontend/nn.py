@@ -9,17 +9,21 @@ from .lnp_create import iota
 from .lnp_reduce import mean, sum
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
 from .nn_attention import attention
+from .nn_conv import avg_pool2d, conv2d, max_pool2d
 from .promotion import FLOAT32, FLOAT64, INT64, canonical
 from .tracer import Tracer
 from .tracing import api, build, lift, lift_as
 
 __all__ = [
     "attention",
+    "avg_pool2d",
+    "conv2d",
     "cross_entropy",
     "erf",
     "gelu",
     "log_softmax",
     "logsumexp",
+    "max_pool2d",
     "one_hot",
     "relu",
     "sigmoid",

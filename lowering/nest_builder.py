@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
+from ..codegen.targets import Target
+from ..codegen.targets.host import host
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, YieldOp
 from ..dialects.scalar import ScalarBuilder
@@ -46,12 +48,14 @@ class NestBuilder:
 
     Attributes:
         results: the buffers of the op's results, to `load` from and `store` to; `write` stores by number.
+        target: the machine, for sizes of blocks.
     """
 
     def __init__(self, emitter: KernelEmitter, op: GraphOp):
         self.emitter = emitter
         self.op = op
         self.results: Sequence[SSAValue] = emitter.targets
+        self.target: Target = host()
 
     @property
     def scalar(self) -> ScalarBuilder:
@@ -66,18 +70,17 @@ class NestBuilder:
         size: AffineExpr | int | Sequence[AffineExpr | int],
         kind: str = "parallel",
         *,
-        lower: AffineExpr | int = 0,
+        lower: AffineExpr | int | Sequence[AffineExpr | int] = 0,
         step: int = 1,
         monoid: str | None = None,
         inits: Sequence[SSAValue] = (),
     ) -> Iterator[Loop]:
-        """A loop from `lower` to `size`, or to the least of several sizes; both may depend on the loops around it.
+        """A loop from `lower` to `size`, the greatest and the least of several; both may depend on the loops around it.
 
         `seq` loops carry `inits`; `reduce` loops combine what they yield with `monoid`.
         """
         emitter = self.emitter
-        sizes = [size] if isinstance(size, AffineExpr | int) else size
-        bounds = emitter.access((_expr(lower),)), emitter.access(tuple(map(_expr, sizes)))
+        bounds = [emitter.access(_exprs(bound)) for bound in (lower, size)]
         depth = len(emitter.indices)
         block, index = emitter.open_loop([] if kind == "reduce" else [value.type for value in inits])
         opened = Loop(index, block.args[1:])
@@ -135,6 +138,10 @@ class NestBuilder:
         op = StoreOp.build_store(value, buffer, map, indices)
         op.location = self.op.location
         self.emitter.insert(op)
+
+
+def _exprs(values: AffineExpr | int | Sequence[AffineExpr | int]) -> tuple[AffineExpr, ...]:
+    return (_expr(values),) if isinstance(values, AffineExpr | int) else tuple(map(_expr, values))
 
 
 def _expr(value: AffineExpr | int) -> AffineExpr:

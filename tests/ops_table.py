@@ -435,6 +435,78 @@ def _scan() -> Iterator[Row]:
         yield Row("recurrence", (x + element,) * 2, props, ulp=SUM, **more)
 
 
+def _conv() -> Iterator[Row]:
+    nhwc = {"x_dims": (0, 3, 1, 2), "w_dims": (3, 2, 0, 1), "y_dims": (0, 3, 1, 2)}
+    for x, w, stride, low, high, more in (
+        ("2x3x9x8x", "5x3x3x3x", (1, 1), (1, 1), (1, 1), {}),
+        ("1x4x9x10x", "6x4x1x1x", (1, 1), (0, 0), (0, 0), {}),
+        ("1x4x9x10x", "6x2x3x2x", (2, 2), (1, 0), (1, 1), {"groups": 2}),
+        ("1x2x9x10x", "3x2x3x2x", (2, 3), (1, 0), (1, 1), {"base_dilation": (2, 3), "dilation": (2, 1)}),
+        ("1x2x9x10x", "19x2x2x3x", (1, 1), (-1, 1), (1, -2), {"dilation": (2, 2)}),
+        ("1x3x17x", "6x3x4x", (2,), (1,), (0,), {"dilation": (3,)}),
+        ("1x2x5x5x4x", "3x2x2x2x2x", (1, 2, 1), (1, 0, 0), (1, 1, 0), {}),
+        ("1x1x30x9x", "2x1x7x5x", (2, 1), (3, 2), (3, 2), {}),
+        ("2x9x10x4x", "3x3x4x20x", (1, 1), (1, 1), (1, 1), nhwc),
+        ("1x9x7x4x", "2x2x2x6x", (2, 1), (0, 0), (0, 0), {**nhwc, "groups": 2}),
+        ("1x5x4x2x", "3x2x2x2x", (1, 1), (1, 0), (0, 0), {"x_dims": (0, 3, 1, 2), "y_dims": (1, 0, 3, 2)}),
+        ("1x4x9x10x", "8x1x3x3x", (2, 1), (1, 1), (1, 1), {"groups": 4}),
+        ("1x9x10x4x", "3x3x1x4x", (1, 2), (1, 1), (1, 1), {**nhwc, "groups": 4}),
+        ("1x5x6x2x", "2x2x1x4x", (1, 1), (1, 0), (0, 1), {**nhwc, "groups": 2, "base_dilation": (1, 2)}),
+        ("1x2x3x3x", "2x2x5x5x", (1, 1), (0, 0), (0, 0), {}),
+        ("1x0x3x3x", "2x0x1x1x", (1, 1), (0, 0), (0, 0), {}),
+        ("0x2x3x3x", "2x2x1x1x", (1, 1), (0, 0), (0, 0), {}),
+        ("1x2x0x3x", "2x2x2x1x", (1, 1), (1, 0), (1, 0), {}),
+    ):
+        props = {"stride": stride, "low": low, "high": high, "groups": 1}
+        props |= dict.fromkeys(("base_dilation", "dilation", "x_dims", "w_dims", "y_dims"), ()) | more
+        for element in NUMBERS if x == "2x3x9x8x" else ("f32", "f64"):
+            row = Row("conv", (x + element, w + element), props, ulp=SUM, edges="simple", zeros=False)
+            if element in INTS:
+                yield row
+                continue
+
+            def scale(x: np.ndarray, w: np.ndarray, row: Row = row) -> np.ndarray:
+                return op_of(row).evaluate(_finite(x), _finite(w))[0]
+
+            yield Row("conv", row.operands, props, ulp=SUM, scale=scale, edges="simple", zeros=False)
+
+
+def _windows() -> Iterator[Row]:
+    for x, points, window, stride, low, high, dilation in (
+        ("2x3x9x8x", "2x3x5x4x", (1, 1, 3, 3), (1, 1, 2, 2), (0, 0, 1, 1), (0, 0, 1, 1), (1, 1, 1, 1)),
+        ("2x9x8x5x", "2x5x6x5x", (1, 3, 2, 1), (1, 2, 1, 1), (0, 1, -1, 0), (0, 1, 1, 0), (1, 1, 2, 1)),
+        ("33x", "31x", (3,), (1,), (0,), (0,), (1,)),
+        ("5x40x", "5x12x", (1, 7), (1, 3), (0, 0), (0, 0), (1, 1)),
+        ("17x19x", "6x4x", (7, 6), (2, 5), (0, 1), (0, 1), (1, 1)),
+        ("9x4x", "5x4x", (1, 1), (2, 1), (0, 0), (0, 0), (1, 1)),
+        ("7x", "0x", (9,), (1,), (0,), (0,), (1,)),
+        ("0x7x", "0x3x", (1, 3), (1, 2), (0, 0), (0, 0), (1, 1)),
+        ("2x0x", "2x2x", (1, 2), (1, 1), (0, 2), (0, 1), (1, 1)),
+    ):
+        slide = {"window": window, "stride": stride, "low": low, "high": high, "dilation": dilation}
+        for kind in ("max", "min", "add", "mul"):
+            props = {"kind": kind, **slide}
+            for element in NUMBERS if x == "2x3x9x8x" else ("f32", "f64"):
+                more: dict[str, Any] = {}
+                if kind == "mul":
+                    more = {"ulp": SUM, "edges": "simple", "domain": (-2, 2) if element in INTS else (0.9, 1.1)}
+                elif kind == "add" and element in FLOATS:
+
+                    def scale(x: np.ndarray, row: Row = Row("reduce_window", (x + element,), props)) -> np.ndarray:
+                        return op_of(row).evaluate(_finite(x))[0]
+
+                    more = {"ulp": SUM, "edges": "tame", "scale": scale}
+                yield Row("reduce_window", (x + element,), props, zeros=False, **more)
+        for kind, element in (("max", "f32"), ("min", "f64")):
+            props = {"kind": kind, **slide}
+            yield Row("window_pick", (x + element, x + element), props)
+
+            def sums(x: np.ndarray, t: np.ndarray, row: Row = Row("window_put", (x + element, points + element), props)) -> Any:
+                return op_of(row).evaluate(x, _finite(t))[0]
+
+            yield Row("window_put", (x + element, points + element), props, ulp=SUM, scale=sums, edges="tame", zeros=False)
+
+
 def _composite() -> Iterator[Row]:
     yield from _unary(("relu",), NUMBERS, zeros=False)
     yield from _unary(("sigmoid",), FLOATS, ulp=APPROXIMATE)
@@ -510,6 +582,8 @@ ROWS: tuple[Row, ...] = (
     *_shape(),
     *_reduce(),
     *_dot(),
+    *_conv(),
+    *_windows(),
     *_index(),
     *_scan(),
     *_composite(),

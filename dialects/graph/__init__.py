@@ -11,6 +11,7 @@ from .base import GraphOp
 
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
+    *("conv", "window"),
     *("index", "scan"),
     *("attention", "autodiff", "control", "kernel"),
 )

@@ -66,11 +66,11 @@ def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Seq
         count = b.reduce(hit, kind="add", dims=dims)
         return [b.div(b.reduce(b.mul(dx, hit), kind="add", dims=dims), count)]
     if kind == "mul":
-        return [b.reduce(b.mul(dx, _others_product(b, x, dims)), kind="add", dims=dims)]
+        return [b.reduce(b.mul(dx, others_product(b, x, dims)), kind="add", dims=dims)]
     return [None]
 
 
-def _others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+def others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
     """For each element the product of all others over `dims`, right with zeros and infinities, and to every order."""
     shape = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
     perm = (*kept_dims(len(shape), dims), *sorted(dims))

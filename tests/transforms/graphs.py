@@ -183,6 +183,22 @@ def _scan(kind: str, direction: str, bound: str) -> Case:
     return Case(f"scan_{kind}_{direction}", ((2, 4, 2),), lambda b, x: b.scan(x, **props), (0.3, 1.5))
 
 
+def _conv(name: str, x: tuple[int, ...], w: tuple[int, ...], *padding: Sequence[int], **more: Any) -> Case:
+    stride, low, high = padding
+    props = {"stride": stride, "low": low, "high": high, "groups": 1}
+    props |= dict.fromkeys(("base_dilation", "dilation", "x_dims", "w_dims", "y_dims"), ()) | more
+    return Case(f"conv_{name}", (x, w), lambda b, x, w: b.conv(x, w, **props))
+
+
+def _window(name: str, op: str, shapes: tuple[tuple[int, ...], ...], kind: str, *rows: Sequence[int]) -> Case:
+    props = {"kind": kind, **dict(zip(("window", "stride", "low", "high", "dilation"), rows, strict=True))}
+    return Case(f"{op}_{name}", shapes, lambda b, *x: getattr(b, op)(*x, **props), (0.3, 1.5))
+
+
+_LAST = {"x_dims": (0, 3, 1, 2), "w_dims": (3, 2, 0, 1), "y_dims": (0, 3, 1, 2)}
+_POOL = ((1, 2, 3), (1, 2, 1), (0, 1, -1), (0, 0, 2), (1, 1, 1))
+_SPREAD = ((2, 2), (1, 3), (1, 0), (0, 2), (2, 1))
+
 CASES = [
     *(_u(name) for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "tanh", "erf")),
     *(_u(name, (0.2, 2.0)) for name in ("log", "log1p", "sqrt", "rsqrt")),
@@ -244,6 +260,19 @@ CASES = [
     Case("scan_mul_zero", ((4,),), lambda b, x: b.mul(x, b.scan(b.mul(x, b.const(np.array([1.0, 0, 0, 1]))), **_MUL))),
     Case("recurrence", ((2, 4), (2, 4)), lambda b, x, y: b.recurrence(x, y, dim=1, direction="forward")),
     Case("recurrence_reverse", ((4,), (4,)), lambda b, x, y: b.recurrence(x, y, dim=0, direction="reverse")),
+    _conv("same", (2, 2, 4, 3), (3, 2, 3, 3), (1, 1), (1, 1), (1, 1)),
+    _conv("strided", (1, 2, 5, 6), (3, 2, 2, 3), (2, 3), (1, 0), (0, 2)),
+    _conv("cut", (1, 1, 5, 4), (2, 1, 2, 2), (1, 1), (-1, 1), (1, -1)),
+    _conv("dilated", (1, 2, 5, 3), (2, 2, 2, 2), (1, 2), (1, 1), (1, 0), base_dilation=(2, 1), dilation=(1, 2)),
+    _conv("groups", (2, 4, 3, 3), (6, 2, 2, 2), (1, 1), (0, 1), (0, 0), groups=2),
+    _conv("depthwise", (1, 3, 4, 4), (3, 1, 3, 3), (1, 1), (1, 1), (1, 1), groups=3),
+    _conv("line", (2, 2, 5), (2, 2, 2), (2,), (1,), (1,)),
+    _conv("last", (1, 4, 4, 4), (2, 3, 2, 4), (1, 2), (0, 1), (0, 1), groups=2, **_LAST),
+    _conv("empty", (1, 1, 2), (1, 1, 3), (1,), (0,), (0,)),
+    *(_window(kind, "reduce_window", ((2, 3, 4),), kind, *_POOL) for kind in ("add", "mul", "max", "min")),
+    _window("spread", "reduce_window", ((3, 5),), "add", *_SPREAD),
+    _window("max", "window_pick", ((2, 3, 4), (2, 3, 4)), "max", *_POOL),
+    _window("min", "window_put", ((3, 5), (2, 2)), "min", *_SPREAD),
     *(_u(name) for name in ("relu", "sigmoid")),
     Case("gelu", ((2, 3),), lambda b, x: b.gelu(x, approximate="none")),
     Case("gelu_tanh", ((2, 3),), lambda b, x: b.gelu(x, approximate="tanh")),

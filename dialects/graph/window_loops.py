@@ -1,0 +1,206 @@
+"""Loops over sliding windows: what convolutions and pooling share.
+
+A window reads its elements `stride` apart from those of its neighbour. So that neighbouring windows read neighbouring elements,
+the last dim is copied apart by its *phases* first: position `q * stride + phase` stands at `[phase, q]`. The copy holds the
+padding too, so that no window has an edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd, prod
+from typing import Any
+
+from xdsl.dialects import math
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
+
+from ..types import is_float, scalar_of
+
+Index = AffineExpr | int
+
+UNROLLED_TAPS = 25
+"""Elements of a window that are written out one by one; larger windows are loops."""
+
+
+@contextmanager
+def over(b: Any, sizes: Sequence[Any], kind: str = "parallel") -> Iterator[list[AffineExpr]]:
+    """One loop a size, outermost first; a size of 1 needs none."""
+    with ExitStack() as stack:
+        yield [AffineConstantExpr(0) if size == 1 else stack.enter_context(b.loop(size, kind)).index for size in sizes]
+
+
+@contextmanager
+def within(b: Any, bounds: Sequence[tuple[Any, Any]]) -> Iterator[list[AffineExpr]]:
+    """One loop for each pair of bounds, outermost first."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(b.loop(high, lower=low)).index for low, high in bounds]
+
+
+def multiply_add(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
+    """`x * y + z`; of floats with one rounding."""
+    if not is_float(scalar_of(x.type)):
+        return b.scalar.add(b.scalar.mul(x, y), z)
+    properties: dict[str, Attribute] = {"fastmath": FastMathFlagsAttr("none")}
+    return b.scalar.insert(math.FmaOp.create(operands=[x, y, z], result_types=[x.type], properties=properties))
+
+
+@dataclass(frozen=True)
+class Taps:
+    """Elements of a window along one dim that are of one phase: element `first + t * step` reads position `at + t * by`."""
+
+    phase: int
+    first: int
+    step: int
+    at: int
+    by: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dim along which windows slide: `count` windows over an operand of `size`."""
+
+    size: int
+    window: int
+    stride: int = 1
+    dilation: int = 1
+    low: int = 0
+    count: int = 1
+
+    @cached_property
+    def phases(self) -> tuple[int, ...]:
+        """Positions modulo the stride that windows read."""
+        return tuple(sorted({k * self.dilation % self.stride for k in range(self.window)}))
+
+    @property
+    def step(self) -> int:
+        """From one element of a window to the next of its phase."""
+        return self.stride // gcd(self.stride, self.dilation)
+
+    @property
+    def span(self) -> int:
+        """Positions that a window reaches over."""
+        return (self.window - 1) * self.dilation + 1
+
+    @property
+    def reach(self) -> int:
+        """How many positions of a phase one window reads beyond its own."""
+        return (self.window - 1) * self.dilation // self.stride
+
+    @property
+    def positions(self) -> int:
+        """Padded positions that all windows together reach over."""
+        return (self.count - 1) * self.stride + self.span
+
+    def taps(self, phase: int) -> Taps:
+        """The elements of a window that have a phase."""
+        step = self.step
+        first = next(k for k in range(self.window) if k * self.dilation % self.stride == phase)
+        at, by = first * self.dilation // self.stride, step * self.dilation // self.stride
+        return Taps(self.phases.index(phase), first, step, at, by, -(-(self.window - first) // step))
+
+    def inside(self, phase: int, stride: int) -> tuple[int, int]:
+        """The range of `q` for which position `q * stride + phase` is an element of the operand."""
+        return -(-(self.low - phase) // stride), -(-(self.low + self.size - phase) // stride)
+
+
+def clipped(bounds: tuple[int, int], size: int, start: Index = 0) -> tuple[Any, Any]:
+    """Loop bounds of the part of a range that lies in `start ... start + size`, counted from there."""
+    low, high = bounds
+    if isinstance(start, int):
+        low, high = min(max(0, low - start), size), max(0, min(size, high - start))
+        return low, max(low, high)
+    return [AffineConstantExpr(0), start * -1 + low], [AffineConstantExpr(size), start * -1 + high]
+
+
+Read = Callable[[Sequence[AffineExpr], Sequence[AffineExpr]], SSAValue]
+Values = Sequence[SSAValue]
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of a window: its place in the window, one index a sliding dim, and in the planes."""
+
+    tap: Sequence[Index]
+    at: Sequence[Index]
+
+
+Combine = Callable[[Values, SSAValue, Element], Values]
+
+
+class Planes:
+    """A local copy of an operand along its sliding dims, with padding, the last sliding dim apart by phases.
+
+    `inner` are the sizes of dims that windows do not slide along and that lie innermost in memory.
+    """
+
+    def __init__(self, b: Any, axes: Sequence[Axis], element: Attribute, fill: SSAValue, inner: Sequence[int] = ()):
+        self.b, self.axes, self.fill, self.inner = b, tuple(axes), fill, tuple(inner)
+        *self.leading, self.last = axes
+        self.width = self.last.count + self.last.reach
+        self.shape = (len(self.last.phases), *(axis.positions for axis in self.leading), self.width, *inner)
+        self.buffer = b.local(self.shape, element, "scratch", name="planes")
+
+    def copy(self, read: Read) -> None:
+        """Fill the copy from `read(point, inner)`, the operand's element at a point of the sliding and the inner dims."""
+        b = self.b
+        for k, phase in enumerate(self.last.phases):
+            bounds = [clipped(axis.inside(0, 1), axis.positions) for axis in self.leading]
+            bounds.append(clipped(self.last.inside(phase, self.last.stride), self.width))
+            if any(bound != (0, size) for bound, size in zip(bounds, self.shape[1:], strict=False)):
+                with over(b, self.shape[1:]) as at:
+                    b.store(self.fill, self.buffer, [k, *at])
+            with within(b, bounds) as at, over(b, self.inner) as inner:
+                source = [q + -axis.low for q, axis in zip(at[:-1], self.leading, strict=True)]
+                source.append(at[-1] * self.last.stride + (phase - self.last.low))
+                b.store(read(source, inner), self.buffer, [k, *at, *inner])
+
+    def fold(self, start: Values, window: Sequence[AffineExpr], inner: Sequence[AffineExpr], combine: Combine) -> Values:
+        """`combine(so far, element, where it is)` over the elements of a window, in order."""
+        unroll = prod(axis.window for axis in self.axes) <= UNROLLED_TAPS
+
+        def along(values: Values, at: list[Index], tap: list[Index]) -> Values:
+            dim = len(at)
+            if dim == len(self.leading):
+                return last(values, at, tap)
+            axis = self.leading[dim]
+            place = window[dim] * axis.stride
+            return repeat(
+                self.b, axis.window, values, lambda v, k: along(v, [*at, place + k * axis.dilation], [*tap, k]), unroll
+            )
+
+        def last(values: Values, at: list[Index], tap: list[Index]) -> Values:
+            # phases alternate; after `step` elements they come again, and positions go on by `by`
+            axis = self.last
+            step, by = axis.step, axis.step * axis.dilation // axis.stride
+
+            def element(values: Values, t: Index, k: int) -> Values:
+                beyond, phase = divmod(k * axis.dilation, axis.stride)
+                place = [axis.phases.index(phase), *at, window[-1] + t * by + beyond, *inner]
+                return combine(values, self.b.load(self.buffer, place), Element([*tap, t * step + k], place))
+
+            def period(values: Values, t: Index, count: int = step) -> Values:
+                for k in range(count):
+                    values = element(values, t, k)
+                return values
+
+            values = repeat(self.b, axis.window // step, values, period, unroll)
+            return period(values, axis.window // step, axis.window % step)
+
+        return along(start, [], [])
+
+
+def repeat(b: Any, count: int, values: Values, step: Callable[[Values, Index], Values], unroll: bool) -> Values:
+    """`step(values, k)` for k from 0 to `count`, written out or as a loop that carries the values."""
+    if unroll or count <= 1:
+        for k in range(count):
+            values = step(values, k)
+        return values
+    with b.loop(count, "seq", inits=values) as loop:
+        loop.give(*step(loop.carried, loop.index))
+    return loop.results
