@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .frontend.lowered import Lowered as Lowered
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
+    from .frontend.tune import tune as tune
     from .runtime.pool import get_result_pool as get_result_pool
     from .runtime.pool import set_result_pool as set_result_pool
     from .runtime.threads import get_threads as get_threads
@@ -77,6 +78,7 @@ _HOMES = {
         ".errors",
     ),
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp"), ".frontend.autodiff"),
+    "tune": ".frontend.tune",
     "vmap": ".frontend.batching",
     "kernel": ".frontend.kernels",
     "call_kernel": ".frontend.call_kernel",

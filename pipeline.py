@@ -79,6 +79,9 @@ STEPS = (
 )
 
 
+_AUTO = "lowering.schedule.auto"
+
+
 @cache
 def load_pass(module: str) -> ModulePass:
     """An instance of the one pass class of a module of the package, named like the file."""
@@ -131,13 +134,18 @@ def steps_to(module: ModuleOp, phase: str) -> Iterator[Step]:
     return (step for step in STEPS if reached < PHASES.index(step.phase) <= goal)
 
 
-def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any = None) -> None:
-    """Bring a module to a phase, in place. `each(step, module)` is called after every step."""
+def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any = None, *, tuned: bool = False) -> None:
+    """Bring a module to a phase, in place. `each(step, module)` is called after every step.
+
+    With `tuned`, kernels get the schedules that were found for them before the default schedule sees the others.
+    """
     from xdsl.dialects.builtin import StringAttr
 
     goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
     ctx = ctx or _context()
     for step in list(steps_to(module, goal)):
+        if tuned and step.module == _AUTO:
+            replay_tuned(module)
         step.make().apply(ctx, module)
         if each is not None:
             each(step, module)
@@ -145,7 +153,13 @@ def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any =
 
 
 def compile_to(
-    module: ModuleOp, phase: str, ctx: Context | None = None, target: Target | None = None, *, standalone: bool = False
+    module: ModuleOp,
+    phase: str,
+    ctx: Context | None = None,
+    target: Target | None = None,
+    *,
+    standalone: bool = False,
+    tuned: bool = False,
 ) -> str | bytes:
     """What a module is at a phase: text, or the bytes of an object. The module itself is brought as far as its IR goes.
 
@@ -154,11 +168,12 @@ def compile_to(
         phase: one of `PHASES`.
         target: what `llvmir`, `asm` and `object` are for; the host if not given.
         standalone: whether these are to work without our runtime.
+        tuned: whether kernels get the schedules that `tune` found for them, as they do where they are run.
 
     Raises:
         CompileError: an op cannot be lowered, or the module is past the phase.
     """
-    run_to(module, phase, ctx)
+    run_to(module, phase, ctx, tuned=tuned)
     if phase not in ("llvmir", "asm", "object"):
         return str(module) + "\n"
     from .codegen import compile as codegen
@@ -189,11 +204,12 @@ def build(
     Raises:
         CompileError: an op cannot be lowered, or there is no such function.
     """
+    from .codegen import tuned
     from .codegen.cache import key_of
     from .codegen.executable import cached_executable
 
     target = target or host()
-    key = key_of(version(), target.key, entry, ",".join(names or ()), str(module))
+    key = key_of(version(), target.key, entry, ",".join(names or ()), str(module), tuned.state())
     return cached_executable(key, lambda: lower(module, entry, names, target), entry)
 
 
@@ -203,7 +219,7 @@ def lower(
     """The signature of one function of a module, and the LLVM IR text of the module."""
     from .lowering.llvm.emit import emit_module
 
-    run_to(module, "program")
+    run_to(module, "program", tuned=True)
     return signature_of(module, entry, names), emit_module(module, target or host())
 
 
@@ -248,13 +264,15 @@ def build_kernel(
     Raises:
         CompileError: an op cannot be lowered, or there is no such kernel.
     """
+    from .codegen import tuned
     from .codegen.cache import key_of
     from .codegen.kernel_executable import cached_kernel
     from .lowering.llvm.emit import emit_module
 
     target = target or host()
     kernel = find_kernel(module, name)
-    key = key_of(version(), target.key, "default" if by_default else "kernel", kernel.sym_name.data, str(module))
+    kind = ("default", tuned.state()) if by_default else ("kernel",)
+    key = key_of(version(), target.key, *kind, kernel.sym_name.data, str(module))
 
     def make() -> tuple[KernelSignature, str]:
         compiled = scheduled_by_default(module) if by_default else module
@@ -266,8 +284,65 @@ def build_kernel(
 def scheduled_by_default(module: ModuleOp) -> ModuleOp:
     """A copy of a module whose kernels have the default schedule, but for those that their authors scheduled."""
     copy = module.clone()
-    load_pass("lowering.schedule.auto").apply(_context(), copy)
+    replay_tuned(copy)
+    load_pass(_AUTO).apply(_context(), copy)
     return copy
+
+
+def tuning_key(kernel: KernelOp, target: Target | None = None) -> str:
+    """What a schedule is kept under: the kernel as nobody has scheduled it, whatever its name, and the target."""
+    from xdsl.dialects.builtin import StringAttr
+
+    copy = kernel.clone()
+    copy.properties["sym_name"] = StringAttr("kernel")
+    text = f"{(target or host()).key}\n{copy}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def replay_tuned(module: ModuleOp) -> None:
+    """Take the steps that `tune` found for kernels that nobody has scheduled; where a step is refused, none is taken."""
+    from xdsl.dialects.builtin import UnitAttr
+
+    from .codegen import tuned
+    from .dialects.loop.parameters import SCHEDULED, is_scheduled
+    from .dialects.loop.structure import KernelOp
+
+    if not tuned.state():
+        return
+    for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp) and not is_scheduled(op)]:
+        steps = tuned.load(tuning_key(kernel))
+        if steps is None:
+            continue
+        scheduled = kernel.clone()
+        try:
+            replay(scheduled, steps)
+        except CompileError:
+            continue
+        scheduled.attributes[SCHEDULED] = UnitAttr()
+        block = kernel.parent
+        assert block is not None
+        block.insert_op_before(scheduled, kernel)
+        kernel.detach()
+        kernel.erase()
+
+
+def replay(kernel: KernelOp, steps: str) -> None:
+    """Take the steps of a pipeline text on a kernel.
+
+    Raises:
+        CompileError: a step is no schedule primitive, or not legal.
+    """
+    from .errors import LaminaError
+    from .lowering.schedule.base import Primitive
+    from .passes import parse_passes
+
+    try:
+        for step in parse_passes(steps):
+            if not isinstance(step, Primitive):
+                raise CompileError(f"'{step.name}' is no step of a schedule")
+            step.run(kernel)
+    except LaminaError as error:
+        raise CompileError(str(error)) from None
 
 
 def _failure(kernel: KernelOp) -> Callable[[tuple[int, ...]], None]:

@@ -88,7 +88,7 @@ def _open(root: str) -> ObjectCache | None:
     directory = Path(root) / _DIRECTORY
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        reason = _untrusted(directory.lstat())
+        reason = untrusted(directory.lstat())
     except (OSError, ValueError) as error:
         reason = str(error)
     if reason:
@@ -112,7 +112,7 @@ def _default_root() -> str | None:
     return str((Path(xdg) if os.path.isabs(xdg) else home / ".cache") / "lamina")
 
 
-def _untrusted(status: os.stat_result) -> str:
+def untrusted(status: os.stat_result) -> str:
     """Why a directory may hold what someone else wrote; empty if it cannot."""
     if not stat.S_ISDIR(status.st_mode):
         return "it is not a directory"
@@ -140,7 +140,7 @@ class ObjectCache:
         """The entry under `key`, or None."""
         path = self.path(key)
         try:
-            data = _read(path)
+            data = read_private(path)
         except OSError:
             return None
         entry = decode(key, data) if data else None
@@ -193,7 +193,7 @@ class ObjectCache:
                 break
 
 
-def _read(path: Path) -> bytes | None:
+def read_private(path: Path) -> bytes | None:
     handle = os.open(
         path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     )

@@ -64,7 +64,7 @@ class Lowered:
             raise ValueError(
                 f"no phase {phase!r} with a text; there are: {', '.join(p for p in pipeline.PHASES if p != 'object')}"
             )
-        text = pipeline.compile_to(self.module, phase)
+        text = pipeline.compile_to(self.module, phase, tuned=True)
         assert isinstance(text, str)
         return text
 

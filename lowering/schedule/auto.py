@@ -9,6 +9,7 @@ loop-auto{verbose=true}` shows them on standard error, to be edited and replayed
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -42,23 +43,30 @@ class LoopAutoPass(ModulePass):
     threads: bool = True
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        from ..strategies import STRATEGIES
+        def took(kernel: KernelOp, step: Primitive) -> None:
+            if self.verbose:
+                print(step.as_text(), file=sys.stderr)
 
-        launched = {launch.kernel.string_value() for launch in op.walk() if isinstance(launch, LaunchOp)}
-        for kernel in [k for k in op.body.block.ops if isinstance(k, KernelOp) and not is_scheduled(k)]:
-            take = partial(self._take, kernel)
-            if kernel.sym_name.data not in launched:
-                schedule_written(kernel, take, self.threads)
-                continue
-            unique_names(kernel)
-            for strategy in STRATEGIES:
-                strategy(kernel, host(), take)
+        schedule_module(op, took, self.threads)
 
-    def _take(self, kernel: KernelOp, step: Primitive) -> tuple[str, ...]:
+
+def schedule_module(module: builtin.ModuleOp, took: Callable[[KernelOp, Primitive], None], threads: bool = True) -> None:
+    """Schedule every kernel of a module that is not scheduled yet; `took` is told of every step after it is taken."""
+    from ..strategies import STRATEGIES
+
+    def take(kernel: KernelOp, step: Primitive) -> tuple[str, ...]:
         made = step.run(kernel)
-        if self.verbose:
-            print(step.as_text(), file=sys.stderr)
+        took(kernel, step)
         return made
+
+    launched = {launch.kernel.string_value() for launch in module.walk() if isinstance(launch, LaunchOp)}
+    for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp) and not is_scheduled(k)]:
+        if kernel.sym_name.data not in launched:
+            schedule_written(kernel, partial(take, kernel), threads)
+            continue
+        unique_names(kernel)
+        for strategy in STRATEGIES:
+            strategy(kernel, host(), partial(take, kernel))
 
 
 def schedule_written(kernel: KernelOp, take: Take, threads: bool = True) -> None:
