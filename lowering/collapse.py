@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.graph.base import ints
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.reduce import ReduceOp, kept_dims
-from ..dialects.graph.shape import BroadcastOp, ReshapeOp
+from ..dialects.graph.shape import BroadcastOp, ReshapeOp, TransposeOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import tensor
 
@@ -78,6 +78,8 @@ def _linked(op: Operation) -> list[tuple[tuple[SSAValue, int], tuple[SSAValue, i
         return []
     if isinstance(op, BroadcastOp):
         return [((op.x, k), (result, d)) for k, d in enumerate(ints(op.dims)) if _shape(op.x)[k] == _shape(result)[d]]
+    if isinstance(op, TransposeOp):
+        return [((op.x, p), (result, k)) for k, p in enumerate(ints(op.perm))]
     if isinstance(op, ReduceOp):
         return [((op.x, d), (result, k)) for k, d in enumerate(kept_dims(len(_shape(op.x)), ints(op.dims)))]
     if isinstance(op, ReshapeOp):
@@ -90,7 +92,7 @@ def _allows(op: Operation) -> bool:
     """Whether the dims of an op are known to be no more than loops."""
     if isinstance(op, ReshapeOp):
         return op.moves_unit_dims
-    return isinstance(op, ElementwiseOp | BroadcastOp | ReduceOp | YieldOp) or (
+    return isinstance(op, ElementwiseOp | BroadcastOp | TransposeOp | ReduceOp | YieldOp) or (
         op.name == "graph.const" and not _shape(op.results[0])
     )
 
@@ -138,6 +140,10 @@ def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSA
             else:
                 dims = [k for k, (one, _) in enumerate(groups(op.x)) if one not in inside]
             properties["dims"] = DenseArrayBase.from_list(i64, dims)
+        if isinstance(op, TransposeOp):
+            inside = [one for one, _ in groups(op.x)]
+            perm = [inside.index(one) for one, _ in groups(op.y)]
+            properties["perm"] = DenseArrayBase.from_list(i64, perm)
         result = op.results[0]
         made = type(op).create(operands=[mapping[o] for o in op.operands], result_types=[types[result]], properties=properties)
         made.location = op.location

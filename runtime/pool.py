@@ -14,7 +14,7 @@ and names our allocator (NEP 49), so it resizes, copies, pickles and dies as any
   pages ask for them, which makes the first touch cheap as well.
 - At most `limit_bytes` are kept. What nobody took for `idle_seconds` goes back to the system: a thread looks after that
   (`_Keeper`). It lives while there is something to look after, and blocks are kept only while it lives.
-- Everything happens with the GIL held, which is the lock: results are made before a call releases it, and arrays die with it held.
+- Everything happens with the GIL held, which is the lock: results are made before a call releases it, arrays die with it held.
 
 Results of less than `SMALLEST_BYTES` are left to NumPy, whose allocator is as fast there.
 """

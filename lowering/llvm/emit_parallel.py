@@ -27,6 +27,8 @@ WORTH_OPS = 100_000
 _TYPICAL_TRIPS = 64
 """What a loop runs of which nothing is known."""
 _EXPENSIVE = 20.0
+_LANES_AT_ONCE = 4
+"""How many scalars a vector instruction stands for, at least: vectors do their work faster than loops of scalars."""
 
 
 def worth_threads(op: ForOp) -> bool:
@@ -37,7 +39,7 @@ def worth_threads(op: ForOp) -> bool:
 
 
 def _work(block: Block) -> float:
-    """Scalar operations of one run of a block; infinite when a loop in it has no trip count."""
+    """Operations of one run of a block, at the pace of scalar ones; infinite when a loop in it has no trip count."""
     total = 0.0
     for op in block.ops:
         if isinstance(op, ForOp):
@@ -52,7 +54,7 @@ def _work(block: Block) -> float:
 
 def _weight(op: Operation) -> float:
     lanes = max((r.type.get_shape()[0] for r in op.results if isinstance(r.type, VectorType)), default=1)
-    return (_EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * lanes
+    return (_EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * -(-lanes // _LANES_AT_ONCE)
 
 
 def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAValue]) -> str:

@@ -2,12 +2,17 @@
 
 from .attention import schedule_attention
 from .base import Strategy, Take
+from .elementwise import schedule_elementwise
 from .lanes import schedule_lanes
 from .loops import schedule_loops
 from .products import schedule_products
 from .reductions import schedule_reductions
+from .transposes import schedule_transposes
 
-STRATEGIES: tuple[Strategy, ...] = (schedule_products, schedule_attention, schedule_reductions, schedule_lanes)
+STRATEGIES: tuple[Strategy, ...] = (
+    *(schedule_products, schedule_attention),
+    *(schedule_transposes, schedule_elementwise, schedule_reductions, schedule_lanes),
+)
 """For the kernels that a program launches: their loops say which of their iterations are independent."""
 
 __all__ = ["STRATEGIES", "Strategy", "Take", "schedule_loops"]

@@ -1,0 +1,98 @@
+"""Nests of parallel loops alone, as of elementwise functions and broadcasts: vectors inside, blocks for threads outside.
+
+A loop cannot be both vectors and threads: where the outermost loop is the one that vectors take, or is too short for threads,
+the longest loop is split into blocks, which move outside.
+
+    for parallel %i = 0 to 1000000            for parallel %io = 0 to 1000000 step 4000
+                                                for vector %ii = 0 to 4000 step 16
+
+Rows that are only put into another order are read in the order in which they lie: what is read ahead of time is then of use,
+and stores need not wait.
+"""
+
+from __future__ import annotations
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.lanes import lane_stride
+from ..analysis.nests import name_of, only_loop_in, statements
+from ..llvm.emit_parallel import worth_threads
+from ..loop_auto_vectorize import Planner
+from ..schedule.peel import Peel
+from ..schedule.reorder import Reorder
+from ..schedule.split import Split
+from ..schedule.vectorize import Vectorize
+from .base import Take
+
+_BLOCK = 256
+"""Vectors of a block: a few microseconds of work, of which each thread gets many."""
+_LINE_BYTES = 64
+_FEW = 8
+"""A loop of fewer iterations cannot be shared evenly among threads."""
+
+
+def find_band(nest: ForOp) -> list[ForOp] | None:
+    """The loops of a perfect nest of parallel loops of known size, outermost first, or None."""
+    band = [nest]
+    while (following := only_loop_in(band[-1])) is not None:
+        band.append(following)
+    if any(loop.kind.data != "parallel" or loop.constant_bounds() is None for loop in band):
+        return None
+    inside = statements(band[-1].body.block)
+    flat = not any(op.regions for op in inside)
+    return band if flat and all(op.lanes == 1 for op in inside if isinstance(op, LoadOp | StoreOp)) else None
+
+
+def schedule_elementwise(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Give threads to every nest of parallel loops that has work for them but no outermost loop they could share."""
+    for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
+        band = find_band(nest)
+        if band is None or not any(worth_threads(loop) for loop in band):
+            continue
+        widened = Planner(target.vector_bits, 1).loop(nest).widened
+        if len(widened) != 1:
+            continue
+        if (order := _order_of_reads(band, target)) is not None:
+            take(Reorder(tuple(map(name_of, order))))
+            band = order
+        _block(band, *widened[0], take)
+
+
+def _order_of_reads(band: list[ForOp], target: Target) -> list[ForOp] | None:
+    """The loops in the order of the one load that moves with all of them, if that is another order, of whole rows."""
+    loads = [op for op in statements(band[-1].body.block) if isinstance(op, LoadOp) and len(op.indices) == len(band)]
+    moves = [[lane_stride(op, loop.index) for loop in band] for op in loads]
+    if len(loads) != 1 or any(move is None or move[1] != 1 for move in moves[0]):
+        return None
+    dim = {loop: move[0] for loop, move in zip(band, moves[0], strict=True) if move is not None}
+    order = sorted(band, key=lambda loop: dim[loop])
+    row_bytes = (band[-1].trip_count() or 0) * -(-loads[0].buffer.type.element_type.bitwidth // 8)  # pyright: ignore[reportAttributeAccessIssue]
+    return order if order != band and order[-1] is band[-1] and row_bytes >= _LINE_BYTES else None
+
+
+def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:
+    """Vectors of a loop, and the longest loop outermost, in blocks where it is that one: unless threads can share the first."""
+    trips = {loop: loop.trip_count() or 0 for loop in band}
+    if band[0] is not vector and trips[band[0]] >= _FEW:
+        return
+    longest = max(band, key=lambda loop: trips[loop] // lanes if loop is vector else trips[loop])
+    others, outer = [name_of(loop) for loop in band if loop is not longest], name_of(longest)
+    if longest is not vector:
+        take(Reorder((outer, *others)))
+        take(Vectorize(name_of(vector), lanes))
+        return
+    size = lanes * _vectors(trips[vector] // lanes)
+    at = band.index(vector)
+    outer, inner = take(Split(outer, size))
+    if at:
+        take(Reorder((outer, *others[:at])))
+    if trips[vector] % size:
+        take(Peel(outer, 0))
+    take(Vectorize(inner, lanes))
+
+
+def _vectors(count: int) -> int:
+    """How many vectors a block has: a number that divides all of them, if there is a good one, so that nothing is left over."""
+    good = [size for size in range(_BLOCK // 4, _BLOCK * 4) if count % size == 0 and count // size >= _FEW]
+    return min(good, key=lambda size: abs(size - _BLOCK), default=min(_BLOCK, max(1, count // _FEW)))

@@ -1,0 +1,155 @@
+"""Nests that read across what they write get square tiles, which are transposed in registers.
+
+    for parallel %i, %j:  %out[%i, %j] = f(%x[%j, %i], ...)
+
+Stores run along memory with `%j`, some load with `%i`. A tile is as wide and as high as a vector: its rows are loaded as vectors
+and shuffled into columns (`llvm/emit_transpose.py`), so that every line of the caches that is touched is used up at once,
+however far rows are apart. Tiles go along `%j`; strips of them, a vector high, are what threads share, or parts of strips
+where there are few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import is_bool
+from ..analysis.lanes import lane_stride
+from ..analysis.nests import around, loops, name_of, only_loop_in, statements
+from ..schedule.peel import Peel
+from ..schedule.reorder import Reorder
+from ..schedule.split import Split
+from ..schedule.unroll import Unroll
+from ..schedule.vectorize import Vectorize
+from ..widening import is_lanewise
+from .base import Take
+
+_MOST_OPS = 24
+"""A body of more ops is not copied once for each row of a tile: it computes rather than moves."""
+
+_FEW_STRIPS = 8
+"""Fewer strips cannot be shared evenly among threads."""
+
+# instructions an element: in a tile (a load, a store and shuffles of one row, shared by its lanes), and beside all tiles
+_IN_TILE = 6.0
+_BESIDE = 2.5
+
+
+@dataclass(frozen=True)
+class Transpose:
+    """A nest whose stores run along memory with `columns` and some of whose loads run along it with `rows`.
+
+    Attributes:
+        band: the parallel loops, outermost first, `rows` and `columns` among them.
+        lanes: how high and wide a tile is, in elements.
+    """
+
+    band: tuple[ForOp, ...]
+    rows: ForOp
+    columns: ForOp
+    lanes: int
+
+
+def find_transpose(nest: ForOp, target: Target) -> Transpose | None:
+    """What a nest reads across, if its sizes are known and have room for tiles."""
+    band = [nest]
+    while (following := only_loop_in(band[-1])) is not None:
+        band.append(following)
+    inside = statements(band[-1].body.block)
+    moves = [op for op in inside if isinstance(op, LoadOp | StoreOp)]
+    if any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in band) or len(inside) > _MOST_OPS:
+        return None
+    if any(op.regions or not (isinstance(op, LoadOp | StoreOp) or is_lanewise(op)) for op in inside):
+        return None
+    if any(op.lanes != 1 or not op.indices for op in moves):
+        return None
+    columns = [loop for loop in band if all(_runs_along(op, loop) for op in moves if isinstance(op, StoreOp))]
+    rows = [loop for loop in band for op in moves if isinstance(op, LoadOp) and _is_across(op, loop, columns)]
+    if len(columns) != 1 or not rows or any(loop is not rows[0] for loop in rows):
+        return None
+    width = max(_bits(op) for op in moves)
+    lanes = _lanes(rows[0].trip_count() or 0, columns[0].trip_count() or 0, target.lanes(width))
+    return None if lanes is None else Transpose(tuple(band), rows[0], columns[0], lanes)
+
+
+def _bits(op: LoadOp | StoreOp) -> int:
+    type = op.buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    return 64 if is_bool(type) else type.bitwidth  # vectors of booleans are not transposed: no room is found for them
+
+
+def _runs_along(op: Operation, loop: ForOp) -> bool:
+    """Whether an access goes to the next element of memory with the next iteration, and to no other row."""
+    assert isinstance(op, LoadOp | StoreOp)
+    dims = op.buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+    return lane_stride(op, loop.index) == (dims - 1, 1)
+
+
+def _is_across(op: LoadOp, loop: ForOp, columns: list[ForOp]) -> bool:
+    """Whether a load runs along memory with a loop, and from row to row with the columns."""
+    moved = lane_stride(op, columns[0].index) if columns else None
+    dims = op.buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+    return _runs_along(op, loop) and moved is not None and moved[1] > 0 and moved[0] < dims - 1
+
+
+def _lanes(rows: int, columns: int, most: int) -> int | None:
+    """The size of tile that costs least; None when most elements would be beside all tiles."""
+
+    def cost(lanes: int) -> float:
+        inside = (rows // lanes * lanes) * (columns // lanes * lanes)
+        return inside * _IN_TILE / lanes + (rows * columns - inside) * _BESIDE
+
+    sizes = [1 << k for k in range(2, most.bit_length()) if 1 << k <= min(rows, columns, most)]
+    best = min(sizes, key=cost, default=None)
+    return None if best is None or cost(best) > 0.7 * rows * columns * _BESIDE else best
+
+
+def schedule_transposes(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Tile every nest of a kernel that reads across what it writes."""
+    for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
+        found = find_transpose(nest, target)
+        if found is not None:
+            _tile(kernel, found, take)
+
+
+def _tile(kernel: KernelOp, found: Transpose, take: Take) -> None:
+    """Strips as high as a vector has lanes; in them columns side by side, and the rows of a tile written out."""
+    rows, columns, lanes = name_of(found.rows), name_of(found.columns), found.lanes
+    trips = found.rows.trip_count() or 0
+    others = [loop for loop in found.band if loop is not found.columns and loop is not found.rows]
+    outside = [name_of(loop) for loop in others]
+    strips = prod(loop.trip_count() or 0 for loop in others) * (trips // lanes)
+    strip = blocks = None
+    size = 1
+    if trips > lanes:
+        at = [name_of(loop) for loop in found.band if loop is not found.columns].index(rows)
+        strip, rows = take(Split(rows, lanes))
+        outside.insert(at, strip)
+    length = found.columns.trip_count() or 0
+    if strips < _FEW_STRIPS and length >= 2 * _FEW_STRIPS * lanes:
+        size = length // _FEW_STRIPS // lanes * lanes
+        blocks, columns = take(Split(columns, size))
+        outside.insert(0, blocks)
+    if _nest(kernel, rows) != [*outside, columns, rows]:
+        take(Reorder((*outside, columns, rows)))
+    if blocks is not None and length % size:
+        take(Peel(blocks, 0))
+    if strip is not None and trips % lanes:
+        take(Peel(strip, 0))
+    take(Vectorize(columns, lanes, "scalar"))
+    take(Unroll(rows))
+
+
+def _nest(kernel: KernelOp, inner: str) -> list[str]:
+    """The loops of the perfect nest that a loop is in, outermost first."""
+    loop: ForOp | None = loops(kernel)[inner]
+    loop = next(iter(around(loop)), loop)
+    names: list[str] = []
+    while loop is not None:
+        names.append(name_of(loop))
+        loop = only_loop_in(loop)
+    return names
