@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .frontend.kernel.annotations import parallel as parallel
     from .frontend.kernel.annotations import zeros as zeros
     from .frontend.kernels import kernel as kernel
+    from .frontend.lnp_at import segment_sum as segment_sum
     from .frontend.lowered import Compiled as Compiled
     from .frontend.lowered import Lowered as Lowered
     from .frontend.pytree import register_dataclass as register_dataclass
@@ -80,6 +81,7 @@ _HOMES = {
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp"), ".frontend.autodiff"),
     "tune": ".frontend.tune",
     "vmap": ".frontend.batching",
+    "segment_sum": ".frontend.lnp_at",
     "kernel": ".frontend.kernels",
     "call_kernel": ".frontend.call_kernel",
     **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),

@@ -9,8 +9,21 @@ import numpy as np
 from numpy import bool_, e, euler_gamma, float32, float64, inf, int32, int64, nan, newaxis, pi  # noqa: F401
 
 from ..errors import TracingError
-from . import lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_reduce, lnp_shape, lnp_ufuncs
+from . import (
+    lnp_at,
+    lnp_contract,
+    lnp_create,
+    lnp_index,
+    lnp_join,
+    lnp_logic,
+    lnp_math,
+    lnp_reduce,
+    lnp_scan,
+    lnp_shape,
+    lnp_ufuncs,
+)
 from .elementwise import broadcast_shapes as _broadcast_shapes
+from .lnp_at import *  # noqa: F403
 from .lnp_contract import *  # noqa: F403
 from .lnp_create import *  # noqa: F403
 from .lnp_index import *  # noqa: F403
@@ -18,6 +31,7 @@ from .lnp_join import *  # noqa: F403
 from .lnp_logic import *  # noqa: F403
 from .lnp_math import *  # noqa: F403
 from .lnp_reduce import *  # noqa: F403
+from .lnp_scan import *  # noqa: F403
 from .lnp_shape import *  # noqa: F403
 from .lnp_ufuncs import *  # noqa: F403
 from .locations import located
@@ -32,7 +46,9 @@ _CONSTANTS = (
     "bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int32",
     "int64", "nan", "ndarray", "newaxis", "pi", "result_type",
 )  # fmt: skip
-_PARTS = (lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_reduce, lnp_shape, lnp_ufuncs)
+_PARTS = (
+    *(lnp_at, lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_reduce, lnp_scan, lnp_shape, lnp_ufuncs),
+)
 __all__ = [
     *_CONSTANTS,
     *(name for part in _PARTS for name in part.__all__),
@@ -88,8 +104,6 @@ def function_counterpart(function: Any) -> Callable[..., Any]:
 
 
 _REMEDIES = {
-    "cumsum": "use lnp.tri(n) @ x",
-    "take": "use lm.nn.one_hot(index, size) @ x, or slices",
     "nonzero": "its size depends on values: use lnp.where(mask, x, y)",
     "linalg": "compute it outside the traced function with NumPy",
     "random": "draw outside the traced function with numpy.random and pass the numbers in",

@@ -1,63 +1,63 @@
-"""lamina.numpy: indexing by ints, slices, None and Ellipsis."""
+"""lamina.numpy: indexing by ints, slices, None, Ellipsis and integer arrays, also of traced values.
+
+An index that is known while tracing is checked, as in NumPy. A traced one cannot be: what is out of range after negative
+indices are wrapped is moved to the nearest element by reads, and left out by updates (`x.at`). Memory outside of an array is
+never touched.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import DTypeError, ShapeError, TracingError
-from .moves import reshape_tracer, reverse_tracer, slice_tracer, static_int
-from .promotion import BOOL
+from .elementwise import compare, full_like_tracer, select
+from .moves import (
+    broadcast_tracer,
+    normalize_axis,
+    reshape_tracer,
+    reverse_tracer,
+    slice_tracer,
+    static_int,
+    transpose_tracer,
+)
+from .promotion import BOOL, INT64
 from .tracer import Tracer
-from .tracing import api, lift
+from .tracing import api, build, lift, lift_as
 
-__all__ = ["getitem"]
+__all__ = ["getitem", "take", "take_along_axis"]
+
+READ_MODES = ("clip", "fill", "wrap")
+"""What reads do with indices out of range that are known only when the function runs."""
 
 
 @api
 def getitem(x: Any, index: Any) -> Any:
-    """`x[index]` with ints, slices, None and Ellipsis."""
-    return _getitem(lift(x), index if isinstance(index, tuple) else (index,))
+    """`x[index]` with ints, slices, None, Ellipsis and integer arrays, as in NumPy."""
+    return indexed(lift(x), index)
 
 
-def _getitem(x: Tracer, index: Sequence[Any]) -> Tracer:
-    parts = _expand(x, index)
-    start, stop, step, reverse, shape = [], [], [], [], []
-    dim = 0
-    for part in parts:
-        if part is None:
-            shape.append(1)
-            continue
-        n = x.shape[dim]
-        if isinstance(part, slice):
-            a, b, s = _static_slice(part).indices(n)
-            count = len(range(a, b, s))
-            if count == 0:
-                a, b, s = 0, 0, 1
-            elif s < 0:
-                reverse.append(dim)
-                a, s = a + (count - 1) * s, -s
-            start.append(a)
-            stop.append(a + (count - 1) * s + 1 if count else a)
-            step.append(s)
-            shape.append(count)
-        else:
-            k = part
-            if not -n <= k < n:
-                raise ShapeError(f"index {k} is out of bounds for dim {dim} of size {n}")
-            start.append(k % n)
-            stop.append(k % n + 1)
-            step.append(1)
-        dim += 1
-    y = reverse_tracer(slice_tracer(x, start, stop, step), reverse)
-    return reshape_tracer(y, tuple(shape))
+def indexed(x: Tracer, index: Any, mode: str | None = None, fill_value: Any = None) -> Tracer:
+    """`x[index]`; `mode` and `fill_value` as for `take`."""
+    parts, together = expanded(x, index)
+    if any(is_array(part) for part in parts):
+        return _advanced(x, parts, together, mode, fill_value)
+    return _basic(x, parts)
 
 
-def _expand(x: Tracer, index: Sequence[Any]) -> list[Any]:
-    """One entry for each dim and None: ints and slices, the Ellipsis written out."""
-    parts = [_entry(part) for part in index]
+# --------------------------------------------------------------------------------------------------------------------
+# What an index says
+
+
+def expanded(x: Tracer, index: Any) -> tuple[list[Any], bool]:
+    """One entry for each dim and None: ints, slices and index arrays, the Ellipsis written out.
+
+    Also whether ints and arrays stand side by side; an Ellipsis between them parts them even where it stands for no dim.
+    """
+    parts = [_entry(part) for part in (index if isinstance(index, tuple) else (index,))]
     used = sum(part is not None and part is not Ellipsis for part in parts)
     ellipses = [k for k, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:
@@ -65,32 +65,54 @@ def _expand(x: Tracer, index: Sequence[Any]) -> list[Any]:
     if used > x.ndim:
         raise ShapeError(f"too many indices: {used} for an array of {x.ndim} dims, shape {list(x.shape)}")
     k = ellipses[0] if ellipses else len(parts)
-    return [*parts[:k], *[slice(None)] * (x.ndim - used), *parts[k + 1 :]]
+    places = [j for j, part in enumerate(parts) if not (part is None or part is Ellipsis or isinstance(part, slice))]
+    together = not places or places[-1] - places[0] == len(places) - 1
+    return [*parts[:k], *[slice(None)] * (x.ndim - used), *parts[k + 1 :]], together
+
+
+def is_array(part: Any) -> bool:
+    """Whether an entry of an index is an array of indices, or a traced index."""
+    return isinstance(part, Tracer | np.ndarray)
 
 
 def _entry(part: Any) -> Any:
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
-    if isinstance(part, Tracer):
-        if part.dtype == BOOL:
-            raise TracingError(
-                "indexing by a boolean mask has a result whose size depends on values: use lnp.where(mask, x, other)"
-            )
-        raise TracingError(
-            f"indexing by the traced {part!r} is not available: make the index static with static_argnums, or use "
-            "lm.nn.one_hot(index, size) @ x"
-        )
-    if isinstance(part, bool | np.bool_):
+    if isinstance(part, Tracer | list) or (isinstance(part, np.ndarray) and part.ndim):
+        return index_array(part)
+    if isinstance(part, bool | np.bool_) or getattr(part, "dtype", None) == BOOL:
         raise TracingError("indexing by a bool is not available")
-    if isinstance(part, list | np.ndarray) and np.ndim(part) > 0:
-        kind = "a boolean mask" if np.asarray(part).dtype == bool else "an array of indices"
-        raise TracingError(f"indexing by {kind} is not available on traced arrays: use slices, lnp.where or lnp.stack")
     try:
         return static_int(part, "an index")
     except TypeError:
         raise DTypeError(
-            f"an index must be an integer, a slice, None or '...', got {type(part).__name__}: {part!r:.40}"
+            f"an index must be an integer, a slice, None, '...' or an array of integers, got {type(part).__name__}: "
+            f"{part!r:.40}"
         ) from None
+
+
+def index_array(indices: Any) -> Tracer | np.ndarray[Any, Any]:
+    """Integer indices: a tracer, or an int64 array whose values are known.
+
+    Raises:
+        TracingError: a boolean mask.
+        DTypeError: not integers.
+    """
+    if not isinstance(indices, Tracer):
+        indices = lift(indices) if _holds_tracer(indices) else np.asarray(indices)
+        if indices.size == 0 and indices.dtype.kind == "f":
+            indices = np.zeros(indices.shape, np.int64)  # NumPy: an empty list is an index
+    if indices.dtype == BOOL:
+        raise TracingError(
+            "indexing by a boolean mask has a result whose size depends on values: use lnp.where(mask, x, other)"
+        )
+    if indices.dtype.kind not in "iu":
+        raise DTypeError(f"indices must be integers, got {indices.dtype}")
+    return indices if isinstance(indices, Tracer) else indices.astype(np.int64)
+
+
+def _holds_tracer(x: Any) -> bool:
+    return isinstance(x, Tracer) or (isinstance(x, list | tuple) and any(map(_holds_tracer, x)))
 
 
 def _static_slice(part: slice) -> slice:
@@ -99,3 +121,223 @@ def _static_slice(part: slice) -> slice:
     if result.step == 0:
         raise ShapeError("slice step must not be 0")
     return result
+
+
+def slice_range(part: slice, size: int) -> range:
+    """The indices that a slice of a dim names."""
+    return range(*_static_slice(part).indices(size))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Static indices
+
+
+def _basic(x: Tracer, parts: Sequence[Any]) -> Tracer:
+    start, stop, step, reverse, shape = [], [], [], [], []
+    dim = 0
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            continue
+        n = x.shape[dim]
+        if isinstance(part, slice):
+            chosen = slice_range(part, n)
+            a, s, count = chosen.start, chosen.step, len(chosen)
+            if count == 0:
+                a, s = 0, 1
+            elif s < 0:
+                reverse.append(dim)
+                a, s = a + (count - 1) * s, -s
+            start.append(a)
+            stop.append(a + (count - 1) * s + 1 if count else a)
+            step.append(s)
+            shape.append(count)
+        else:
+            k = within(part, n, dim)
+            start.append(k)
+            stop.append(k + 1)
+            step.append(1)
+        dim += 1
+    y = reverse_tracer(slice_tracer(x, start, stop, step), reverse)
+    return reshape_tracer(y, tuple(shape))
+
+
+def within(index: Any, n: int, dim: int) -> Any:
+    """A known index, or array of them, counted from the start.
+
+    Raises:
+        ShapeError: it is out of range.
+    """
+    wrong = np.asarray(index)[(np.asarray(index) < -n) | (np.asarray(index) >= n)]
+    if wrong.size:
+        raise ShapeError(f"index {wrong.flat[0]} is out of bounds for dim {dim} of size {n}")
+    return index % n if n else index
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Index arrays
+
+
+def counted(index: Any, n: int, dim: int) -> Tracer:
+    """Indices of a dim of `n` elements as a tracer, counted from the start; traced ones may still be out of range."""
+    if not isinstance(index, Tracer):
+        return lift(np.asarray(within(index, n, dim), np.int64))
+    negative = compare("lt", index, full_like_tracer(index, 0))
+    return select(negative, build("add", index, full_like_tracer(index, n)), index)
+
+
+def common_points(indices: Sequence[Tracer]) -> list[Tracer]:
+    """Index arrays broadcast together."""
+    try:
+        points = np.broadcast_shapes(*(i.shape for i in indices))
+    except ValueError:
+        shapes = ", ".join(str(list(i.shape)) for i in indices)
+        raise ShapeError(f"index arrays of shapes {shapes} do not broadcast together") from None
+    return [broadcast_tracer(i, points) for i in indices]
+
+
+def _advanced(x: Tracer, parts: Sequence[Any], together: bool, mode: str | None, fill_value: Any) -> Tracer:
+    """Ints count as arrays here. Their common dims come where they stand side by side, and first otherwise, as in NumPy."""
+    entries = [part for part in parts if part is not None]
+    x = _basic(x, [part if isinstance(part, slice) else slice(None) for part in entries])
+    at = [d for d, part in enumerate(entries) if not isinstance(part, slice)]
+    first = next(k for k, part in enumerate(parts) if part is not None and not isinstance(part, slice))
+    y = gathered(x, [entries[d] for d in at], at, mode, fill_value)
+    n_points = y.ndim - (x.ndim - len(at))
+    before = sum(isinstance(part, slice) for part in parts[:first]) if together else 0
+    y = transpose_tracer(y, [*range(n_points, n_points + before), *range(n_points), *range(n_points + before, y.ndim)])
+    sizes, shape = list(y.shape), list[int]()
+    if not together:
+        shape, sizes = sizes[:n_points], sizes[n_points:]
+    for k, part in enumerate(parts):
+        if part is None:
+            shape.append(1)
+        elif isinstance(part, slice):
+            shape.append(sizes.pop(0))
+        elif together and k == first:
+            shape += sizes[:n_points]
+            del sizes[:n_points]
+    return reshape_tracer(y, tuple(shape))
+
+
+def gathered(x: Tracer, indices: Sequence[Any], at: Sequence[int], mode: str | None, fill_value: Any = None) -> Tracer:
+    """Elements at index arrays of the dims `at`: the dims of the arrays, then the other dims of `x`."""
+    if mode not in (None, "raise", *READ_MODES):
+        raise ShapeError(f"mode must be one of raise, {', '.join(READ_MODES)}, got {mode!r}")
+    if mode == "raise" and any(isinstance(i, Tracer) for i in indices):
+        raise TracingError(
+            f"traced indices cannot be checked: use mode={', mode='.join(map(repr, READ_MODES))}, or the default"
+        )
+    given = common_points([_by_mode(i, x.shape[d], d, mode) for i, d in zip(indices, at, strict=True)])
+    points = given[0].shape
+    rest = tuple(n for d, n in enumerate(x.shape) if d not in at)
+    if 0 in (*points, *rest):
+        return broadcast_tracer(lift_as(0, x.dtype), (*points, *rest))
+    for d in at:
+        if x.shape[d] == 0 and mode != "fill":
+            raise ShapeError(f"there is no element to take from dim {d} of {list(x.shape)}")
+    if mode != "fill":
+        return build("gather", x, *given, at=tuple(at), weak=x.weak)
+    fill = broadcast_tracer(lift_as(_filling(x) if fill_value is None else fill_value, x.dtype), (*points, *rest))
+    if any(x.shape[d] == 0 for d in at):
+        return fill
+    known = broadcast_points(_inside(given, [x.shape[d] for d in at]), (*points, *rest))
+    return select(known, build("gather", x, *given, at=tuple(at)), fill)
+
+
+def broadcast_points(values: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """One value a point, repeated along dims that follow."""
+    return values.trace.wrap(values.trace.builder.broadcast(values.value, range(values.ndim), shape))
+
+
+def _by_mode(index: Any, n: int, dim: int, mode: str | None) -> Tracer:
+    if mode in (None, "raise") or isinstance(index, int):
+        return counted(index, n, dim)
+    index = lift(index)
+    if mode == "clip":  # negative ones too: the first element, as in NumPy
+        return index
+    if mode == "wrap":
+        return lift_as(index, INT64) % max(n, 1)
+    return counted(index, n, dim)
+
+
+def _inside(indices: Sequence[Tracer], sizes: Sequence[int]) -> Tracer:
+    found = [compare("ge", i, full_like_tracer(i, 0)) for i in indices]
+    found += [compare("lt", i, full_like_tracer(i, n)) for i, n in zip(indices, sizes, strict=True)]
+    result = found[0]
+    for one in found[1:]:
+        result = build("and_", result, one)
+    return result
+
+
+def _filling(x: Tracer) -> Any:
+    """What stands for an element that is not there: NaN, the least integer, True."""
+    return math.nan if x.dtype.kind == "f" else True if x.dtype == BOOL else int(np.iinfo(x.dtype).min)
+
+
+@api
+def take(a: Any, indices: Any, axis: int | None = None, *, mode: str | None = None, fill_value: Any = None) -> Any:
+    """`np.take`: the elements of `a` along `axis` at integer indices of any shape.
+
+    Args:
+        a: an array; without `axis` its elements in one dim.
+        indices: integers, i32 or i64 when traced; negative ones count from the end.
+        mode: what is done with an index out of range. `"raise"`, the default for indices whose values are known; `"clip"`, the
+            nearest element, the default for traced ones (given as a word it also takes negative indices for the first
+            element, as NumPy's does); `"wrap"`, modulo the size; `"fill"`, `fill_value` (NaN, the least integer or True).
+
+    Raises:
+        ShapeError: a known index is out of range, or there are no elements.
+        TracingError: a boolean mask, or mode "raise" for traced indices.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.take(np.array([10, 20, 30]), [2, 0, -1])
+    array([30, 10, 30])
+    >>> lm.jit(lambda x, i: lm.numpy.take(x, i, mode="fill", fill_value=0))(np.array([10, 20, 30]), np.array([1, 7]))
+    array([20,  0])
+    """
+    x = lift(a)
+    if axis is None:
+        x, axis = reshape_tracer(x, (x.size,)), 0
+    axis = normalize_axis(axis, x.ndim)
+    index = static_int(indices, "an index") if isinstance(indices, int) else index_array(indices)
+    y = gathered(x, [index], [axis], mode, fill_value)
+    n_points = y.ndim - x.ndim + 1
+    return transpose_tracer(y, [*range(n_points, n_points + axis), *range(n_points), *range(n_points + axis, y.ndim)])
+
+
+@api
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """`np.take_along_axis`: along one axis the elements at indices, the other dims side by side.
+
+    >>> import numpy as np, lamina as lm
+    >>> x = np.array([[3, 1, 2], [0, 5, 4]])
+    >>> lm.numpy.take_along_axis(x, np.argsort(x), axis=1)
+    array([[1, 2, 3],
+           [0, 4, 5]])
+    """
+    x, index = lift(arr), index_array(indices)
+    if axis is None:
+        x, axis = reshape_tracer(x, (x.size,)), 0
+    axis = normalize_axis(axis, x.ndim)
+    if index.ndim != x.ndim:
+        raise ShapeError(f"take_along_axis needs indices of {x.ndim} dims, got {index.ndim}")
+    index = counted(index, x.shape[axis], axis)
+    others = [d for d in range(x.ndim) if d != axis]
+    try:
+        common = np.broadcast_shapes(*([a.shape[d] for d in others] for a in (x, index)))
+    except ValueError:
+        raise ShapeError(f"take_along_axis cannot pair {list(x.shape)} with indices {list(index.shape)}") from None
+    perm = [*others, axis]
+    index = transpose_tracer(broadcast_tracer(index, _with(common, axis, index.shape[axis])), perm)
+    x = broadcast_tracer(x, _with(common, axis, x.shape[axis]))
+    if x.shape[axis] == 0 and index.size:
+        raise ShapeError(f"there is no element to take from dim {axis} of {list(x.shape)}")
+    if index.size == 0:
+        return broadcast_tracer(lift_as(0, x.dtype), _with(common, axis, index.shape[-1]))
+    y = build("gather", x, index, at=(axis,), batch=tuple(others))
+    return transpose_tracer(y, [perm.index(d) for d in range(x.ndim)])
+
+
+def _with(common: Sequence[int], axis: int, size: int) -> tuple[int, ...]:
+    return (*common[:axis], size, *common[axis:])

@@ -33,7 +33,7 @@ def _keep(y: Tracer, x: Tracer, axes: tuple[int, ...], keepdims: bool) -> Tracer
     return reshape_tracer(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
 
 
-def _accumulated(x: Tracer, dtype: Any) -> Tracer:
+def accumulated(x: Tracer, dtype: Any) -> Tracer:
     """The operand of a sum or product in the dtype in which NumPy accumulates: at least int64 for integers."""
     if dtype is not None:
         return lift_as(x, canonical(dtype))
@@ -43,7 +43,7 @@ def _accumulated(x: Tracer, dtype: Any) -> Tracer:
 @api
 def sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """`np.sum`; bools and int32 are summed in int64."""
-    x = _accumulated(lift(a), dtype)
+    x = accumulated(lift(a), dtype)
     if x.dtype == BOOL:
         return _reduce(x, "or", normalize_axes(axis, x.ndim), keepdims)
     return _reduce(x, "add", normalize_axes(axis, x.ndim), keepdims)
@@ -52,7 +52,7 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) 
 @api
 def prod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """`np.prod`; bools and int32 are multiplied in int64."""
-    x = _accumulated(lift(a), dtype)
+    x = accumulated(lift(a), dtype)
     return _reduce(x, "and" if x.dtype == BOOL else "mul", normalize_axes(axis, x.ndim), keepdims)
 
 

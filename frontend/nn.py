@@ -10,6 +10,7 @@ from .lnp_reduce import mean, sum
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
 from .nn_attention import attention
 from .nn_conv import avg_pool2d, conv2d, max_pool2d
+from .nn_embedding import embedding
 from .promotion import FLOAT32, FLOAT64, INT64, canonical
 from .tracer import Tracer
 from .tracing import api, build, lift, lift_as
@@ -19,6 +20,7 @@ __all__ = [
     "avg_pool2d",
     "conv2d",
     "cross_entropy",
+    "embedding",
     "erf",
     "gelu",
     "log_softmax",

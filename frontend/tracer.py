@@ -108,8 +108,7 @@ class Tracer:
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise located(
             TracingError(
-                "traced arrays cannot be changed in place: build the new array with lnp.where(mask, new, old) "
-                "or lnp.concatenate, and use `x = x + y` forms"
+                "traced arrays cannot be changed in place: use x = x.at[index].set(value), or lnp.where(mask, new, old)"
             )
         )
 
@@ -242,6 +241,11 @@ class Tracer:
     def __getitem__(self, index: Any) -> Any:
         return lnp.getitem(self, index)
 
+    @property
+    def at(self) -> Any:
+        """`x.at[index].add(values)`: the array with some elements changed; also `set mul min max get`."""
+        return lnp.lnp_at.At(self)
+
     # -- methods of ndarray
 
     @property
@@ -311,6 +315,15 @@ class Tracer:
 
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
         return lnp.argmin(self, axis, keepdims=keepdims)
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None) -> Any:
+        return lnp.cumsum(self, axis, dtype)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None) -> Any:
+        return lnp.cumprod(self, axis, dtype)
+
+    def take(self, indices: Any, axis: int | None = None, mode: str | None = None) -> Any:
+        return lnp.take(self, indices, axis, mode=mode)
 
     def clip(self, min: Any = None, max: Any = None) -> Any:
         return lnp.clip(self, min, max)

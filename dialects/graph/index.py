@@ -126,7 +126,7 @@ class Places:
 
 def _trailing(a: np.ndarray, n: int) -> np.ndarray:
     """With `n` more dims of size 1 at the end."""
-    return a.reshape(*a.shape, *(1,) * n)
+    return a.reshape((*a.shape, *(1,) * n))
 
 
 def find_places(x: TensorType, indices: Sequence[TensorType], props: Props) -> Places:

@@ -1,0 +1,265 @@
+"""lamina.numpy: arrays with some elements changed, `x.at[index].add(values)`; sums over segments; blocks at traced places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError, TracingError
+from .lnp_index import common_points, counted, expanded, index_array, indexed, is_array, slice_range, within
+from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
+from .promotion import BOOL
+from .tracer import Tracer
+from .tracing import api, build, concrete_array, lift, lift_as
+
+__all__ = ["dynamic_slice", "dynamic_update_slice", "segment_sum"]
+
+
+class At:
+    """`x.at`: choose elements with `[index]`."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Tracer):
+        self.x = x
+
+    def __getitem__(self, index: Any) -> Elements:
+        return Elements(self.x, index)
+
+
+class Elements:
+    """`x.at[index]`: the array with these elements changed.
+
+    Each method returns a new array; the compiler changes `x` in place where nothing else needs it. `values` broadcast to the
+    shape of `x[index]` and are converted to its dtype. Where an index occurs several times, updates are made one after the
+    other in the order of the index. One that is traced and out of range changes nothing (`mode="drop"`), or the nearest element
+    (`mode="clip"`).
+    """
+
+    __slots__ = ("index", "x")
+
+    def __init__(self, x: Tracer, index: Any):
+        self.x = x
+        self.index = index
+
+    def get(self, *, mode: str | None = None, fill_value: Any = None) -> Any:
+        """`x[index]`, with the `mode` of `take` for indices out of range."""
+        return _get(self.x, self.index, mode, fill_value)
+
+    def set(self, values: Any, *, mode: str | None = None) -> Any:
+        """`y = x.copy(); y[index] = values`; the last one stays where several meet."""
+        return _update(self.x, self.index, values, "set", mode)
+
+    def add(self, values: Any, *, mode: str | None = None) -> Any:
+        """`np.add.at(x, index, values)`."""
+        return _update(self.x, self.index, values, "add", mode)
+
+    def mul(self, values: Any, *, mode: str | None = None) -> Any:
+        """`np.multiply.at(x, index, values)`; differentiable in `x` alone."""
+        return _update(self.x, self.index, values, "mul", mode)
+
+    multiply = mul
+
+    def min(self, values: Any, *, mode: str | None = None) -> Any:
+        """`np.minimum.at(x, index, values)`."""
+        return _update(self.x, self.index, values, "min", mode)
+
+    def max(self, values: Any, *, mode: str | None = None) -> Any:
+        """`np.maximum.at(x, index, values)`."""
+        return _update(self.x, self.index, values, "max", mode)
+
+
+@api
+def _get(x: Any, index: Any, mode: str | None, fill_value: Any) -> Any:
+    return indexed(lift(x), index, mode, fill_value)
+
+
+@api
+def _update(x: Any, index: Any, values: Any, kind: str, mode: str | None) -> Any:
+    x = lift(x)
+    if mode not in (None, "drop", "clip"):
+        raise ShapeError(f"mode must be drop or clip, got {mode!r}")
+    if x.dtype == BOOL and kind in ("add", "mul"):
+        raise DTypeError(f"cannot {kind} bools: convert with .astype(...)")
+    (parts, together), values = expanded(x, index), lift_as(values, x.dtype)
+    if not any(map(is_array, parts)) and all(slice_range(p, n).step == 1 for p, n in _slices(x, parts)):
+        return _update_block(x, parts, values, kind)
+    return _update_points(x, parts, together, values, kind, mode)
+
+
+def _slices(x: Tracer, parts: Sequence[Any]) -> list[tuple[slice, int]]:
+    entries = [part for part in parts if part is not None]
+    return [(part, n) for part, n in zip(entries, x.shape, strict=True) if isinstance(part, slice)]
+
+
+def _update_block(x: Tracer, parts: Sequence[Any], values: Tracer, kind: str) -> Tracer:
+    """One window at a known place."""
+    starts, sizes, shape, dim = list[int](), list[int](), list[int](), 0
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            continue
+        if isinstance(part, slice):
+            chosen = slice_range(part, x.shape[dim])
+            starts.append(chosen.start if len(chosen) else 0)
+            sizes.append(len(chosen))
+            shape.append(len(chosen))
+        else:
+            starts.append(within(part, x.shape[dim], dim))
+            sizes.append(1)
+        dim += 1
+    values = reshape_tracer(broadcast_tracer(values, tuple(shape)), tuple(sizes))
+    if 0 in sizes:
+        return x
+    if tuple(sizes) == x.shape:
+        return values if kind == "set" else build(kind, x, values)
+    at = [d for d, n in enumerate(sizes) if n != x.shape[d]]
+    indices = [lift(np.int64(starts[d])) for d in at]
+    return build("scatter", x, values, *indices, kind=kind, at=tuple(at), window=tuple(sizes[d] for d in at))
+
+
+def _update_points(x: Tracer, parts: Sequence[Any], together: bool, values: Tracer, kind: str, mode: str | None) -> Tracer:
+    """Index arrays for all dims but those that are taken whole: a slice is one over a dim of its own."""
+    entries = [part for part in parts if part is not None]
+    shape = x.shape
+    whole = [d for d, p in enumerate(entries) if isinstance(p, slice) and slice_range(p, shape[d]) == range(shape[d])]
+    sliced = [d for d, p in enumerate(entries) if isinstance(p, slice) and d not in whole]
+    arrays = [d for d, p in enumerate(entries) if not isinstance(p, slice)]
+    chosen = common_points([counted(entries[d], shape[d], d) for d in arrays]) if arrays else []
+    points = chosen[0].shape if arrays else ()
+    lengths = [len(slice_range(entries[d], shape[d])) for d in sliced]
+    values = _values_by_points(values, parts, together, shape, points, (*sliced, *whole))
+    if 0 in (*points, *lengths) or 0 in shape:
+        return x
+    indices = {d: reshape_tracer(i, (*points, *(1 for _ in sliced))) for d, i in zip(arrays, chosen, strict=True)}
+    for k, d in enumerate(sliced):
+        known = np.asarray(slice_range(entries[d], shape[d]), np.int64)
+        indices[d] = lift(known.reshape(-1, *(1,) * (len(sliced) - k - 1)))
+    at = sorted(indices)
+    given = common_points([indices[d] for d in at])
+    if mode == "clip":
+        given = [build("min", build("max", i, _like(i, 0)), _like(i, shape[d] - 1)) for i, d in zip(given, at, strict=True)]
+    return build("scatter", x, values, *given, kind=kind, at=tuple(at))
+
+
+def _like(x: Tracer, value: int) -> Tracer:
+    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
+
+
+def _values_by_points(
+    values: Tracer,
+    parts: Sequence[Any],
+    together: bool,
+    shape: tuple[int, ...],
+    points: tuple[int, ...],
+    rest: Sequence[int],
+) -> Tracer:
+    """Values of the shape of `x[index]` with the dims of the index arrays first, then the dims `rest` of `x`."""
+    begin = next((k for k, part in enumerate(parts) if part is not None and not isinstance(part, slice)), None)
+    together = together and begin is not None
+    order: list[tuple[Any, tuple[int, ...]]] = [] if together else [("points", points)]
+    dim = 0
+    for k, part in enumerate(parts):
+        if part is None:
+            order.append((None, (1,)))
+            continue
+        if isinstance(part, slice):
+            order.append((dim, (len(slice_range(part, shape[dim])),)))
+        elif together and k == begin:
+            order.append(("points", points))
+        dim += 1
+    values = broadcast_tracer(values, tuple(n for _, sizes in order for n in sizes))
+    order = [entry for entry in order if entry[0] is not None]
+    values = reshape_tracer(values, tuple(n for _, sizes in order for n in sizes))
+    first: dict[Any, int] = {}
+    position = 0
+    for key, sizes in order:
+        first[key] = position
+        position += len(sizes)
+    start = first["points"]
+    return transpose_tracer(values, [*range(start, start + len(points)), *(first[d] for d in rest)])
+
+
+@api
+def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+    """The sums of the rows of `data` with one id each: `result[s]` is the sum of all `data[k]` with `segment_ids[k] == s`.
+
+    Args:
+        data: `[n, ...]`, numbers.
+        segment_ids: `[n]`, integers in any order. An id below 0, or not below `num_segments`, adds nothing.
+        num_segments: how many sums; by default one more than the greatest id, which must be known then.
+
+    Returns:
+        `[num_segments, ...]` of the dtype of `data`. Rows are added in their order, so the result does not depend on threads.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.segment_sum(np.array([1., 2., 4., 8.]), np.array([0, 2, 0, 2]))
+    array([ 5.,  0., 10.])
+    """
+    x, ids = lift(data), index_array(segment_ids)
+    if x.ndim == 0 or ids.shape != x.shape[:1]:
+        raise ShapeError(f"segment_sum needs one id a row, data is {list(x.shape)}, segment_ids {list(ids.shape)}")
+    if x.dtype == BOOL:
+        raise DTypeError("segment_sum adds numbers, got bool: convert with .astype(...)")
+    if num_segments is None:
+        if isinstance(ids, Tracer):
+            raise TracingError("segment_sum needs num_segments= where the ids are traced: it is the size of the result")
+        num_segments = int(ids.max(initial=-1)) + 1
+    size = static_int(num_segments, "num_segments")
+    zeros = broadcast_tracer(lift_as(0, x.dtype), (max(size, 0), *x.shape[1:]))
+    return build("scatter", zeros, x, lift(ids), kind="add", at=(0,)) if size > 0 else zeros
+
+
+@api
+def dynamic_slice(x: Any, starts: Any, sizes: Any) -> Any:
+    """A block of `x`, one start and size a dim; starts may be traced, and are moved so that the block is inside.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.dynamic_slice(np.arange(10), [8], [4])
+    array([6, 7, 8, 9])
+    """
+    x, sizes = lift(x), static_shape(sizes)
+    at, indices = _block(x, starts, sizes, "dynamic_slice")
+    return build("gather", x, *indices, at=at, window=tuple(sizes[d] for d in at)) if at else x
+
+
+@api
+def dynamic_update_slice(x: Any, update: Any, starts: Any) -> Any:
+    """`x` with a block replaced; starts may be traced, and are moved so that the block is inside.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.dynamic_update_slice(np.zeros(5), np.ones(2), [9])
+    array([0., 0., 0., 1., 1.])
+    """
+    x = lift(x)
+    update = lift_as(update, x.dtype)
+    if update.ndim != x.ndim:
+        raise ShapeError(f"dynamic_update_slice needs an update of {x.ndim} dims, got {list(update.shape)}")
+    at, indices = _block(x, starts, update.shape, "dynamic_update_slice")
+    if not at:
+        return update
+    inside = [
+        build("min", build("max", i, _like(i, 0)), _like(i, x.shape[d] - update.shape[d]))
+        for i, d in zip(indices, at, strict=True)
+    ]
+    return build("scatter", x, update, *inside, kind="set", at=at, window=tuple(update.shape[d] for d in at))
+
+
+def _block(x: Tracer, starts: Any, sizes: Sequence[int], name: str) -> tuple[tuple[int, ...], list[Tracer]]:
+    """The dims that a block does not take whole, and its starts there; negative ones count from the end."""
+    given = list(starts) if isinstance(starts, tuple | list | np.ndarray) else [starts]
+    if len(given) != x.ndim or len(sizes) != x.ndim:
+        raise ShapeError(f"{name} needs one start and size a dim of {list(x.shape)}, got {len(given)} and {len(sizes)}")
+    for d, n in enumerate(sizes):
+        if not 0 <= n <= x.shape[d]:
+            raise ShapeError(f"{name}: a block of {list(sizes)} does not fit in {list(x.shape)}")
+    at = tuple(d for d, n in enumerate(sizes) if n != x.shape[d])
+    indices: list[Tracer] = []
+    for d in at:
+        start = given[d] if isinstance(given[d], Tracer) else lift(concrete_array(given[d]))
+        if start.ndim or start.dtype.kind != "i":
+            raise DTypeError(f"{name}: a start must be an integer, got {start!r}")
+        indices.append(counted(start, x.shape[d], d))
+    return at, indices
