@@ -64,16 +64,26 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
     lanes = 2
     while lanes < min(product.columns.trip_count() or 0, wide * target.lanes(bits)):
         lanes *= 2
-    at_once = max(2, sums // max(1, lanes // target.lanes(bits)))
-    rows, count = name_of(product.rows), product.rows.trip_count() or 0
     take(Vectorize(name_of(product.columns), lanes))
-    if count < 2:
+    rows, count = name_of(product.rows), product.rows.trip_count() or 0
+    at_once = _rows_at_once(count, sums, max(1, lanes // target.lanes(bits)))
+    if at_once < 2:
         return
-    made = take(UnrollAndJam(rows, min(at_once, count)))
-    left = count % min(at_once, count)
+    made = take(UnrollAndJam(rows, at_once))
+    left = count % at_once
     if left > 1:
         rest = loops(loops(kernel)[made[-1]])
         take(UnrollAndJam(next(name for name, loop in rest.items() if loop.trip_count() == left), left))
+
+
+def _rows_at_once(count: int, sums: int, registers: int) -> int:
+    """How many rows of `registers` each run at once: as many as `sums` allow, or a few less when those leave no rest.
+
+    A rest takes as long to compile as the tile. Eight sums hide the latency of their additions.
+    """
+    most = min(count, sums // registers)
+    even = next((n for n in range(most, 1, -1) if count % n == 0 and n * registers >= 8), None)
+    return even or most
 
 
 def schedule_attention(kernel: KernelOp, target: Target, take: Take) -> None:
