@@ -1,4 +1,4 @@
-"""Rules of reductions and contractions: movement folded into their dims, and less to sum."""
+"""Rules of reductions, contractions and attention: movement folded into their dims, and less to sum."""
 
 from __future__ import annotations
 
@@ -221,6 +221,22 @@ def dot_with_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
     if is_splat(op.lhs, 1) and len(ints(op.lhs_contract)) == len(shape(op.lhs)):
         return b.reduce(op.rhs, kind="add", dims=sorted(ints(op.rhs_contract)))
     return None
+
+
+@rule(
+    "attention",
+    "attention over batch dims -> attention over more heads, where the bias has all or none of the batch dims and heads",
+    lambda b, x, y, i, j: b.attention(*[b.reshape(x, (2, 1, 3, 1))] * 3, mask="causal", scale=0.5),
+)
+def attention_over_batch(op: Any, b: GraphBuilder) -> SSAValue | None:
+    shapes = [shape(operand) for operand in op.inputs]
+    outer = len(shapes[0]) - 2
+    if outer == 1 or any(DYNAMIC in sizes or 0 in sizes[:outer] for sizes in shapes):
+        return None
+    if len(shapes) == 4 and prod(shapes[3][:outer]) not in (1, prod(shapes[0][:outer])):
+        return None
+    merged = [b.reshape(x, (prod(n[:outer]), *n[outer:])) for x, n in zip(op.inputs, shapes, strict=True)]
+    return b.reshape(b.attention(*merged, **op.properties), shape(op.y))
 
 
 def _row(b: Any, x: SSAValue) -> SSAValue:

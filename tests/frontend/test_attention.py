@@ -56,6 +56,11 @@ def test_batch_dims_broadcast() -> None:
     np.testing.assert_allclose(got, formula(q, *np.broadcast_arrays(k[None]), v), atol=1e-6)
 
 
+def test_no_batch() -> None:
+    q, k, v = tensors((0, 2, 5, 4), (0, 2, 6, 4), (0, 2, 6, 3))
+    assert lm.jit(lm.nn.attention)(q, k, v).shape == (0, 2, 5, 3)
+
+
 @pytest.mark.parametrize("shape", [(70, 130), (130,), (4, 1, 1), (2, 1, 1, 130), (2, 4, 70, 130)])
 def test_bias(shape: tuple[int, ...]) -> None:
     q, k, v, bias = tensors((2, 4, 70, 8), (2, 4, 130, 8), (2, 4, 130, 8), shape)
@@ -114,6 +119,13 @@ def test_vmap_over_queries_and_bias() -> None:
     got = lm.jit(lm.vmap(lm.nn.attention, in_axes=(0, None, None, 0)))(q, k, v, bias)
     want = np.stack([formula(x, k, v, bias=y) for x, y in zip(q, bias, strict=True)])
     np.testing.assert_allclose(got, want, atol=1e-6)
+
+
+def test_batch_and_heads_are_one_loop() -> None:
+    """Threads share them all."""
+    q, k, v = tensors((3, 4, 70, 8), (3, 2, 70, 8), (3, 2, 70, 8))
+    text = lm.jit(lm.nn.attention).lower(q, k, v).as_text("loop")
+    assert "loop.for parallel %i = 0 to 6 {" in text
 
 
 @pytest.mark.parametrize("heads", [1, 3])
