@@ -11,6 +11,7 @@ from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tra
 from .nn_attention import attention
 from .nn_conv import avg_pool2d, conv2d, max_pool2d
 from .nn_embedding import embedding
+from .nn_norms import batch_norm, batch_norm_train, layer_norm, rms_norm
 from .promotion import FLOAT32, FLOAT64, INT64, canonical
 from .tracer import Tracer
 from .tracing import api, build, lift, lift_as
@@ -19,15 +20,19 @@ __all__ = [
     "attention",
     "avg_pool2d",
     "conv2d",
+    "batch_norm",
+    "batch_norm_train",
     "cross_entropy",
     "embedding",
     "erf",
     "gelu",
+    "layer_norm",
     "log_softmax",
     "logsumexp",
     "max_pool2d",
     "one_hot",
     "relu",
+    "rms_norm",
     "sigmoid",
     "silu",
     "softmax",

@@ -532,6 +532,14 @@ def _composite() -> Iterator[Row]:
         for correction in (0, 1):
             more = {"ulp": SUM, "scale": lambda v: 4 * _largest(v) ** 2, "edges": "tame"}
             yield Row("var", operands, {"dims": dims, "correction": correction}, zeros=False, **more)
+        # what is left of x without its mean is as exact as x; 1 / sqrt(0.5) then makes it half as large again
+        norm: dict[str, Any] = {"ulp": SUM, "scale": lambda v: 4 * _largest(v), "edges": "simple", "zeros": False}
+        for name in ("layer_norm", "rms_norm"):
+            yield Row(name, operands, {**props, "epsilon": 0.5}, **norm)
+    for (x, dim, channels), element in itertools.product((("33x5x", 1, "5x"), ("3x4x9x", 0, "3x"), ("1x", 0, "1x")), FLOATS):
+        more = {"ulp": SUM, "scale": lambda x, *_: 8 * _largest(x) ** 2, "edges": "none", "zeros": False, "domain": (0.5, 4.0)}
+        operands = (x + element, *(channels + element,) * 4)
+        yield Row("batch_norm", operands, {"dim": dim, "epsilon": 0.5}, **more)
     for element, label in itertools.product(FLOATS, INTS):
         for rows, classes in ((8, 10), (1, 1), (33, 7)):
             operands = (f"{rows}x{classes}x{element}", f"{rows}x{label}")

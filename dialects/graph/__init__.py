@@ -11,7 +11,7 @@ from .base import GraphOp
 
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
-    *("conv", "window"),
+    *("conv", "window", "norms"),
     *("index", "scan"),
     *("attention", "autodiff", "control", "kernel"),
 )

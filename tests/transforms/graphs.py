@@ -282,6 +282,16 @@ CASES = [
         for dims in ((1,), (0, 2))
     ),
     Case("var", ((2, 3, 4),), lambda b, x: b.var(x, dims=(0, 2), correction=1)),
+    *(
+        Case(f"{name}_{len(dims)}", ((2, 3, 4),), lambda b, x, op=name, d=dims: getattr(b, op)(x, dims=d, epsilon=0.1))
+        for name in ("layer_norm", "rms_norm")
+        for dims in ((2,), (0, 1))
+    ),
+    Case(
+        "batch_norm",
+        ((2, 3, 2), (3,), (3,), (3,), (3,)),
+        lambda b, x, m, v, *more: b.batch_norm(x, m, b.mul(v, v), *more, dim=1, epsilon=0.5),
+    ),
     Case("cross_entropy", ((4, 3),), lambda b, x, y: b.cross_entropy(x, y), fixed=(np.array([0, 2, 1, 1]),)),
     Case("cross_entropy_outside", ((4, 3),), lambda b, x, y: b.cross_entropy(x, y), fixed=(np.array([0, 3, -1, 1]),)),
     Case("attention", ((4, 5, 3), (2, 6, 3), (2, 6, 2)), lambda b, *x: b.attention(*x, mask="none", scale=0.5)),

@@ -91,6 +91,18 @@ func.func @attention(%q: tensor<2x5x4xf32>, %k: tensor<1x7x4xf32>, %v: tensor<1x
   return
 }
 
+// CHECK-LABEL: @norms
+//       CHECK:   graph.layer_norm %x over [1] epsilon 1.000000e-05 : f64 : tensor<2x3xf32>
+//  CHECK-NEXT:   graph.rms_norm %x over [0, 1] epsilon 5.000000e-01 : f64 : tensor<2x3xf32>
+//  CHECK-NEXT:   graph.batch_norm %x, %m, %v, %w, %b along 1 epsilon 5.000000e-01 : f64 : (tensor<2x3xf32>, tensor<3xf32>
+func.func @norms(%x: tensor<2x3xf32>, %m: tensor<3xf32>, %v: tensor<3xf32>, %w: tensor<3xf32>, %b: tensor<3xf32>) {
+  %0 = graph.layer_norm %x over [1] epsilon 1.0e-05 : f64 : tensor<2x3xf32>
+  %1 = graph.rms_norm %x over [0, 1] epsilon 0.5 : f64 : tensor<2x3xf32>
+  %2 = graph.batch_norm %x, %m, %v, %w, %b along 1 epsilon 0.5 : f64
+    : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return
+}
+
 // CHECK-LABEL: @fusion
 //       CHECK:   graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
 //  CHECK-NEXT:     graph.neg %a : tensor<4xf32>
