@@ -19,9 +19,9 @@ from .tracing import api, build, lift, lift_as
 __all__ = [
     "attention",
     "avg_pool2d",
-    "conv2d",
     "batch_norm",
     "batch_norm_train",
+    "conv2d",
     "cross_entropy",
     "embedding",
     "erf",
