@@ -228,6 +228,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     from xdsl.dialects.func import FuncOp
 
     from .dialects.types import numpy_dtype
+    from .lowering.donation import donations_of
 
     functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
     function = functions.get(entry)
@@ -247,7 +248,14 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     args = tuple(param(k, a, "arg") for k, a in enumerate(arguments[:split]))
     results = tuple(param(k, a, "result") for k, a in enumerate(arguments[split:]))
     work = function.attributes.get("lamina.work")
-    return Signature(entry, args, results, arena, None if work is None else work.value.data)  # pyright: ignore
+    return Signature(
+        entry,
+        args,
+        results,
+        arena,
+        None if work is None else work.value.data,  # pyright: ignore[reportAttributeAccessIssue]
+        donations_of(function),
+    )
 
 
 def build_kernel(

@@ -9,6 +9,8 @@ arguments.
 A kernel's `loop.alloc scratch` that is too large for its stack has its place in the arena while the kernel runs; the launch
 says where (`lamina.scratch`).
 
+Results that may be written over donated arguments (`donation.py`) are such pairs, too.
+
 The function gets `lamina.arena`, the bytes of the arena, and `lamina.peak_bytes`, the most bytes ever in use at once.
 """
 
@@ -40,6 +42,7 @@ from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
+from .donation import donate
 from .llvm.emit_types import fail
 
 ALIGNMENT = 64
@@ -341,7 +344,8 @@ class PlanBuffersPass(ModulePass):
             plan = plan_offsets([Lifetime(s.size, s.first, s.last) for s in storages])
             planner.rewrite(dict(zip(storages, plan.offsets, strict=True)), plan)
             planned[name] = plan.arena_bytes
-            for kernel, result, operand in planner.in_place:
+            pairs = {name: in_place_pairs(kernel) for name, kernel in kernels.items()}
+            for kernel, result, operand in (*planner.in_place, *donate(function, pairs)):
                 used.setdefault(kernel, set()).add((result, operand))
 
         fresh = [name for name, f in hosts.items() if "lamina.arena" not in f.attributes]

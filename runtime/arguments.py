@@ -104,3 +104,22 @@ def check_results(signature: Signature, results: Sequence[object]) -> None:
     for index, value in enumerate(results):
         if any(np.may_share_memory(value, other) for other in results[:index]):  # type: ignore[arg-type]
             raise ValueError(f"{signature.name}() result {index} overlaps another result")
+
+
+def fits(signature: Signature, args: Sequence[object], results: Sequence[object]) -> bool:
+    """Whether native code can write the results into these arrays while it reads those: what the native entry checks."""
+    try:
+        check_results(signature, results)
+    except ValueError:
+        return False
+    return not any(np.may_share_memory(array, result) for array in args for result in results)  # type: ignore[arg-type]
+
+
+def apart(args: Sequence[Array], results: Sequence[Array]) -> list[Array]:
+    """The arguments, those copied that share memory with a result."""
+    return [a.copy() if any(np.may_share_memory(a, result) for result in results) else a for a in args]
+
+
+def may_overwrite(array: Array, others: Sequence[Array]) -> bool:
+    """Whether a donated argument may become a result."""
+    return array.flags.writeable and not any(np.may_share_memory(array, other) for other in others)

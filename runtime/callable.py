@@ -16,14 +16,14 @@ import threading
 import types
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from . import abi
-from .arguments import Array, check_results, matches, plain, prepare
+from .arguments import Array, apart, check_results, fits, matches, may_overwrite, prepare
 from .entry import invoke_symbol
 from .signature import Signature
 
@@ -87,17 +87,26 @@ class Executable:
     entry: Loaded | None = None
     takes_out: bool = True
 
-    def accepts(self, args: Sequence[object]) -> bool:
-        """Whether native code can read the arguments in place."""
-        return matches(self.signature, args)
+    def accepts(self, args: Sequence[object], out: object = None) -> bool:
+        """Whether native code can read the arguments in place, and write into `out`: one array, or a tuple of several."""
+        if out is None:
+            return matches(self.signature, args)
+        results = out if isinstance(out, tuple) else (out,)
+        return self.takes_out and matches(self.signature, args) and fits(self.signature, args, results)
 
     def node(self, following: Node | None) -> Node:
         """A new member of a chain."""
         return _Node(self, following)
 
-    def run(self, args: Sequence[Array]) -> Any:
-        """Call through ctypes with arrays that `matches` accepts; one new array, a tuple of them, or None."""
-        results = [np.empty(p.shape, p.np_dtype) for p in self.signature.results]
+    def run(self, args: Sequence[Array], out: Any = None) -> Any:
+        """Call through ctypes with arrays that `accepts` takes; one array, a tuple of them, or None."""
+        if out is not None:
+            results = list(out) if isinstance(out, tuple) else [out]
+        else:
+            results = [np.empty(p.shape, p.np_dtype) for p in self.signature.results]
+            for result, arg in self.signature.donations:
+                if may_overwrite(args[arg], [*args[:arg], *args[arg + 1 :]]):
+                    results[result] = args[arg]
         self.run_into(args, results)
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
@@ -184,6 +193,10 @@ class FunctionBase:
         for node in self._keep:
             if not kwargs and node.executable.accepts(args):
                 return node.executable.run(args)
+            if kwargs.keys() == {OUT} and isinstance(node.executable, Executable):
+                out = kwargs[OUT]
+                if out is not None and node.executable.accepts(args, out):
+                    return node.executable.run(args, out)
         return self._slow(*args, **kwargs)
 
     def install(self, executable: Installable) -> None:
@@ -377,7 +390,8 @@ class CompiledBase(FunctionBase):
     """A compiled function with one signature: `Compiled(executable)`.
 
     Arguments must have exactly the signature's element types and shapes. Their layout (strides, alignment, byte
-    order) may be any: what native code cannot read in place is copied. Nothing else is converted.
+    order) may be any: what native code cannot read in place is copied. Nothing else is converted. `out=`, an array or a tuple
+    of several, takes the results.
     """
 
     __slots__ = ()
@@ -385,13 +399,22 @@ class CompiledBase(FunctionBase):
     def __init__(self, executable: Executable):
         # Converted arguments are called through a second function, not through this one: nothing can recurse, and no
         # cycle delays the end of this one.
+        if any(param.name == OUT for param in executable.signature.args):
+            executable = replace(executable, takes_out=False)
         inner: Callable[..., Any] = lambda *args: executable.run(args)  # noqa: E731
         if executable.entry is not None:
             inner = NativeFunction(inner)
             inner.install(executable)
 
         def convert(*args: object, **kwargs: object) -> Any:
-            return inner(*prepare(executable.signature, args, kwargs))
+            out: Any = kwargs.pop(OUT, None) if executable.takes_out else None
+            arrays = prepare(executable.signature, args, kwargs)
+            if out is None:
+                return inner(*arrays)
+            results = list(out) if isinstance(out, tuple) else [out]
+            check_results(executable.signature, results)
+            executable.run_into(apart(arrays, results), results)
+            return out
 
         super().__init__(convert)
         self.install(executable)
@@ -409,11 +432,7 @@ class CompiledBase(FunctionBase):
         """
         executable = self._keep[0].executable
         check_results(executable.signature, results)
-        arrays = prepare(executable.signature, args, {})
-        for index, (array, param) in enumerate(zip(arrays, executable.signature.args, strict=True)):
-            if any(np.may_share_memory(array, result) for result in results):
-                arrays[index] = plain(array.copy(), param.np_dtype)
-        executable.run_into(arrays, results)
+        executable.run_into(apart(prepare(executable.signature, args, {}), results), results)
 
 
 Compiled: type[CompiledBase] = function_class(CompiledBase)

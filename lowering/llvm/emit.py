@@ -20,6 +20,7 @@ from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import CompileError
+from ..donation import aliased_arguments
 from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
@@ -175,7 +176,7 @@ def _host(shared: ModuleEmitter, op: func.FuncOp) -> str:
     for argument in block.args:
         if not isinstance(argument.type, MemRefType):
             raise fail(op, f"takes buffers only, got {argument.type}")
-    header = _header(e, op, block, "", set())
+    header = _header(e, op, block, "", aliased_arguments(op))
     if "lamina.arena" in op.attributes and block.args:
         e.arena = e.values[block.args[-1]]
     return _function(e, header, block)

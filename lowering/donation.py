@@ -1,0 +1,127 @@
+"""Results over arguments: which donated argument of a host function a result may be written over.
+
+The Python caller gives arguments away (`lamina.donated`, their numbers, on the function). Where the host function has read an
+argument for the last time before it first writes a result of the same type, or where both happen in one launch of a kernel that
+stores each element after its last load of it (`lamina.inplace`), one buffer may be given for both: `lamina.donations` says so
+in pairs of a result and an argument. Nothing changes for callers that give two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, i64
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.loop.memory import LaunchOp
+
+WHOLE_VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast")
+"""Ops that may show a buffer under another shape; a `reinterpret_cast` may also show a part."""
+
+
+@dataclass
+class _Uses:
+    """Where an argument of a function is touched: numbers of ops, and the operand positions of the last or first of them."""
+
+    at: list[int] = field(default_factory=list)
+    ops: list[Operation] = field(default_factory=list)
+    whole: bool = True
+
+
+def donate(function: func.FuncOp, in_place: Mapping[str, list[tuple[int, int]]]) -> Iterator[tuple[str, int, int]]:
+    """Pair results with donated arguments; the (kernel, result, operand) triples that this relies on."""
+    donated: Any = function.attributes.get("lamina.donated")
+    if donated is None:
+        return
+    arguments = function.body.block.args
+    n_results: int = function.attributes["lamina.results"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+    n_args = len(arguments) - n_results - ("lamina.arena" in function.attributes)
+    roots, uses = _uses(function)
+    free = [k.value.data for k in donated.data]
+    pairs: list[tuple[int, int]] = []
+    for result in range(n_results):
+        target = arguments[n_args + result]
+        for number in free:
+            relied_on = None
+            if arguments[number].type == target.type:
+                relied_on = _in_place(arguments[number], target, roots, uses, in_place)
+            if relied_on is not None:
+                free.remove(number)
+                pairs.append((result, number))
+                yield from relied_on
+                break
+    if pairs:
+        attribute = ArrayAttr([ArrayAttr([IntegerAttr(k, i64) for k in pair]) for pair in pairs])
+        function.attributes["lamina.donations"] = attribute
+
+
+def donations_of(function: func.FuncOp) -> tuple[tuple[int, int], ...]:
+    """The pairs of a result and the argument that it may be written over."""
+    pairs: Any = function.attributes.get("lamina.donations")
+    return () if pairs is None else tuple((p.data[0].value.data, p.data[1].value.data) for p in pairs.data)
+
+
+def _uses(function: func.FuncOp) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, _Uses]]:
+    """The argument that each buffer is or shows, and where each argument is touched."""
+    arguments = function.body.block.args
+    roots: dict[SSAValue, SSAValue] = {a: a for a in arguments}
+    uses: dict[SSAValue, _Uses] = {a: _Uses() for a in arguments}
+    for at, op in enumerate(function.body.block.ops):
+        source = roots.get(op.operands[0]) if op.operands else None
+        if source is not None and op.results and isinstance(op.results[0].type, MemRefType):
+            roots[op.results[0]] = source
+            uses[source].whole &= _shows_all(op)
+            continue
+        for inner in op.walk():
+            for operand in inner.operands:
+                if operand in roots and (not uses[roots[operand]].at or uses[roots[operand]].at[-1] != at):
+                    uses[roots[operand]].at.append(at)
+                    uses[roots[operand]].ops.append(op)
+    return roots, uses
+
+
+def _shows_all(op: Operation) -> bool:
+    """Whether the result of a view is all of its operand, element by element."""
+    before, after = op.operands[0].type, op.results[0].type
+    sizes = [type.element_count() for type in (before, after) if isinstance(type, MemRefType)]
+    return op.name in WHOLE_VIEWS and len(sizes) == 2 and sizes[0] == sizes[1]
+
+
+def _in_place(
+    argument: SSAValue,
+    result: SSAValue,
+    roots: Mapping[SSAValue, SSAValue],
+    uses: Mapping[SSAValue, _Uses],
+    in_place: Mapping[str, list[tuple[int, int]]],
+) -> list[tuple[str, int, int]] | None:
+    """What writing the result over the argument relies on; None where it would be wrong."""
+    read, written = uses[argument], uses[result]
+    if not written.at:
+        return None
+    if not read.at or read.at[-1] < written.at[0]:
+        return []
+    op = read.ops[-1]
+    if read.at[-1] != written.at[0] or not (read.whole and written.whole):
+        return None
+    if isinstance(op, memref.CopyOp):
+        return []
+    if not isinstance(op, LaunchOp):
+        return None
+    name = op.kernel.string_value()
+    reads = [k for k, operand in enumerate(op.arguments) if roots.get(operand) is argument]
+    writes = [k for k, operand in enumerate(op.arguments) if roots.get(operand) is result]
+    if len(writes) != 1 or any((writes[0], k) not in in_place.get(name, []) for k in reads):
+        return None
+    return [(name, writes[0], k) for k in reads]
+
+
+def aliased_arguments(function: func.FuncOp) -> set[int]:
+    """The arguments of a planned host function that may be one buffer with another."""
+    if not donations_of(function):
+        return set()
+    n_results: int = function.attributes["lamina.results"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+    n_args = len(function.body.block.args) - n_results - ("lamina.arena" in function.attributes)
+    return {k for result, argument in donations_of(function) for k in (n_args + result, argument)}
