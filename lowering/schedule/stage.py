@@ -18,13 +18,13 @@ Requires that all reads of the buffer in the loop have one subscript, and that n
                                                          %a = loop.load %A_packed[%k, %ii]
 
 The copy `<buffer>_packed` has one dim a loop in `order`, as long as that runs at most; it is indexed by the number of the
-iteration. Loops in `pad` get zeros where they do not run, so that the packed tile is complete. Returns the loops of the copy,
-`<v>_<buffer>`, then those that fill, `<v>_<buffer>_z`.
+iteration. Loops in `pad` get zeros where they do not run, so that the packed tile is complete; where `multiples` are given,
+up to the next multiple of theirs. Returns the loops of the copy, `<v>_<buffer>`, then those that fill, `<v>_<buffer>_z`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -86,6 +86,7 @@ class Stage(Primitive):
         at: the loop, each of whose iterations makes a copy.
         order: the loops inside that move the reads, in the order of the dims of the copy.
         pad: those whose missing iterations are filled with zeros.
+        multiples: to multiples of what their iterations are filled up, one for each loop of `pad`.
         place: `scratch`, `stack` or `register`.
     """
 
@@ -95,6 +96,7 @@ class Stage(Primitive):
     at: str
     order: tuple[str, ...]
     pad: tuple[str, ...] = ()
+    multiples: tuple[int, ...] = ()
     place: str = "scratch"
 
     def check(self, kernel: KernelOp) -> None:
@@ -138,7 +140,8 @@ class Stage(Primitive):
         """From where on a loop may not run before the end of its extent: one for each upper bound that may be less."""
         found, size = [], plan.extents[loop]
         for upper in uppers(loop):
-            if (upper - size.base).number is None:
+            length = (upper - size.base).number
+            if length is None or length < size.count * size.step:
                 found.append(size.base + (upper - size.base).ceildiv(size.step) * size.step)
         return found
 
@@ -177,6 +180,8 @@ class Stage(Primitive):
     def _plan(self, kernel: KernelOp) -> _Plan:
         if self.place not in ("scratch", "stack", "register"):
             raise self.refuse(f"place must be scratch, stack or register, got {self.place}")
+        if self.multiples and (len(self.multiples) != len(self.pad) or min(self.multiples) < 1):
+            raise self.refuse(f"give one multiple of 1 or more for each loop of pad, got {len(self.multiples)}")
         loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)
         order = [find(kernel, name, self.name) for name in self.order]
         found = [a for a in accesses(loop) if a.buffer is buffer]
@@ -201,10 +206,17 @@ class Stage(Primitive):
                 raise self.refuse(f"loop {name_of(inner)} has no greatest constant extent: split it first")
             if name_of(inner) in self.pad and len(lowers(inner)) > 1:
                 raise self.refuse(f"loop {name_of(inner)} has several lower bounds: it cannot be padded")
-            extents[inner] = size
+            extents[inner] = self._padded(inner, size)
         plan = _Plan(kernel, loop, buffer, at, uses, order, self._nest(order), extents)
         self._check_memory(plan, [a for a in found if a.writes])
         return plan
+
+    def _padded(self, loop: ForOp, size: Extent) -> Extent:
+        """As many iterations as the copy has room for."""
+        if not self.multiples or name_of(loop) not in self.pad:
+            return size
+        multiple = self.multiples[self.pad.index(name_of(loop))]
+        return replace(size, count=-(-size.count // multiple) * multiple)
 
     def _check_order(self, loop: ForOp, at: list[Affine], use: Access, order: list[ForOp]) -> None:
         """`order` names the loops inside that move the reads, whose bounds are known before the copy."""

@@ -1,0 +1,226 @@
+"""Large products run on blocks that fit the caches, from packed panels, in a tile of sums that registers hold.
+
+What libraries do inside (Goto, van de Geijn, "Anatomy of high-performance matrix multiplication", 2008), as steps of a
+schedule. Columns go in blocks (`width`), whose part of the right operand is packed once for all rows; rows go in blocks
+(`height`), on threads, whose part of the left operand is packed where it is used. A tile of `rows x columns` sums then runs
+through the depth with what it reads lying side by side. Packing absorbs any order of the operands' dims and fills up the
+tiles at the edges with zeros, so that there is but one inner loop. The tile goes to memory, and what comes after the sum
+reads it there.
+
+    jo: blocks of columns
+      right operand packed
+      io: blocks of rows                                         on threads
+        left operand packed
+        [sums = 0; ko: blocks of the depth]                      where it is deep
+        jp, ip: tiles
+          k: the sums of a tile
+        what comes after the sum
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp
+from ...dialects.loop.structure import KernelOp
+from ..analysis.nests import loops, name_of
+from ..schedule.demote import Demote
+from ..schedule.expand import Expand
+from ..schedule.fission import Fission
+from ..schedule.pad import Pad
+from ..schedule.reorder import Reorder
+from ..schedule.serialize import Serialize
+from ..schedule.split import Split
+from ..schedule.stage import Stage
+from ..schedule.unroll import Unroll
+from ..schedule.unroll_and_jam import UnrollAndJam
+from ..schedule.vectorize import Vectorize
+from .base import Take
+from .product_nest import Product, bits_of, runs_along
+
+LEAST_WORK = 4 << 20
+"""Multiplications below which packing does not pay."""
+LEAST_SIDE = 32
+"""Rows and columns below which what is packed is not read often enough."""
+DEEPEST_BYTES = 1 << 18
+"""How much of both operands a tile may read from end to end: of a quarter of it all rows of a block have room in L2."""
+WIDEST = 576
+"""Columns of a block: what is packed for them is read once for every block of rows."""
+WIDTH_BYTES = 8 << 20
+"""How large their part of the right operand may be."""
+MANY_ROWS = 256
+"""From so many rows on there are blocks of rows for all threads."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The sizes of blocks and tiles, in iterations.
+
+    Attributes:
+        rows: of a tile.
+        columns: of a tile, a multiple of the lanes of a vector.
+        height: rows of a block, a multiple of those of a tile.
+        depth: terms of the sums that are made at once.
+        width: columns of a block, a multiple of those of a tile.
+        on_rows: whether threads share the blocks of rows, else those of columns.
+    """
+
+    rows: int
+    columns: int
+    height: int
+    depth: int
+    width: int
+    on_rows: bool
+
+
+def find_blocks(product: Product, target: Target) -> Blocks | None:
+    """How to block a product; None where it does not pay."""
+    m, n, k = product.sizes
+    if (
+        product.left is None
+        or product.right is None
+        or product.left.buffer is product.right.buffer
+        or m * n * k < LEAST_WORK
+        or min(m, n) < LEAST_SIDE
+    ):
+        return None
+    bits = bits_of(product.depth)
+    rows, columns = target.tile_f32 if bits == 32 else target.tile_f64
+    lanes = target.lanes(bits)
+    columns = min(columns, _up(n, lanes))
+    deepest = min(DEEPEST_BYTES, target.l2_bytes // 4) // ((rows + columns) * bits // 8)
+    depth = _even(k, deepest, 4)
+    on_rows = m >= MANY_ROWS
+    highest = max(rows, target.l2_bytes // 4 // (depth * bits // 8))
+    height = _even(m, highest, rows) if on_rows else min(_up(m, rows), 2 * _up(highest, rows))
+    widest = max(columns, min(WIDEST, WIDTH_BYTES // (k * bits // 8)) if on_rows else WIDEST)
+    return Blocks(rows, columns, height, depth, _even(n, widest, columns), on_rows)
+
+
+def _up(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
+
+
+def _even(size: int, most: int, multiple: int) -> int:
+    """The length of equal parts of a size: multiples, of at most `most`."""
+    parts = -(-size // max(multiple, most // multiple * multiple))
+    return _up(-(-size // parts), multiple)
+
+
+@dataclass
+class _Names:
+    """The loops of a product at one time of its schedule, inside which the next ones are made."""
+
+    jo: str
+    io: str
+    i: str
+    j: str
+    k: str
+    ko: str | None = None
+
+
+class Blocked:
+    """Takes the steps for one product."""
+
+    def __init__(self, kernel: KernelOp, product: Product, blocks: Blocks, target: Target, take: Take):
+        self.kernel, self.product, self.blocks, self.take = kernel, product, blocks, take
+        self.lanes = target.lanes(bits_of(product.depth))
+
+    def run(self) -> None:
+        blocks, take = self.blocks, self.take
+        at = self._blocks()
+        if at.ko is not None:
+            rest = self._sums(at)
+            jp, ip, i, j = self._tiles(at)
+        else:
+            jp, ip, i, j = self._tiles(at)
+            rest = take(Expand(at.k, ip, (blocks.rows, blocks.columns), "stack"))
+        self._pack(at, jp, ip, i, j)
+        for loop, size in (i, blocks.rows), (j, blocks.columns):
+            self._fill(loop, size)
+        take(Vectorize(j, self.lanes))
+        take(UnrollAndJam(i, blocks.rows))
+        if blocks.columns > self.lanes:
+            take(UnrollAndJam(j, blocks.columns // self.lanes))
+        take(Vectorize(rest[-1], self.lanes))
+
+    def _blocks(self) -> _Names:
+        """Blocks of columns around blocks of rows; the depth in blocks, where it is deep."""
+        product, blocks, take = self.product, self.blocks, self.take
+        rows, columns, k = (name_of(loop) for loop in (product.rows, product.columns, product.depth))
+        jo, j = take(Split(columns, blocks.width))
+        io, i = take(Split(rows, blocks.height))
+        others = [name_of(loop) for loop in product.band if loop not in (product.rows, product.columns)]
+        take(Reorder((*others, jo, io, i, j)))
+        if blocks.on_rows and not others:
+            take(Serialize(jo))
+        ko = None
+        if blocks.depth < (product.depth.trip_count() or 0):
+            ko, k = take(Split(k, blocks.depth))
+        return _Names(jo, io, i, j, k, ko)
+
+    def _sums(self, at: _Names) -> tuple[str, ...]:
+        """Sums in memory, from block to block of the depth; the loops of what comes after them."""
+        blocks, take = self.blocks, self.take
+        assert at.ko is not None
+        rest = take(Expand(at.ko, at.io, (blocks.rows, blocks.columns)))
+        take(Demote(at.ko))
+        j_start, j = take(Fission(at.j, f"{at.ko}_results"))
+        i_start, i = take(Fission(at.i, at.j))
+        self._fill(i_start, blocks.height)
+        self._fill(j_start, blocks.width)
+        take(Vectorize(j_start, self.lanes))
+        at.i, at.j = i, j
+        return rest
+
+    def _tiles(self, at: _Names) -> tuple[str, str, str, str]:
+        """Tiles of columns around tiles of rows, and the loops in a tile."""
+        take = self.take
+        jp, j = take(Split(at.j, self.blocks.columns))
+        ip, i = take(Split(at.i, self.blocks.rows))
+        outer = () if at.ko is None else (at.ko,)
+        take(Reorder((*outer, jp, ip, i, j)))
+        return jp, ip, i, j
+
+    def _pack(self, at: _Names, jp: str, ip: str, i: str, j: str) -> None:
+        """Both operands in the order in which the tiles read them."""
+        product = self.product
+        assert product.left is not None and product.right is not None
+        if at.ko is not None and not self.blocks.on_rows:
+            here: tuple[str, str] = (at.ko, at.ko)
+            outer: tuple[str, ...] = ()
+        else:
+            here, outer = (at.jo, at.io), () if at.ko is None else (at.ko,)
+        self._pack_operand(product.right.buffer, here[0], (*outer, jp, at.k, j), self.blocks.columns)
+        self._pack_operand(product.left.buffer, here[1], (*outer, ip, at.k, i), self.blocks.rows)
+
+    def _pack_operand(self, buffer: SSAValue, at: str, order: tuple[str, ...], size: int) -> None:
+        """Copy what a loop's body reads of an operand into panels of `size`; rows that run along the depth are transposed."""
+        k, inside = order[-2:]
+        load = next(op for op in loops(self.kernel)[k].body.block.ops if isinstance(op, LoadOp) and op.buffer is buffer)
+        along_depth = runs_along(load, loops(self.kernel)[k])
+        made = self.take(Stage(buffer.name_hint or "", at, order, (inside,), (size,)))
+        copies, zeros = made[: len(order)], made[len(order) :]
+        lanes = self.lanes
+        while lanes > size or (along_depth and size % lanes):
+            lanes //= 2
+        if lanes > 1:
+            self.take(Vectorize(copies[-1], lanes))
+        if along_depth:
+            self.take(Unroll(copies[-2], max(lanes, self.lanes)))
+        for name in zeros:
+            self.take(Vectorize(name, self.lanes))
+
+    def _fill(self, name: str, size: int) -> None:
+        """Let a loop run over all of its tile, where the last one is not full."""
+        loop = loops(self.kernel)[name]
+        if loop.trip_count() != size:
+            self.take(Pad(name, size))
+
+
+def block_product(kernel: KernelOp, product: Product, blocks: Blocks, target: Target, take: Take) -> None:
+    """Take the steps of a blocked product."""
+    Blocked(kernel, product, blocks, target, take).run()

@@ -1,0 +1,84 @@
+"""Nests that multiply and sum: `out[rows, columns] = sum over depth of left[rows, depth] * right[depth, columns]`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp
+from ...dialects.types import is_float, scalar_of
+from ..analysis.lanes import lane_stride
+from ..analysis.nests import only_loop_in, statements
+
+LEAST_DEPTH = 4
+"""Sums of fewer terms are not worth a register tile."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of static sizes, perhaps batched, with whatever is done to the sums.
+
+    Attributes:
+        band: the parallel loops, outermost first, `rows` and `columns` among them.
+        rows: a loop with which one operand moves, and the other does not.
+        columns: the loop along which results are stored, with which the other operand moves.
+        depth: the sum.
+        left: the load that moves with the rows, where the sum is of products of just two loads.
+        right: the load that moves with the columns, likewise.
+    """
+
+    band: tuple[ForOp, ...]
+    rows: ForOp
+    columns: ForOp
+    depth: ForOp
+    left: LoadOp | None
+    right: LoadOp | None
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """How many rows, columns and terms."""
+        m, n, k = (loop.trip_count() or 0 for loop in (self.rows, self.columns, self.depth))
+        return m, n, k
+
+
+def find_product(nest: ForOp, target: Target) -> Product | None:
+    """What a nest multiplies, if it is a product of static sizes that is worth a register tile."""
+    band = [nest]
+    while (following := only_loop_in(band[-1])) is not None:
+        band.append(following)
+    inside = statements(band[-1].body.block)
+    sums = [op for op in inside if isinstance(op, ForOp)]
+    if len(sums) != 1 or any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in band):
+        return None
+    depth = sums[0]
+    if depth.monoid is None or depth.monoid.data != "add" or len(depth.results) != 1 or not is_float(depth.results[0].type):
+        return None
+    if (depth.trip_count() or 0) < LEAST_DEPTH or any(op.regions for op in statements(depth.body.block)):
+        return None
+    stores = [op for op in inside if isinstance(op, StoreOp)]
+    if not stores:
+        return None
+    lanes = target.lanes(bits_of(depth))
+    columns = [loop for loop in band if all(runs_along(op, loop) for op in stores) and (loop.trip_count() or 0) >= lanes]
+    if not columns:
+        return None
+    loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
+    for rows in band:
+        right = [op for op in loads if columns[0].index in op.indices and rows.index not in op.indices]
+        left = [op for op in loads if rows.index in op.indices and columns[0].index not in op.indices]
+        if rows is columns[0] or not right or not left or (rows.trip_count() or 0) < 2:
+            continue
+        plain = len(loads) == 2 and all(depth.index in op.indices for op in loads)
+        return Product(tuple(band), rows, columns[0], depth, left[0] if plain else None, right[0] if plain else None)
+    return None
+
+
+def bits_of(depth: ForOp) -> int:
+    """The width of a sum's element type."""
+    return scalar_of(depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def runs_along(op: LoadOp | StoreOp, loop: ForOp) -> bool:
+    """Whether the next iteration of a loop accesses the next element of memory."""
+    return lane_stride(op, loop.index) == (op.buffer.type.get_num_dims() - 1, 1)  # pyright: ignore[reportAttributeAccessIssue]

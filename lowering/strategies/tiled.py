@@ -1,0 +1,85 @@
+"""Small products run unpacked in a tile of sums that registers hold; or with one operand packed.
+
+Columns side by side in two vectors, several rows at once through the sum, so that what is loaded is used many times. A panel of
+the operand that the columns read is packed where many rows read it.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ...codegen.targets import Target
+from ...dialects.loop.structure import KernelOp
+from ..analysis.bounds import constant_extent
+from ..analysis.nests import loops, name_of
+from ..schedule.peel import Peel
+from ..schedule.reorder import Reorder
+from ..schedule.split import Split
+from ..schedule.stage import Stage
+from ..schedule.unroll_and_jam import UnrollAndJam
+from ..schedule.vectorize import Vectorize
+from .base import Take
+from .product_nest import Product, bits_of
+
+
+def panel_of(product: Product, target: Target) -> SSAValue | None:
+    """The buffer that the columns read, when a packed copy of it pays."""
+    right = product.right
+    if right is None or product.left is None or product.left.buffer is right.buffer:
+        return None
+    m, _, k = product.sizes
+    bits = bits_of(product.depth)
+    bytes_ = k * 2 * target.lanes(bits) * bits // 8
+    # the copy costs a pass over the panel, and is read once for every few rows
+    worth = m >= 4 * _rows(target, bits)
+    return right.buffer if worth and bytes_ <= target.l2_bytes // 2 else None
+
+
+def _rows(target: Target, bits: int) -> int:
+    """How many rows of two vectors each keep their sums in registers."""
+    rows, columns = target.tile_f32 if bits == 32 else target.tile_f64
+    return max(1, rows * columns // target.lanes(bits) // 2)
+
+
+def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take) -> None:
+    """Take the steps of a register tile."""
+    width = 2 * target.lanes(bits_of(product.depth))
+    rows, columns = name_of(product.rows), name_of(product.columns)
+    count = product.columns.trip_count() or 0
+    while width > count:
+        width //= 2
+    if count == width:
+        _tile(kernel, None, columns, rows, product, target, take)
+        return
+    outer, inner = take(Split(columns, width))
+    order = [name_of(loop) for loop in product.band if loop is not product.columns]
+    at = order.index(rows)
+    take(Reorder((*order[:at], outer, *order[at:], inner)))
+    if count % width == 0:
+        _tile(kernel, outer, inner, rows, product, target, take)
+        return
+    take(Peel(outer, 0))
+    rest = next(name for name in loops(kernel) if name.startswith(f"{outer}_rest"))
+    names = list(loops(loops(kernel)[rest]))
+    inner_rest, rows_rest = (next(n for n in names if n.startswith(f"{name}_rest")) for name in (inner, rows))
+    _tile(kernel, outer, inner, rows, product, target, take)
+    _tile(kernel, None, inner_rest, rows_rest, product, target, take)
+
+
+def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product: Product, target: Target, take: Take) -> None:
+    """Columns side by side in vectors, rows at once through the sum; with an outer loop, what columns read is packed there."""
+    depth = name_of(product.depth)
+    lanes = 2
+    while lanes < (constant_extent(loops(kernel)[columns]) or 2):
+        lanes *= 2
+    panel = panel_of(product, target)
+    if panel is not None and outer is not None:
+        copies = take(Stage(panel.name_hint or "", outer, (depth, columns)))
+        take(Vectorize(copies[1], lanes))
+    take(Vectorize(columns, lanes))
+    most, trips = _rows(target, bits_of(product.depth)), loops(kernel)[rows].trip_count() or 0
+    made = take(UnrollAndJam(rows, min(most, trips)))
+    left = trips % min(most, trips)
+    if left > 1:  # the rows that fill no tile, all of them at once
+        rest = loops(loops(kernel)[made[-1]])
+        take(UnrollAndJam(next(name for name, loop in rest.items() if loop.trip_count() == left), left))

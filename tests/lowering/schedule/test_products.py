@@ -1,0 +1,139 @@
+"""Products of matrices in the default schedule: what form each kind gets, and that it multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lamina as lm
+import numpy as np
+import pytest
+from lamina.lowering.strategies import blocked
+
+RNG = np.random.default_rng(0)
+
+
+def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def scheduled(f: Callable[..., Any], *args: np.ndarray) -> str:
+    return lm.jit(f).lower(*args).as_text("scheduled")
+
+
+def product(x: Any, w: Any) -> Any:
+    return x @ w
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks also where they would not pay: of few elements, so that small arrays have several."""
+    monkeypatch.setenv("LAMINA_CACHE", "0")
+    monkeypatch.setattr(blocked, "LEAST_WORK", 1)
+    monkeypatch.setattr(blocked, "LEAST_SIDE", 2)
+    monkeypatch.setattr(blocked, "DEEPEST_BYTES", 224 * 40)
+    monkeypatch.setattr(blocked, "WIDEST", 96)
+
+
+def test_a_large_product_packs_both_operands_and_has_one_inner_loop():
+    text = scheduled(product, random(512, 512), random(512, 500))
+    assert "%w_packed = loop.alloc scratch" in text
+    assert "%x_packed = loop.alloc scratch" in text
+    assert text.count("reduce<add>") == 1
+    assert "mask" not in text.split("reduce<add>")[1].split("loop.yield")[0]
+
+
+def test_a_deep_product_adds_block_by_block_in_memory():
+    text = scheduled(product, random(256, 5000), random(5000, 256))
+    assert "%ko_results = loop.alloc" in text
+    assert text.count("reduce<add>") == 1
+
+
+def test_few_rows_leave_the_columns_to_the_threads():
+    text = scheduled(product, random(32, 4096), random(4096, 4096))
+    assert "loop.for parallel %jo" in text
+    many = scheduled(product, random(1024, 1024), random(1024, 1024))
+    assert "loop.for seq %jo" in many
+    assert "loop.for parallel %io" in many
+
+
+def test_a_small_product_is_not_packed():
+    assert "%x_packed" not in scheduled(product, random(64, 64), random(64, 64))
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("right", [False, True])
+def test_packing_absorbs_transposes(left, right):
+    def f(x: Any, w: Any) -> Any:
+        return (x.T if left else x) @ (w.T if right else w)
+
+    text = lm.jit(f).lower(random(512, 512), random(512, 512)).as_text("scheduled")
+    assert text.count("loop.launch") == 1
+    assert "%x_packed" in text
+    assert "%w_packed" in text
+
+
+SHAPES = [
+    (8, 48, 16), (7, 47, 15), (9, 49, 17), (1, 64, 64), (64, 1, 64), (64, 64, 1), (0, 8, 8), (8, 0, 8), (8, 8, 0),
+    (33, 40, 100), (50, 97, 41), (64, 96, 80), (65, 100, 130), (130, 193, 20),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("transposes", ["nn", "tn", "nt", "tt"])
+def test_blocks_of_any_shape_multiply(shape, dtype, transposes):
+    m, n, k = shape
+    x = random(*((k, m) if transposes[0] == "t" else (m, k)), dtype=dtype)
+    w = random(*((n, k) if transposes[1] == "t" else (k, n)), dtype=dtype)
+    bias, residual = random(n, dtype=dtype), random(m, n, dtype=dtype)
+
+    def f(x: Any, w: Any, bias: Any, residual: Any) -> Any:
+        x = x.T if transposes[0] == "t" else x
+        return (x @ (w.T if transposes[1] == "t" else w) + bias) * residual
+
+    wide = [a.astype(np.float64) for a in (x, w, bias, residual)]
+    tolerance = 4 * max(k, 1) * np.finfo(dtype).eps
+    np.testing.assert_allclose(lm.jit(f)(x, w, bias, residual), f(*wide), rtol=tolerance, atol=tolerance * 4)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("shape", [(300, 200, 90), (40, 200, 90)], ids=["rows", "columns"])
+def test_results_do_not_depend_on_the_number_of_threads(shape):
+    m, n, k = shape
+    x, w = random(m, k), random(k, n)
+    f = lm.jit(product)
+    before = lm.get_threads()
+    try:
+        results = []
+        for threads in (1, 2, 7):
+            lm.set_threads(threads)
+            results.append(f(x, w).tobytes())
+    finally:
+        lm.set_threads(before)
+    assert len(set(results)) == 1
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("batch", [1, 3])
+def test_batches_of_blocks_multiply(batch):
+    x, w = random(batch, 50, 45), random(batch, 45, 60)
+    np.testing.assert_allclose(lm.jit(product)(x, w), x @ w, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_one_array_times_itself():
+    x = random(60, 60)
+    np.testing.assert_allclose(lm.jit(lambda x: x @ x)(x), x @ x, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(lm.jit(lambda x: x.T @ x)(x), x.T @ x, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_non_finite_numbers_stay_where_they_are():
+    """Zeros that fill up tiles meet no number that a result keeps."""
+    x, w = random(50, 30), random(30, 50)
+    x[49, 29], w[3, 49] = np.inf, np.nan
+    with np.errstate(invalid="ignore"):
+        want = x @ w
+    np.testing.assert_allclose(lm.jit(product)(x, w), want, rtol=1e-4, atol=1e-4)
