@@ -389,7 +389,7 @@ def _batch_scatter(b: Any, op: ScatterOp, operands: Sequence[SSAValue], batched:
 MAX_PARTS = 4
 """Into how many independent parts places are divided for threads; each reads all indices."""
 
-_LINE_BYTES = 64
+_LINE_BYTES = 128
 
 
 @graph_op

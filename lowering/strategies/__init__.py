@@ -3,6 +3,7 @@
 from .attention import schedule_attention
 from .base import Strategy, Take
 from .elementwise import schedule_elementwise
+from .indexed import schedule_indexed
 from .lanes import schedule_lanes
 from .loops import schedule_loops
 from .products import schedule_products
@@ -10,6 +11,7 @@ from .reductions import schedule_reductions
 from .transposes import schedule_transposes
 
 STRATEGIES: tuple[Strategy, ...] = (
+    schedule_indexed,
     *(schedule_products, schedule_attention),
     *(schedule_transposes, schedule_elementwise, schedule_reductions, schedule_lanes),
 )

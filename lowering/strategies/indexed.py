@@ -1,0 +1,110 @@
+"""Places that data gives, and running sums: what is contiguous inside becomes vectors, rows along which a sum runs interleave.
+
+* Rows that are gathered or scattered: the loop along a row becomes vectors, around a sum over rows as well (an embedding bag
+  keeps a row of sums in registers). Rows stay in their order, or go to threads, as they are written.
+* A value carried along memory waits for itself, element by element: several rows are interleaved, each in its own order.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from xdsl.ir import Operation, SSAValue
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import is_bool, scalar_of
+from ...errors import ScheduleError
+from ..analysis.lanes import lane_stride, varying_values
+from ..analysis.nests import name_of, statements
+from ..schedule.base import Primitive
+from ..schedule.unroll_and_jam import UnrollAndJam
+from ..schedule.vectorize import Vectorize
+from .base import Take
+
+_REGISTERS = 4
+"""Vector registers that one row takes at most."""
+_ROWS = 8
+"""Rows that are interleaved: more than the latency of an addition in instructions."""
+
+
+def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Schedule the nests of a kernel that go through data to their places, or carry values along memory."""
+    for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
+        if any(isinstance(op, LoadOp | StoreOp) and _at_data(op) for op in nest.walk()):
+            for loop in [op for op in nest.walk() if isinstance(op, ForOp) and _is_row(op)]:
+                if (lanes := _lanes(loop, target)) >= 2:
+                    _attempt(Vectorize(name_of(loop), lanes), take)
+        elif (rows := _running_rows(nest)) is not None:
+            _attempt(UnrollAndJam(name_of(rows), _ROWS), take)
+
+
+def _attempt(step: Primitive, take: Take) -> None:
+    """Take a step unless it is refused: the nest stays as it is, for the strategies that follow."""
+    with suppress(ScheduleError):
+        take(step)
+
+
+def _at_data(op: LoadOp | StoreOp) -> bool:
+    """Whether an access is at a place that is computed from loaded values."""
+    return any(isinstance(value.owner, Operation) for value in op.indices)
+
+
+def _is_row(loop: ForOp) -> bool:
+    """Whether a parallel loop runs along memory, at places that do not change with it."""
+    if loop.kind.data != "parallel" or loop.trip_count() is None or loop.step.value.data != 1:
+        return False
+    inside = [op for op in loop.walk() if op is not loop and isinstance(op, ForOp)]
+    if any(op.kind.data != "reduce" or op.trip_count() is None for op in inside):
+        return False
+    accesses = [op for op in loop.walk() if isinstance(op, LoadOp | StoreOp)]
+    varying = varying_values(loop)
+    moved = any(value in varying and value is not loop.index for op in accesses for value in op.indices)
+    return not moved and all(_along_memory(op, loop.index) for op in accesses)
+
+
+def _along_memory(op: LoadOp | StoreOp, index: SSAValue) -> bool:
+    stride = lane_stride(op, index)
+    if stride is None:
+        return False
+    if stride[1] == 0:
+        return isinstance(op, LoadOp)
+    return stride == (op.buffer.type.get_num_dims() - 1, 1)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _lanes(loop: ForOp, target: Target) -> int:
+    """Lanes for a whole row, as far as registers go; a power of two."""
+    bits = [_bits(op.value) for op in loop.walk() if isinstance(op, StoreOp)]
+    bits += [_bits(value) for op in loop.walk() if isinstance(op, ForOp) for value in op.results]
+    lanes, trips = _REGISTERS * target.lanes(max(bits)), loop.trip_count() or 0
+    while lanes > 2 and lanes // 2 >= trips:
+        lanes //= 2
+    return lanes if trips >= 2 else 1
+
+
+def _bits(value: SSAValue) -> int:
+    element = scalar_of(value.type)
+    return 8 if is_bool(element) else element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _loop_inside(loop: ForOp) -> ForOp | None:
+    """The one loop right inside of another, if nothing else is there to run."""
+    inside = statements(loop.body.block)
+    return inside[0] if len(inside) == 1 and isinstance(inside[0], ForOp) else None
+
+
+def _running_rows(nest: ForOp) -> ForOp | None:
+    """The loop over rows right around a loop that carries one value along memory, element after element."""
+    rows = nest
+    while (inner := _loop_inside(rows)) is not None and inner.kind.data == "parallel":
+        rows = inner
+    if inner is None or inner.kind.data != "seq" or not inner.results or (rows.trip_count() or 0) < _ROWS:
+        return None
+    stores = [op for op in inner.walk() if isinstance(op, StoreOp)]
+    if not stores or any(isinstance(op, ForOp) for op in inner.body.walk()) or rows.kind.data != "parallel":
+        return None
+    last = [(op.buffer.type.get_num_dims() - 1) for op in stores]  # pyright: ignore[reportAttributeAccessIssue]
+    found = [lane_stride(op, inner.index) for op in stores]
+    along = all(s is not None and s[0] == d and abs(s[1]) == 1 for s, d in zip(found, last, strict=True))
+    return rows if along else None
