@@ -15,7 +15,8 @@ fit registers; `lowering/strategies/convolutions.py` makes them vectors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -26,13 +27,16 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..types import scalar_of
 from .conv import Convolution, dilated, pick, placed
-from .window_loops import Axis, Element, Index, Planes, Taps, Values, clipped, multiply_add, over, repeat, within
+from .window_loops import Axis, Element, Index, Planes, Values, clipped, multiply_add, over, within
 
 if TYPE_CHECKING:
     from .conv import ConvOp
 
-UNROLLED = 9
-"""Elements of a window that are written out one by one inside the loop over features; larger windows are loops."""
+UNROLLED = 8
+"""Elements of a window along its last dim that are written out one by one; more are a loop."""
+
+TILES = 8
+"""Tiles of rows that work on the same columns one after the other."""
 
 LEAST_BLOCKS = 4
 """Blocks of rows that an image is cut into when it does not fit the cache: enough for some threads."""
@@ -120,7 +124,8 @@ class Tile:
 def choose_tile(rows: int, vectors: int, registers: int) -> Tile:
     """The register tile that runs a product of so many rows and columns (in vectors) in the fewest cycles, about.
 
-    A step takes half a cycle a multiplication, half a cycle a load, and not less than the latency of an addition.
+    A step takes half a cycle a multiplication, half a cycle a load, and not less than the latency of an addition. What is left
+    at the edges counts for more: it is code of its own, and loads much for what it computes.
     """
 
     def cycles(r: int, v: int) -> float:
@@ -132,12 +137,69 @@ def choose_tile(rows: int, vectors: int, registers: int) -> Tile:
         wide, right = divmod(vectors, v)
         whole = tall * wide * cycles(r, v)
         edges = tall * (cycles(r, right) if right else 0) + wide * (cycles(left, v) if left else 0)
-        return whole + edges + (cycles(left, right) if left and right else 0)
+        return whole + 1.5 * (edges + (cycles(left, right) if left and right else 0))
 
-    fits = [
-        Tile(r, v) for v in (1, 2) for r in range(1, min(rows, registers) + 1) if r * v + v + 1 < registers and v <= vectors
-    ]
+    shapes = [Tile(r, v) for v in range(1, 5) for r in range(1, min(rows, registers) + 1)]
+    fits = [tile for tile in shapes if tile.rows * tile.vectors + tile.vectors + 1 < registers and tile.vectors <= vectors]
     return min(fits, key=lambda tile: (total(tile), -tile.rows * tile.vectors), default=Tile(1, 1))
+
+
+def _unrolled(size: int) -> str:
+    return "unroll" if size <= UNROLLED else "seq"
+
+
+class _RegisterTile:
+    """Sums of a tile in a register buffer; all loops over it are unrolled, or vectors."""
+
+    def __init__(self, form: _Form, rows: int, columns: int):
+        self.form, self.b, self.rows, self.columns = form, form.b, rows, columns
+        self.vectors = -(-columns // form.lanes)
+        self.buffer = self.b.local((rows, self.vectors * form.lanes), form.element, "register", name="tile")
+
+    @contextmanager
+    def _rows(self) -> Iterator[AffineExpr]:
+        if self.rows == 1:
+            yield AffineConstantExpr(0)
+            return
+        with self.b.loop(self.rows, "unroll") as row:
+            yield row.index
+
+    @contextmanager
+    def _columns(self, vectors: int, lanes: int, first: int = 0) -> Iterator[AffineExpr]:
+        if vectors == 1:
+            with self.b.loop(lanes) as lane:
+                yield lane.index + first
+            return
+        with self.b.loop(vectors, "unroll") as vector, self.b.loop(lanes) as lane:
+            yield vector.index * lanes + lane.index + first
+
+    def start(self, value: Callable[[AffineExpr, AffineExpr], SSAValue]) -> None:
+        """Set each sum to `value(row, column)`."""
+        with self._rows() as i, self._columns(self.vectors, self.form.lanes) as j:
+            self.b.store(value(i, j), self.buffer, [i, j])
+
+    def accumulate(
+        self,
+        loops: Sequence[tuple[Any, str]],
+        left: Callable[[AffineExpr, list[Index]], SSAValue],
+        right: Callable[[AffineExpr, list[Index]], SSAValue],
+    ) -> None:
+        """Add `left(row, at) * right(column, at)`, `at` in loops of the given sizes and kinds."""
+        b = self.b
+        with ExitStack() as stack:
+            at: list[Index] = [0 if n == 1 else stack.enter_context(b.loop(n, kind)).index for n, kind in loops]
+            with self._rows() as i, self._columns(self.vectors, self.form.lanes) as j:
+                total = multiply_add(b, left(i, at), right(j, at), b.load(self.buffer, [i, j]))
+                b.store(total, self.buffer, [i, j])
+
+    def finish(self, store: Callable[[AffineExpr, AffineExpr, SSAValue], None]) -> None:
+        """`store(row, column, sum)` for each column that there is."""
+        full, rest = divmod(self.columns, self.form.lanes)
+        parts = [(full, self.form.lanes, 0)] if full else []
+        parts += [(1, rest, full * self.form.lanes)] if rest else []
+        for part in parts:
+            with self._rows() as i, self._columns(*part) as j:
+                store(i, j, self.b.load(self.buffer, [i, j]))
 
 
 def parts(b: Any, size: int, step: int) -> Any:
@@ -169,8 +231,23 @@ class _Flat:
         self.rows = self._rows_of_block()
         self.columns = -(-self.rows * self.inner_points // form.lanes) * form.lanes
         """Points of a block, up to whole vectors."""
-        self.length = (self.rows + self.first.reach) * self.inner_points + form.lanes
+        self.height = self.rows + self.first.reach
+        """Rows of a plane."""
+        self.length = self.height * self.inner_points + form.lanes
         self.tile = choose_tile(form.per_group, self.columns // form.lanes, form.b.target.vector_registers)
+        tiles = -(-form.per_group // self.tile.rows)
+        chunks = 1 if tiles <= TILES else -(-tiles // (TILES * LEAST_BLOCKS)) * LEAST_BLOCKS
+        self.chunk = min(form.per_group, -(-tiles // chunks) * self.tile.rows)
+        """Features of the result that are worked on at a time."""
+        self.depth = self._depth()
+        """Features whose products are summed at a time: what a column of tiles reads of them stays in the first-level cache."""
+
+    def _depth(self) -> int:
+        form, target = self.form, self.b.target
+        of_feature = prod(form.window) * self.tile.vectors * form.lanes * form.bytes
+        room = max(1, target.l1_bytes * 2 // 3 // of_feature)
+        even = max(n for n in range(1, min(room, form.depth) + 1) if form.depth % n == 0)
+        return even if 2 * even > room else -(-form.depth // -(-form.depth // room))
 
     def _rows_of_block(self) -> int:
         """Rows of the result in a block: all, or what lets the planes fit into half of the second-level cache."""
@@ -191,8 +268,8 @@ class _Flat:
             with over(b, (form.c.groups,)) as (group,):
                 for start, _ in self._blocks():
                     planes = self._copy(image, group, start)
-                    for row, rows in parts(b, form.per_group, self.tile.rows):
-                        self._filters(planes, image, group, start, row, rows)
+                    for chunk in parts(b, form.per_group, self.chunk):
+                        self._filters(planes, image, group, start, chunk)
 
     def _blocks(self) -> Any:
         if self.rows == self.form.points[0]:
@@ -205,32 +282,29 @@ class _Flat:
         """The planes of a block of rows that starts at row `start` of the result."""
         form, b = self.form, self.b
         planes = b.local((len(self.planes), form.depth, self.length), form.element, "scratch", name="planes")
-        height = self.rows + self.first.reach
-        sizes = form.points[1:]
         first = 0 if isinstance(start, AffineConstantExpr) else start
+        with over(b, (len(self.planes), form.depth, self.length)) as at:
+            b.store(form.zero, planes, at)
         for plane, (tap, phase) in enumerate(self.planes):
-            bounds = [clipped(self.first.inside(phase, self.first.stride), height, first)]
+            bounds = [clipped(self.first.inside(phase, self.first.stride), self.height, first)]
             shifts = [k * axis.dilation for k, axis in zip(tap, self.inner, strict=True)]
-            for shift, axis, size in zip(shifts, self.inner, sizes, strict=True):
+            for shift, axis, size in zip(shifts, self.inner, form.points[1:], strict=True):
                 bounds.append(clipped(axis.inside(shift, axis.stride), size))
-            whole = all(bound == (0, size) for bound, size in zip(bounds, (height, *sizes), strict=True))
             with over(b, (form.depth,)) as (feature,):
-                with b.loop(self.length, lower=height * self.inner_points if whole else 0) as p:
-                    b.store(form.zero, planes, [plane, feature, p.index])
-                self._copy_rows(planes, plane, bounds, (image, group, start, feature), (phase, *shifts))
+                self._copy_rows(planes, [plane, feature], bounds, (image, group, start), (phase, *shifts))
         return planes
 
     def _copy_rows(
-        self, planes: SSAValue, plane: int, bounds: Sequence[Any], at: tuple[Index, ...], shifts: Sequence[int]
+        self, planes: SSAValue, at: list[Index], bounds: Sequence[Any], block: tuple[Index, ...], shifts: Sequence[int]
     ) -> None:
         form, b = self.form, self.b
-        image, group, start, feature = at
+        image, group, start = block
         with within(b, bounds) as (row, *inner):
             source = [(start + row) * self.first.stride + (shifts[0] - self.first.low)]
             for q, axis, shift in zip(inner, self.inner, shifts[1:], strict=True):
                 source.append(q * axis.stride + (shift - axis.low))
-            value = form.x(image, group * form.depth + feature, source)
-            b.store(value, planes, [plane, feature, self._flat(row, inner)])
+            value = form.x(image, group * form.depth + at[1], source)
+            b.store(value, planes, [*at, self._flat(row, inner)])
 
     def _flat(self, row: AffineExpr, inner: Sequence[AffineExpr]) -> AffineExpr:
         """The column of a point."""
@@ -240,41 +314,76 @@ class _Flat:
         return total
 
     def _filters(
-        self, planes: SSAValue, image: Index, group: AffineExpr, start: AffineExpr, row: AffineExpr, rows: int
+        self, planes: SSAValue, image: Index, group: AffineExpr, start: AffineExpr, chunk: tuple[AffineExpr, int]
     ) -> None:
-        """Some features of the result at all points of a block."""
+        """Some features of the result, from `first` on, at all points of a block."""
         form, b = self.form, self.b
-        sums = b.local((rows, self.columns), form.element, "scratch", name="sums")
+        first, count = chunk
+        sums = b.local((count, self.columns), form.element, "scratch", name="sums")
+        if self.depth < form.depth:
+            with over(b, (count, self.columns)) as at:
+                b.store(form.zero, sums, at)
         for column, columns in parts(b, self.columns, self.tile.vectors * form.lanes):
-            with b.loop(rows) as i, b.loop(columns) as j:
-                filter_ = group * form.per_group + row + i.index
-                b.store(self._sum(planes, filter_, column + j.index), sums, [i.index, column + j.index])
+            for feature, features in self._depths():
+                panel = self._pack(planes, (feature, features), (column, columns))
+                for row, rows in parts(b, count, self.tile.rows):
+                    filters = group * form.per_group + first + row
+                    self._tile(panel, sums, (filters, row, rows), (column, columns), (feature, features))
         whole = form.points[0] % self.rows == 0
         height = self.rows if whole else [AffineConstantExpr(self.rows), start * -1 + form.points[0]]
-        with over(b, (rows,)) as (i,), over(b, (height, *form.points[1:])) as (r, *inner):
+        with over(b, (count,)) as (i,), over(b, (height, *form.points[1:])) as (r, *inner):
             value = b.load(sums, [i, self._flat(r, inner)])
-            form.write(value, image, group * form.per_group + row + i, [start + r, *inner])
+            form.write(value, image, group * form.per_group + first + i, [start + r, *inner])
 
-    def _sum(self, planes: SSAValue, filter_: AffineExpr, column: AffineExpr) -> SSAValue:
+    def _depths(self) -> Any:
+        """(first, count) of the features whose products are summed at a time, one block after the other."""
+        depth = self.form.depth
+        if self.depth == depth:
+            yield AffineConstantExpr(0), depth
+            return
+        with self.b.loop(depth, "seq", step=self.depth) as block:
+            left = block.index * -1 + depth
+            yield block.index, self.depth if depth % self.depth == 0 else [AffineConstantExpr(self.depth), left]
+
+    def _pack(self, planes: SSAValue, features: tuple[AffineExpr, Any], columns: tuple[AffineExpr, int]) -> SSAValue:
+        """What a column of tiles reads, in the order of reading: feature, window, column. Its vectors are aligned."""
         form, b = self.form, self.b
-        with b.loop(form.depth, "seq", inits=[form.zero]) as feature:
-            values: Values = feature.carried
-            for k in range(len(self.first.phases)):
-                taps = self.first.taps(self.first.phases[k])
-                mine = [(plane, tap) for plane, (tap, phase) in enumerate(self.planes) if phase == self.first.phases[k]]
+        (feature, n_features), (column, n_columns) = features, columns
+        panel = b.local((self.depth, *form.window, n_columns), form.element, "scratch", name="panel")
+        phases = self.first.phases
+        with over(b, (n_features, *form.window[1:])) as (f, *tap):
+            plane: AffineExpr = AffineConstantExpr(0)
+            for k, axis in zip(tap, self.inner, strict=True):
+                plane = plane * axis.window + k
+            for number, phase in enumerate(phases):
+                taps = self.first.taps(phase)
+                with over(b, (taps.count,)) as (t,), b.loop(n_columns) as p:
+                    shifted = column + p.index + (t * taps.by + taps.at) * self.inner_points
+                    value = b.load(planes, [plane * len(phases) + number, feature + f, shifted])
+                    b.store(value, panel, [f, t * taps.step + taps.first, *tap, p.index])
+        return panel
 
-                def step(values: Values, t: Index, taps: Taps = taps, mine: Any = mine) -> Values:
-                    (value,) = values
-                    for plane, tap in mine:
-                        shifted = column + (t * taps.by + taps.at) * self.inner_points
-                        x = b.load(planes, [plane, feature.index, shifted])
-                        w = form.w(filter_, feature.index, [t * taps.step + taps.first, *tap])
-                        value = multiply_add(b, w, x, value)
-                    return [value]
-
-                values = repeat(b, taps.count, values, step, unroll=prod(form.window) <= UNROLLED)
-            feature.give(*values)
-        return feature.results[0]
+    def _tile(
+        self,
+        panel: SSAValue,
+        sums: SSAValue,
+        rows: tuple[AffineExpr, AffineExpr, int],
+        columns: tuple[AffineExpr, int],
+        features: tuple[AffineExpr, Any],
+    ) -> None:
+        """Add the products of some features to a tile of the sums."""
+        form, b = self.form, self.b
+        (filters, row, n_rows), (column, n_columns) = rows, columns
+        tile = _RegisterTile(form, n_rows, n_columns)
+        resumes = self.depth < form.depth
+        tile.start(lambda i, j: b.load(sums, [row + i, column + j]) if resumes else form.zero)
+        first, count = features
+        tile.accumulate(
+            [(count, "seq"), *((n, "seq") for n in form.window[:-1]), (form.window[-1], _unrolled(form.window[-1]))],
+            lambda i, at: form.w(filters + i, first + at[0], at[1:]),
+            lambda j, at: b.load(panel, [*at, j]),
+        )
+        tile.finish(lambda i, j, value: b.store(value, sums, [row + i, column + j]))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -284,8 +393,8 @@ class _Flat:
 class _Pixels:
     def __init__(self, form: _Form):
         self.form, self.b = form, form.b
-        vectors = -(-form.per_group // form.lanes)
-        self.tile = choose_tile(form.points[-1], vectors, form.b.target.vector_registers)
+        self.columns = -(-form.per_group // form.lanes) * form.lanes
+        self.tile = choose_tile(form.points[-1], self.columns // form.lanes, form.b.target.vector_registers)
 
     def write(self) -> None:
         form, b = self.form, self.b
@@ -299,13 +408,16 @@ class _Pixels:
                         self._tile(packed, padded, (image, group, *outer), (row, rows), (column, columns))
 
     def _pack(self) -> SSAValue:
-        """The filters in the order of reading: group, window, feature, feature of the result."""
+        """The filters in the order of reading: group, window, feature, feature of the result, the last up to whole vectors."""
         form, b = self.form, self.b
-        shape = (form.c.groups, *form.window, form.depth, form.per_group)
-        packed = b.local(shape, form.element, "scratch", name="filters")
-        with over(b, shape) as at:
+        shape = (form.c.groups, *form.window, form.depth)
+        packed = b.local((*shape, self.columns), form.element, "scratch", name="filters")
+        with over(b, (*shape, form.per_group)) as at:
             group, *tap, feature, o = at
             b.store(form.w(group * form.per_group + o, feature, tap), packed, at)
+        if self.columns > form.per_group:
+            with over(b, shape) as at, b.loop(self.columns, lower=form.per_group) as o:
+                b.store(form.zero, packed, [*at, o.index])
         return packed
 
     def _pad(self, image: Index) -> SSAValue | None:
@@ -334,34 +446,19 @@ class _Pixels:
         form, b = self.form, self.b
         image, group, *outer = at
         (row, n_rows), (column, n_columns) = rows, columns
-        with b.loop(n_rows) as i, b.loop(n_columns) as j:
-            point = [*outer, row + i.index]
-            value = self._sum(packed, padded, (image, group), point, column + j.index)
-            form.write(value, image, group * form.per_group + column + j.index, point)
+        tile = _RegisterTile(form, n_rows, n_columns)
+        tile.start(lambda i, j: form.zero)
 
-    def _sum(
-        self,
-        packed: SSAValue,
-        padded: SSAValue | None,
-        at: tuple[AffineExpr, AffineExpr],
-        point: Sequence[AffineExpr],
-        column: AffineExpr,
-    ) -> SSAValue:
-        form, b = self.form, self.b
-        image, group = at
+        def x(i: AffineExpr, at: list[Index]) -> SSAValue:
+            *tap, feature = at
+            places = zip((*outer, row + i), tap, form.axes, strict=True)
+            where = [p * axis.stride + k * axis.dilation for p, k, axis in places]
+            feature = group * form.depth + feature
+            return form.x(image, feature, where) if padded is None else b.load(padded, [*where, feature])
 
-        def fold(values: Values, tap: list[Index]) -> Values:
-            if len(tap) < len(form.axes):
-                return repeat(b, form.axes[len(tap)].window, values, lambda v, k: fold(v, [*tap, k]), unroll=False)
-            where = [p * axis.stride + k * axis.dilation for p, k, axis in zip(point, tap, form.axes, strict=True)]
-            with b.loop(form.depth, "seq", inits=values) as feature:
-                i = group * form.depth + feature.index
-                x = form.x(image, i, where) if padded is None else b.load(padded, [*where, i])
-                w = b.load(packed, [group, *tap, feature.index, column])
-                feature.give(multiply_add(b, x, w, feature.carried[0]))
-            return feature.results
-
-        return fold([form.zero], [])[0]
+        loops = [*((n, "seq") for n in form.window), (form.depth, "seq")]
+        tile.accumulate(loops, x, lambda j, at: b.load(packed, [group, *at, column + j]))
+        tile.finish(lambda i, j, value: form.write(value, image, group * form.per_group + column + j, [*outer, row + i]))
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -195,9 +195,9 @@ class Planes:
         return along(start, [], [])
 
 
-def repeat(b: Any, count: int, values: Values, step: Callable[[Values, Index], Values], unroll: bool) -> Values:
+def repeat(b: Any, count: Any, values: Values, step: Callable[[Values, Index], Values], unroll: bool) -> Values:
     """`step(values, k)` for k from 0 to `count`, written out or as a loop that carries the values."""
-    if unroll or count <= 1:
+    if unroll or count in (0, 1):
         for k in range(count):
             values = step(values, k)
         return values

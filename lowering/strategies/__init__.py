@@ -2,6 +2,7 @@
 
 from .attention import schedule_attention
 from .base import Strategy, Take
+from .convolutions import schedule_tiles
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed
 from .lanes import schedule_lanes
@@ -12,7 +13,7 @@ from .transposes import schedule_transposes
 
 STRATEGIES: tuple[Strategy, ...] = (
     schedule_indexed,
-    *(schedule_products, schedule_attention),
+    *(schedule_products, schedule_tiles, schedule_attention),
     *(schedule_transposes, schedule_elementwise, schedule_reductions, schedule_lanes),
 )
 """For the kernels that a program launches: their loops say which of their iterations are independent."""
