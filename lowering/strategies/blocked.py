@@ -26,7 +26,7 @@ from xdsl.ir import SSAValue
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import KernelOp
-from ..analysis.nests import loops, name_of
+from ..analysis.nests import loops, name_of, statements
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
@@ -51,6 +51,8 @@ WIDEST = 576
 """Columns of a block: what is packed for them is read once for every block of rows."""
 WIDTH_BYTES = 8 << 20
 """How large their part of the right operand may be."""
+CHEAP = ("math.absf", "math.fma", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
+"""Functions that are one instruction."""
 MANY_ROWS = 256
 """From so many rows on there are blocks of rows for all threads."""
 
@@ -128,6 +130,8 @@ class Blocked:
     def __init__(self, kernel: KernelOp, product: Product, blocks: Blocks, target: Target, take: Take):
         self.kernel, self.product, self.blocks, self.take = kernel, product, blocks, take
         self.lanes = target.lanes(bits_of(product.depth))
+        self.on_threads = blocks.on_rows and len(product.band) == 2
+        self.apart = self.on_threads and self._computes()
 
     def run(self) -> None:
         blocks, take = self.blocks, self.take
@@ -137,7 +141,7 @@ class Blocked:
             jp, ip, i, j = self._tiles(at)
         else:
             jp, ip, i, j = self._tiles(at)
-            rest = take(Expand(at.k, ip, (blocks.rows, blocks.columns), "stack"))
+            rest = self._expand_tiles(at, ip)
         self._pack(at, jp, ip, i, j)
         for loop, size in (i, blocks.rows), (j, blocks.columns):
             self._fill(loop, size)
@@ -155,18 +159,34 @@ class Blocked:
         io, i = take(Split(rows, blocks.height))
         others = [name_of(loop) for loop in product.band if loop not in (product.rows, product.columns)]
         take(Reorder((*others, jo, io, i, j)))
-        if blocks.on_rows and not others:
+        if self.on_threads:
             take(Serialize(jo))
         ko = None
         if blocks.depth < (product.depth.trip_count() or 0):
             ko, k = take(Split(k, blocks.depth))
         return _Names(jo, io, i, j, k, ko)
 
+    def _computes(self) -> bool:
+        """Whether what comes after the sum has constants that would take registers from the sums, were it in one function.
+
+        Code generation loads those of a polynomial before all loops. Where threads share the blocks of rows, a nest of its own
+        beside these becomes a function of its own.
+        """
+        ops = statements(self.product.band[-1].body.block)
+        return any(op.name.startswith("math.") and op.name not in CHEAP for op in ops)
+
+    def _expand_tiles(self, at: _Names, ip: str) -> tuple[str, ...]:
+        """Each tile in memory, for what comes after it; the loops of that."""
+        rows, columns = self.blocks.rows, self.blocks.columns
+        if self.apart:
+            return self.take(Expand(at.k, at.jo, (1, 1, 1, rows, columns)))
+        return self.take(Expand(at.k, ip, (rows, columns), "stack"))
+
     def _sums(self, at: _Names) -> tuple[str, ...]:
         """Sums in memory, from block to block of the depth; the loops of what comes after them."""
         blocks, take = self.blocks, self.take
         assert at.ko is not None
-        rest = take(Expand(at.ko, at.io, (blocks.rows, blocks.columns)))
+        rest = take(Expand(at.ko, at.jo if self.apart else at.io, (*(1,) * self.apart, blocks.rows, blocks.columns)))
         take(Demote(at.ko))
         j_start, j = take(Fission(at.j, f"{at.ko}_results"))
         i_start, i = take(Fission(at.i, at.j))

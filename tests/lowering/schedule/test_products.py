@@ -137,3 +137,13 @@ def test_non_finite_numbers_stay_where_they_are():
     with np.errstate(invalid="ignore"):
         want = x @ w
     np.testing.assert_allclose(lm.jit(product)(x, w), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("depth", [30, 90], ids=["one block", "several blocks"])
+def test_functions_of_the_sums_are_computed_in_a_nest_of_their_own(depth):
+    """Beside the blocks of rows, so that their constants take no registers from the sums."""
+    x, w = random(300, depth), random(depth, 100)
+    f = lm.jit(lambda x, w: lm.numpy.tanh(x @ w))
+    assert f.lower(x, w).as_text("scheduled").count("loop.for parallel %io") >= 2
+    np.testing.assert_allclose(f(x, w), np.tanh(x @ w), rtol=1e-4, atol=1e-4)
