@@ -31,7 +31,8 @@ _UNKNOWN_TRIP = 256
 _GATHER = 1.5
 
 
-def _weight(op: Operation) -> float:
+def weight(op: Operation) -> float:
+    """About how many instructions an op on scalars takes."""
     if op.name.startswith("math.") and op.name not in _CHEAP_MATH:
         return _EXPENSIVE["math"]
     return 0.0 if op.name == "arith.constant" else _EXPENSIVE.get(op.name, 1.0)
@@ -49,7 +50,7 @@ def scalar_cost(block: Block) -> float:
         if isinstance(op, ForOp):
             total += _trips(op) * (scalar_cost(op.body.block) + 1)
         elif not isinstance(op, YieldOp):
-            total += _weight(op)
+            total += weight(op)
     return total
 
 
@@ -71,9 +72,9 @@ def _wide_cost(block: Block, index: SSAValue, varying: set[SSAValue], lanes: int
         elif isinstance(op, YieldOp):
             continue
         elif any(o in varying for o in op.operands):
-            total += (_GATHER * lanes if op.name in _SCALARIZED else registers) * _weight(op)
+            total += (_GATHER * lanes if op.name in _SCALARIZED else registers) * weight(op)
         else:
-            total += _weight(op)
+            total += weight(op)
     return total
 
 
@@ -152,7 +153,7 @@ class Planner:
                 cost += choice.cost
                 widened += choice.widened
             elif not isinstance(op, YieldOp):
-                cost += _weight(op)
+                cost += weight(op)
         return _Choice(cost, widened)
 
     def loop(self, loop: ForOp) -> _Choice:

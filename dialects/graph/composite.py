@@ -264,7 +264,8 @@ class SoftmaxOp(AlongDims):
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         _, e, total = _exp_shifted(b, operands[0], dims)
-        return b.div(e, restore(b, total, dims, _shape(operands[0])))
+        # one division a row: a sum is at least 1, or what is not finite about it shows in the product as in the quotient
+        return b.mul(e, restore(b, b.div(b.full_like(total, 1), total), dims, _shape(operands[0])))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):

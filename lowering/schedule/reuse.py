@@ -1,0 +1,153 @@
+"""Compute once what two neighbouring loops both compute: the first keeps it in a local array, the second reads it from there.
+
+    before                                         after loop-reuse{first=k second=j}
+    loop.for parallel %i = 0 to 64 {               loop.for parallel %i = 0 to 64 {
+      %s = loop.for reduce<add> %k = 0 to 256        %k_row = loop.alloc scratch : memref<256xf32>
+          init %zero {                               %s = loop.for reduce<add> %k = 0 to 256 init %zero {
+        %a = loop.load %x[%i, %k]                      %a = loop.load %x[%i, %k]
+        %e = math.exp %a : f32                         %e = math.exp %a : f32
+        loop.yield %e                                  loop.store %e, %k_row[%k]
+      }                                                loop.yield %e
+      loop.for parallel %j = 0 to 256 {              }
+        %b = loop.load %x[%i, %j]                    loop.for parallel %j = 0 to 256 {
+        %f = math.exp %b : f32                         %f = loop.load %k_row[%j]
+        %y = arith.divf %f, %s : f32                   %y = arith.divf %f, %s : f32
+        loop.store %y, %y[%i, %j]                      loop.store %y, %y[%i, %j]
+
+Kept is what costs at least `cost` operations (an exponential counts as 20, a load or a sum as 1); less is computed again.
+
+Requires two loops of one body that count from 0 by 1 to the same constant. What is kept is computed from indices, values from
+around the loops, and loads from buffers that nothing writes from the first loop to the end of the second. Returns no names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ...dialects.loop.gather import ScatterOp
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import memref
+from ..analysis.nests import find, fresh, name_of, statements
+from ..loop_auto_vectorize import weight
+from ..widening import is_lanewise, sweep
+from .base import Primitive
+from .cloning import remove
+
+WORTH = 8
+"""Operations from which a store and a load are cheaper than computing again."""
+
+
+def count_of(loop: ForOp) -> int | None:
+    """How often a loop runs, if it counts from 0 by 1 to a constant."""
+    bounds = loop.constant_bounds()
+    return bounds[1] if bounds is not None and bounds[0] == 0 and loop.step.value.data == 1 else None
+
+
+class _Values:
+    """What a loop computes in each iteration, by keys that are equal where the computations are; and what it costs."""
+
+    def __init__(self, loop: ForOp, written: set[SSAValue]):
+        self.keys: dict[SSAValue, Hashable] = {loop.index: "index"}
+        self.costs: dict[SSAValue, float] = {}
+        inside = loop.body.block
+        for op in inside.ops:
+            if isinstance(op, LoadOp):
+                if op.lanes != 1 or op.mask is not None or op.buffer in written:
+                    continue
+                given: Hashable = (op.buffer, op.map.data)
+            elif is_lanewise(op):
+                given = (op.name, tuple(sorted(op.properties.items(), key=lambda item: item[0])))
+            else:
+                continue
+            operands = [self._key(operand, inside) for operand in op.operands]
+            if None not in operands:
+                self.keys[op.results[0]] = (given, op.results[0].type, *operands)
+                self.costs[op.results[0]] = weight(op) + sum(self.costs.get(o, 0) for o in dict.fromkeys(op.operands))
+
+    def _key(self, value: SSAValue, inside: Block) -> Hashable:
+        """None for what the body computes otherwise, or a loop in it."""
+        block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        return self.keys.get(value) if block is inside else value
+
+
+def shared_values(first: ForOp, second: ForOp, cost: float) -> list[tuple[SSAValue, SSAValue]]:
+    """The values that both loops compute at `cost` or more and that the second uses for something else: (first's, second's)."""
+    written: set[SSAValue] = set()
+    op: Operation | None = first
+    while op is not None:
+        written.update(inner.buffer for inner in op.walk() if isinstance(inner, StoreOp | ScatterOp))
+        op = op.next_op if op is not second else None
+    before, after = _Values(first, written), _Values(second, written)
+    by_key = {key: value for value, key in before.keys.items()}
+    common = {value: by_key[key] for value, key in after.keys.items() if key in by_key and value in after.costs}
+    return [
+        (mine, value)
+        for value, mine in common.items()
+        if after.costs[value] >= cost and any(not any(r in common for r in use.operation.results) for use in value.uses)
+    ]
+
+
+@dataclass(frozen=True)
+class Reuse(Primitive):
+    """Keep what the first of two loops computes for the second.
+
+    Attributes:
+        first: the loop that computes.
+        second: a later loop in the same body.
+        cost: how many operations it takes to be worth keeping.
+    """
+
+    name = "loop-reuse"
+
+    first: str
+    second: str
+    cost: int = WORTH
+
+    def check(self, kernel: KernelOp) -> None:
+        first, second = (find(kernel, name, self.name) for name in (self.first, self.second))
+        if first.parent is not second.parent or first is second or not first.is_before_in_block(second):
+            raise self.refuse(f"{self.first} and {self.second} are not two loops of one body, in this order")
+        if count_of(first) is None or count_of(first) != count_of(second):
+            raise self.refuse(f"{self.first} and {self.second} do not both count from 0 by 1 to one constant")
+        if not shared_values(first, second, self.cost):
+            raise self.refuse(f"{self.second} computes nothing again that costs {self.cost} operations")
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        first, second = (find(kernel, name, self.name) for name in (self.first, self.second))
+        for value, again in shared_values(first, second, self.cost):
+            load = LoadOp.build_load(self._row(kernel, first, value), AffineMap.identity(1), [second.index])
+            op = again.owner
+            assert isinstance(op, Operation)
+            load.location, load.value.name_hint = op.location, again.name_hint
+            second.body.block.insert_op_before(load, op)
+            again.replace_all_uses_with(load.value)
+        sweep(second.body.block)
+        for op in reversed(statements(second.body.block)):
+            if isinstance(op, LoadOp) and not op.value.uses:
+                remove(op)
+        sweep(second.body.block)
+        return ()
+
+    def _row(self, kernel: KernelOp, first: ForOp, value: SSAValue) -> SSAValue:
+        """The local array that has a value of all iterations of the first loop; made if there is none."""
+        for use in value.uses:
+            store = use.operation
+            if isinstance(store, StoreOp) and use.index == 0 and isinstance(store.buffer.owner, AllocOp):
+                same_block = store.buffer.owner.parent is first.parent
+                if same_block and store.map.data == AffineMap.identity(1) and list(store.indices) == [first.index]:
+                    return store.buffer
+        op, block = value.owner, first.parent
+        assert isinstance(op, Operation) and block is not None
+        row = AllocOp.build_alloc(
+            "scratch", memref(value.type, (count_of(first) or 0,)), name=fresh(kernel, f"{name_of(first)}_row")
+        )
+        store = StoreOp.build_store(value, row.buffer, AffineMap.identity(1), [first.index])
+        row.location = store.location = op.location
+        block.insert_op_before(row, first)
+        first.body.block.insert_op_after(store, op)
+        return row.buffer

@@ -1,0 +1,29 @@
+"""Functions of rows, as softmax: what several passes over a row compute is kept in a local array of a row.
+
+The passes over a row find it in the first level cache, so that each pass costs what it computes. What is expensive to compute,
+as an exponential, is computed in the first pass that needs it.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from ...codegen.targets import Target
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.nests import name_of, statements
+from ..loop_auto_vectorize import bits_of
+from ..schedule.reuse import WORTH, Reuse, count_of, shared_values
+from .base import Take
+
+
+def schedule_rows(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Keep what passes over rows have in common, in every body with several passes."""
+    for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
+        passes = [op for op in statements(loop.body.block) if isinstance(op, ForOp)]
+        for first, second in combinations(passes, 2):
+            count = count_of(first)
+            if count is None or count != count_of(second):
+                continue
+            kept = shared_values(first, second, WORTH)
+            if kept and sum(count * bits_of(value.type) // 8 for value, _ in kept) <= target.l2_bytes // 2:
+                take(Reuse(name_of(first), name_of(second)))
