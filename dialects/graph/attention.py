@@ -23,6 +23,8 @@ QUERIES = 64
 """Queries a block: vectors run over them, and the block's scores stay in the first-level cache."""
 KEYS = 64
 """Keys a block."""
+FEW_QUERIES = 8
+"""Fewer queries do not fill vectors: these run over keys and dims."""
 
 Point = list[AffineExpr]
 
@@ -192,17 +194,15 @@ def _spread(small: Sequence[int], shape: Sequence[int]) -> tuple[tuple[int, ...]
 class _Blocks:
     """The loop form: for a block of queries, the blocks of keys one after the other.
 
-    Of a block of queries there are, in local buffers: `q`, transposed and scaled; `scores` of the current block of keys, a row
-    a key; `top`, the largest score so far; `total`, the sum of weights relative to it; `sums`, the weighted sums of the values.
-    When a block of keys raises `top`, what has been summed is scaled down by `fade`.
+    Of a block of queries there are, in local buffers: `q`, scaled, and `scores` of the current block of keys, both with the
+    queries side by side; `top`, the largest score so far; `total`, the sum of weights relative to it; `sums`, the weighted sums
+    of the values. When a block of keys raises `top`, what has been summed is scaled down by `fade`.
     """
 
     def __init__(self, op: AttentionOp, b: Any):
         self.op, self.b = op, b
-        (*self.batch, self.heads, self.n_queries, self.dim), (*_, self.groups, self.n_keys, self.dim_v) = (
-            op.shape(0),
-            op.shape(2),
-        )
+        *self.batch, self.heads, self.n_queries, self.dim = op.shape(0)
+        *_, self.groups, self.n_keys, self.dim_v = op.shape(2)
         self.element = op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
         self.queries, self.keys = min(QUERIES, self.n_queries), max(1, min(KEYS, self.n_keys))
         self.full = self.n_keys - self.n_keys % self.keys
@@ -230,8 +230,8 @@ class _Blocks:
             """The block's first query; `here` is how many there are, fewer in the last block."""
             left = self.first * -1 + self.n_queries
             self.here = self.queries if self.n_queries % self.queries == 0 else (self.queries, left)
-            self.q = b.local((max(1, self.dim), self.queries), element, "scratch", name="q_block")
-            self.scores = b.local((self.keys, self.queries), element, "scratch", name="scores")
+            self.q = b.local(self._order(max(1, self.dim), self.queries), element, "scratch", name="q_block")
+            self.scores = b.local(self._order(self.keys, self.queries), element, "scratch", name="scores")
             self.sums = b.local((self.queries, self.dim_v), element, "scratch", name="sums")
             self.top, self.total, self.fade = (b.local((self.queries,), element, name=n) for n in ("top", "total", "fade"))
             self._start(left)
@@ -243,15 +243,26 @@ class _Blocks:
                     self._block_of_keys(AffineConstantExpr(self.full), self.n_keys - self.full)
             self._finish()
 
+    def _order(self, other: Any, query: Any) -> list[Any]:
+        """The dims of what is held for each query of a block, queries side by side when there are enough of them."""
+        return [other, query] if self.queries >= FEW_QUERIES else [query, other]
+
+    def _load(self, buffer: SSAValue, other: Any, query: Any) -> SSAValue:
+        return self.b.load(buffer, self._order(other.index, query.index))
+
+    def _store(self, value: SSAValue, buffer: SSAValue, other: Any, query: Any) -> None:
+        self.b.store(value, buffer, self._order(other.index, query.index))
+
     def _start(self, left: AffineExpr) -> None:
         b = self.b
         scale = b.scalar.const(self.op.scale.value.data, self.element)
         zero, lowest = b.scalar.const(0.0, self.element), b.scalar.const(-math.inf, self.element)
         with b.loop(self.here) as i, b.loop(self.dim) as d:
-            b.store(b.scalar.mul(b.read(0, [*self.head, self.first + i.index, d.index]), scale), self.q, [d.index, i.index])
+            scaled = b.scalar.mul(b.read(0, [*self.head, self.first + i.index, d.index]), scale)
+            self._store(scaled, self.q, d, i)
         if self.here != self.queries:  # the queries that the last block lacks are zeros
             with b.loop(self.dim) as d, b.loop(self.queries, lower=left) as i:
-                b.store(zero, self.q, [d.index, i.index])
+                self._store(zero, self.q, d, i)
         with b.loop(self.queries) as i:
             b.store(lowest, self.top, [i.index])
             b.store(zero, self.total, [i.index])
@@ -276,8 +287,8 @@ class _Blocks:
             zero = b.scalar.const(0.0, self.element)
             with b.loop(self.dim, "reduce", monoid="add", inits=[zero]) as d:
                 key = b.read(1, [*self.shared, start + j.index, d.index])
-                d.give(b.scalar.mul(key, b.load(self.q, [d.index, i.index])))
-            b.store(d.results[0], self.scores, [j.index, i.index])
+                d.give(b.scalar.mul(key, self._load(self.q, d, i)))
+            self._store(d.results[0], self.scores, j, i)
 
     def _mask(self, start: AffineExpr, count: int) -> None:
         """Add the bias; what is not seen gets a score of -inf."""
@@ -288,14 +299,14 @@ class _Blocks:
             with b.loop(count) as j, b.loop(self.here) as i:
                 point = [*self.head, self.first + i.index, start + j.index]
                 bias = b.read(3, [0 if n == 1 else e for n, e in zip(shape, point, strict=True)])
-                score = b.load(self.scores, [j.index, i.index])
+                score = self._load(self.scores, j, i)
                 score = b.scalar.select(bias, score, lowest) if is_bool(bias.type) else b.scalar.add(score, bias)
-                b.store(score, self.scores, [j.index, i.index])
+                self._store(score, self.scores, j, i)
         if not self.op.is_causal:
             return
         with b.when(b.scalar.cmp("gt", b.position(start + count), b.position(self.first + 1))):
             with b.loop(count) as j, b.loop((self.queries, start + j.index + self.first * -1)) as i:
-                b.store(lowest, self.scores, [j.index, i.index])
+                self._store(lowest, self.scores, j, i)
 
     def _weigh(self, count: int) -> None:
         """Scores become weights relative to the largest score so far."""
@@ -303,15 +314,15 @@ class _Blocks:
         zero, lowest = b.scalar.const(0.0, self.element), b.scalar.const(-math.inf, self.element)
         with b.loop(self.queries) as i:
             with b.loop(count, "reduce", monoid="max", inits=[lowest]) as j:
-                j.give(b.load(self.scores, [j.index, i.index]))
+                j.give(self._load(self.scores, j, i))
             before = b.load(self.top, [i.index])
             top = b.scalar.max(before, j.results[0])
             infinite = b.scalar.cmp("eq", b.scalar.abs(top), b.scalar.const(math.inf, self.element))
             shift = b.scalar.select(infinite, zero, top)  # inf - inf would be NaN
             fade = b.scalar.unary("exp", b.scalar.sub(before, shift))
             with b.loop(count, "reduce", monoid="add", inits=[zero]) as j:
-                weight = b.scalar.unary("exp", b.scalar.sub(b.load(self.scores, [j.index, i.index]), shift))
-                b.store(weight, self.scores, [j.index, i.index])
+                weight = b.scalar.unary("exp", b.scalar.sub(self._load(self.scores, j, i), shift))
+                self._store(weight, self.scores, j, i)
                 j.give(weight)
             total = b.scalar.mul(b.load(self.total, [i.index]), fade)
             b.store(top, self.top, [i.index])
@@ -324,7 +335,7 @@ class _Blocks:
             zero = b.scalar.const(0.0, self.element)
             with b.loop(count, "reduce", monoid="add", inits=[zero]) as j:
                 value = b.read(2, [*self.shared, start + j.index, e.index])
-                j.give(b.scalar.mul(b.load(self.scores, [j.index, i.index]), value))
+                j.give(b.scalar.mul(self._load(self.scores, j, i), value))
             faded = b.scalar.mul(b.load(self.sums, [i.index, e.index]), b.load(self.fade, [i.index]))
             b.store(b.scalar.add(faded, j.results[0]), self.sums, [i.index, e.index])
 

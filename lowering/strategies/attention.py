@@ -34,6 +34,8 @@ def find_block_product(rows: ForOp) -> BlockProduct | None:
     columns = only_loop_in(rows)
     if columns is None or any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in (rows, columns)):
         return None
+    if columns.trip_count() == 1:
+        return None
     inside = statements(columns.body.block)
     sums, stores = ([op for op in inside if isinstance(op, kind)] for kind in (ForOp, StoreOp))
     if len(sums) != 1 or len(stores) != 1 or sums[0].monoid is None or sums[0].monoid.data != "add":
