@@ -98,7 +98,9 @@ def compile_times(options: argparse.Namespace, scratch: Path, console: Console) 
     """The rows' compile times, or None, said why."""
     try:
         rows = [row.name for row in options.rows or ROWS]
-        return compiling.measure(rows, scratch, compiling.COUNTS[:2] if options.quick else compiling.COUNTS, options.quick)
+        if options.quick:
+            return compiling.measure(rows, scratch, compiling.COUNTS[:2], small=True, rounds=1)
+        return compiling.measure(rows, scratch)
     except subprocess.CalledProcessError as error:
         console.print(f"compile times failed: {error.stderr.strip().splitlines()[-1:]}", markup=False)
         return None

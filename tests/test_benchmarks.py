@@ -14,13 +14,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from suite import report  # noqa: E402
+from suite import compiling, report  # noqa: E402
 from suite.case import Row  # noqa: E402
 from suite.compiling import CompileTimes  # noqa: E402
 from suite.peers import PEERS, Lamina  # noqa: E402
 from suite.products import Product  # noqa: E402
 from suite.rows import ROWS, find  # noqa: E402
-from suite.session import Figure, Outcome, Session  # noqa: E402
+from suite.session import Dead, Figure, Outcome, Session  # noqa: E402
 
 CASE = Product(4, 5, 6)
 ROW = Row("a row", "4 x 5 x 6", CASE, CASE, limit=1.0, share=0.5)
@@ -29,10 +29,7 @@ ROW = Row("a row", "4 x 5 x 6", CASE, CASE, limit=1.0, share=0.5)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_row_agrees_with_its_reference(row: Row) -> None:
     inputs = row.small.make_inputs()
-    try:
-        result = Lamina.function(row.small)(*inputs)
-    except AttributeError as error:
-        pytest.skip(f"not built: {error}")
+    result = Lamina.function(row.small)(*inputs)
     assert row.small.mismatch(np.asarray(result), row.small.numpy(*inputs)) is None
 
 
@@ -78,7 +75,10 @@ def test_a_peer_that_dies_is_said_and_started_again(tmp_path: Path) -> None:
         session.processes["NumPy"].stop()
         assert session.measure(find("row sums")).figures["NumPy"].seconds is not None
         answer = session.processes["NumPy"].ask("prepare", row="no such row", small=True, path="")
-    assert answer["error"].startswith("StopIteration")
+        assert answer["error"].startswith("StopIteration")
+        with pytest.raises(Dead, match=r"ended with code 1, saying: json.*Error"):
+            session.processes["NumPy"].send("not JSON")
+            session.processes["NumPy"].answer()
 
 
 def outcome(seconds: float, threads: int = 1, limit: float = 0.25) -> Outcome:
@@ -107,6 +107,13 @@ def test_the_table_of_the_readme(tmp_path: Path) -> None:
     path.write_text("nothing")
     with pytest.raises(ValueError, match="has no lines"):
         report.update_readme(path, text)
+
+
+def test_compile_times(tmp_path: Path) -> None:
+    times = compiling.measure(["row sums", "n-body"], tmp_path, counts=(1, 2), small=True, rounds=1)
+    assert set(times.cold) == set(times.cached) == {"row sums", "n-body"} and set(times.curve) == {1, 2}
+    assert all(seconds > 0 for seconds in (*times.cold.values(), *times.curve.values())) and len(times.doublings) == 1
+    assert list((tmp_path / "rows-0").rglob("*"))  # the cache that the second process read
 
 
 def test_json_has_everything() -> None:

@@ -41,13 +41,21 @@ class CompileTimes:
         return [after / before for before, after in itertools.pairwise(times)]
 
 
-def measure(rows: Sequence[str], folder: Path, counts: Sequence[int] = COUNTS, small: bool = False) -> CompileTimes:
-    """Run this file in processes of its own, with empty caches, and once more with what they have left there."""
+def measure(
+    rows: Sequence[str], folder: Path, counts: Sequence[int] = COUNTS, small: bool = False, rounds: int = 3
+) -> CompileTimes:
+    """Medians of rounds: this file run in processes of its own, with empty caches, then with what they have left there."""
     size = str(int(small))
-    cold = _run(folder / "rows", "rows", size, *rows)
-    cached = _run(folder / "rows", "rows", size, *rows)
-    curve = {n: _run(folder / f"curve-{n}", "curve", str(n)) for n in counts}
-    return CompileTimes(cold, cached, curve)
+    cold, cached, curve = [], [], []
+    for r in range(rounds):
+        cold.append(_run(folder / f"rows-{r}", "rows", size, *rows))
+        cached.append(_run(folder / f"rows-{r}", "rows", size, *rows))
+        curve.append({n: _run(folder / f"curve-{n}-{r}", "curve", str(n)) for n in counts})
+    return CompileTimes(_medians(cold), _medians(cached), _medians(curve))
+
+
+def _medians(rounds: Sequence[dict[Any, float]]) -> dict[Any, float]:
+    return {key: statistics.median(times[key] for times in rounds) for key in rounds[0]}
 
 
 def _run(cache: Path, *arguments: str) -> Any:

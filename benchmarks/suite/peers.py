@@ -51,6 +51,9 @@ class Peer:
             return None
         return versions[0]
 
+    def forget(self) -> None:
+        """Give back memory that is kept for later calls, so that the next call shows what it needs."""
+
     def prepare(self, case: Case, inputs: list[np.ndarray]) -> tuple[Call, Call]:
         """Compile a case. Two functions: for the first call, and for those that follow.
 
@@ -84,6 +87,13 @@ class Lamina(Peer):
         import lamina as lm
 
         lm.jit(lambda x: x * x + 1)(np.ones(3, np.float32))  # the compiler is imported before the first row
+
+    def forget(self) -> None:
+        import lamina as lm
+
+        limit = lm.get_result_pool().limit_bytes
+        lm.set_result_pool(limit_bytes=0)
+        lm.set_result_pool(limit_bytes=limit)
 
     @staticmethod
     def function(case: Case) -> Callable[..., Any]:

@@ -92,10 +92,19 @@ class Process:
         self.name, self.threads, self.folder, self.cache = name, threads, folder, cache
         self.start()
 
+    @property
+    def log(self) -> Path:
+        """What it writes on standard error."""
+        return self.folder / f"{self.name}-{self.threads}.log"
+
+    def last_words(self) -> str:
+        """The end of the log."""
+        return self.log.read_text(errors="replace").strip().rpartition("\n")[2][:200]
+
     def start(self) -> None:
         """Start it; it imports its library meanwhile (`ready` waits for that)."""
         environment = {**os.environ, **PEERS[self.name].environment(self.threads, self.cache)}
-        with (self.folder / f"{self.name}-{self.threads}.log").open("a") as log:
+        with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "suite.worker", self.name, str(self.threads)],
                 cwd=Path(__file__).parent.parent,
@@ -122,7 +131,7 @@ class Process:
             raise Dead(f"no answer for {PATIENCE:.0f} s")
         line = self.process.stdout.readline()
         if not line:
-            raise Dead(f"ended with code {self.process.wait()}")
+            raise Dead(f"ended with code {self.process.wait()}, saying: {self.last_words()}")
         return json.loads(line)
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
@@ -130,12 +139,16 @@ class Process:
         if self.process.poll() is not None:
             self.start()
         self.ready()
+        self.send(json.dumps({"do": do, **request}))
+        return self.answer()
+
+    def send(self, line: str) -> None:
+        """Write a line to the worker."""
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps({"do": do, **request}) + "\n")
+            self.process.stdin.write(line + "\n")
         except OSError as error:
             raise Dead(str(error)) from error
-        return self.answer()
 
     def settle(self, most: float = 0.5) -> None:
         """Wait until all threads of the worker sleep: thread pools look for work for a while after they had some."""

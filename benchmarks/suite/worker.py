@@ -43,6 +43,7 @@ class Worker:
         start = time.perf_counter()
         first, self.call = self.peer.prepare(case, inputs)
         compiled = time.perf_counter() - start
+        self.peer.forget()
         with peak_memory() as memory:
             start = time.perf_counter()
             result = first()
