@@ -29,6 +29,7 @@ DYNAMIC = DYNAMIC_INDEX
 
 i1, i32, i64 = IntegerType(1), IntegerType(32), IntegerType(64)
 f32, f64 = Float32Type(), Float64Type()
+f16, bf16 = Float16Type(), BFloat16Type()
 index = IndexType()
 
 _NUMPY_OF_TYPE: dict[Attribute, np.dtype] = {
@@ -37,18 +38,21 @@ _NUMPY_OF_TYPE: dict[Attribute, np.dtype] = {
     i32: np.dtype(np.int32),
     i64: np.dtype(np.int64),
     i1: np.dtype(np.bool_),
+    f16: np.dtype(np.float16),
+    bf16: np.dtype(ml_dtypes.bfloat16),
 }
 _INTERPRETED: dict[Attribute, np.dtype] = {
     **_NUMPY_OF_TYPE,
     IntegerType(8): np.dtype(np.int8),
     IntegerType(16): np.dtype(np.int16),
-    Float16Type(): np.dtype(np.float16),
-    BFloat16Type(): np.dtype(ml_dtypes.bfloat16),
     index: np.dtype(np.int64),
 }
 _TYPE_OF_NUMPY: dict[np.dtype, Attribute] = {dtype: type for type, dtype in _NUMPY_OF_TYPE.items()}
 
-SUPPORTED = tuple(_NUMPY_OF_TYPE)
+HALVES = (f16, bf16)
+"""Element types that are only stored: arithmetic is done in f32."""
+SUPPORTED = tuple(type for type in _NUMPY_OF_TYPE if type not in HALVES)
+"""Element types that ops of the graph dialect compute with."""
 
 
 def numpy_dtype(element_type: Attribute) -> np.dtype:
@@ -89,6 +93,11 @@ def vector(element: Attribute, lanes: int) -> VectorType:
 
 def is_float(element: Attribute) -> bool:
     return isinstance(element, Float32Type | Float64Type | Float16Type | BFloat16Type)
+
+
+def is_half(element: Attribute) -> bool:
+    """Whether an element type is only stored: f16 or bf16."""
+    return isinstance(element, Float16Type | BFloat16Type)
 
 
 def is_integer(element: Attribute) -> bool:

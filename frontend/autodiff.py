@@ -26,6 +26,7 @@ from .functions import (
 from .jit import jit
 from .lnp_create import filled
 from .locations import located
+from .promotion import is_float_dtype
 from .pytree import TreeDef, flatten
 from .pytree import map as tree_map
 from .tracer import Tracer
@@ -91,7 +92,7 @@ def eager(transformed: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _require_float(point: _Point, leaves: Sequence[int], what: str) -> None:
     for k in leaves:
         aval = point.traced.avals[k]
-        if aval.dtype.kind != "f":
+        if not is_float_dtype(aval.dtype):
             raise DifferentiationError(
                 f"{what}({point.name}) needs float inputs, argument {point.paths[k]} is {aval}: convert it with "
                 ".astype(lnp.float32), or leave it out with argnums"
@@ -199,7 +200,7 @@ def _scalar_result(point: _Point, has_aux: bool, what: str) -> int:
     if structure.kind is not None:
         hint = "; return (value, aux) with has_aux=True" if structure.kind is tuple else ""
         raise DifferentiationError(f"{what}({point.name}) needs a scalar result, got the tree {structure}{hint}")
-    if avals[0].shape != () or avals[0].dtype.kind != "f":
+    if avals[0].shape != () or not is_float_dtype(avals[0].dtype):
         raise DifferentiationError(
             f"{what}({point.name}) needs a scalar float result, got {avals[0]}: reduce the result with .sum() or .mean(), "
             "or use lm.vjp for a product with a cotangent"
@@ -211,7 +212,7 @@ def _pull_back(point: _Point, wrt: Sequence[int], cotangents: dict[int, Tracer])
     """Results, and the gradients by the leaves `wrt`; results without a cotangent get zeros."""
     vectors = []
     for k, aval in enumerate(point.traced.out_avals):
-        if aval.dtype.kind == "f":
+        if is_float_dtype(aval.dtype):
             vectors.append(cotangents[k] if k in cotangents else filled(0, aval.shape, aval.dtype))
     if not wrt:
         raise DifferentiationError(f"there is nothing to differentiate {point.name} by: the arguments hold no arrays")
@@ -310,7 +311,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         avals, structure = point.traced.out_avals, point.traced.out_structure
         changes = iter(op.results[len(avals) :])
         out = point.wrap(op.results[: len(avals)], avals)
-        moved = [point.wrap([next(changes)], [a])[0] if a.dtype.kind == "f" else filled(0, a.shape, a.dtype) for a in avals]
+        moved = [point.wrap([next(changes)], [a])[0] if is_float_dtype(a.dtype) else filled(0, a.shape, a.dtype) for a in avals]
         return structure.unflatten(out), structure.unflatten(moved)
 
     return eager(pushed, f"jvp_{function_name(function)}")(tuple(primals), tuple(tangents))

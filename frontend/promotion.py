@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..errors import DTypeError
@@ -13,10 +14,12 @@ from ..errors import DTypeError
 Token = np.dtype[Any] | type
 """What promotion sees of an operand: a dtype, or `int` or `float` for a weakly typed Python number."""
 
-SUPPORTED: tuple[np.dtype[Any], ...] = tuple(np.dtype(n) for n in ("float32", "float64", "int32", "int64", "bool"))
-NAMES = "float32, float64, int32, int64 and bool"
-
-FLOAT32, FLOAT64, INT32, INT64, BOOL = SUPPORTED
+FLOAT32, FLOAT64, INT32, INT64, BOOL = (np.dtype(n) for n in ("float32", "float64", "int32", "int64", "bool"))
+FLOAT16, BFLOAT16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
+HALVES = (FLOAT16, BFLOAT16)
+"""Dtypes that are only stored: what is computed from such arrays is computed in float32."""
+SUPPORTED = (FLOAT32, FLOAT64, INT32, INT64, BOOL, *HALVES)
+NAMES = "float32, float64, int32, int64, bool, and for storage float16 and bfloat16"
 _OWN = {dtype: dtype for dtype in SUPPORTED}
 
 # what NumPy answers with where it goes below the supported types: the next wider one
@@ -46,6 +49,11 @@ def canonical(dtype: Any) -> np.dtype[Any]:
     return found
 
 
+def is_float_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether a supported dtype is one of floats, stored or computed with."""
+    return dtype.kind == "f" or dtype == BFLOAT16
+
+
 def dtype_of(token: Token) -> np.dtype[Any]:
     """The dtype that holds values of a token."""
     return token if isinstance(token, np.dtype) else np.dtype(token)
@@ -58,7 +66,7 @@ def ufunc_dtypes(ufunc: np.ufunc, tokens: tuple[Token, ...]) -> tuple[tuple[np.d
     >>> ufunc_dtypes(np.add, (np.dtype("float32"), float))
     ((dtype('float32'), dtype('float32')), dtype('float32'))
     """
-    asked = tokens
+    asked = tokens = tuple(map(_computed, tokens))
     if all(not isinstance(token, np.dtype) for token in tokens):
         asked = tuple(dtype_of(token) for token in tokens)  # NumPy: only Python numbers are the default dtypes
     try:
@@ -73,9 +81,14 @@ def _name(token: Token) -> str:
     return str(token) if isinstance(token, np.dtype) else f"a Python {token.__name__}"
 
 
+def _computed(token: Token) -> Token:
+    """What an operand is computed in."""
+    return FLOAT32 if token in HALVES else token
+
+
 @lru_cache(maxsize=4096)
 def _result_type(tokens: tuple[Token, ...]) -> np.dtype[Any]:
-    samples = [token if isinstance(token, np.dtype) else token(1) for token in tokens]
+    samples = [token if isinstance(token, np.dtype) else token(1) for token in map(_computed, tokens)]
     result = np.result_type(*samples)
     return _WIDER.get(result, result)
 

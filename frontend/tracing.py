@@ -20,7 +20,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, LaminaError, TracingError
 from .locations import located, user_location
-from .promotion import FLOAT64, INT64, Token, canonical
+from .promotion import BFLOAT16, FLOAT32, FLOAT64, HALVES, INT64, Token, canonical
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -130,12 +130,23 @@ class Trace:
         if known is not None:
             return known
         array = concrete_array(x)
+        if array.dtype in HALVES:
+            array = array.astype(FLOAT32)  # exact, and computed with anyway
         if array.size <= (CONST_LIMIT if self.program is None else self.program.const_limit):
             tracer = self.wrap(self.constant(array))
             self._by_identity[id(x)] = tracer
             self.captured_keep(x)
             return tracer
         return self._capture(x, array.copy() if np.shares_memory(array, x) else array, array.dtype, array.shape)
+
+    def computed(self, x: Tracer) -> Tracer:
+        """A tracer of a dtype that is only stored, as float32; converted once."""
+        known = self._by_identity.get(id(x.value))
+        if known is None:
+            known = self.wrap(self.builder.convert(x.value, element_type(FLOAT32)))
+            self._by_identity[id(x.value)] = known
+            self.captured_keep(x.value)
+        return known
 
     def captured_keep(self, x: Any) -> None:
         """Keep an object alive as long as its identity is a key."""
@@ -176,7 +187,8 @@ class EagerTrace(Trace):
         return value
 
     def _lift_array(self, x: Any) -> Tracer:
-        return self.wrap(self.constant(concrete_array(x)))
+        array = concrete_array(x)
+        return self.wrap(self.constant(array.astype(FLOAT32) if array.dtype in HALVES else array))
 
     def result(self, out: Any) -> Any:
         """The arrays of what a function returned; NumPy scalars where there are no dims."""
@@ -215,7 +227,7 @@ def concrete_array(x: Any) -> np.ndarray[Any, Any]:
     if not isinstance(x, np.ndarray | np.generic | bool | int | float | list | tuple) and not hasattr(x, "__array__"):
         raise TypeError(f"expected an array or a number, got {type(x).__name__}: {x!r:.60}")
     array = np.asarray(x)
-    if array.dtype.kind in "OUSV":
+    if array.dtype.kind in "OUSV" and array.dtype != BFLOAT16:
         raise DTypeError(f"expected an array of numbers, got {type(x).__name__} of dtype {array.dtype}: {x!r:.60}")
     return np.ascontiguousarray(array, canonical(array.dtype)).reshape(array.shape)
 
@@ -254,7 +266,8 @@ def lift(x: Any) -> Tracer:
     """An operand as a tracer of the current trace; lists become arrays."""
     trace = current()
     assert trace is not None
-    return trace.lift(operand(x))
+    x = trace.lift(operand(x))
+    return trace.computed(x) if x.dtype in HALVES else x
 
 
 def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
@@ -267,7 +280,11 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     x = trace.lift(operand(x))
     if x.dtype == dtype:
         return x
-    return trace.wrap(trace.builder.convert(x.value, element_type(dtype)))
+    if x.dtype in HALVES:
+        x = trace.computed(x)
+    if dtype in HALVES:
+        x = lift_as(x, FLOAT32)
+    return x if x.dtype == dtype else trace.wrap(trace.builder.convert(x.value, element_type(dtype)))
 
 
 def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Tracer:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..errors import LaminaError
@@ -40,7 +41,7 @@ def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.rand
     if kind == "random":
         magnitude = np.exp(rng.uniform(-12, 12, shape))
         return (np.where(rng.integers(0, 2, shape) == 1, 1, -1) * magnitude).astype(dtype)
-    facts = np.finfo(dtype)
+    facts = ml_dtypes.finfo(dtype)
     # large, but sums of it do not overflow in one order and not in another
     large = float(facts.max) ** 0.47
     edges = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, facts.tiny, facts.smallest_subnormal, large, -large, 0.5]
@@ -48,16 +49,28 @@ def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.rand
     return np.where(rng.integers(0, 2, shape) == 1, rng.choice(np.array(edges, dtype), shape), ordinary).astype(dtype)
 
 
+def _is_float(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" or dtype.name == "bfloat16"  # NumPy itself knows the latter as bytes
+
+
 _MAKERS = {
     "rand": lambda dtype, shape, rng: (
-        rng.random(shape).astype(dtype) if dtype.kind == "f" else generate(dtype, shape, "normal", rng)
+        rng.random(shape).astype(dtype) if _is_float(dtype) else generate(dtype, shape, "normal", rng)
     ),
     "randn": lambda dtype, shape, rng: rng.normal(size=shape).astype(dtype),
     "zeros": lambda dtype, shape, rng: np.zeros(shape, dtype),
     "ones": lambda dtype, shape, rng: np.ones(shape, dtype),
     "iota": lambda dtype, shape, rng: np.arange(math.prod(shape)).reshape(shape).astype(dtype),
 }
-_DTYPES = {"f32": "float32", "f64": "float64", "i32": "int32", "i64": "int64", "i1": "bool"}
+_DTYPES = {
+    "f32": "float32",
+    "f64": "float64",
+    "i32": "int32",
+    "i64": "int64",
+    "i1": "bool",
+    "f16": "float16",
+    "bf16": "bfloat16",
+}
 
 MAX_ELEMENTS = 1 << 31
 
@@ -91,7 +104,7 @@ def parse_spec(spec: str, word: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """`2x3xf32` as dtype and shape."""
     *sizes, name = spec.split("x")
     if name not in _DTYPES or not all(size.isdecimal() for size in sizes):
-        raise InputError(f"argument '{word}' must be like rand:128x64xf32, with f32, f64, i32, i64 or i1")
+        raise InputError(f"argument '{word}' must be like rand:128x64xf32, with f32, f64, i32, i64, i1, f16 or bf16")
     shape = tuple(int(size) for size in sizes)
     if math.prod(shape) > MAX_ELEMENTS:
         raise InputError(f"argument '{word}' has more than {MAX_ELEMENTS} elements")
@@ -165,7 +178,7 @@ def fit(value: Any, name: str, dtype: np.dtype[Any], shape: Sequence[int | None]
     else:
         try:
             array = np.asarray(value)
-            if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and dtype.kind != "f"):
+            if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and not _is_float(dtype)):
                 raise InputError(f"argument '{name}' must be {wanted}, got {value!r:.60}")
             with np.errstate(over="raise"):
                 converted = array.astype(dtype)

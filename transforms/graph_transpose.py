@@ -19,6 +19,7 @@ from ..dialects.graph.autodiff import TransposedOp
 from ..dialects.graph.base import Bilinear, CompositeOp, Custom, GraphOp, Linear
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import ForOp
+from ..dialects.types import f32, is_half
 from ..errors import DifferentiationError
 from ._for_loops import transpose_for
 from ._functions import error_at, replace_op
@@ -51,7 +52,7 @@ def expand_transposed(op: TransposedOp) -> None:
 
     def accumulate(value: SSAValue, cotangent: SSAValue) -> None:
         known = cotangents.get(value)
-        cotangents[value] = cotangent if known is None else b.add(known, cotangent)
+        cotangents[value] = cotangent if known is None else _sum(b, known, cotangent)
 
     for value, cotangent in zip(last.operands, op.cotangents, strict=True):
         if value in dependent:
@@ -77,6 +78,12 @@ def expand_transposed(op: TransposedOp) -> None:
                 raise
     b.location = op.location
     replace_op(op, [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args])
+
+
+def _sum(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    """The sum of cotangents; of types that are only stored, in f32."""
+    element = x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    return b.convert(b.add(b.convert(x, f32), b.convert(y, f32)), element) if is_half(element) else b.add(x, y)
 
 
 def _rule(op: Operation, positions: list[int]) -> Callable[..., SSAValue]:

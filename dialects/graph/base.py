@@ -155,6 +155,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     types = "arrow"
     composite = False
     view = False
+    stores = ()
     overwrites = None
     if TYPE_CHECKING:
         syntax: str
@@ -164,6 +165,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         derivative: Derivative | None
         batching: str | Callable[..., Any]
         composite: bool
+        stores: tuple[Attribute, ...]
+        """Element types that the op takes beside those that are computed with."""
         view: bool
         """Whether the result is the operand's buffer under another type, so that no kernel runs."""
         overwrites: int | None
@@ -232,7 +235,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         for value in (*self.operands, *self.results):
             if not isinstance(value.type, TensorType):
                 raise VerifyException(f"'{self.name}' op needs ranked tensors, got {value.type}")
-            if value.type.element_type not in SUPPORTED:
+            if value.type.element_type not in (*SUPPORTED, *self.stores):
                 raise VerifyException(f"'{self.name}' op element type must be one of f32, f64, i32, i64, i1, got {value.type}")
             if any(size < 0 and size != DYNAMIC for size in value.type.get_shape()):
                 raise VerifyException(f"'{self.name}' op sizes must not be negative, got {value.type}")
@@ -258,7 +261,19 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return numpy_dtype(self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-_DECLARATIONS = ("reduces", "view", "overwrites", "syntax", "types", "derivative", "batching", "composite", "numpy", "domain")
+_DECLARATIONS = (
+    "stores",
+    "reduces",
+    "view",
+    "overwrites",
+    "syntax",
+    "types",
+    "derivative",
+    "batching",
+    "composite",
+    "numpy",
+    "domain",
+)
 
 OpT = TypeVar("OpT", bound=GraphOp)
 

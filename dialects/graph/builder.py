@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorTyp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ..types import element_type, is_float, numpy_dtype, tensor
+from ..types import element_type, f32, is_float, is_half, numpy_dtype, tensor
 
 
 def dense(array: np.ndarray) -> DenseIntOrFPElementsAttr:
@@ -67,6 +67,8 @@ class GraphBuilder:
 
     def full(self, value: float | int | bool, type: TensorType) -> SSAValue:
         """A tensor of one value: a scalar constant and a broadcast."""
+        if is_half(type.element_type):
+            return self.convert(self.full(value, tensor(f32, type.get_shape())), type.element_type)
         scalar = self.const(value, type.element_type)
         if not type.get_shape():
             return scalar

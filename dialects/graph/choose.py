@@ -12,7 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError
-from ..types import i1, is_bool, tensor
+from ..types import HALVES, f32, i1, is_bool, is_half, tensor
 from .base import (
     GraphOp,
     Linear,
@@ -131,9 +131,11 @@ class ConvertOp(ElementwiseOp):
     ```
 
     (C1) Operand and result have one shape.
+    (C2) f16 and bf16, which are only stored, are converted from and to f32.
     """
 
     name = "graph.convert"
+    stores = HALVES
     x = operand_def(TensorType)
     y = result_def(TensorType)
     traits = traits_def(Pure())
@@ -146,6 +148,9 @@ class ConvertOp(ElementwiseOp):
     ) -> tuple[TensorType, ...]:
         assert results is not None
         require_same_shape((operands[0], results[0]), ("operand", "result"))  # C1
+        elements = operands[0].element_type, results[0].element_type
+        if any(map(is_half, elements)) and f32 not in elements and elements[0] != elements[1]:  # C2
+            raise DTypeError(f"converts f16 and bf16 from and to f32 only, got {elements[0]} to {elements[1]}")
         return (tensor(results[0].element_type, operands[0].get_shape()),)
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:

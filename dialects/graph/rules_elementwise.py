@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..types import is_bool, is_float, numpy_dtype, tensor
+from ..types import is_bool, is_float, is_half, numpy_dtype, tensor
 from .base import GraphOp, ints
 from .builder import GraphBuilder
 from .create import ConstOp
@@ -27,6 +27,8 @@ MAX_FOLDED = 1024
 
 @rule(ELEMENTWISE, "f(known numbers) -> the number", lambda b, x, y, i, j: b.neg(b.full_like(x, 2.0)), ulp(4))
 def fold_splats(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if is_half(element(op.results[0])):  # there are no constants of it
+        return None
     known: list[np.generic] = []
     for operand in op.operands:
         number = splat(operand)
@@ -428,7 +430,7 @@ def _holds_all(narrow: Any, wide: Any) -> bool:
     if is_bool(narrow):
         return True
     if is_float(narrow):
-        return is_float(wide) and wide.bitwidth >= narrow.bitwidth
+        return is_float(wide) and (wide.bitwidth > narrow.bitwidth or wide == narrow)
     return not is_bool(wide) and (53 if is_float(wide) else wide.bitwidth) >= narrow.bitwidth and wide.bitwidth == 64
 
 
@@ -442,6 +444,8 @@ FOLDED_ALIKE = ("reshape", "transpose", "slice", "reverse", "concat", "pad", "re
     ulp(4),
 )
 def fold_constants(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if is_half(element(op.results[0])):
+        return None
     for operand in op.operands:
         if type(operand.owner) is not ConstOp:
             return None

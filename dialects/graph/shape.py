@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import DYNAMIC, compatible, show_shape, tensor, unify
+from ..types import DYNAMIC, HALVES, compatible, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, integer, ints, normalize_dims
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class ReshapeOp(GraphOp):
     """
 
     name = "graph.reshape"
+    stores = HALVES
     x = operand_def(TensorType)
     y = result_def(TensorType)
     traits = traits_def(Pure())
@@ -126,6 +127,7 @@ class TransposeOp(GraphOp):
     """
 
     name = "graph.transpose"
+    stores = HALVES
     x = operand_def(TensorType)
     perm = prop_def(_INTS)
     y = result_def(TensorType)
@@ -183,6 +185,7 @@ class BroadcastOp(GraphOp):
     """
 
     name = "graph.broadcast"
+    stores = HALVES
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
@@ -264,6 +267,7 @@ class SliceOp(GraphOp):
     """
 
     name = "graph.slice"
+    stores = HALVES
     x = operand_def(TensorType)
     start = prop_def(_INTS)
     stop = prop_def(_INTS)
@@ -343,6 +347,7 @@ class ConcatOp(GraphOp):
     """
 
     name = "graph.concat"
+    stores = HALVES
     parts = var_operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
@@ -545,6 +550,7 @@ class ReverseOp(GraphOp):
     """
 
     name = "graph.reverse"
+    stores = HALVES
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Operation
 
 from ...dialects.types import numpy_dtype
-from . import emit_integer
+from . import emit_half, emit_integer
 from .emit_core import Effect, FunctionEmitter, Pure
 from .emit_integer import is_number
 from .emit_remainder import float_remainder
@@ -217,8 +217,8 @@ PURE: dict[str, Pure] = {
     "arith.cmpf": _compare_floats,
     "arith.cmpi": _compare_integers,
     "arith.select": _select,
-    "arith.extf": _cast("fpext"),
-    "arith.truncf": _cast("fptrunc"),
+    "arith.extf": emit_half.extend,
+    "arith.truncf": emit_half.truncate,
     "arith.extsi": _cast("sext"),
     "arith.extui": _cast("zext"),
     "arith.trunci": _cast("trunc"),

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation
 from ...errors import CompileError
 from .text import I64, PTR, Ty
 
-_ELEM = {"f16": "half", "f32": "float", "f64": "double", "index": "i64"}
+_ELEM = {"f16": "i16", "bf16": "i16", "f32": "float", "f64": "double", "index": "i64"}
 
 
 def fail(op: Operation, why: str) -> CompileError:

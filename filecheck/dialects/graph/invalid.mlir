@@ -512,6 +512,14 @@ func.func @convert_c1_shapes(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @convert_c2(%x: tensor<4xf64>) -> tensor<4xf16> {
+  // expected-error@+1 {{'graph.convert' op converts f16 and bf16 from and to f32 only, got f64 to f16}}
+  %r = graph.convert %x : tensor<4xf64> -> tensor<4xf16>
+  return %r : tensor<4xf16>
+}
+
+// -----
+
 func.func @reshape_c1_element_types(%x: tensor<4xf32>) {
   // expected-error@+1 {{'graph.reshape' op operand and result element types must be equal, got f32 and i32}}
   %r = graph.reshape %x : tensor<4xf32> -> tensor<4xi32>
