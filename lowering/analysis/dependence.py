@@ -56,13 +56,20 @@ class Conflict:
         return what + where + sizes
 
 
-def find_conflict(first: Access, second: Access, relations: Mapping[ForOp, str], within: int | None = None) -> Conflict | None:
+def find_conflict(
+    first: Access,
+    second: Access,
+    relations: Mapping[ForOp, str],
+    within: int | None = None,
+    ahead: tuple[ForOp, ForOp, int] | None = None,
+) -> Conflict | None:
     """A pair of iterations of two accesses of one buffer that touch the same element, related as said.
 
     Args:
         relations: for loops around both: `=` the same iteration, `<` the first's is before the second's, `>` after it, `*` any.
             Loops around both that are not named run the same iteration.
         within: the iterations of each loop related by `<` or `>` are less than this many iterations apart.
+        ahead: a loop around the first access, one around the second, and by how much the index of the one is at least greater.
 
     Raises:
         CannotDecide: neither a witness nor a proof was found.
@@ -87,6 +94,8 @@ def find_conflict(first: Access, second: Access, relations: Mapping[ForOp, str],
         system.ge({y: 1, x: -1}, -step)
         if within is not None:
             system.ge({x: 1, y: -1}, (within - 1) * step)
+    if ahead is not None:
+        system.ge({one.variables[ahead[0].index]: 1, two.variables[ahead[1].index]: -1}, -ahead[2])
     subscripts = one.subscripts()
     for (x, a), (y, b) in zip(subscripts, two.subscripts(), strict=True):
         system.eq(combine(x, y, -1), a - b)

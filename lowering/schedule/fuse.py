@@ -26,7 +26,7 @@ from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ..analysis.accesses import accesses
 from ..analysis.bounds import Domain
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict
-from ..analysis.nests import find
+from ..analysis.nests import find, name_of
 from .base import Primitive
 from .rewriting import on_original, take_body
 
@@ -100,6 +100,27 @@ def _uses(op: Operation, values: set[SSAValue]) -> bool:
     return any(not values.isdisjoint(inner.operands) for inner in op.walk())
 
 
+def check_neighbours(step: Primitive, first: ForOp, second: ForOp) -> None:
+    """Refuse a step unless what stands between two loops of one block can go before both, and needs nothing of the first.
+
+    Raises:
+        ScheduleError: something in between, or the second loop, does.
+    """
+    if first is second or first.parent is not second.parent or second not in _following(first):
+        raise step.refuse(f"{name_of(second)} does not follow {name_of(first)} in the same loop")
+    known: set[SSAValue] = {*first.results}
+    for op in _between(first, second):
+        computes = op.name.startswith(("arith.", "math.", "vector.")) or isinstance(op, AllocOp)
+        if not computes or op.regions:
+            raise step.refuse(f"'{op.name}' stands between them")
+        if _uses(op, known):
+            known.update(op.results)
+    if _uses(second, known):
+        raise step.refuse(f"{name_of(second)} uses a value that {name_of(first)} computes")
+    if any(_uses(op, known) for op in _between(first, second)):
+        raise step.refuse(f"what stands between them uses a value that {name_of(first)} computes")
+
+
 @dataclass(frozen=True)
 class Fuse(Primitive):
     """`first` and `second`, neighbours of the same bounds, become one loop."""
@@ -110,19 +131,7 @@ class Fuse(Primitive):
 
     def check(self, kernel: KernelOp) -> None:
         first, second = (find(kernel, name, self.name) for name in (self.first, self.second))
-        if first is second or first.parent is not second.parent or second not in _following(first):
-            raise self.refuse(f"{self.second} does not follow {self.first} in the same loop")
-        known: set[SSAValue] = {*first.results}
-        for op in _between(first, second):
-            computes = op.name.startswith(("arith.", "math.", "vector.")) or isinstance(op, AllocOp)
-            if not computes or op.regions:
-                raise self.refuse(f"'{op.name}' stands between them")
-            if _uses(op, known):
-                known.update(op.results)
-        if _uses(second, known):
-            raise self.refuse(f"{self.second} uses a value that {self.first} computes")
-        if any(_uses(op, known) for op in _between(first, second)):
-            raise self.refuse(f"what stands between them uses a value that {self.first} computes")
+        check_neighbours(self, first, second)
         if not same_bounds(first, second):
             raise self.refuse("their bounds are not the same")
         if "reduce" in (first.kind.data, second.kind.data):

@@ -5,6 +5,7 @@ independent, and stays as it is written where they are not or cannot be seen to 
 
 * the first loop whose iterations are independent gets threads: one further inside is moved there where the loops in between
   allow it (a product written with its sum outside), loops around it stay (the steps in time of a stencil);
+* sweeps over a grid that follow one another run in strips of rows (`sweeps.py`);
 * inside of it, the loops that cost least on vectors become vectors (`loop_costs.py`);
 * where rows read the same elements to sum them up, several rows run at once and keep their sums in registers (`loop_tiles.py`).
 
@@ -34,6 +35,7 @@ from .base import Take
 from .loop_costs import Costs, Plan
 from .loop_tiles import Tile, find_tile
 from .products import schedule_products
+from .sweeps import find_sweeps
 
 _MOST_PAIRS = 48
 """Pairs of accesses whose dependence may be asked for one loop, at about 0.3 ms each."""
@@ -61,6 +63,8 @@ class _Scheduler:
 
     def block(self, block: Block, is_row: bool = False) -> None:
         """Schedule the nests in a block, one by one; `is_row`: each iteration of a loop around it goes over other elements."""
+        while not is_row and (sweeps := find_sweeps(block)) is not None and self.attempt(sweeps):
+            pass
         for op in list(block.ops):
             if isinstance(op, ForOp):
                 if not _is_scheduled(op):
@@ -75,42 +79,38 @@ class _Scheduler:
         # one row after the other is too little for threads
         if loop.results or (is_row and _is_flat(loop)) or self.costs.is_little(loop):
             self.vectors(name)
-        elif is_independent(loop) and (loop.trip_count() or _FEW) >= _FEW:
-            self.threads(name)
+        elif (loop.trip_count() or _FEW) >= _FEW and self.threads(name):
+            pass
         elif (inner := self._independent_inside(loop)) is not None:
             self.take(Reorder((inner, *_names_to(loop, inner))))
             self.threads(inner)
         else:
             self.block(loop.body.block, is_row or _selects(loop))
 
-    def threads(self, name: str) -> None:
-        """Vectors in a nest whose outermost loop is independent, and threads for that loop."""
+    def threads(self, name: str) -> bool:
+        """Threads for a loop whose iterations are independent, vectors in it; False: they are not seen to be."""
         loop = self.loop(name)
-        if loop.kind.data == "parallel" and not is_proved(loop):  # a promise, which vectors of it would not keep for threads
-            self.costs.refused.add(name)
-        if self.has_threads or loop.kind.data == "parallel":
-            self.shared(name)
-        else:
-            self.vectors(name)
-
-    def shared(self, name: str) -> None:
-        """Vectors in a nest, and threads for its outermost loop."""
-        tile = find_tile(self.loop(name), self.costs, self.target)
+        is_promised = loop.kind.data == "parallel"
+        tile = find_tile(loop, self.costs, self.target)
+        if not is_promised and self.has_threads and (tile is not None or self.costs.plan(loop).widened != [loop]):
+            # before there are vectors, of which the proof would take longer
+            if _asks_much(loop) or not self.attempt(Parallelize(name)):
+                return False
+        elif not is_proved(loop):
+            if not is_promised:
+                return False
+            self.costs.refused.add(name)  # vectors of it would not keep the promise for threads
         if tile is not None:
             self.tiled(name, tile)
-            return
-        made = self.vectors(name)
-        if made == [name] and self.loop(name).kind.data == "vector":
-            name, _ = self.take(Split(name, _BLOCK if _is_flat(self.loop(name)) else 1))
-        if self.loop(name).kind.data == "seq":
-            self.attempt(Parallelize(name))
+        elif self.vectors(name) == [name] and self.loop(name).kind.data == "vector" and (self.has_threads or is_promised):
+            outer, _ = self.take(Split(name, _BLOCK if _is_flat(self.loop(name)) else 1))
+            self.attempt(Parallelize(outer))
+        return True
 
     def tiled(self, name: str, tile: Tile) -> None:
         """A register tile: sums in registers, some rows at once, threads for blocks of rows."""
         for buffer in tile.kept:
             self.attempt(Accumulate(buffer, tile.sum))
-        if self.loop(name).kind.data == "seq":
-            self.attempt(Parallelize(name))
         if self.attempt(Vectorize(tile.columns, tile.lanes)):
             self.attempt(UnrollAndJam(name, tile.rows))
 
@@ -127,7 +127,7 @@ class _Scheduler:
         while True:
             plan: Plan = self.costs.plan(self.loop(name))
             steps = [Vectorize(name_of(loop), self.costs.lanes(loop)) for loop in plan.widened]
-            refused = next((step.loop for step in steps if not self.attempt(step)), None)
+            refused = next((s.loop for s in steps if _asks_much(self.loop(s.loop)) or not self.attempt(s)), None)
             if refused is None:
                 return [step.loop for step in steps]
             self.costs.refused.add(refused)
@@ -156,12 +156,17 @@ def is_independent(loop: ForOp) -> bool:
 
 def is_proved(loop: ForOp) -> bool:
     """Whether it is proved that no two iterations of a loop touch one element, one of them writing."""
-    if sum(1 for _ in pairs(accesses(loop))) > _MOST_PAIRS:
+    if _asks_much(loop):
         return False
     try:
         return carried_conflict(loop) is None
     except CannotDecide:
         return False
+
+
+def _asks_much(loop: ForOp) -> bool:
+    """Whether a proof would take too long."""
+    return sum(1 for _ in pairs(accesses(loop))) > _MOST_PAIRS
 
 
 def _names_to(outer: ForOp, inner: str) -> list[str]:

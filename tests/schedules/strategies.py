@@ -696,7 +696,8 @@ def draw_kernel(rng: random.Random) -> Drawn:
 # Witnesses
 
 
-ORDERED = tuple(f"loop-{verb}" for verb in ("parallelize", "reorder", "tile", "vectorize", "fuse", "fission", "unroll-and-jam"))
+_ORDERED = ("parallelize", "reorder", "tile", "vectorize", "fuse", "fission", "unroll-and-jam", "interleave")
+ORDERED = tuple(f"loop-{verb}" for verb in _ORDERED)
 """Steps whose witness is a pair of iterations that run one after the other."""
 
 
@@ -892,6 +893,10 @@ class _Steps:
         first, second = self.rng.choice(found) if found else (self.loop(), self.loop())
         return {"first": first, "second": second}
 
+    def interleave(self) -> dict[str, Any]:
+        halo = self.rng.choice((0, 1, 1, 2, 3))
+        return {**self.fuse(), "size": max(1, 2 * halo, self.rng.choice((1, 2, 3, 4, 8))), "halo": halo}
+
     def fission(self) -> dict[str, Any]:
         several = [name for name, op in self.loops.items() if len(statements(op.body.block)) > 1]
         name = self.rng.choice(several) if several else self.loop()
@@ -946,7 +951,7 @@ def draw_step(rng: random.Random, schedule: Schedule, recent: Sequence[str], oft
     if not draw.locals():
         weights.update(dict.fromkeys({"set_layout", "inline", "compute_at", "pad"} & set(known), 0.2))
     if not list(draw.siblings()):
-        weights["fuse"] = 0.2
+        weights["fuse"] = weights["interleave"] = 0.2
     weights.update({verb: 5 * weights[verb] for verb in often})
     verb = rng.choices(list(weights), list(weights.values()))[0]
     given = getattr(draw, verb)() if hasattr(draw, verb) and verb != "loop" else draw.anything(known[verb])

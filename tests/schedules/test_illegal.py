@@ -467,6 +467,34 @@ ONE = {
         r"iteration i=1 reads x\[1\] and iteration j=0 writes it",
         legal=("%x[%j + 1]", "%x[%j]"),
     ),
+    "a strip that needs more of the next one than a halo": Case(
+        "%x[%N + 2], %y[%N + 2], %z[%N + 2]",
+        """loop.for seq %i = 0 to %N {
+             %a = loop.load %x[%i] : %x:
+             loop.store %a, %y[%i] : %y:
+           }
+           loop.for seq %j = 0 to %N {
+             %b = loop.load %y[%j + 2] : %y:
+             loop.store %b, %z[%j] : %z:
+           }""",
+        "loop-interleave{first=i second=j size=3 halo=1}",
+        r"j would touch an element too early: iteration i=2 writes y\[2\] and iteration j=0 reads it",
+        legal=("%y[%j + 2]", "%y[%j + 1]"),
+    ),
+    "edges of strips that feed their inside": Case(
+        "%x[%N + 1], %y[%N + 1], %z[%N + 1]",
+        """loop.for seq %i = 0 to %N {
+             %a = loop.load %x[%i] : %x:
+             loop.store %a, %y[%i] : %y:
+           }
+           loop.for seq %j = 0 to %N {
+             %b = loop.load %z[%j] : %z:
+             loop.store %b, %z[%j + 1] : %z:
+           }""",
+        "loop-interleave{first=i second=j size=3 halo=1}",
+        r"iterations of j would change places: iteration j=0 writes z\[1\] and iteration j=1 reads it",
+        legal=("%z[%j + 1]", "%z[%j]"),
+    ),
     "loops of other bounds": Case(
         "%x[%N], %y[%M]",
         """loop.for seq %i = 0 to %N {

@@ -282,6 +282,23 @@ def pairs(seed: int, count: int) -> dict[str, int]:
 
 
 FOUND = {
+    "strips of a loop that is shorter than one": (
+        Drawn(
+            """loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>, %N: index, %M: index)
+    shapes(%x[%N + 4], %y[%N + 4], %z[%M + 4]) {
+  loop.for seq %i = 0 to 4 {
+    %a = loop.load %x[%i] : memref<?xf32>
+    loop.store %a, %y[%i] : memref<?xf32>
+  }
+  loop.for seq %j = 0 to 4 {
+    %b = loop.load %y[%j] : memref<?xf32>
+    loop.store %b, %z[%j] : memref<?xf32>
+  }
+}""",
+            "f32",
+        ),
+        "loop-interleave{first=i second=j size=8 halo=1}",
+    ),
     "a tile where the loop never runs": (
         Drawn(
             """loop.kernel @k(%x: memref<?xf32>, %y: memref<?xf32>, %N: index, %M: index) shapes(%x[%N + 3], %y[%M + 3]) {

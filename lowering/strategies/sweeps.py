@@ -1,0 +1,67 @@
+"""Sweeps over a grid, one right after the other, as a stencil from one array to a second and back: run in strips of rows.
+
+    for %i: for %j: %B[%i, %j] = f(%A[%i - 1, %j], ...)
+    for %i2: for %j2: %A[%i2, %j2] = f(%B[%i2 - 1, %j2], ...)
+
+Each sweep streams both arrays through the caches. In strips the second one finds what the first one left there.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp
+from ...dialects.loop.subscripts import linear_form
+from ..analysis.accesses import Access, accesses
+from ..analysis.nests import name_of, only_loop_in, statements
+from ..schedule.interleave import Interleave
+
+STRIP = 32
+"""Rows of a strip: with rows of some KB they fit the second-level cache, and few are at an edge."""
+_MOST_HALO = 4
+
+
+def find_sweeps(block) -> Interleave | None:
+    """The step for the first two sweeps in a block that gain from strips."""
+    nests = [op for op in statements(block) if isinstance(op, ForOp)]
+    for first, second in pairwise(nests):
+        if _is_sweep(first) and _is_sweep(second) and (apart := halo(first, second)) is not None and apart <= _MOST_HALO:
+            return Interleave(name_of(first), name_of(second), STRIP, apart)
+    return None
+
+
+def _is_sweep(loop: ForOp) -> bool:
+    """Whether a loop runs over rows, not in strips yet."""
+    known = loop.trip_count()
+    columns = only_loop_in(loop)
+    flat = columns is not None and not any(isinstance(op, ForOp) for op in columns.body.walk())
+    return flat and loop.kind.data in ("seq", "parallel") and loop.step.value.data == 1 and (known is None or known > 2 * STRIP)
+
+
+def halo(first: ForOp, second: ForOp) -> int | None:
+    """How many iterations apart two loops touch one row, one of them writing; None: unknown, or the second needs none."""
+    apart, needed = 0, False
+    for one in accesses(first):
+        for two in accesses(second):
+            if one.buffer is not two.buffer or not (one.writes or two.writes):
+                continue
+            offsets = _row(one, first), _row(two, second)
+            if offsets[0] is None or offsets[1] is None or offsets[0][0] != offsets[1][0]:
+                return None
+            apart = max(apart, abs(offsets[0][1] - offsets[1][1]))
+            needed = needed or (one.writes and not two.writes)
+    return apart if needed else None
+
+
+def _row(access: Access, loop: ForOp) -> tuple[int, int] | None:
+    """(dim, number) of an access whose subscript there is the index of a loop plus a number."""
+    op = access.op
+    if not isinstance(op, LoadOp | StoreOp):
+        return None
+    for dim, expr in enumerate(op.map.data.results):
+        form = linear_form(expr, len(op.indices))
+        used = [] if form is None else [(op.indices[k], c) for k, c in enumerate(form[0]) if c]
+        if form is not None and used == [(loop.index, 1)]:
+            return dim, form[1]
+    return None
