@@ -6,6 +6,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.structure import ForOp, KernelOp
 from .base import Take
 from .blocked import block_product, find_blocks
+from .matvec import find_vector_matrix, schedule_vector_matrix
 from .product_nest import find_product
 from .tiled import tile_product
 
@@ -15,6 +16,8 @@ def schedule_products(kernel: KernelOp, target: Target, take: Take) -> None:
     for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
         product = find_product(nest, target)
         if product is None:
+            if (sums := find_vector_matrix(nest)) is not None:
+                schedule_vector_matrix(sums, target, take)
             continue
         blocks = find_blocks(product, target)
         if blocks is not None:

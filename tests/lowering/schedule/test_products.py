@@ -147,3 +147,15 @@ def test_functions_of_the_sums_are_computed_in_a_nest_of_their_own(depth):
     f = lm.jit(lambda x, w: lm.numpy.tanh(x @ w))
     assert f.lower(x, w).as_text("scheduled").count("loop.for parallel %io") >= 2
     np.testing.assert_allclose(f(x, w), np.tanh(x @ w), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_vector_times_a_matrix_reads_rows(dtype):
+    x, w, bias = random(64, dtype=dtype), random(64, 4096, dtype=dtype), random(4096, dtype=dtype)
+
+    def f(x: Any, w: Any, bias: Any) -> Any:
+        return x @ w + bias
+
+    jitted = lm.jit(f)
+    assert "loop.for seq %jo = 0 to 64 step 8" in jitted.lower(x, w, bias).as_text("scheduled")
+    np.testing.assert_allclose(jitted(x, w, bias), f(x, w, bias), rtol=1e-4, atol=1e-4)

@@ -1,0 +1,80 @@
+"""Vector times matrix: rows of the matrix, several at a time, are added to sums that stay in the first-level cache.
+
+    out[columns] = sum over depth of x[depth] * w[depth, columns]
+
+Sums of a vector of columns over the whole depth would read a narrow strip of the matrix, each line from another page. Blocks of
+columns, which threads share, are read row by row instead, with as many rows at once as the processor follows well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp
+from ...dialects.types import is_float
+from ..analysis.nests import name_of, statements
+from ..schedule.demote import Demote
+from ..schedule.expand import Expand
+from ..schedule.fission import Fission
+from ..schedule.reorder import Reorder
+from ..schedule.split import Split
+from ..schedule.unroll import Unroll
+from ..schedule.vectorize import Vectorize
+from .base import Take
+from .product_nest import bits_of, runs_along
+
+ROWS = 8
+"""Rows of the matrix that are read at once."""
+BLOCK = 1024
+"""Columns of a block: their sums stay in the first-level cache."""
+LEAST_BLOCKS = 4
+"""Fewer blocks cannot be shared evenly among threads."""
+LEAST_ELEMENTS = 1 << 16
+"""Of the matrix: a smaller one stays in the caches however it is read."""
+
+
+@dataclass(frozen=True)
+class VectorMatrix:
+    """A sum of rows: a parallel loop over columns around a reduction over what is no dim of the result."""
+
+    columns: ForOp
+    depth: ForOp
+
+
+def find_vector_matrix(nest: ForOp) -> VectorMatrix | None:
+    """What a nest multiplies, if it is a vector and a large matrix whose rows run along the result."""
+    inside = statements(nest.body.block)
+    sums = [op for op in inside if isinstance(op, ForOp)]
+    stores = [op for op in inside if isinstance(op, StoreOp)]
+    n = nest.trip_count()
+    if nest.kind.data != "parallel" or n is None or n % BLOCK or n < LEAST_BLOCKS * BLOCK or len(sums) != 1 or not stores:
+        return None
+    depth = sums[0]
+    k = depth.trip_count()
+    if depth.monoid is None or depth.monoid.data != "add" or len(depth.results) != 1 or not is_float(depth.results[0].type):
+        return None
+    if k is None or k % ROWS or k * n < LEAST_ELEMENTS or any(op.regions for op in statements(depth.body.block)):
+        return None
+    loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
+    matrix = [op for op in loads if nest.index in op.indices]
+    vector = [op for op in loads if nest.index not in op.indices and depth.index in op.indices]
+    if len(matrix) != 1 or len(vector) != 1 or not all(runs_along(op, nest) for op in (*matrix, *stores)):
+        return None
+    return VectorMatrix(nest, depth)
+
+
+def schedule_vector_matrix(found: VectorMatrix, target: Target, take: Take) -> None:
+    """Take the steps for one product of a vector and a matrix."""
+    lanes = target.lanes(bits_of(found.depth))
+    columns, depth = name_of(found.columns), name_of(found.depth)
+    block, column = take(Split(columns, BLOCK))
+    rows, row = take(Split(depth, ROWS))
+    rest = take(Expand(rows, block, place="stack"))
+    take(Demote(rows))
+    start, column = take(Fission(column, f"{rows}_results"))
+    take(Reorder((rows, column)))
+    for loop in (start, column, rest[-1]):
+        take(Vectorize(loop, 4 * lanes))
+    take(Unroll(row))
