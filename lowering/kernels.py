@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType, i64
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
@@ -258,12 +258,6 @@ class KernelEmitter:
         """One `reduce` loop a reduced dim, nested; the results of the outermost."""
         monoid = equation.monoid
         assert monoid is not None
-        builder = self.levels[-1].builder
-        element = self._reduced_element(op, equation)
-        if monoid in PAIR_MONOIDS:
-            inits = [builder.identity(monoid.removeprefix("arg"), element), builder.const(0, i64)]
-        else:
-            inits = [builder.identity(monoid, element)]
         inner, dim = self.open_loop()
         if len(sizes) == 1:
             contribution = self._body(op, equation, (*point, dim))
@@ -272,6 +266,11 @@ class KernelEmitter:
         values: list[SSAValue] = list(contribution) if isinstance(contribution, (tuple, list)) else [contribution]  # pyright: ignore
         inner.add_op(YieldOp.create(operands=values))
         self.close_to(len(self.indices) - 1)
+        builder, element = self.levels[-1].builder, self._reduced_element(op, equation)
+        if monoid in PAIR_MONOIDS:
+            inits = [builder.identity(monoid.removeprefix("arg"), element), builder.const(0, values[1].type)]
+        else:
+            inits = [builder.identity(monoid, element)]
         loop = ForOp.build_loop(0, sizes[0], kind="reduce", monoid=monoid, inits=inits, body=inner)
         loop.location = op.location
         self.levels[-1].block.add_op(loop)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, f32, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
@@ -204,11 +204,17 @@ class ArgOp(GraphOp, ABC):
         space = tuple(shape[d] for d in (*kept_dims(len(shape), [dim]), dim))
 
         def body(b: ScalarBuilder, x: SSAValue, *, index: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
-            return x, b.convert(index[-1], i64)
+            return x, b.convert(index[-1], position)
 
+        def finish(b: ScalarBuilder, y: SSAValue) -> SSAValue:
+            return b.convert(y, i64)
+
+        # positions as wide as elements: a vector of the ones takes as many registers as one of the others
+        narrow = shape[dim] < 2**31 and self.x.type.element_type in (f32, i32)  # pyright: ignore[reportAttributeAccessIssue]
+        position = i32 if narrow else i64
         read = Read(0, reduction_map(len(shape), [dim]))
         monoid = self.name.removeprefix("graph.")
-        return (Equation(space, (read,), body, monoid=monoid, n_reduce=1, uses_index=True),)
+        return (Equation(space, (read,), body, monoid=monoid, n_reduce=1, uses_index=True, finish=finish),)
 
 
 @graph_op

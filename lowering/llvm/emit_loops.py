@@ -11,14 +11,17 @@ instruction. That is the defined value of a sum of products, the same in every s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
+from ...dialects.vocabulary import IndexCastOp, StepOp
 from . import emit_parallel
 from .emit_core import Effect, FunctionEmitter
 from .emit_integer import is_number
@@ -237,7 +240,8 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
         result: list[str] = []
         for k in range(0, len(yielded), 2):
             pair = (e.value(yielded[k], op), e.value(yielded[k + 1], op))
-            result += combine_pairs(e.b, monoid, (carried[k], carried[k + 1]), pair, types[k], types[k + 1])
+            later = _ascends(op, k + 1)
+            result += combine_pairs(e.b, monoid, (carried[k], carried[k + 1]), pair, types[k], types[k + 1], later)
         return result
     result = []
     for v, acc, ty in zip(yielded, carried, types, strict=True):
@@ -248,6 +252,28 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
         else:
             result.append(combine(e.b, monoid, acc, e.value(v, op), ty))
     return result
+
+
+def _ascends(op: ForOp, k: int) -> bool:
+    """Whether the positions that a reduction of pairs yields grow from iteration to iteration, from one that is none of them."""
+    bounds, init = op.constant_bounds(), op.inits[k].owner
+    if bounds is None or bounds[0] < 0 or bounds[1] >= 2**30 or not isinstance(init, arith.ConstantOp):
+        return False
+    start: Any = init.value
+    first = start.value.data if isinstance(start, IntegerAttr) else max(start.get_values())
+    return first <= bounds[0] and _grows(op.yielded[k], op)
+
+
+def _grows(value: SSAValue, op: ForOp) -> bool:
+    """Whether a value is the index of a loop, in any type that holds it, plus numbers that are not negative."""
+    if value is op.index:
+        return True
+    owner = value.owner
+    if isinstance(owner, IndexCastOp | vector.BroadcastOp):
+        return _grows(owner.operands[0], op)
+    if isinstance(owner, arith.AddiOp):
+        return any(_grows(x, op) and isinstance(y.owner, StepOp) for x, y in (owner.operands, owner.operands[::-1]))
+    return False
 
 
 def conditional(e: FunctionEmitter, op: IfOp) -> None:

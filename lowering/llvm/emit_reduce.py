@@ -24,13 +24,23 @@ def combine(b: Builder, monoid: str, acc: str, x: str, ty: Ty) -> str:
     return b.binary((_FLOAT if ty.is_float else _INTEGER)[monoid], acc, x, ty)
 
 
-def combine_pairs(b: Builder, monoid: str, acc: tuple[str, str], x: tuple[str, str], ty: Ty, of_index: Ty) -> tuple[str, str]:
+def combine_pairs(
+    b: Builder, monoid: str, acc: tuple[str, str], x: tuple[str, str], ty: Ty, of_index: Ty, later: bool = False
+) -> tuple[str, str]:
     """(value, index) pairs by `argmax` or `argmin` as NumPy has them: the first NaN wins, else the first extreme.
 
-    "First" is the smaller index, so the answer does not depend on the order in which pairs are combined.
+    "First" is the smaller index, so the answer does not depend on the order in which pairs are combined. With `later`, that of
+    x is known not to be smaller.
     """
     (a, at_a), (c, at_c) = acc, x
     above = monoid == "argmax"
+    if later:
+        if ty.is_float:
+            take = b.and_(b.fcmp("ugt" if above else "ult", c, a, ty), b.fcmp("ord", a, a, ty), ty.bool)
+        else:
+            signed = ("ugt" if above else "ult") if ty.elem == "i1" else ("sgt" if above else "slt")
+            take = b.icmp(signed, c, a, ty)
+        return b.select(take, c, a, ty), b.select(take, at_c, at_a, of_index)
     earlier = b.icmp("slt", at_c, at_a, of_index)
     if ty.is_float:
         # an accumulated NaN yields only to an earlier NaN; a fresh one compares as better through `unordered or`

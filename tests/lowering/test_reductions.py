@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import lamina as lm
 import lamina.numpy as lnp
@@ -78,3 +79,18 @@ def test_variance_of_columns(threads) -> None:
     one, two = threads(lm.jit(lambda x: lnp.var(x, 0)), x)
     assert one.tobytes() == two.tobytes()
     np.testing.assert_allclose(one, x.astype(np.float64).var(0), rtol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_])
+@pytest.mark.parametrize("shape", [(37, 1000), (5, 17), (3, 64), (2, 200_001), (300, 129)])
+@pytest.mark.parametrize("function", ["argmax", "argmin"])
+def test_positions(threads, function: str, shape: tuple[int, ...], dtype: type) -> None:
+    """Ties, infinities and NaN: the first one, wherever vectors begin and end."""
+    x = RNG.integers(-3, 4, shape).astype(dtype)
+    if dtype in (np.float32, np.float64):
+        x[0, :] = -np.inf if function == "argmax" else np.inf
+        x[1, RNG.integers(0, shape[1], 4)] = np.nan
+    for axis in (0, 1):
+        one, two = threads(lm.jit(partial(getattr(lnp, function), axis=axis)), x)
+        np.testing.assert_array_equal(one, getattr(np, function)(x, axis))
+        np.testing.assert_array_equal(one, two)
