@@ -37,7 +37,8 @@ def find_block_product(rows: ForOp) -> BlockProduct | None:
     if columns.trip_count() == 1:
         return None
     inside = statements(columns.body.block)
-    sums, stores = ([op for op in inside if isinstance(op, kind)] for kind in (ForOp, StoreOp))
+    sums = [op for op in inside if isinstance(op, ForOp)]
+    stores = [op for op in inside if isinstance(op, StoreOp)]
     if len(sums) != 1 or len(stores) != 1 or sums[0].monoid is None or sums[0].monoid.data != "add":
         return None
     depth = sums[0]
