@@ -255,7 +255,7 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
 
 
 def _ascends(op: ForOp, k: int) -> bool:
-    """Whether the positions that a reduction of pairs yields grow from iteration to iteration, from one that is none of them."""
+    """Whether the positions that a reduction of pairs yields grow with its iterations, from one that is not above them."""
     bounds, init = op.constant_bounds(), op.inits[k].owner
     if bounds is None or bounds[0] < 0 or bounds[1] >= 2**30 or not isinstance(init, arith.ConstantOp):
         return False
