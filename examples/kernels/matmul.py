@@ -88,7 +88,7 @@ def gflops(n: int, threads: int = 1, rounds: int = 5) -> float:
 
 def main() -> None:
     peak = peak_flops() / 1e9
-    print(f"one core does at most {peak:.0f} GFLOP/s\n\nas written: {gflops(256, rounds=2):.1f} GFLOP/s\n")
+    print(f"one core does at most {peak:.0f} GFLOP/s\n\nwith the default schedule: {gflops(256, rounds=2):.1f} GFLOP/s\n")
     matmul.reset()
     s = matmul.schedule()
     for what in steps(s):

@@ -8,14 +8,14 @@ from typing import Any
 
 
 def show(kernel: Any, schedule: Callable[[Any], None], reference: Callable[..., Any], args: list[Any]) -> None:
-    """Print the schedule and the loops that it makes; time a call before and after it, and NumPy."""
+    """Print the schedule and the loops that it makes; time a call with the default schedule and with it, and NumPy."""
     kernel.reset()
-    unscheduled = milliseconds(kernel, args)
+    default = milliseconds(kernel, args)
     s = kernel.schedule()
     schedule(s)
     scheduled, numpy = milliseconds(kernel, args), milliseconds(reference, args)
-    print(f"{s.as_python()}\n\nas text: {s}\n\n{'unscheduled':>12}{'scheduled':>12}{'NumPy':>12}  ms")
-    print(f"{unscheduled:12.3f}{scheduled:12.3f}{numpy:12.3f}")
+    print(f"{s.as_python()}\n\nas text: {s}\n\n{'default':>12}{'scheduled':>12}{'NumPy':>12}  ms")
+    print(f"{default:12.3f}{scheduled:12.3f}{numpy:12.3f}")
 
 
 def milliseconds(function: Callable[..., Any], args: list[Any], seconds: float = 0.3) -> float:

@@ -41,9 +41,9 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
     original = module.pipeline.build_kernel
 
-    def build(built: Any, *args: Any) -> Any:
+    def build(built: Any, *args: Any, **options: Any) -> Any:
         found.append(built)
-        return original(built, *args)
+        return original(built, *args, **options)
 
     monkeypatch.setattr(module.pipeline, "build_kernel", build)
     return found
