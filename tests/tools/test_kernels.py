@@ -246,17 +246,17 @@ def test_targets(tmp_path: Path, target: str):
 def test_llvm_ir_runs_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """The text may be loaded beside our runtime."""
     function = """
-func.func @main(%x: tensor<1000x300xf32>) -> tensor<1000xf32> {
-  %y = graph.reduce max %x over [1] : tensor<1000x300xf32> -> tensor<1000xf32>
-  return %y : tensor<1000xf32>
+func.func @main(%x: tensor<4000x3000xf32>) -> tensor<4000xf32> {
+  %y = graph.reduce max %x over [1] : tensor<4000x3000xf32> -> tensor<4000xf32>
+  return %y : tensor<4000xf32>
 }
 """
     (tmp_path / "f.mlir").write_text(function)
     assert lamina_compile.main([str(tmp_path / "f.mlir"), "-o", str(tmp_path / "f.ll")]) == 0
     assert "define weak void @lamina_parallel" in (tmp_path / "f.ll").read_text()
     out = str(tmp_path / "out.npy")
-    assert lamina_run.main([str(tmp_path / "f.ll"), "--results", "1000xf32", "--args", "ones:1000x300xf32", "--save", out]) == 0
-    np.testing.assert_array_equal(np.load(out), np.ones(1000, np.float32))
+    assert lamina_run.main([str(tmp_path / "f.ll"), "--results", "4000xf32", "--args", "ones:4000x3000xf32", "--save", out]) == 0
+    np.testing.assert_array_equal(np.load(out), np.ones(4000, np.float32))
 
 
 def test_compile_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
