@@ -123,12 +123,15 @@ def _odd(f: Function, first: Real, second: Real) -> Function:
     return _series(lambda s: first + second * s, of_square)
 
 
-_ERF1 = 2 / mpmath.sqrt(mpmath.pi)
+_TWO_OVER_ROOT_PI = 2 / mpmath.sqrt(mpmath.pi)
 
 
-def _erf_small(s: Real) -> Real:
-    x = mpmath.sqrt(s)
-    return mpmath.erf(x) / x - 1 if s > mpf(10) ** -24 else _ERF1 - 1
+def _erf_weight(x: Real) -> Real:  # of an error of p in erf(x), relatively
+    return x * mpmath.erfc(x) / mpmath.erf(x) if x > mpf(10) ** -15 else 1 / _TWO_OVER_ROOT_PI
+
+
+def _erf(x: Real) -> Real:
+    return -mpmath.log(mpmath.erfc(x)) / x - 1 if x > mpf(10) ** -15 else _TWO_OVER_ROOT_PI - 1
 
 
 def fits() -> dict[str, Fit]:
@@ -147,11 +150,9 @@ def fits() -> dict[str, Fit]:
         "tan": Fit(_odd(mpmath.tan, third, mpf(2) / 15), lambda s: s, 0, mpf("0.622"), 6, 14),
         # tanh(x) = x + x^3 p(x^2), |x| <= 0.55
         "tanh": Fit(_odd(mpmath.tanh, -third, mpf(2) / 15), lambda s: s, 0, mpf("0.3050"), 4, 9),
-        # erf(x) = x + x p(x^2), |x| <= 1
-        "erf_small": Fit(_erf_small, one, 0, mpf("1.0"), 6, 12),
-        # erfc(x) = exp(-x - x p(x)), 1 <= x
-        "erf_large_f32": Fit(_erf_large, lambda x: x * mpmath.erfc(x), mpf("0.9"), mpf("4.0"), 6, None),
-        "erf_large_f64": Fit(_erf_large, lambda x: x * mpmath.erfc(x), mpf("0.9"), mpf("6.0"), None, 17),
+        # erfc(x) = exp(-x - x p(x)), 0 <= x until erf rounds to 1
+        "erf_f32": Fit(_erf, _erf_weight, 0, mpf("3.93"), 8, None),
+        "erf_f64": Fit(_erf, _erf_weight, 0, mpf("5.93"), None, 24),
         # atan(t) = t + t^3 p(t^2), |t| <= 1/2
         "atan": Fit(_odd(mpmath.atan, -third, mpf(1) / 5), lambda s: s, 0, mpf("0.2502"), 5, 13),
         # log2(1 + f) = f p(f) in f64 for powf in f32
@@ -170,10 +171,6 @@ def _log2_atanh(s: Real) -> Real:
         return 2 / mpmath.log(2) * (mpf(1) / 5 + s / 7)
     x = mpmath.sqrt(s)
     return 2 / mpmath.log(2) * (mpmath.atanh(x) / x - 1 - s / 3) / s**2
-
-
-def _erf_large(x: Real) -> Real:
-    return -mpmath.log(mpmath.erfc(x)) / x - 1
 
 
 def main() -> None:

@@ -56,6 +56,11 @@ def exp_of_small(b: Builder, r: str, ty: Ty, times: float = 1.0) -> str:
     return horner(b, r, [c * times**k for k, c in enumerate((1.0, 1.0, *EXP[ty.elem]))], ty)
 
 
+def expm1_of_small(b: Builder, r: str, ty: Ty) -> str:
+    """`exp(r) - 1` for `|r| <= 0.3466`, exact to the last place near zero."""
+    return b.fma(b.fmul(r, r, ty), horner(b, r, EXP[ty.elem], ty), r, ty)
+
+
 def exp_of_sum(b: Builder, high: str, low: str | None, ty: Ty) -> str:
     """`exp(high + low)`, the small terms summed first: exact results come out exact."""
     tail = b.fmul(b.fmul(high, high, ty), horner(b, high, EXP[ty.elem], ty), ty)
@@ -98,21 +103,19 @@ def exp2(b: Builder, x: str, ty: Ty) -> str:
 def expm1(b: Builder, x: str, ty: Ty) -> str:
     """e^x - 1 without cancellation: `2^n (exp(r) - 1) + (2^n - 1)`, computed at half size so that 2^n is finite.
 
-    What the reduction loses in `r` is added to the small terms, so the leading sum `2^n r + (2^n - 1)` carries
-    nearly the only rounding.
+    `h = x - n LN2_HIGH` is exact, and the rest of the reduction joins the small terms; so the leading sum
+    `2^n h + (2^n - 1)` carries nearly the only rounding.
     """
     clamped = at_least(b, at_most(b, x, _HIGH[ty.elem], ty), _LOW_EXPM1[ty.elem], ty)
-    offset = BIAS[ty.elem] - 1
-    magic = b.const(ROUND[ty.elem] + offset, ty)
+    magic = b.const(ROUND[ty.elem] + BIAS[ty.elem] - 1, ty)
     rounded = b.fma(clamped, b.const(LOG2_E, ty), magic, ty)
     n = b.fsub(rounded, magic, ty)
     high, low = (b.const(-part, ty) for part in LN2[ty.elem])
-    h = b.fma(n, high, clamped, ty)
-    r = b.fma(n, low, h, ty)
-    lost = b.fma(n, low, b.fsub(h, r, ty), ty)
-    small = b.fma(b.fmul(r, r, ty), horner(b, r, EXP[ty.elem], ty), lost, ty)
+    h, rest = b.fma(n, high, clamped, ty), b.fmul(n, low, ty)
+    r = b.fadd(h, rest, ty)
+    small = b.fma(b.fmul(r, r, ty), horner(b, r, EXP[ty.elem], ty), rest, ty)
     scale = power_of_two(b, rounded, ty)
-    leading = b.fma(scale, r, b.fsub(scale, b.const(0.5, ty), ty), ty)
+    leading = b.fma(scale, h, b.fsub(scale, b.const(0.5, ty), ty), ty)
     half = b.fma(scale, small, leading, ty)
     result = b.fadd(half, half, ty)
     # halving loses a bit of a denormal, and 0 - 0 the sign of zero

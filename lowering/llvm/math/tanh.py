@@ -1,14 +1,16 @@
-"""tanh and erf: an odd polynomial near zero, `1 - (something with exp)` beyond, chosen by a select.
+"""tanh: an odd polynomial near zero, `1 - 2 / (exp(2 x) + 1)` beyond, chosen by a select. erf: one formula everywhere.
 
-The form of erf away from zero, `erfc(x) = exp(-x - x p(x))` with one polynomial up to where erf rounds to 1, follows
-N. Juffa's `erff` (public forum posts on CUDA's implementation, 2015-2020). The polynomials come from `derive.py`.
+The form of erf, `erfc(x) = exp(-x - x p(x))` with one polynomial up to where erf rounds to 1, follows N. Juffa's `erff` (public
+forum posts on CUDA's implementation, 2015-2020), who has it away from zero. It serves near zero, too, when what is computed is
+`1 - erfc(x)` without cancellation: with `exp(y) = 2^n exp(r)` it is `2^n (1 - exp(r)) + (1 - 2^n)`, and `n` is 0 there.
+(For tanh, `e / (e + 2)` of such a difference errs by 2.5 ulp.) The polynomials come from `derive.py`.
 """
 
 from __future__ import annotations
 
 from ..text import Builder, Ty
 from .common import BIAS, at_most, copysign, fabs, horner, power_of_two, replace_where
-from .exp import exp_of_small, reduce_ln2
+from .exp import exp_of_small, expm1_of_small, reduce_ln2
 
 # tanh(x) = x + x^3 p(x^2), |x| <= 0.55
 _TANH = {
@@ -34,66 +36,48 @@ _TANH = {
 }
 _TANH_IS_ONE = {"float": 9.02, "double": 19.1}
 
-# erf(x) = x + x p(x^2), |x| <= 1
-_ERF_SMALL = {
+# erfc(x) = exp(-x - x p(x)), 0 <= x until erf rounds to 1
+_ERF = {
     "float": (
         0.12837916612625122,
-        -0.3761262893676758,
-        0.11283618211746216,
-        -0.02685512602329254,
-        0.005190733820199966,
-        -0.0008030763710848987,
-        7.920403004391119e-05,
+        0.6366195678710938,
+        0.10277629643678665,
+        -0.019147774204611778,
+        -0.00016961117216851562,
+        0.0016757861012592912,
+        -0.0006374213262461126,
+        0.00011887699656654149,
+        -9.389756996824872e-06,
     ),
     "double": (
-        0.1283791670955126,
-        -0.3761263890318411,
-        0.11283791670972064,
-        -0.026866170648279057,
-        0.005223977655631742,
-        -0.0008548328729717235,
-        0.00012055394023867534,
-        -1.4927084873746058e-05,
-        1.6484527870632097e-06,
-        -1.6595757136430407e-07,
-        1.628365365969754e-08,
-        -1.754515283501023e-09,
-        1.622227798451534e-10,
+        0.12837916709551256,
+        0.6366197723675875,
+        0.10277260330153738,
+        -0.01912844699866857,
+        -0.0002091947804790739,
+        0.0016962070829704648,
+        -0.0005901293244257249,
+        2.5892962811960356e-05,
+        6.445181199091965e-05,
+        -2.9639798549383918e-05,
+        3.2707164760970267e-06,
+        3.0083736849567145e-06,
+        -1.915548909935005e-06,
+        4.7582902969351274e-07,
+        4.756257048762762e-08,
+        -9.551251922402753e-08,
+        4.6592399096738583e-08,
+        -1.4640400939218573e-08,
+        3.3462193429048007e-09,
+        -5.720312837122267e-10,
+        7.271376440304914e-11,
+        -6.673041677906927e-12,
+        4.1667964987851365e-13,
+        -1.5749990279840985e-14,
+        2.6927932199344745e-16,
     ),
 }
-# erfc(x) = exp(-x - x p(x)), 0.9 <= x
-_ERF_LARGE = {
-    "float": (
-        0.12864094972610474,
-        0.6351814866065979,
-        0.10618776082992554,
-        -0.02372044324874878,
-        0.0036231076810508966,
-        -0.0003181241045240313,
-        1.0771504094009288e-05,
-    ),
-    "double": (
-        0.12837916023486806,
-        0.6366197921706372,
-        0.10277281970609121,
-        -0.019130276334178627,
-        -0.00020226897828992893,
-        0.0016794613985628573,
-        -0.0005612493661935697,
-        -1.1560715562732842e-05,
-        0.00010203410789151229,
-        -5.922939589297069e-05,
-        2.1576529724438096e-05,
-        -5.753755318984921e-06,
-        1.1638963736794634e-06,
-        -1.781461840323483e-07,
-        2.008144378756322e-08,
-        -1.5759102619053124e-09,
-        7.694652145267863e-11,
-        -1.7599568487298417e-12,
-    ),
-}
-_ERF_IS_ONE = {"float": 4.0, "double": 6.0}
+_ERF_IS_ONE = {"float": 3.93, "double": 5.93}
 
 
 def tanh(b: Builder, x: str, ty: Ty) -> str:
@@ -111,13 +95,9 @@ def tanh(b: Builder, x: str, ty: Ty) -> str:
 
 
 def erf(b: Builder, x: str, ty: Ty) -> str:
-    """The error function."""
-    magnitude = fabs(b, x, ty)
-    y = at_most(b, magnitude, _ERF_IS_ONE[ty.elem], ty)
-    logarithm = b.fma(y, horner(b, y, [-c for c in _ERF_LARGE[ty.elem]], ty), b.fneg(y, ty), ty)
-    # the bit above the exponent makes the power of two negative: large = 1 - exp(logarithm)
-    rounded, _, r = reduce_ln2(b, logarithm, BIAS[ty.elem] + 2 * (BIAS[ty.elem] + 1), ty)
-    large = b.fma(exp_of_small(b, r, ty), power_of_two(b, rounded, ty), b.const(1.0, ty), ty)
-    square = b.fmul(y, y, ty)
-    small = b.fma(y, horner(b, square, _ERF_SMALL[ty.elem], ty), y, ty)
-    return copysign(b, replace_where(b, "olt", magnitude, 1.0, small, large, ty), x, ty)
+    """`1 - exp(log(1 - erf(x)))`, the polynomial being the logarithm."""
+    y = at_most(b, fabs(b, x, ty), _ERF_IS_ONE[ty.elem], ty)
+    logarithm = b.fma(y, horner(b, y, [-c for c in _ERF[ty.elem]], ty), b.fneg(y, ty), ty)
+    rounded, _, r = reduce_ln2(b, logarithm, BIAS[ty.elem], ty)
+    e, scale = expm1_of_small(b, r, ty), power_of_two(b, rounded, ty)
+    return copysign(b, b.fma(scale, e, b.fsub(scale, b.const(1.0, ty), ty), ty), x, ty)

@@ -9,15 +9,14 @@ from lamina.lowering.llvm.math.atan import _ATAN
 from lamina.lowering.llvm.math.exp import EXP
 from lamina.lowering.llvm.math.log import _ATANH_F64, _LOG_F32
 from lamina.lowering.llvm.math.pow import _LOG2, _LOG2_ATANH
-from lamina.lowering.llvm.math.tanh import _ERF_LARGE, _ERF_SMALL, _TANH
+from lamina.lowering.llvm.math.tanh import _ERF, _TANH
 from lamina.lowering.llvm.math.trig import _SIN, _TAN
 
 TABLES = {
     "atan": (_ATAN["float"], _ATAN["double"]),
     "atanh": (None, _ATANH_F64),
-    "erf_large_f32": (_ERF_LARGE["float"], None),
-    "erf_large_f64": (None, _ERF_LARGE["double"]),
-    "erf_small": (_ERF_SMALL["float"], _ERF_SMALL["double"]),
+    "erf_f32": (_ERF["float"], None),
+    "erf_f64": (None, _ERF["double"]),
     "exp": (EXP["float"], EXP["double"]),
     "log": (_LOG_F32, None),
     "log2": (None, _LOG2),
