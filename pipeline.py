@@ -191,15 +191,21 @@ def compile_to(
 
 
 def build(
-    module: ModuleOp, entry: str = "main", *, names: Sequence[str] | None = None, target: Target | None = None
+    module: ModuleOp,
+    entry: str = "main",
+    *,
+    names: Sequence[str] | None = None,
+    target: Target | None = None,
+    consume: bool = True,
 ) -> Executable:
     """Compile a module and load it, through the on-disk cache.
 
     Args:
-        module: graph IR or a later phase; it is consumed (brought to `program`) unless the cache has the result.
+        module: graph IR or a later phase; if `consume`, it is brought to `program` unless the cache has the result.
         entry: the public function to call.
         names: what messages call the arguments; by default as the text calls them.
         target: by default the host.
+        consume: whether the module may be changed; otherwise a copy is, which a result from the cache does not need.
 
     Raises:
         CompileError: an op cannot be lowered, or there is no such function.
@@ -210,7 +216,7 @@ def build(
 
     target = target or host()
     key = key_of(version(), target.key, entry, ",".join(names or ()), str(module), tuned.state())
-    return cached_executable(key, lambda: lower(module, entry, names, target), entry)
+    return cached_executable(key, lambda: lower(module if consume else module.clone(), entry, names, target), entry)
 
 
 def lower(

@@ -72,7 +72,7 @@ class Lowered:
         """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves."""
         from .. import pipeline
 
-        return pipeline.build(self.module, "main", names=self.paths)
+        return pipeline.build(self._module, "main", names=self.paths, consume=False)
 
     def compile(self) -> Compiled:
         """The function for exactly these dtypes and shapes."""

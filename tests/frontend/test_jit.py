@@ -227,6 +227,14 @@ def test_compiled_is_strict() -> None:
         compiled({"w": X})
 
 
+def test_compiling_leaves_the_lowered_program_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAMINA_CACHE", "0")  # so that it is compiled, not found
+    lowered = lm.jit(lambda x: x + 1).lower(X)
+    graph = lowered.as_text()
+    np.testing.assert_array_equal(lowered.compile()(X), X + 1)
+    assert lowered.as_text() == graph
+
+
 def test_wrong_arguments() -> None:
     f = lm.jit(lambda x, y: x + y)
     f(X, X)
