@@ -1,9 +1,14 @@
-"""Vector times matrix: rows of the matrix, several at a time, are added to sums that stay in the first-level cache.
+"""Products of a matrix and a vector, which take as long as the matrix takes to be read: several of its rows at a time.
 
-    out[columns] = sum over depth of x[depth] * w[depth, columns]
+    out[columns] = sum over depth of x[depth] * w[depth, columns]    vector times matrix
+    out[rows] = sum over depth of w[rows, depth] * x[depth]          matrix times vector
 
-Sums of a vector of columns over the whole depth would read a narrow strip of the matrix, each line from another page. Blocks of
-columns, which threads share, are read row by row instead, with as many rows at once as the processor follows well.
+A vector times a matrix: sums of a vector of columns over the whole depth would read a narrow strip of the matrix, each line
+from another page. Blocks of columns, which threads share, are read row by row instead, with as many rows at once as the
+processor follows well; they are added to sums that stay in the first-level cache.
+
+A matrix times a vector: rows that are read one by one follow each other in a single stream, of which the processor does not
+fetch enough ahead. Several rows are several streams, and share what they load of the vector.
 """
 
 from __future__ import annotations
@@ -12,15 +17,16 @@ from dataclasses import dataclass
 
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp
+from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float
-from ..analysis.nests import name_of, statements
+from ..analysis.nests import loops, name_of, only_loop_in, statements
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
 from ..schedule.reorder import Reorder
 from ..schedule.split import Split
 from ..schedule.unroll import Unroll
+from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
 from .product_nest import bits_of, runs_along
@@ -33,6 +39,8 @@ LEAST_BLOCKS = 4
 """Fewer blocks cannot be shared evenly among threads."""
 LEAST_ELEMENTS = 1 << 16
 """Of the matrix: a smaller one stays in the caches however it is read."""
+LEAST_ROWS = 16 * ROWS
+"""Of a matrix times a vector: fewer rows are better shared among threads one by one, or in parts."""
 
 
 @dataclass(frozen=True)
@@ -78,3 +86,51 @@ def schedule_vector_matrix(found: VectorMatrix, target: Target, take: Take) -> N
     for loop in (start, column, rest[-1]):
         take(Vectorize(loop, 4 * lanes))
     take(Unroll(row))
+
+
+@dataclass(frozen=True)
+class MatrixVector:
+    """A sum along rows: parallel loops, the innermost over rows of a matrix, around a reduction along them."""
+
+    rows: ForOp
+    depth: ForOp
+
+
+def find_matrix_vector(nest: ForOp, target: Target) -> MatrixVector | None:
+    """What a nest multiplies, if it is a matrix with many long rows and a vector that runs along them."""
+    band = [nest]
+    while (following := only_loop_in(band[-1])) is not None:
+        band.append(following)
+    rows = band[-1]
+    inside = statements(rows.body.block)
+    sums = [op for op in inside if isinstance(op, ForOp)]
+    if len(sums) != 1 or any(loop.kind.data != "parallel" or loop.constant_bounds() is None for loop in band):
+        return None
+    depth = sums[0]
+    if depth.monoid is None or depth.monoid.data != "add" or len(depth.results) != 1 or not is_float(depth.results[0].type):
+        return None
+    if depth.constant_bounds() is None or any(op.regions for op in statements(depth.body.block)):
+        return None
+    long_enough = (depth.trip_count() or 0) >= 2 * _lanes_along(depth, target)
+    loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
+    matrix = [op for op in loads if rows.index in op.indices]
+    vector = [op for op in loads if rows.index not in op.indices]
+    if (rows.trip_count() or 0) < LEAST_ROWS or not long_enough or len(matrix) != 1 or not vector:
+        return None
+    return MatrixVector(rows, depth) if all(runs_along(op, depth) for op in loads) else None
+
+
+def _lanes_along(depth: ForOp, target: Target) -> int:
+    """How many terms of a row are added at once: half of the registers hold the sums of all rows of a tile."""
+    return target.lanes(bits_of(depth)) * max(1, target.vector_registers // 2 // ROWS)
+
+
+def schedule_matrix_vector(kernel: KernelOp, found: MatrixVector, target: Target, take: Take) -> None:
+    """Take the steps for one product of a matrix and a vector."""
+    lanes, depth = _lanes_along(found.depth, target), name_of(found.depth)
+    before = set(loops(kernel))
+    take(UnrollAndJam(name_of(found.rows), ROWS))
+    copies = [name for name in loops(kernel) if name not in before and name.startswith(f"{depth}_rest")]
+    # rows that fill no tile add their terms in the same order as the others
+    for loop in (depth, *copies):
+        take(Vectorize(loop, lanes))

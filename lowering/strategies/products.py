@@ -6,7 +6,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.structure import ForOp, KernelOp
 from .base import Take
 from .blocked import block_product, find_blocks
-from .matvec import find_vector_matrix, schedule_vector_matrix
+from .matvec import find_matrix_vector, find_vector_matrix, schedule_matrix_vector, schedule_vector_matrix
 from .product_nest import find_product
 from .tiled import tile_product
 
@@ -18,6 +18,8 @@ def schedule_products(kernel: KernelOp, target: Target, take: Take) -> None:
         if product is None:
             if (sums := find_vector_matrix(nest)) is not None:
                 schedule_vector_matrix(sums, target, take)
+            elif (sums := find_matrix_vector(nest, target)) is not None:
+                schedule_matrix_vector(kernel, sums, target, take)
             continue
         blocks = find_blocks(product, target)
         if blocks is not None:

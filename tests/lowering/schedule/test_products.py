@@ -159,3 +159,46 @@ def test_a_vector_times_a_matrix_reads_rows(dtype):
     jitted = lm.jit(f)
     assert "loop.for seq %jo = 0 to 64 step 8" in jitted.lower(x, w, bias).as_text("scheduled")
     np.testing.assert_allclose(jitted(x, w, bias), f(x, w, bias), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(128, 64), (131, 65), (1001, 333)], ids=lambda s: "x".join(map(str, s)))
+def test_a_matrix_times_a_vector_reads_several_rows_at_once(shape, dtype):
+    w, x, bias = random(*shape, dtype=dtype), random(shape[1], dtype=dtype), random(shape[0], dtype=dtype)
+
+    def f(w: Any, x: Any, bias: Any) -> Any:
+        return w @ x + bias
+
+    jitted = lm.jit(f)
+    text = jitted.lower(w, x, bias).as_text("scheduled")
+    assert f"loop.for parallel %io = 0 to {shape[0] // 8 * 8} step 8" in text
+    assert "packed" not in text
+    sums = text.split("reduce<add> %j =")[1].split("loop.yield")[0]
+    assert sums.count("loop.load %w") == 8
+    assert sums.count("loop.load %x") == 1
+    assert "reduce_lanes" not in sums
+    np.testing.assert_allclose(jitted(w, x, bias), f(w, x, bias), rtol=1e-4, atol=1e-4)
+
+
+def test_each_of_several_vectors_times_a_matrix_of_its_own():
+    q, keys = random(3, 1, 64), random(3, 200, 64)
+
+    def f(q: Any, keys: Any) -> Any:
+        return (q * keys).sum(-1)
+
+    jitted = lm.jit(f)
+    assert "loop.for parallel %jo = 0 to 200 step 8" in jitted.lower(q, keys).as_text("scheduled")
+    np.testing.assert_allclose(jitted(q, keys), f(q, keys), rtol=1e-4, atol=1e-4)
+
+
+def test_rows_of_a_product_with_a_vector_do_not_depend_on_threads_or_tiles():
+    """A row's terms are added in the same order in a tile of rows, in the rows that fill none, and on any thread."""
+    w, x = np.tile(random(1, 777), (1003, 1)), random(777)
+    f = lm.jit(product)
+    before = lm.get_threads()
+    try:
+        for threads in (1, 2, 7):
+            lm.set_threads(threads)
+            assert np.unique(f(w, x)).size == 1
+    finally:
+        lm.set_threads(before)
