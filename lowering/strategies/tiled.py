@@ -1,7 +1,7 @@
 """Small products run unpacked in a tile of sums that registers hold; or with one operand packed.
 
-Columns side by side in two vectors, several rows at once through the sum, so that what is loaded is used many times. A panel of
-the operand that the columns read is packed where many rows read it.
+Columns side by side in a few vectors, several rows at once through the sum, so that what is loaded is used many times. A panel
+of the operand that the columns read is packed where many rows read it, unless it is the whole operand.
 """
 
 from __future__ import annotations
@@ -21,33 +21,50 @@ from ..schedule.vectorize import Vectorize
 from .base import Take
 from .product_nest import Product, bits_of
 
+TILES_OF_A_PANEL = 4
+"""Tiles of rows that read a panel of columns: for fewer of them it is not worth packing."""
 
-def panel_of(product: Product, target: Target) -> SSAValue | None:
-    """The buffer that the columns read, when a packed copy of it pays."""
+
+def panel_of(product: Product, width: int, target: Target) -> SSAValue | None:
+    """The buffer that the columns read, when a packed copy of `width` columns of it pays."""
     right = product.right
     if right is None or product.left is None or product.left.buffer is right.buffer:
         return None
     m, _, k = product.sizes
     bits = bits_of(product.depth)
-    bytes_ = k * 2 * target.lanes(bits) * bits // 8
+    bytes_ = k * width * bits // 8
     # the copy costs a pass over the panel, and is read once for every few rows
-    worth = m >= 4 * _rows(target, bits)
+    worth = m >= TILES_OF_A_PANEL * _rows(target, bits, width)
     return right.buffer if worth and bytes_ <= target.l2_bytes // 2 else None
 
 
-def _rows(target: Target, bits: int) -> int:
-    """How many rows of two vectors each keep their sums in registers."""
+def _rows(target: Target, bits: int, width: int) -> int:
+    """How many rows of `width` columns each keep their sums in registers; narrow ones are no more than those of two vectors."""
     rows, columns = target.tile_f32 if bits == 32 else target.tile_f64
-    return max(1, rows * columns // target.lanes(bits) // 2)
+    return max(1, rows * columns // max(width, 2 * target.lanes(bits)))
+
+
+def tile_width(columns: int, bits: int, target: Target) -> int:
+    """How many columns of a product with so many a tile has.
+
+    Of tiles with as many sums, the one of four vectors a row loads least: four vectors and a number for each of its rows, where
+    that of two vectors has twice as many rows. It takes more registers, though, and is for columns that it fills.
+    """
+    lanes = target.lanes(bits)
+    rows, wide = _rows(target, bits, 4 * lanes), 4 * lanes
+    if columns % wide == 0 and 4 * rows + 4 + 1 <= target.vector_registers:  # sums, columns, the number of a row
+        return wide
+    width = 2 * lanes
+    while width > columns:
+        width //= 2
+    return width
 
 
 def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take) -> None:
     """Take the steps of a register tile."""
-    width = 2 * target.lanes(bits_of(product.depth))
     rows, columns = name_of(product.rows), name_of(product.columns)
     count = product.columns.trip_count() or 0
-    while width > count:
-        width //= 2
+    width = tile_width(count, bits_of(product.depth), target)
     if count == width:
         _tile(kernel, None, columns, rows, product, target, take)
         return
@@ -72,12 +89,12 @@ def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product:
     lanes = 2
     while lanes < (constant_extent(loops(kernel)[columns]) or 2):
         lanes *= 2
-    panel = panel_of(product, target)
+    panel = panel_of(product, lanes, target)
     if panel is not None and outer is not None:
         copies = take(Stage(panel.name_hint or "", outer, (depth, columns)))
         take(Vectorize(copies[1], lanes))
     take(Vectorize(columns, lanes))
-    most, trips = _rows(target, bits_of(product.depth)), loops(kernel)[rows].trip_count() or 0
+    most, trips = _rows(target, bits_of(product.depth), lanes), loops(kernel)[rows].trip_count() or 0
     made = take(UnrollAndJam(rows, min(most, trips)))
     left = trips % min(most, trips)
     if left > 1:  # the rows that fill no tile, all of them at once

@@ -8,7 +8,9 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
+from lamina.codegen.targets.host import host
 from lamina.lowering.strategies import blocked
+from lamina.lowering.strategies.tiled import tile_width
 
 RNG = np.random.default_rng(0)
 
@@ -202,3 +204,35 @@ def test_rows_of_a_product_with_a_vector_do_not_depend_on_threads_or_tiles():
             assert np.unique(f(w, x)).size == 1
     finally:
         lm.set_threads(before)
+
+
+def test_tiles_are_as_wide_as_registers_allow_and_columns_fill():
+    lanes = host().lanes(32)
+    widest = 4 if host().vector_registers >= 32 else 2
+    assert tile_width(12 * lanes, 32, host()) == widest * lanes
+    assert tile_width(6 * lanes, 32, host()) == 2 * lanes
+    assert tile_width(4 * lanes + 1, 32, host()) == 2 * lanes
+    assert tile_width(lanes, 32, host()) == lanes
+
+
+@pytest.mark.parametrize("shape", [(5, 64, 64, 64), (3, 64, 20, 128), (2, 7, 33, 192), (4, 50, 9, 80), (2, 130, 40, 64)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_batches_of_small_products_stay_in_registers(shape, dtype):
+    """Nothing is packed where a tile is as wide as the operand; threads share the batch."""
+    batch, m, k, n = shape
+    x, w = random(batch, m, k, dtype=dtype), random(batch, k, n, dtype=dtype)
+    f = lm.jit(product)
+    text = f.lower(x, w).as_text("scheduled")
+    assert f"loop.for parallel %i = 0 to {batch}" in text
+    if tile_width(n, x.itemsize * 8, host()) == n:
+        assert "packed" not in text
+    np.testing.assert_allclose(f(x, w), x @ w, rtol=1e-4, atol=1e-4)
+    before = lm.get_threads()
+    try:
+        results = set()
+        for threads in (1, 2, 7):
+            lm.set_threads(threads)
+            results.add(f(x, w).tobytes())
+    finally:
+        lm.set_threads(before)
+    assert len(results) == 1
