@@ -20,11 +20,11 @@ from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDiffer
 from lamina.dialects.loop.structure import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
-from lamina.dialects.types import DYNAMIC, f64, i64, tensor
+from lamina.dialects.types import DYNAMIC, f64, i64, numpy_dtype, tensor
 from lamina.runtime.interp_scalar import MEANINGS, combine
 from ops_table import ROWS, Row, check, inputs, op_of, type_of
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 WITH_EQUATIONS = [
@@ -81,6 +81,17 @@ class Body:
         return [np.asarray(values[r]) for r in self.results]
 
 
+def finished(equation: Equation, type: Attribute, values: np.ndarray) -> np.ndarray:
+    """What the `finish` of an equation makes of reduced scalars."""
+    assert equation.finish is not None
+    block = Block(arg_types=[type])
+    found = equation.finish(ScalarBuilder(block), block.args[0])
+    known: dict[SSAValue, Any] = {block.args[0]: np.asarray(values, numpy_dtype(type))}
+    for op in block.ops:
+        known[op.results[0]] = MEANING[op.name](op, *(known[o] for o in op.operands))
+    return np.asarray(known[found])
+
+
 def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result: np.ndarray) -> None:
     """result[write(p)] = reduce(monoid, r) body(operand[read(p, r)] ...), for every point p."""
     body = Body(op, equation)
@@ -115,7 +126,8 @@ def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result:
         total = [np.full(outer.shape[1:], identity_value(equation.monoid, op.results[0].type.element_type), result.dtype)]  # pyright: ignore
     values = total[-1] if equation.monoid in PAIR_MONOIDS else total[0]
     if equation.finish is not None:
-        raise AssertionError("no op has a finish yet")
+        last = body.results[-1] if equation.monoid in PAIR_MONOIDS else body.results[0]
+        values = finished(equation, last.type, values)
     values = np.broadcast_to(values, outer.shape[1:])
     result[where] = values if n else values[0]
 

@@ -255,7 +255,8 @@ func.func @main(%x: tensor<4000x3000xf32>) -> tensor<4000xf32> {
     assert lamina_compile.main([str(tmp_path / "f.mlir"), "-o", str(tmp_path / "f.ll")]) == 0
     assert "define weak void @lamina_parallel" in (tmp_path / "f.ll").read_text()
     out = str(tmp_path / "out.npy")
-    assert lamina_run.main([str(tmp_path / "f.ll"), "--results", "4000xf32", "--args", "ones:4000x3000xf32", "--save", out]) == 0
+    options = ["--results", "4000xf32", "--args", "ones:4000x3000xf32", "--save", out]
+    assert lamina_run.main([str(tmp_path / "f.ll"), *options]) == 0
     np.testing.assert_array_equal(np.load(out), np.ones(4000, np.float32))
 
 

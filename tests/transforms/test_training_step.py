@@ -80,8 +80,8 @@ def test_scalars_are_scaled_by_one_constant() -> None:
     """The cotangent of the loss is 1 and the mean divides by 32: one multiplication is left of both."""
     module = run(parse(traced("gradients")), f"{EXPAND},{OPTIMIZE}")
     counts = Counter(ops_in(module))
-    assert counts["mul"] == 2  # the loss and its gradient
-    assert counts["div"] == 1  # exp / sum
+    assert counts["mul"] == 3  # the loss, its gradient, and exp by 1 / sum
+    assert counts["div"] == 1  # 1 / sum
 
 
 def test_update_is_elementwise_only() -> None:
