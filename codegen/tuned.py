@@ -65,13 +65,15 @@ def save(key: str, steps: str, note: str) -> Path | None:
     place = directory()
     if place is None:
         return None
-    path = place / (key + _SUFFIX)
+    path, temporary = place / (key + _SUFFIX), None
     try:
         handle, temporary = tempfile.mkstemp(dir=place)
         with os.fdopen(handle, "w") as file:
             file.write(text)
         os.replace(temporary, path)
     except OSError:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
         return None
     return path
 

@@ -133,6 +133,20 @@ def test_swapped_and_unchanged_carries():
     assert x.tolist() == [1, 2] and y.tolist() == [3, 4]
 
 
+@pytest.mark.parametrize("donated", [(), (0,), (1,), (0, 1)])
+def test_donated_arguments_are_read_before_they_are_written(donated):
+    for count in range(4):
+        w, h = np.full(5000, 2, np.float32), np.arange(5000, dtype=np.float32)
+        wanted = h.copy()
+        for _ in range(count):
+            wanted = wanted * w + 1
+
+        def run(w, h, count=count):
+            return lm.fori_loop(0, count, lambda i, v: v * w + 1, h)
+
+        np.testing.assert_array_equal(lm.jit(run, donate_argnums=donated)(w, h), wanted)
+
+
 def test_no_iterations():
     carry, ys = lm.scan(lambda c, x: (c + x, c * x), np.float32(2), np.zeros((0,), np.float32))
     assert carry == 2 and ys.shape == (0,)
