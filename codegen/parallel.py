@@ -39,14 +39,14 @@ _library: Library | None = None
 def imports() -> dict[str, int]:
     """The symbols that code with parallel loops needs, for `load_object`.
 
-    The first call compiles, below 1 ms when the cache has it, and looks for an OpenMP runtime; if there is none it warns.
+    The first call compiles, below 1 ms when the cache has it.
     """
     global _library
     # addresses are given out without their library, so there may only be one, and it stays
     with _lock:
         if _library is None:
             library = _load()
-            threads.bind(library.address("lamina.threads.leave"))
+            threads.prepare()
             _library = library
     return {"lamina_parallel": _library.address("lamina_parallel")}
 

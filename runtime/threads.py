@@ -1,15 +1,20 @@
-"""Threads: how many, on which OpenMP runtime, and the function that parallel loops call.
+"""Threads: how many, and the function that parallel loops call.
 
 `parallel_module()` is LLVM IR that defines
 
 `@lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)`, which runs the iterations 0 to `count` of a
-loop through `body(ptr %data, i64 %begin, i64 %end)`: in pieces, on several threads, by `GOMP_parallel` of whatever OpenMP
-runtime there is (GCC's libgomp; LLVM's libomp and Intel's libiomp5 have the function too); or all at once in the calling
-thread, when `work` (scalar operations of the whole loop) is too little, when one thread is asked for (`threads`; 0 means
-the default), when no runtime was found, or when another region is active.
+loop through `body(ptr %data, i64 %begin, i64 %end)`: in pieces, on several threads; or all at once in the calling thread,
+when `work` (scalar operations of the whole loop) is too little, when one thread is asked for (`threads`; 0 means the
+default), or when another region is active.
 
-What it goes by stands in the words of `_State`, which belong to this module and outlive all that reads them, so the
-number of threads can be set at any time. `codegen/parallel.py` compiles, loads and binds.
+The workers belong to the process and are made when a region first needs them. A region does not wait for them to come: the
+calling thread begins at the front of the pieces, workers take from the back whenever they are there, and the region ends
+when no piece is left and none is being worked on. So a worker that the system is slow to wake costs nothing but its help.
+A worker without work looks for some for about a millisecond, giving way to any other thread after each look, and then
+sleeps until it is woken.
+
+What all of this goes by stands in the words of `_State`, which belong to this module and outlive all that reads them, so
+the number of threads can be set at any time. `codegen/parallel.py` compiles and loads.
 """
 
 from __future__ import annotations
@@ -21,57 +26,70 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, SupportsIndex
+from typing import SupportsIndex
 
 STATE_SYMBOL = "lamina.threads"
-PARALLEL_SYMBOLS = ("lamina_parallel", "lamina.threads.leave")
+PARALLEL_SYMBOLS = ("lamina_parallel",)
 
-# Loops of less work run in the calling thread. On two processors of a virtual machine a region costs 1 us while its workers
-# still spin and 45 us when they must be woken; at 0.3 ns an operation this much is 39 us, so two threads then halve the time
-# in the first case and just lose nothing in the second.
-WORK_THRESHOLD = 1 << 17
+# Loops of less work (scalar operations, about 0.3 ns each) run in the calling thread: if the workers that they need are looking
+# for some, and if any of them sleeps. On two processors of a virtual machine the first costs 0.2 us, the second 50 to 110,
+# spent by the calling thread in telling the system.
+AWAKE_THRESHOLD = 1 << 15
+ASLEEP_THRESHOLD = 1 << 18
 
-# More threads than this are a mistake, and one that libgomp answers by ending the process.
+# More threads than this are a mistake.
 MAX_THREADS = 1024
 
-# An OpenMP runtime keeps the workers of every thread that ever ran a region until that thread ends. So many threads of a
-# program may have workers; further ones run their loops alone.
-MAX_POOLS = 4
-
-# How the workers wait, for a runtime that this module loads, unless the user's environment says something about it. By
-# default libgomp spins 300000 times (6 ms) and Intel's for 200 ms; a product of matrices by NumPy right after a region then
-# takes 6.3 ms instead of 2.2. What regions cost on two processors, above the time that their work takes, in us:
-#   spin count                           0    300   1000   3000   300000
-#   one after the other                 50     33      2     10        5
-#   100 us apart                        50     50     43     28        8
-#   the same with a busy program here   33     40     50    100      100 (one after the other), 300 (apart)
-# With 1000 (20 us) the product takes 2.2 ms as ever. Older versions of Intel's spin for a millisecond or not at all: not.
-_WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "0"}
-
-_REMEDY = "pip install lamina[threads]"
-
+# How often a thread that waits gives way before it sleeps: for about a millisecond where nothing else wants to run. OpenMP's
+# workers spin without giving way, libgomp's for 6 ms, in which a product of 512x512 matrices by NumPy takes 6.3 ms instead of
+# 1.9. After a region of these it takes 1.9.
+PATIENCE = 1000
 
 # The words that compiled code reads
 
 
 class _State(ctypes.Structure):
     _fields_ = (
-        ("gomp", ctypes.c_void_p),  # GOMP_parallel; null: everything runs in the calling thread
         ("threads", ctypes.c_int64),  # the default
+        ("processors", ctypes.c_int64),  # that there are: threads beyond them sleep at once when they wait
         ("busy", ctypes.c_int64),  # a region is active
         ("regions", ctypes.c_int64),  # that ran so far
-        ("pools", ctypes.c_int64),  # threads with workers
-        ("key", ctypes.c_int64),  # the pthread key under which such a thread has a mark
-        ("getspecific", ctypes.c_void_p),
-        ("setspecific", ctypes.c_void_p),
+        ("workers", ctypes.c_int64),  # that exist
+        ("sleepers", ctypes.c_int64),  # workers that must be woken
+        ("awaited", ctypes.c_int64),  # the calling thread sleeps until the workers are done
+        ("_0", ctypes.c_int64),
+        # one word that workers enter and leave a region by: its number, its threads, whether it is over, workers within
+        ("ticket", ctypes.c_int64),
+        ("_1", ctypes.c_int64 * 7),
+        ("taken", ctypes.c_int64),  # pieces from the front, and, times 2^32, from the back
+        ("_2", ctypes.c_int64 * 7),
+        ("body", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("pieces", ctypes.c_int64),
+        ("modes", ctypes.c_int64),  # the calling thread's, of floating-point arithmetic
+        ("_3", ctypes.c_int64 * 3),
+        # room for what a system makes of these: 40 to 64 bytes
+        ("mutex", ctypes.c_int64 * 16),
+        ("work", ctypes.c_int64 * 16),  # the condition that sleepers wait for
+        ("done", ctypes.c_int64 * 16),  # and the calling thread
     )
 
 
-STATE = _State()
-ctypes.pythonapi.Py_IncRef(ctypes.py_object(STATE))  # at exit, threads may be running that read it
+_OVER = 1 << 15
+
+
+def _new_state() -> _State:
+    """In memory that is never freed, as threads may be running at exit that read it; it begins a cache line."""
+    room = (ctypes.c_char * (ctypes.sizeof(_State) + 63))()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(room))
+    state = _State.from_address((ctypes.addressof(room) + 63) & ~63)
+    state.ticket = _OVER
+    return state
+
+
+STATE = _new_state()
 
 
 def imports() -> dict[str, int]:
@@ -106,8 +124,6 @@ def set_threads(n: SupportsIndex) -> None:
     if not 1 <= number <= MAX_THREADS:
         raise ValueError(f"set_threads takes a number from 1 to {MAX_THREADS}, got {number}")
     STATE.threads = number
-    if _bound:
-        _warn_if_alone()
 
 
 def get_threads() -> int:
@@ -132,6 +148,10 @@ def _default_threads() -> int:
             RuntimeWarning,
             stacklevel=3,
         )
+    return _usable_processors()
+
+
+def _usable_processors() -> int:
     usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return max(1, min(usable, quota_threads() or usable, MAX_THREADS))
 
@@ -187,153 +207,31 @@ def _ratio(words: list[str]) -> float | None:
     return quota / period if quota > 0 and period > 0 else None
 
 
-# On which runtime
+# The pool
 
 
-class Runtime(NamedTuple):
-    """An OpenMP runtime: where it was found, its `GOMP_parallel`, and whether others in this process use it too."""
-
-    name: str
-    address: int
-    shared: bool
-
-
-_bound = False
-_warned = False
-_forked = False
-_stale = False  # a runtime was mapped when this process was forked
-
-
-def bind(leave: int) -> None:
-    """Find a runtime, once, and let compiled code use it. `leave` is the address of `@lamina.threads.leave`."""
-    global _bound
-    if _bound:
-        return
-    _bound = True
+def prepare() -> None:
+    """Make the words ready for the code: before the first region, and in a child after a fork, which has no workers."""
     get_threads()
-    found = discover()
-    # workers are counted by the end of their threads; systems without this have no GOMP_parallel either
-    process: Any = ctypes.CDLL(None) if found else None
-    key = ctypes.c_ulong(0)
-    if found and not process.pthread_key_create(ctypes.byref(key), ctypes.c_void_p(leave)):
-        STATE.key = key.value
-        STATE.getspecific = _address(process.pthread_getspecific)
-        STATE.setspecific = _address(process.pthread_setspecific)
-        STATE.gomp = found.address
-    _warn_if_alone()
-
-
-def discover(maps: Path = Path("/proc/self/maps")) -> Runtime | None:
-    """An OpenMP runtime of this process, or else of the system or the Python environment; None if there is none.
-
-    Two runtimes in one process are twice the workers, and some refuse to be the second: so one that is there is taken.
-    """
-    if sys.platform == "win32":
-        return None  # the runtimes there lack GOMP_parallel
-    for name, mode in [(None, None), *((path, os.RTLD_NOLOAD | os.RTLD_LAZY) for path in mapped_runtimes(maps))]:
-        address = _gomp_parallel(name, mode)
-        if address:
-            # libgomp waits forever for the workers that the parent of this process had, and who knows whether it had any
-            return None if _stale else Runtime(name or "the process", address, True)
-    with _environment(_WAITING):
-        for name in _candidates():
-            address = _gomp_parallel(name)
-            if address:
-                return Runtime(name, address, False)
-    return None
-
-
-def mapped_runtimes(maps: Path = Path("/proc/self/maps")) -> list[str]:
-    """The files of OpenMP runtimes in the address space of this process (`maps`, as Linux lists it), libgomp first."""
-    try:
-        lines = maps.read_text(errors="surrogateescape").splitlines()
-    except OSError:
-        return []
-    files = {line.split(maxsplit=5)[5] for line in lines if "/" in line}
-    # wheels carry copies under names like libgomp-a34b3233.so.1.0.0
-    pattern = re.compile(r".*/lib(gomp|omp5?|iomp5)([-.][^/]*)?\.so([.\d]*)")
-    return sorted((file for file in files if pattern.fullmatch(file)), key=lambda file: ("libgomp" not in file, file))
-
-
-def _candidates() -> Iterator[str]:
-    if sys.platform == "darwin":
-        yield from ("libomp.dylib", "/opt/homebrew/opt/libomp/lib/libomp.dylib", "/usr/local/opt/libomp/lib/libomp.dylib")
-    else:
-        yield from ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
-    yield from _installed()
-    # last: it starts other programs
-    from ctypes.util import find_library
-
-    yield from filter(None, map(find_library, ("gomp", "omp", "iomp5")))
-
-
-def _installed() -> Iterator[str]:
-    """Files of the distribution that the extra `threads` asks for; it is in no place where the system would look."""
-    from importlib.metadata import PackageNotFoundError, files
-
-    try:
-        listed = files("intel-openmp") or []
-    except PackageNotFoundError:
+    STATE.processors = _usable_processors()
+    STATE.busy = STATE.workers = STATE.sleepers = STATE.awaited = 0
+    STATE.ticket = (STATE.ticket | _OVER) & ~(_OVER - 1)
+    if not THREADED:
         return
-    yield from (str(Path(str(file.locate())).resolve()) for file in listed if file.name in ("libiomp5.so", "libiomp5.dylib"))
+    process = ctypes.CDLL(None)
+    for words, initialize in (
+        ("mutex", process.pthread_mutex_init),
+        ("work", process.pthread_cond_init),
+        ("done", process.pthread_cond_init),
+    ):
+        initialize(ctypes.c_void_p(ctypes.addressof(STATE) + getattr(_State, words).offset), None)
 
 
-def _gomp_parallel(name: str | None, mode: int | None = None) -> int | None:
-    """The address of `GOMP_parallel` in a library (None: in the process), or None."""
-    try:
-        library = ctypes.CDLL(name) if mode is None else ctypes.CDLL(name, mode=mode)
-        function, start = library.GOMP_parallel, library.omp_get_max_threads
-    except (OSError, AttributeError):
-        return None
-    if mode is None:
-        start()  # LLVM's and Intel's read the environment at the first call, not when they are loaded
-    return _address(function)
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-@contextmanager
-def _environment(wanted: dict[str, str]) -> Iterator[None]:
-    """Set variables for C code, too, unless the user has set any of them, and take them back."""
-    if any(name in os.environ for name in (*wanted, "KMP_LIBRARY")):
-        yield
-        return
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name in wanted:
-            os.environ.pop(name, None)
-
-
-def _warn_if_alone() -> None:
-    global _warned
-    if STATE.gomp or STATE.threads == 1 or _warned or _forked:
-        return
-    _warned = True
-    warnings.warn(
-        f"lamina found no OpenMP runtime: parallel loops run on one thread. Remedy: {_REMEDY}, or install libgomp or libomp",
-        RuntimeWarning,
-        stacklevel=3,
-    )
-
-
-def _after_fork() -> None:
-    """In a child, where no thread but this one exists."""
-    global _forked, _stale
-    _forked = True
-    if not _bound:
-        _stale = sys.platform != "linux" or bool(mapped_runtimes())
-    STATE.busy = 0
-    # libgomp waits forever for workers that are no more; and even if no region ran here, others may have had some with the
-    # same copy: PyTorch takes the one that it finds loaded
-    STATE.gomp = None
-
+# Whether there are POSIX threads. Without them all loops run in the calling thread.
+THREADED = sys.platform != "win32"
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=prepare)
 
 
 # The code
@@ -345,12 +243,37 @@ def parallel_module(architecture: str) -> str:
     >>> "@lamina_parallel(" in parallel_module("x86_64")
     True
     """
-    words = {name: 8 * i for i, (name, *_) in enumerate(_State._fields_)}
-    control = _CONTROL.get(architecture, _NO_CONTROL)
-    return control + _TEXT.format(
-        threshold=WORK_THRESHOLD, most_threads=MAX_THREADS, most_pools=MAX_POOLS, state=f'@"{STATE_SYMBOL}"', **words
-    )
+    if not THREADED:
+        return _ALONE
+    words = {f"S.{name}": getattr(_State, name).offset for name, *_ in _State._fields_}
+    declaration, pause = _PAUSE.get(architecture, ("", ""))
+    text = _CONTROL.get(architecture, _NO_CONTROL) + declaration + _TEXT.replace("@pause", pause)
+    for name, value in {
+        **words,
+        "AWAKE": AWAKE_THRESHOLD,
+        "ASLEEP": ASLEEP_THRESHOLD,
+        "MOST": MAX_THREADS,
+        "PATIENCE": PATIENCE,
+        "BLOCK": _BLOCK,
+    }.items():
+        text = text.replace(f"<{name}>", str(value))
+    return text.replace("@state", f'@"{STATE_SYMBOL}"').replace("<words>", str(ctypes.sizeof(_State) // 8))
 
+
+_BLOCK = 1 if sys.platform == "darwin" else 0  # SIG_BLOCK
+
+_PAUSE = {
+    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "aarch64": ("declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)"),
+}
+_PAUSE["arm64"] = _PAUSE["aarch64"]
+
+_ALONE = """
+define void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads) {
+  tail call void %body(ptr %data, i64 0, i64 %count)
+  ret void
+}
+"""
 
 # Rounding and denormals are modes of a thread, and a worker keeps those of the moment when it was made.
 _NO_CONTROL = """
@@ -393,127 +316,325 @@ define internal void @set_control(i64 %modes) alwaysinline {
     "arm64": _ARM_CONTROL,
 }
 
-_TEXT = """
-{state} = external global [8 x i64]
+_TEXT = r"""
+@state = external global [<words> x i64]
 declare i64 @llvm.umin.i64(i64, i64)
+declare i32 @sched_yield()
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(ptr)
+declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @sigfillset(ptr)
+declare i32 @sigdelset(ptr, i32)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_signal(ptr)
+declare i32 @pthread_cond_broadcast(ptr)
 
-; what the threads of a region share; the counter has a cache line to itself
-%context = type {{ ptr, ptr, i64, i64, i64, [24 x i8], i64, [56 x i8] }} ; body, data, count, chunks, modes, -, next, -
-
-define void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads) {{
+define void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads) {
   %several = icmp sgt i64 %count, 1
-  %enough = icmp sge i64 %work, {threshold}
+  %enough = icmp sge i64 %work, <AWAKE>
   %worth = and i1 %several, %enough
   br i1 %worth, label %policy, label %alone
 policy:
-  %default.at = getelementptr i8, ptr {state}, i64 {threads}
+  %default.at = getelementptr i8, ptr @state, i64 <S.threads>
   %default = load atomic i64, ptr %default.at monotonic, align 8
   %given = icmp sgt i64 %threads, 0
   %asked = select i1 %given, i64 %threads, i64 %default
-  %team = call i64 @llvm.umin.i64(i64 %asked, i64 {most_threads})
+  %team = call i64 @llvm.umin.i64(i64 %asked, i64 <MOST>)
   %others = icmp sgt i64 %team, 1
-  %gomp.at = getelementptr i8, ptr {state}, i64 {gomp}
-  %gomp = load atomic ptr, ptr %gomp.at acquire, align 8
-  %found = icmp ne ptr %gomp, null
-  %can = and i1 %others, %found
+  %least = sub i64 %team, 2
+  %workers.at = getelementptr i8, ptr @state, i64 <S.workers>
+  %workers = load atomic i64, ptr %workers.at monotonic, align 8
+  %asleep.at = getelementptr i8, ptr @state, i64 <S.sleepers>
+  %asleep = load atomic i64, ptr %asleep.at monotonic, align 8
+  %awake = sub i64 %workers, %asleep
+  %ready = icmp sgt i64 %awake, %least
+  %much = icmp sge i64 %work, <ASLEEP>
+  %gain = or i1 %ready, %much
+  %can = and i1 %others, %gain
   br i1 %can, label %enter, label %alone
 enter: ; unless a region is active: of another thread, or the one that this loop is in
-  %busy.at = getelementptr i8, ptr {state}, i64 {busy}
+  %busy.at = getelementptr i8, ptr @state, i64 <S.busy>
   %swap = cmpxchg ptr %busy.at, i64 0, i64 1 acquire monotonic
-  %entered = extractvalue {{ i64, i1 }} %swap, 1
-  br i1 %entered, label %pool, label %alone
-pool: ; has this thread workers?
-  %key.at = getelementptr i8, ptr {state}, i64 {key}
-  %key = load i64, ptr %key.at
-  %get.at = getelementptr i8, ptr {state}, i64 {getspecific}
-  %get = load ptr, ptr %get.at
-  %mark = call ptr %get(i64 %key)
-  %known = icmp ne ptr %mark, null
-  br i1 %known, label %region, label %new
-new:
-  %pools.at = getelementptr i8, ptr {state}, i64 {pools}
-  %pools = load atomic i64, ptr %pools.at monotonic, align 8
-  %room = icmp slt i64 %pools, {most_pools}
-  br i1 %room, label %claim, label %full
-claim: ; only the end of a thread changes the count at the same time, and lowers it
-  %before = atomicrmw add ptr %pools.at, i64 1 monotonic
-  %set.at = getelementptr i8, ptr {state}, i64 {setspecific}
-  %set = load ptr, ptr %set.at
-  %failed = call i32 %set(i64 %key, ptr {state})
-  br label %region
-full:
-  store atomic i64 0, ptr %busy.at release, align 8
-  br label %alone
+  %entered = extractvalue { i64, i1 } %swap, 1
+  br i1 %entered, label %region, label %alone
 region:
-  call void @region(ptr %body, ptr %data, i64 %count, i64 %team, ptr %gomp)
+  call void @region(ptr %body, ptr %data, i64 %count, i64 %team)
   store atomic i64 0, ptr %busy.at release, align 8
   ret void
 alone:
   tail call void %body(ptr %data, i64 0, i64 %count)
   ret void
-}}
+}
 
-; The team is as asked for, also for fewer iterations: libgomp ends workers that are not needed and makes new ones for the
-; next region (1100 us a region when teams of 2 and 7 alternate on two processors, 33 us with 7 each time).
-define internal void @region(ptr %body, ptr %data, i64 %count, i64 %team, ptr %gomp) noinline {{
-  %shared = alloca %context, align 64
+define internal void @region(ptr %body, ptr %data, i64 %count, i64 %team) noinline {
+  call void @hire(i64 %team)
   %most = shl i64 %team, 2 ; some for each, as neither processors nor iterations are equally fast
-  %chunks = call i64 @llvm.umin.i64(i64 %count, i64 %most)
+  %pieces = call i64 @llvm.umin.i64(i64 %count, i64 %most)
   %modes = call i64 @control()
-  store ptr %body, ptr %shared
-  %data.at = getelementptr %context, ptr %shared, i64 0, i32 1
+  %body.at = getelementptr i8, ptr @state, i64 <S.body>
+  store ptr %body, ptr %body.at
+  %data.at = getelementptr i8, ptr @state, i64 <S.data>
   store ptr %data, ptr %data.at
-  %count.at = getelementptr %context, ptr %shared, i64 0, i32 2
+  %count.at = getelementptr i8, ptr @state, i64 <S.count>
   store i64 %count, ptr %count.at
-  %chunks.at = getelementptr %context, ptr %shared, i64 0, i32 3
-  store i64 %chunks, ptr %chunks.at
-  %modes.at = getelementptr %context, ptr %shared, i64 0, i32 4
+  %pieces.at = getelementptr i8, ptr @state, i64 <S.pieces>
+  store i64 %pieces, ptr %pieces.at
+  %modes.at = getelementptr i8, ptr @state, i64 <S.modes>
   store i64 %modes, ptr %modes.at
-  %next.at = getelementptr %context, ptr %shared, i64 0, i32 6
-  store i64 0, ptr %next.at
-  %regions.at = getelementptr i8, ptr {state}, i64 {regions}
+  %taken.at = getelementptr i8, ptr @state, i64 <S.taken>
+  store i64 0, ptr %taken.at
+  %regions.at = getelementptr i8, ptr @state, i64 <S.regions>
   %regions = load i64, ptr %regions.at
   %regions.next = add i64 %regions, 1
   store atomic i64 %regions.next, ptr %regions.at monotonic, align 8
-  %size = trunc i64 %team to i32
-  call void %gomp(ptr @member, ptr %shared, i32 %size, i32 0)
+  br label %open
+open: ; from here on workers may enter; one that goes to sleep sees this ticket, or is seen here
+  %ticket.at = getelementptr i8, ptr @state, i64 <S.ticket>
+  %last = load atomic i64, ptr %ticket.at monotonic, align 8
+  %last.number = lshr i64 %last, 32
+  %number = add i64 %last.number, 1
+  %number.high = shl i64 %number, 32
+  %team.high = shl i64 %team, 16
+  %ticket = or i64 %number.high, %team.high
+  store atomic i64 %ticket, ptr %ticket.at seq_cst, align 8
+  %sleepers.at = getelementptr i8, ptr @state, i64 <S.sleepers>
+  %sleepers = load atomic i64, ptr %sleepers.at seq_cst, align 8
+  %none = icmp eq i64 %sleepers, 0
+  br i1 %none, label %begin, label %wake
+wake:
+  %mutex = getelementptr i8, ptr @state, i64 <S.mutex>
+  %work = getelementptr i8, ptr @state, i64 <S.work>
+  call i32 @pthread_mutex_lock(ptr %mutex)
+  call i32 @pthread_mutex_unlock(ptr %mutex) ; first, so that nobody wakes up just to wait for it
+  call i32 @pthread_cond_broadcast(ptr %work)
+  br label %begin
+begin:
+  call void @take(i64 1)
+  %before = atomicrmw or ptr %ticket.at, i64 32768 seq_cst ; nobody enters any more
+  %patience = call i64 @patience(i64 %team)
+  br label %look
+look:
+  %looks = phi i64 [ 0, %begin ], [ %looks.next, %again ]
+  %now = load atomic i64, ptr %ticket.at acquire, align 8
+  %within = and i64 %now, 32767
+  %empty = icmp eq i64 %within, 0
+  br i1 %empty, label %end, label %wait
+wait:
+  %looks.next = add i64 %looks, 1
+  %tired = icmp ugt i64 %looks.next, %patience
+  br i1 %tired, label %sleep, label %again
+again:
+  call void @give_way(i64 %looks)
+  br label %look
+sleep:
+  %mutex.too = getelementptr i8, ptr @state, i64 <S.mutex>
+  %done = getelementptr i8, ptr @state, i64 <S.done>
+  %awaited.at = getelementptr i8, ptr @state, i64 <S.awaited>
+  call i32 @pthread_mutex_lock(ptr %mutex.too)
+  store atomic i64 1, ptr %awaited.at seq_cst, align 8
+  br label %check
+check:
+  %then = load atomic i64, ptr %ticket.at seq_cst, align 8
+  %left = and i64 %then, 32767
+  %all = icmp eq i64 %left, 0
+  br i1 %all, label %awake, label %doze
+doze:
+  call i32 @pthread_cond_wait(ptr %done, ptr %mutex.too)
+  br label %check
+awake:
+  store atomic i64 0, ptr %awaited.at monotonic, align 8
+  call i32 @pthread_mutex_unlock(ptr %mutex.too)
+  br label %end
+end:
   ret void
-}}
+}
 
-; What each thread of a team runs; how many there are does not matter.
-define internal void @member(ptr %shared) {{
-  %body = load ptr, ptr %shared
-  %data.at = getelementptr %context, ptr %shared, i64 0, i32 1
+; Makes the workers that a team needs and that do not exist yet. If the system refuses, there are fewer.
+define internal void @hire(i64 %team) {
+  %thread = alloca ptr
+  %workers.at = getelementptr i8, ptr @state, i64 <S.workers>
+  br label %test
+test:
+  %workers = load i64, ptr %workers.at
+  %threads = add i64 %workers, 1
+  %fewer = icmp ult i64 %threads, %team
+  br i1 %fewer, label %make, label %done
+make:
+  %index = inttoptr i64 %workers to ptr
+  %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %index)
+  %made = icmp eq i32 %failed, 0
+  br i1 %made, label %made.one, label %done
+made.one:
+  %handle = load ptr, ptr %thread
+  call i32 @pthread_detach(ptr %handle)
+  store i64 %threads, ptr %workers.at
+  br label %test
+done:
+  ret void
+}
+
+; How many looks a thread of a team waits before it sleeps.
+define internal i64 @patience(i64 %team) {
+  %processors.at = getelementptr i8, ptr @state, i64 <S.processors>
+  %processors = load atomic i64, ptr %processors.at monotonic, align 8
+  %room = icmp ule i64 %team, %processors
+  %looks = mul i64 <PATIENCE>, 16
+  %patience = select i1 %room, i64 %looks, i64 0
+  ret i64 %patience
+}
+
+; Between two looks: a pause of the processor, and every sixteenth time whoever else wants to run may.
+define internal void @give_way(i64 %looks) {
+  %low = and i64 %looks, 15
+  %sixteenth = icmp eq i64 %low, 15
+  br i1 %sixteenth, label %yield, label %pause
+yield:
+  %ignored = call i32 @sched_yield()
+  ret void
+pause:
+  @pause
+  ret void
+}
+
+; The life of worker number %index. Signals are for other threads, but for those that a fault of its own raises.
+define internal ptr @worker(ptr %index) {
+  %set = alloca [128 x i8], align 16
+  call i32 @sigfillset(ptr %set)
+  call i32 @sigdelset(ptr %set, i32 4) ; SIGILL
+  call i32 @sigdelset(ptr %set, i32 8) ; SIGFPE
+  call i32 @sigdelset(ptr %set, i32 11) ; SIGSEGV
+  call i32 @sigdelset(ptr %set, i32 7) ; SIGBUS on Linux
+  call i32 @sigdelset(ptr %set, i32 10) ; SIGBUS on macOS
+  call i32 @pthread_sigmask(i32 <BLOCK>, ptr %set, ptr null)
+  %own = ptrtoint ptr %index to i64
+  %least = add i64 %own, 2 ; threads of a team that this worker belongs to
+  %ticket.at = getelementptr i8, ptr @state, i64 <S.ticket>
+  %sleepers.at = getelementptr i8, ptr @state, i64 <S.sleepers>
+  %awaited.at = getelementptr i8, ptr @state, i64 <S.awaited>
+  %mutex = getelementptr i8, ptr @state, i64 <S.mutex>
+  %work = getelementptr i8, ptr @state, i64 <S.work>
+  %done = getelementptr i8, ptr @state, i64 <S.done>
+  br label %wait
+wait: ; until the number of the region is another than the one seen last
+  %seen = phi i64 [ -1, %0 ], [ %number, %pass ], [ %number.then, %leave ], [ %number.then, %tell ]
+  %patience = phi i64 [ 0, %0 ], [ %patience.pass, %pass ], [ %patience.next, %leave ], [ %patience.next, %tell ]
+  br label %look
+look:
+  %looks = phi i64 [ 0, %wait ], [ %looks.next, %again ], [ 0, %awake ]
+  %ticket = load atomic i64, ptr %ticket.at acquire, align 8
+  %number = lshr i64 %ticket, 32
+  %new = icmp ne i64 %number, %seen
+  br i1 %new, label %try, label %tire
+tire:
+  %looks.next = add i64 %looks, 1
+  %tired = icmp ugt i64 %looks.next, %patience
+  br i1 %tired, label %sleep, label %again
+again:
+  call void @give_way(i64 %looks)
+  br label %look
+sleep:
+  call i32 @pthread_mutex_lock(ptr %mutex)
+  %slept = atomicrmw add ptr %sleepers.at, i64 1 seq_cst
+  br label %check
+check:
+  %ticket.check = load atomic i64, ptr %ticket.at seq_cst, align 8
+  %number.check = lshr i64 %ticket.check, 32
+  %other = icmp ne i64 %number.check, %seen
+  br i1 %other, label %awake, label %doze
+doze:
+  call i32 @pthread_cond_wait(ptr %work, ptr %mutex)
+  br label %check
+awake:
+  %rose = atomicrmw sub ptr %sleepers.at, i64 1 seq_cst
+  call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %look
+
+try: ; to enter
+  %ticket.try = phi i64 [ %ticket, %look ], [ %ticket.found, %retry ]
+  %over.bit = and i64 %ticket.try, 32768
+  %open = icmp eq i64 %over.bit, 0
+  %team.high = lshr i64 %ticket.try, 16
+  %team = and i64 %team.high, 65535
+  %member = icmp uge i64 %team, %least
+  %may = and i1 %open, %member
+  br i1 %may, label %enter, label %pass
+enter:
+  %ticket.in = add i64 %ticket.try, 1
+  %swap = cmpxchg ptr %ticket.at, i64 %ticket.try, i64 %ticket.in seq_cst acquire
+  %entered = extractvalue { i64, i1 } %swap, 1
+  br i1 %entered, label %run, label %retry
+retry:
+  %ticket.found = extractvalue { i64, i1 } %swap, 0
+  br label %try
+pass: ; the region is over, and another may follow, or it is for fewer
+  %patience.member = call i64 @patience(i64 %team)
+  %patience.pass = select i1 %member, i64 %patience.member, i64 0
+  br label %wait
+run:
+  %number.then = lshr i64 %ticket.try, 32
+  call void @take(i64 4294967296)
+  %patience.next = call i64 @patience(i64 %team)
+  br label %leave
+leave:
+  %before = atomicrmw sub ptr %ticket.at, i64 1 seq_cst
+  %low = and i64 %before, 65535
+  %last = icmp eq i64 %low, 32769
+  %awaited = load atomic i64, ptr %awaited.at seq_cst, align 8
+  %sleeping = icmp ne i64 %awaited, 0
+  %must = and i1 %last, %sleeping
+  br i1 %must, label %tell, label %wait
+tell:
+  call i32 @pthread_mutex_lock(ptr %mutex)
+  call i32 @pthread_mutex_unlock(ptr %mutex)
+  call i32 @pthread_cond_signal(ptr %done)
+  br label %wait
+}
+
+; What each thread does in a region: pieces from one end, in the modes of the calling thread, until none is left. %one is 1
+; for the front, 2^32 for the back.
+define internal void @take(i64 %one) {
+  %body.at = getelementptr i8, ptr @state, i64 <S.body>
+  %body = load ptr, ptr %body.at
+  %data.at = getelementptr i8, ptr @state, i64 <S.data>
   %data = load ptr, ptr %data.at
-  %count.at = getelementptr %context, ptr %shared, i64 0, i32 2
+  %count.at = getelementptr i8, ptr @state, i64 <S.count>
   %count = load i64, ptr %count.at
-  %chunks.at = getelementptr %context, ptr %shared, i64 0, i32 3
-  %chunks = load i64, ptr %chunks.at
-  %modes.at = getelementptr %context, ptr %shared, i64 0, i32 4
+  %pieces.at = getelementptr i8, ptr @state, i64 <S.pieces>
+  %pieces = load i64, ptr %pieces.at
+  %modes.at = getelementptr i8, ptr @state, i64 <S.modes>
   %modes = load i64, ptr %modes.at
-  %next.at = getelementptr %context, ptr %shared, i64 0, i32 6
-  %size = udiv i64 %count, %chunks
-  %rest = urem i64 %count, %chunks ; so many chunks have one more
+  %taken.at = getelementptr i8, ptr @state, i64 <S.taken>
+  %size = udiv i64 %count, %pieces
+  %rest = urem i64 %count, %pieces ; so many pieces have one more
+  %forward = icmp eq i64 %one, 1
   %own = call i64 @control()
   %same = icmp eq i64 %own, %modes
-  br i1 %same, label %take, label %adopt
+  br i1 %same, label %next, label %adopt
 adopt:
   call void @set_control(i64 %modes)
-  br label %take
-take:
-  %chunk = atomicrmw add ptr %next.at, i64 1 monotonic
-  %left = icmp ult i64 %chunk, %chunks
+  br label %next
+next:
+  %taken = atomicrmw add ptr %taken.at, i64 %one monotonic
+  %front = and i64 %taken, 4294967295
+  %back = lshr i64 %taken, 32
+  %both = add i64 %front, %back
+  %left = icmp ult i64 %both, %pieces
   br i1 %left, label %run, label %done
 run:
-  %begin.1 = mul i64 %chunk, %size
-  %longer.before = call i64 @llvm.umin.i64(i64 %chunk, i64 %rest)
+  %after = sub i64 %pieces, %back
+  %mirrored = sub i64 %after, 1
+  %piece = select i1 %forward, i64 %front, i64 %mirrored
+  %begin.1 = mul i64 %piece, %size
+  %longer.before = call i64 @llvm.umin.i64(i64 %piece, i64 %rest)
   %begin = add i64 %begin.1, %longer.before
-  %longer = icmp ult i64 %chunk, %rest
-  %one = zext i1 %longer to i64
+  %longer = icmp ult i64 %piece, %rest
+  %extra = zext i1 %longer to i64
   %end.1 = add i64 %begin, %size
-  %end = add i64 %end.1, %one
+  %end = add i64 %end.1, %extra
   call void %body(ptr %data, i64 %begin, i64 %end)
-  br label %take
+  br label %next
 done:
   br i1 %same, label %leave, label %restore
 restore:
@@ -521,12 +642,5 @@ restore:
   br label %leave
 leave:
   ret void
-}}
-
-; The destructor of the mark: a thread that has workers ends, and so do they.
-define void @lamina.threads.leave(ptr %mark) {{
-  %pools.at = getelementptr i8, ptr {state}, i64 {pools}
-  %before = atomicrmw sub ptr %pools.at, i64 1 monotonic
-  ret void
-}}
+}
 """

@@ -1,4 +1,4 @@
-"""Threads: what runs where, forks, the number of threads, the search for a runtime."""
+"""Threads: what runs where, forks, the number of threads."""
 
 from __future__ import annotations
 
@@ -171,9 +171,9 @@ def loops():
 
 @pytest.fixture
 def runtime(loops):
-    """For tests of what only happens with an OpenMP runtime."""
-    if not threads.STATE.gomp:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no OpenMP runtime")
+    """For tests of what only happens where there are threads."""
+    if not threads.THREADED:
+        pytest.skip("there are no POSIX threads")
     return threads.STATE
 
 
@@ -210,7 +210,7 @@ def test_chunks_are_the_whole_and_nearly_equal(loops, runtime, count, count_thre
 
 @pytest.mark.parametrize(
     ("count", "work", "count_threads"),
-    [(1000, threads.WORK_THRESHOLD - 1, 2), (1000, 0, 7), (1000, -1, 2), (1000, MUCH, 1), (1, MUCH, 2)],
+    [(1000, threads.AWAKE_THRESHOLD - 1, 2), (1000, 0, 7), (1000, -1, 2), (1000, MUCH, 1), (1, MUCH, 2)],
 )
 def test_what_is_not_worth_it_stays_in_the_calling_thread(loops, runtime, count, work, count_threads):
     before = runtime.regions
@@ -227,8 +227,20 @@ def test_fewer_than_two_iterations_are_one_call(loops, count):
 
 def test_enough_work_makes_a_region(loops, runtime):
     before = runtime.regions
-    loops.fill(1000, threads.WORK_THRESHOLD, 2)
+    loops.fill(1000, threads.ASLEEP_THRESHOLD, 2)
     assert runtime.regions == before + 1
+
+
+def test_less_is_enough_when_workers_are_awake(runtime):
+    program("""
+        loops = load()
+        state = threads.STATE
+        # without workers in truth: regions are counted all the same
+        for workers, sleepers, regions in [(2, 0, 1), (5, 3, 1), (2, 1, 0), (2, 2, 0), (0, 0, 0)]:
+            before, state.workers, state.sleepers = state.regions, workers, sleepers
+            loops.fill(1000, threads.AWAKE_THRESHOLD, 3)
+            assert state.regions == before + regions, (workers, sleepers)
+    """)
 
 
 def test_two_threads_run_at_once(loops, runtime):
@@ -316,8 +328,7 @@ def program(text, *, timeout=120, **environment):
             assert os.waitpid(pid, 0)[1] == 0
         from lamina.runtime import threads
     """
-    ours = ("OMP_", "GOMP_", "KMP_", "LAMINA_NUM_")
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("LAMINA_NUM_")}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(start) + textwrap.dedent(text)],
         env={**variables, **environment},
@@ -333,9 +344,10 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 @linux
-def test_eight_threads_make_few_pools(runtime):
+def test_eight_threads_share_the_workers(runtime):
     program("""
         loops = load()
+        before = count_threads()
         loops.fill(1000, threads=3)
         errors = []
         start, pause, stop = (threading.Barrier(9) for _ in range(3))
@@ -348,27 +360,24 @@ def test_eight_threads_make_few_pools(runtime):
                 errors.append(error)
             pause.wait()
             stop.wait()
-        before = count_threads() - 2  # of this thread
         workers = [threading.Thread(target=work) for _ in range(8)]
         for worker in workers:
             worker.start()
         start.wait()
         pause.wait()
         assert not errors, errors
-        assert 1 <= threads.STATE.pools <= threads.MAX_POOLS
-        assert count_threads() <= before + 8 + 2 * threads.MAX_POOLS, count_threads()
+        assert count_threads() == before + 8 + 2, count_threads()
         assert threads.STATE.busy == 0
         stop.wait()
         for worker in workers:
             worker.join()
-        assert settles(lambda: threads.STATE.pools == 1 and count_threads() <= before + 2)
         regions = threads.STATE.regions
         for _ in range(20):  # later threads have their turn
             worker = threading.Thread(target=loops.fill, args=(1000,), kwargs={"threads": 3})
             worker.start()
             worker.join()
-            assert settles(lambda: threads.STATE.pools == 1)
         assert threads.STATE.regions == regions + 20
+        assert settles(lambda: count_threads() == before + 2)
     """)
 
 
@@ -379,19 +388,82 @@ def test_number_of_threads_is_bounded(runtime):
         before = count_threads()
         for n in (2, 5, 3, 2, 4, 1, 5) * 20:
             loops.fill(1000, threads=n)
-        assert settles(lambda: count_threads() <= before + 4), count_threads()
+        assert count_threads() == before + 4, count_threads()
     """)
 
 
 @linux
-def test_idle_workers_do_not_spin(runtime):
+def test_fewer_workers_than_asked_for(runtime):
     program("""
+        import resource
         loops = load()
-        loops.fill(1000, threads=2)  # more would not spin on few processors
-        cpu, wall = time.process_time(), time.perf_counter()
-        time.sleep(0.5)
-        assert time.process_time() - cpu < (time.perf_counter() - wall) / 2
+        running = count_threads()
+        resource.setrlimit(resource.RLIMIT_AS, (64 << 20, resource.RLIM_INFINITY))  # no room for further stacks
+        for _ in range(20):
+            loops.fill(1000, threads=300)
+        assert count_threads() < running + 299
     """)
+
+
+@linux
+@pytest.mark.parametrize("count_threads", [2, 7])
+def test_idle_workers_sleep(runtime, count_threads):
+    program(f"""
+        loops = load()
+        for _ in range(10):
+            loops.fill(1000, threads={count_threads})
+            assert settles(lambda: threads.STATE.sleepers == {count_threads} - 1)
+            cpu, wall = time.process_time(), time.perf_counter()
+            time.sleep(0.1)
+            assert time.process_time() - cpu < (time.perf_counter() - wall) / 2
+        assert threads.STATE.busy == threads.STATE.awaited == 0
+    """)
+
+
+def test_workers_come_again_after_each_sleep(runtime):
+    program("""
+        import numpy as np
+        loops = load()
+        for pause in [0.0, 0.0002, 0.001, 0.002, 0.005] * 20:
+            notes = np.zeros(2, np.int64)
+            loops.run("meet", notes, 2, 1 << 40, 2)  # each of two iterations waits for the other
+            assert notes.tolist() == [2, 2], (pause, notes)
+            time.sleep(pause)
+    """)
+
+
+@linux
+def test_workers_leave_signals_to_others(runtime):
+    program("""
+        import signal
+        loops = load()
+        main = threading.get_native_id()
+        loops.fill(1000, threads=4)
+        python = {thread.native_id for thread in threading.enumerate()}
+        blocked = 0
+        for task in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{task}/status") as file:
+                mask = next(int(line.split()[1], 16) for line in file if line.startswith("SigBlk:"))
+            takes = lambda number: not mask >> (number - 1) & 1
+            if int(task) not in python and not takes(signal.SIGINT):
+                blocked += 1
+                assert not takes(signal.SIGALRM) and takes(signal.SIGSEGV) and takes(signal.SIGFPE)
+            if int(task) == main:
+                assert takes(signal.SIGINT)
+        assert blocked >= 3
+    """)
+
+
+@linux
+def test_exit_while_workers_run(runtime):
+    for wait in ("0", "0.0005", "0.01"):
+        program(f"""
+            loops = load()
+            worker = threading.Thread(target=lambda: [loops.fill(10000, threads=4) for _ in range(100000)], daemon=True)
+            worker.start()
+            time.sleep({wait})
+            loops.fill(1000, threads=4)
+        """)
 
 
 def test_fork_after_use(runtime):
@@ -399,19 +471,21 @@ def test_fork_after_use(runtime):
         loops = load()
         for _ in range(20):
             loops.fill(1000, threads=4)
-        threads.STATE.busy = 1  # as if another thread were in a region
+        threads.STATE.busy = 1  # as if another thread were in a region, with a worker, and held the mutex
+        threads.STATE.ticket += 1
+        import ctypes
+        ctypes.CDLL(None).pthread_mutex_lock(ctypes.c_void_p(ctypes.addressof(threads.STATE) + threads._State.mutex.offset))
         def work():
-            assert threads.STATE.busy == 0
-            for n in (0, 1, 2, 7):
-                assert set(loops.fill(1000, threads=n)) == {threading.get_ident()}
+            assert threads.STATE.busy == threads.STATE.workers == 0
+            regions = threads.STATE.regions
+            loops.fill(1000, threads=1)
+            for n in (2, 7):
+                loops.fill(1000, threads=n)  # with workers of its own
             threads.set_threads(3)
             loops.fill(1000)
+            assert threads.STATE.regions == regions + 3 and threads.STATE.workers == 6
             child(lambda: loops.fill(1000, threads=4))
         child(work)
-        threads.STATE.busy = 0
-        regions = threads.STATE.regions
-        loops.fill(1000, threads=4)
-        assert threads.STATE.regions == regions + 1
     """)
 
 
@@ -435,79 +509,27 @@ def test_fork_before_loading(runtime):
 
 
 @linux
-def test_runtime_that_others_used_before_a_fork(runtime):
+def test_fork_that_python_does_not_know_of(runtime):
     program("""
         import ctypes
-        name = threads.discover().name
-        libgomp = ctypes.CDLL(name)
-        ran = []
-        body = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: ran.append(1))
-        libgomp.GOMP_parallel(body, None, 3, 0)
-        assert len(ran) == 3
-        def work():
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                assert set(load().fill(1000, threads=4)) == {threading.get_ident()}
-        child(work)  # loads after the fork
         loops = load()
-        assert threads.discover().shared
-        child(lambda: loops.fill(1000, threads=4))  # loaded before the fork, never used
-        loops.fill(1000, threads=4)
-        assert threads.STATE.regions == 1
+        loops.fill(1000, threads=3)
+        pid = ctypes.CDLL(None).fork()
+        if pid == 0:  # there are no workers, and nobody says so: the calling thread does it all
+            loops.fill(1000, threads=3)
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
     """)
 
 
-def test_none_found_is_one_warning():
-    program("""
-        threads.discover = lambda: None
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            threads.set_threads(1)
-            loops = load()
-            assert not caught  # nobody misses anything
-            threads.set_threads(4)
-            threads.set_threads(5)
-            load()
-        assert len(caught) == 1 and caught[0].category is RuntimeWarning, caught
-        assert "pip install lamina[threads]" in str(caught[0].message)
-        assert set(loops.fill(1000, threads=4)) == {threading.get_ident()}
-    """)
-
-
-def test_none_found_at_loading():
-    program(
-        """
-        threads.discover = lambda: None
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            load().fill(1000)
-            threads.set_threads(3)
-            load().fill(1000)
-        assert len(caught) == 1, caught
-    """,
-        LAMINA_NUM_THREADS="2",
-    )
-
-
-@pytest.mark.parametrize("setting", [{}, {"GOMP_SPINCOUNT": "77"}, {"OMP_WAIT_POLICY": "active"}])
-def test_environment_while_loading(setting):
-    program(
-        """
-        import ctypes
-        libc = ctypes.CDLL(None)
-        libc.getenv.restype = ctypes.c_char_p
-        look = lambda: [libc.getenv(name.encode()) for name in threads._WAITING]
-        outside = look()
-        seen = []
-        threads._candidates = lambda: seen.append(look()) or ["nothing.so", "/nowhere/nothing.so"]
-        threads.mapped_runtimes = lambda maps: []
-        assert threads.discover() is None
-        assert look() == outside == [os.environb.get(name.encode()) for name in threads._WAITING]
-        wanted = [value.encode() for value in threads._WAITING.values()]
-        assert seen == [outside if any(outside) else wanted], seen
-    """,
-        **setting,
-    )
+def test_systems_without_threads(monkeypatch):
+    monkeypatch.setattr(threads, "THREADED", False)
+    library = load_object(compile_object(threads.parallel_module("x86_64")), threads.PARALLEL_SYMBOLS)
+    alone = Loops()
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)(library.address("lamina_parallel"))
+    notes = np.zeros(3, np.int64)
+    run(alone.library.address("ranges"), notes.ctypes.data, 1000, MUCH, 4)
+    assert notes.tolist() == [2, 0, 1000]
 
 
 # How many
@@ -613,75 +635,7 @@ def test_quota(tmp_path, groups, files, expected):
     assert threads.quota_threads(tmp_path / "cgroup", tmp_path / "fs") == expected
 
 
-# The search
-
-
-def test_mapped_runtimes(tmp_path):
-    maps = tmp_path / "maps"
-    maps.write_text(
-        "5581a000-5581b000 r--p 00000000 fe:00 123                        /usr/bin/python3.11\n"
-        "5581c000-5581d000 rw-p 00000000 00:00 0                          [heap]\n"
-        "7f00a000-7f00b000 rw-p 00000000 00:00 0 \n"
-        "7f01a000-7f01b000 r-xp 00001000 fe:00 124                        /opt/my env/lib/libomp.so\n"
-        "7f02a000-7f02b000 r-xp 00001000 fe:00 125                        /x/scikit_learn.libs/libgomp-e985bcbb.so.1.0.0\n"
-        "7f03a000-7f03b000 r--p 00002000 fe:00 125                        /x/scikit_learn.libs/libgomp-e985bcbb.so.1.0.0\n"
-        "7f04a000-7f04b000 r-xp 00001000 fe:00 126                        /y/lib/libiomp5.so\n"
-        "7f05a000-7f05b000 r-xp 00001000 fe:00 127                        /y/lib/libomptarget.so\n"
-        "7f06a000-7f06b000 r-xp 00001000 fe:00 128                        /y/lib/libiompstubs5.so\n"
-        "7f07a000-7f07b000 r-xp 00001000 fe:00 129                        /y/lib/libgomp.so.1 (deleted)\n"
-        "7f08a000-7f08b000 r-xp 00001000 fe:00 130                        /y/libgomp.so.1/other.so\n"
-    )
-    assert threads.mapped_runtimes(maps) == [
-        "/x/scikit_learn.libs/libgomp-e985bcbb.so.1.0.0",
-        "/opt/my env/lib/libomp.so",
-        "/y/lib/libiomp5.so",
-    ]
-    assert threads.mapped_runtimes(tmp_path / "none") == []
-
-
-@linux
-def test_a_mapped_file_that_is_no_library_is_passed_over(tmp_path, monkeypatch):
-    (tmp_path / "libgomp.so.1").write_bytes(b"no library")
-    maps = tmp_path / "maps"
-    maps.write_text(f"7f01a000-7f01b000 r-xp 00001000 fe:00 124    {tmp_path}/libgomp.so.1\n")
-    monkeypatch.setattr(threads, "_candidates", lambda: [str(tmp_path / "libgomp.so.1"), "libm.so.6"])
-    found = threads.discover(maps)
-    assert found is None or found.name == "the process"
-
-
-@linux
-def test_what_is_loaded_is_taken(runtime):
-    out = program("""
-        first = threads.discover()
-        second = threads.discover()
-        assert not first.shared and second.shared and first.address == second.address
-        print(second.name)
-    """)
-    assert Path(out.strip()).is_absolute()
-
-
-@linux
-def test_copy_of_another_package_is_taken(runtime):
-    pytest.importorskip("sklearn")
-    program("""
-        import sklearn.cluster
-        copies = threads.mapped_runtimes()
-        loops = load()
-        loops.fill(1000, threads=3)
-        assert threads.STATE.regions == 1
-        assert threads.mapped_runtimes() == copies != []
-    """)
-
-
-def test_distribution_is_found(tmp_path, monkeypatch):
-    site = tmp_path / "lib" / "python3" / "site-packages"
-    info = site / "intel_openmp-2026.0.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: intel-openmp\nVersion: 2026.0.0\n")
-    (info / "RECORD").write_text("../../libiomp5.so,,\n../../libomptarget.so,,\nintel_openmp-2026.0.0.dist-info/METADATA,,\n")
-    (tmp_path / "lib" / "libiomp5.so").touch()
-    monkeypatch.syspath_prepend(str(site))
-    assert list(threads._installed()) == [str(tmp_path / "lib" / "libiomp5.so")]
+# The code
 
 
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64", "arm64", "riscv64"])
