@@ -29,6 +29,8 @@ class Target:
     l3_bytes: int
     tile_f32: tuple[int, int]
     tile_f64: tuple[int, int]
+    has_avx512: bool = False
+    """Whether it has what AVX-512 adds to vectors of any width (F and VL): mask registers, scaling by powers of two."""
 
     def lanes(self, element_bits: int) -> int:
         """How many elements of `element_bits` bits one vector holds (at least 1)."""

@@ -15,4 +15,5 @@ TARGET = Target(
     l3_bytes=16 << 20,
     tile_f32=(8, 48),  # 24 accumulators of 16 lanes, 3 for the right operand; fewer rows mean fewer broadcasts than 12 x 32
     tile_f64=(8, 24),
+    has_avx512=True,
 )

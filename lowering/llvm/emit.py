@@ -60,7 +60,7 @@ def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = Fa
             symbols[name.data] = op
         if isinstance(op, func.FuncOp) and op.body.blocks:
             launched.update(inner.kernel.string_value() for inner in op.walk() if isinstance(inner, LaunchOp))
-    shared = ModuleEmitter(Module(target.has_fma), target, EFFECTS, PURE, symbols)
+    shared = ModuleEmitter(Module(target.has_fma, target.has_avx512), target, EFFECTS, PURE, symbols)
     shared.scratch = {op: scratch_layout(op) for op in symbols.values() if isinstance(op, KernelOp)}
     parts: list[str] = []
     for op in module.body.block.ops:

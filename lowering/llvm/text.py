@@ -8,7 +8,7 @@ type, every method takes the type last.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 
 _FLOATS = {"half": "f16", "float": "f32", "double": "f64"}
@@ -114,11 +114,12 @@ def _to_single(value: float) -> float:
 class Module:
     """What functions share: declarations, constant tables, helper functions; each is kept once.
 
-    `has_fma` says whether the target multiplies and adds in one rounding without calling a library.
+    `has_fma` says whether the target multiplies and adds in one rounding without calling a library, `has_avx512` whether it
+    has the instructions of AVX-512 for vectors of any width.
     """
 
-    def __init__(self, has_fma: bool = True):
-        self.has_fma = has_fma
+    def __init__(self, has_fma: bool = True, has_avx512: bool = False):
+        self.has_fma, self.has_avx512 = has_fma, has_avx512
         self.declarations: dict[str, str] = {}
         self.globals: dict[Hashable, tuple[str, str]] = {}
         self.functions: dict[str, str] = {}
@@ -305,6 +306,40 @@ class Builder:
         return self.emit(f"bitcast {source} {x} to {target}")
 
     # Vectors
+
+    def scale(self, x: str, n: str, ty: Ty) -> str:
+        """`x * 2^n`, rounded once, for floats `n` that are integers: vectors of whole registers where `has_avx512`."""
+        native = min(ty.lanes, 512 // ty.bits)
+        pieces: list[str] = []
+        for start in range(0, ty.lanes, native):
+            of_x, of_n = (self.slice(v, start, native, ty) for v in (x, n))
+            pieces.append(self._scale_register(of_x, of_n, ty.with_lanes(native)))
+        return self.joined(pieces, ty.with_lanes(native))
+
+    def _scale_register(self, x: str, n: str, ty: Ty) -> str:
+        width = ty.lanes * ty.bits
+        mask, rounding = Ty(f"i{max(8, ty.lanes)}"), [("i32", "4")] if width == 512 else []  # 4: as the thread rounds
+        arguments = [(ty, x), (ty, n), (ty, "zeroinitializer"), (mask, "-1"), *rounding]
+        name = f"llvm.x86.avx512.mask.scalef.{'ps' if ty.bits == 32 else 'pd'}.{width}"
+        return self.call(self.module.declare(name, ty, [kind for kind, _ in arguments]), ty, *arguments)
+
+    def slice(self, x: str, start: int, count: int, ty: Ty) -> str:
+        """Some neighbouring lanes of a vector, as a vector."""
+        if count == ty.lanes:
+            return x
+        lanes = ", ".join([f"i32 {start + k}" for k in range(count)])
+        return self.emit(f"shufflevector {ty} {x}, {ty} poison, <{count} x i32> <{lanes}>")
+
+    def joined(self, pieces: Sequence[str], ty: Ty) -> str:
+        """The lanes of vectors of one type, of which there are a power of two, as one vector."""
+        while len(pieces) > 1:
+            lanes = ", ".join([f"i32 {k}" for k in range(2 * ty.lanes)])
+            text = f"<{2 * ty.lanes} x i32> <{lanes}>"
+            pieces = [
+                self.emit(f"shufflevector {ty} {x}, {ty} {y}, {text}") for x, y in zip(pieces[::2], pieces[1::2], strict=True)
+            ]
+            ty = ty.with_lanes(2 * ty.lanes)
+        return pieces[0]
 
     def splat(self, x: str, ty: Ty) -> str:
         """Scalar value `x` in every lane of `ty`."""

@@ -82,13 +82,25 @@ def scale_twice(b: Builder, p: str, rounded: str, ty: Ty) -> str:
     return p
 
 
+def scaled(b: Builder, p: str, rounded: str, n: str, ty: Ty) -> str:
+    """The same with one instruction where there is one; it takes any `n`."""
+    return b.scale(p, n, ty) if _has_scale(b, ty) else scale_twice(b, p, rounded, ty)
+
+
+def _has_scale(b: Builder, ty: Ty) -> bool:
+    """Whether a type is whole registers, of a number that is a power of two, on a target that scales them."""
+    return b.module.has_avx512 and ty.lanes * ty.bits >= 128 and ty.lanes & (ty.lanes - 1) == 0
+
+
 def exp(b: Builder, x: str, ty: Ty) -> str:
     """e^x."""
     # 0 is chosen, not computed: a result that underflows takes processors a hundred cycles, and exp(-inf) is common in masks
     zero, vanishes = b.const(0.0, ty), b.fcmp("olt", x, b.const(_LOW[ty.elem], ty), ty)
-    x = b.select(vanishes, zero, at_most(b, x, _HIGH[ty.elem], ty), ty)
-    rounded, _, r = reduce_ln2(b, x, 2 * BIAS[ty.elem], ty)
-    return b.select(vanishes, zero, scale_twice(b, exp_of_small(b, r, ty), rounded, ty), ty)
+    x = at_most(b, x, _HIGH[ty.elem], ty)
+    if not _has_scale(b, ty):  # whose masked lanes cost nothing
+        x = b.select(vanishes, zero, x, ty)
+    rounded, n, r = reduce_ln2(b, x, 2 * BIAS[ty.elem], ty)
+    return b.select(vanishes, zero, scaled(b, exp_of_small(b, r, ty), rounded, n, ty), ty)
 
 
 def exp2(b: Builder, x: str, ty: Ty) -> str:
@@ -96,8 +108,9 @@ def exp2(b: Builder, x: str, ty: Ty) -> str:
     x = at_least(b, at_most(b, x, BIAS[ty.elem] + 2.0, ty), -(BIAS[ty.elem] + MANTISSA_BITS[ty.elem] + 2.0), ty)
     magic = b.const(ROUND[ty.elem] + 2 * BIAS[ty.elem], ty)
     rounded = b.fadd(x, magic, ty)
-    r = b.fmul(b.fsub(x, b.fsub(rounded, magic, ty), ty), b.const(0.6931471805599453, ty), ty)
-    return scale_twice(b, exp_of_small(b, r, ty), rounded, ty)
+    n = b.fsub(rounded, magic, ty)
+    r = b.fmul(b.fsub(x, n, ty), b.const(0.6931471805599453, ty), ty)
+    return scaled(b, exp_of_small(b, r, ty), rounded, n, ty)
 
 
 def expm1(b: Builder, x: str, ty: Ty) -> str:

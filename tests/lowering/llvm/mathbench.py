@@ -31,9 +31,9 @@ def _target_machine(features: str):
     return target.create_target_machine(cpu=cpu, features=flags, opt=2, reloc="pic", codemodel="small")
 
 
-def kernel_text(name: str, elem: str, lanes: int, has_fma: bool = True) -> tuple[str, int]:
+def kernel_text(name: str, elem: str, lanes: int, has_fma: bool = True, has_avx512: bool = False) -> tuple[str, int]:
     """`void @k(ptr x, ptr y, ptr out, i64 vectors)`, and how many instructions the function itself took."""
-    module = Module(has_fma)
+    module = Module(has_fma, has_avx512)
     b, ty = Builder(module), Ty(elem, lanes)
     b.br("loop")
     b.label("loop")
@@ -79,9 +79,11 @@ def compile_text(text: str, features: str = "host") -> ctypes._CFuncPtr:
 
 
 @cache
-def compiled(name: str, elem: str, lanes: int, has_fma: bool = True, features: str = "host") -> Callable[..., np.ndarray]:
+def compiled(
+    name: str, elem: str, lanes: int, has_fma: bool = True, features: str = "host", has_avx512: bool = False
+) -> Callable[..., np.ndarray]:
     """The function over arrays of any length."""
-    kernel = compile_text(kernel_text(name, elem, lanes, has_fma)[0], features)
+    kernel = compile_text(kernel_text(name, elem, lanes, has_fma, has_avx512)[0], features)
 
     def run(x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
         size = len(x)

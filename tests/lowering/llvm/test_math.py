@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lamina.codegen.targets.host import host
 from lamina.lowering.llvm.math import FUNCTIONS
 
 sys.path.insert(0, str(Path(__file__).parent))
 from mathbench import BINARY, ELEM, all_magnitudes, around, compiled, exact, kernel_text, ulp_errors
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+INF, NAN = math.inf, math.nan
 UNARY = [name for name in FUNCTIONS if name not in BINARY]
 TRIG = ("sin", "cos", "tan")
 
@@ -104,6 +106,17 @@ def test_within_two_ulp(name: str, dtype: np.dtype):
     print(f"{name} {dtype}: {max(worst[:4]):.2f} ulp, {worst[4]:.2f} without FMA, at {len(high)} points")
 
 
+@pytest.mark.skipif(not host().has_avx512, reason="runs on AVX-512 alone")
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16, 64])
+@pytest.mark.parametrize("dtype", [F32, F64], ids=str)
+@pytest.mark.parametrize("name", ["exp", "exp2"])
+def test_scaling_by_one_instruction_changes_no_bit(name: str, dtype: np.dtype, lanes: int):
+    (points,), _, _ = points_and_values(name, dtype)
+    points = np.concatenate([points, np.array([0.0, -0.0, INF, -INF, NAN, 1e30, -1e30, 2e9, -2e9], dtype)])
+    got = compiled(name, ELEM[dtype], lanes, has_avx512=True)(points)
+    assert got.tobytes() == compiled(name, ELEM[dtype], lanes)(points).tobytes()
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_target_without_fma(name: str):
     for dtype in (F32, F64):
@@ -112,7 +125,6 @@ def test_target_without_fma(name: str):
         assert ulp_errors(got, high, low).max() <= 2
 
 
-INF, NAN = math.inf, math.nan
 SPECIAL = {
     "atan": [(0.0, 0.0), (-0.0, -0.0), (INF, math.pi / 2), (-INF, -math.pi / 2)],
     "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
