@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -278,21 +279,56 @@ def build_kernel(
     Raises:
         CompileError: an op cannot be lowered, or there is no such kernel.
     """
-    from .codegen import tuned
-    from .codegen.cache import key_of
     from .codegen.kernel_executable import cached_kernel
-    from .lowering.llvm.emit import emit_module
 
     target = target or host()
     kernel = find_kernel(module, name)
-    kind = ("default", tuned.state()) if by_default else ("kernel",)
-    key = key_of(version(), target.key, *kind, kernel.sym_name.data, str(module))
+    key = _kernel_key(module, kernel, target, by_default)
 
     def make() -> tuple[KernelSignature, str]:
+        from .lowering.llvm.emit import emit_module
+
         compiled = scheduled_by_default(module) if by_default else module
         return kernel_signature_of(kernel), emit_module(compiled, target, callable_kernels=True)
 
-    return dataclasses.replace(cached_kernel(key, make), failed=_failure(kernel))
+    return dataclasses.replace(cached_kernel(key, make), failed=_failure(kernel.sym_name.data, _checks(kernel)))
+
+
+def build_known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> KernelExecutable:
+    """As `build_kernel` of the one kernel of a module, by default for the host; the module is not made if the cache has it.
+
+    Args:
+        facts: a text that decides what `make` returns; None if there is no such text.
+        make: the module, at phase `loop`.
+
+    Raises:
+        CompileError: as `build_kernel`, and whatever `make` raises.
+    """
+    from .codegen import tuned
+    from .codegen.cache import key_of
+    from .codegen.kernel_executable import Known, find_known, remember
+
+    if facts is None:
+        return build_kernel(make(), by_default=True)
+    key = key_of("kernel by its facts", version(), frontend_version(), host().key, tuned.state(), facts)
+    found = find_known(key)
+    if found is not None:
+        known, executable = found
+        return dataclasses.replace(executable, failed=_failure(executable.signature.name, known.checks))
+    module = make()
+    executable = build_kernel(module, by_default=True)
+    kernel = find_kernel(module)
+    remember(key, Known(_kernel_key(module, kernel, host(), True), tuple(_checks(kernel))))
+    return executable
+
+
+def _kernel_key(module: ModuleOp, kernel: KernelOp, target: Target, by_default: bool) -> str:
+    """What the object of a kernel is kept under."""
+    from .codegen import tuned
+    from .codegen.cache import key_of
+
+    kind = ("default", tuned.state()) if by_default else ("kernel",)
+    return key_of(version(), target.key, *kind, kernel.sym_name.data, str(module))
 
 
 def scheduled_by_default(module: ModuleOp) -> ModuleOp:
@@ -359,13 +395,16 @@ def replay(kernel: KernelOp, steps: str) -> None:
         raise CompileError(str(error)) from None
 
 
-def _failure(kernel: KernelOp) -> Callable[[tuple[int, ...]], None]:
-    """What raises for the status of a kernel that stopped."""
+def _checks(kernel: KernelOp) -> list[str]:
+    """What each check of a kernel says."""
     from .lowering.analysis.inbounds import CHECKS
 
-    name = kernel.sym_name.data
     said: Any = kernel.attributes.get(CHECKS)
-    checks = [] if said is None else [text.data for text in said.data]
+    return [] if said is None else [text.data for text in said.data]
+
+
+def _failure(name: str, checks: Sequence[str]) -> Callable[[tuple[int, ...]], None]:
+    """What raises for the status of a kernel that stopped."""
 
     def failed(status: tuple[int, ...]) -> None:
         code, value, *_ = status
@@ -453,6 +492,8 @@ _SOURCES = (
     *("codegen", "codegen/targets", "runtime"),
 )
 """The folders whose files decide what is compiled."""
+_FRONTEND = ("frontend", "frontend/kernel")
+"""The folders whose files decide which IR is made of Python."""
 
 
 @cache
@@ -462,9 +503,18 @@ def version() -> str:
     import numpy
     import xdsl
 
+    return _state([f"{module.__name__}=={module.__version__}" for module in (numpy, xdsl, llvmlite)], _SOURCES)
+
+
+@cache
+def frontend_version() -> str:
+    """The state of what reads Python: the version of Python, and every source file's size and time of change."""
+    return _state([sys.version], _FRONTEND)
+
+
+def _state(parts: list[str], folders: Sequence[str]) -> str:
     root = Path(__file__).parent
-    parts = [f"{module.__name__}=={module.__version__}" for module in (numpy, xdsl, llvmlite)]
-    for folder in _SOURCES:
+    for folder in folders:
         with os.scandir(root / folder) as entries:
             for item in sorted(entries, key=lambda e: e.name):
                 if item.name.endswith(".py"):

@@ -22,6 +22,7 @@ array([2.5, 0. , 0. ], dtype=float32)
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 from ..errors import CompileError
@@ -53,16 +54,48 @@ def cached_kernel(key: str, make: Callable[[], tuple[KernelSignature, str]]) -> 
 
     `key` (from `cache.key_of`) must cover all that the text depends on, the target's `key` included.
     """
+    kept = _kept_kernel(key)
+    if kept is not None:
+        return kept
+    signature, text = make()
+    obj = kernel_object(text)
+    object_cache.put(key, obj, {"kernel": signature.to_json()})
+    return load_kernel(signature, obj)
+
+
+def _kept_kernel(key: str) -> KernelExecutable | None:
     found = object_cache.get(key)
     if found:
         try:
             return load_kernel(KernelSignature.from_json(found.meta["kernel"]), found.obj)
         except (CompileError, ValueError, KeyError, TypeError):
-            pass  # not what this function writes: a miss
-    signature, text = make()
-    obj = kernel_object(text)
-    object_cache.put(key, obj, {"kernel": signature.to_json()})
-    return load_kernel(signature, obj)
+            pass  # not what `cached_kernel` writes: a miss
+    return None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is kept of a kernel that is found by what decides it: the key of its object, and what its checks say."""
+
+    key: str
+    checks: tuple[str, ...]
+
+
+def find_known(key: str) -> tuple[Known, KernelExecutable] | None:
+    """What was kept under a key by `remember`, with its kernel; None if either is missing."""
+    found = object_cache.get(key)
+    if found is None:
+        return None
+    kept, checks = found.meta.get("kept"), found.meta.get("checks")
+    if not isinstance(kept, str) or not isinstance(checks, list) or not all(isinstance(text, str) for text in checks):
+        return None
+    executable = _kept_kernel(kept)
+    return None if executable is None else (Known(kept, tuple(checks)), executable)
+
+
+def remember(key: str, known: Known) -> None:
+    """Keep under a key where a kernel is found."""
+    object_cache.put(key, b"", {"kept": known.key, "checks": list(known.checks)})
 
 
 @cache

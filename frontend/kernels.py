@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -15,7 +15,9 @@ from ..errors import TracingError
 from ..runtime.callable import FunctionBase, function_class
 from ..runtime.kernel_callable import KernelExecutable
 from ..runtime.kernel_signature import KernelSignature
-from .schedules import Schedule, default_schedule
+
+if TYPE_CHECKING:
+    from .schedules import Schedule
 
 Unscheduled = Literal["auto", "none"]
 """How a kernel runs that nobody has scheduled: with the default schedule, or as it is written."""
@@ -77,6 +79,8 @@ class KernelBase(FunctionBase):
         >>> str(mine) == str(default)
         False
         """
+        from .schedules import default_schedule
+
         return default_schedule(self.__kernel__.module)
 
     def reset(self) -> None:
@@ -134,6 +138,8 @@ class _State:
 
     def scheduled(self) -> Schedule:
         """The schedule, made when it is first asked for."""
+        from .schedules import Schedule
+
         with self._lock:
             if self.schedule is None:
                 self.schedule = Schedule(self.module, self.changed)
@@ -154,6 +160,8 @@ class _State:
     @property
     def steps(self) -> Schedule | None:
         """The author's schedule, or the default one; None: as it is written."""
+        from .schedules import default_schedule
+
         with self._lock:
             if self.is_scheduled or not self.has_default:
                 return self.schedule
@@ -189,7 +197,10 @@ class _State:
                 if self.is_scheduled or not self.has_default:
                     self.current = pipeline.build_kernel(self.latest)
                 else:
-                    self.current = pipeline.build_kernel(self.module, by_default=True)
+                    from .kernel.facts import facts_of
+
+                    facts = facts_of(self.function, self.check_bounds)
+                    self.current = pipeline.build_known_kernel(facts, lambda: self.module)
             return self.current
 
     def install(self, executable: KernelExecutable) -> None:

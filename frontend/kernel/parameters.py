@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr
 from xdsl.ir import Attribute, SSAValue
@@ -16,7 +16,9 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from ...dialects.types import DYNAMIC, index, memref
 from .annotations import ArrayType, ElementType, Size
 from .source import Source, assigned
-from .values import Array, Index, Scalar, Value
+
+if TYPE_CHECKING:
+    from .values import Array, Index, Value
 
 _RESERVED = "threads"
 """A keyword of every call."""
@@ -66,6 +68,8 @@ class Parameters:
 
     def values(self, arguments: list[SSAValue]) -> dict[str, Value | Array]:
         """What the names of parameters and symbols mean, given the arguments of the kernel."""
+        from .values import Array, Index, Scalar
+
         found: dict[str, Value | Array] = {}
         symbols = {s: Index.of(a) for s, a in zip(self.symbols, arguments[len(self.types) :], strict=True)}
         for (name, type), argument in zip(self.types.items(), arguments, strict=False):
@@ -92,6 +96,8 @@ class Parameters:
 
 
 def _index(size: Size, symbols: dict[str, Index]) -> Index:
+    from .values import Index
+
     if size.symbol is None:
         return Index.number(size.constant)
     base = symbols[size.symbol]

@@ -29,9 +29,14 @@ class Source:
         self._lines, self._first = lines, first_line
         self._lead = 0
 
+    @property
+    def text(self) -> str:
+        """The lines of the function."""
+        return "".join(self._lines)
+
     def parse(self) -> ast.stmt:
         """The statement that the text is, its nodes numbered as in the text."""
-        text = "".join(self._lines)
+        text = self.text
         if text[:1].isspace():  # a function inside of something: as the body of an `if`, indentation and columns can stay
             self._lead = 1
             wrapper = ast.parse("if 1:\n" + text).body[0]

@@ -46,6 +46,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return original(built, *args, **options)
 
     monkeypatch.setattr(module.pipeline, "build_kernel", build)
+    monkeypatch.setenv("LAMINA_CACHE", "0")  # what is found by its source is not built
     return found
 
 

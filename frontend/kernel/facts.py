@@ -1,0 +1,101 @@
+"""What decides which kernel a function is, without reading it as one: its text and what its names mean outside of it.
+
+Reading a kernel means proofs that its accesses are in bounds, which cost milliseconds. Equal facts give equal kernels, so what
+was compiled for them can be found by them.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .annotations import ElementType
+from .parameters import parameters_of
+from .source import MISSING, Source, assigned, read
+
+_DEEPEST = 16
+
+
+class _Unknown(Exception):
+    """A name means something whose part in the kernel is not known."""
+
+
+def facts_of(function: Callable[..., Any], check_bounds: bool = False) -> str | None:
+    """A text that is equal only for functions that are the same kernel; None if no text can say it.
+
+    It has the source, the types of the parameters, and for each name and attribute in the body that is not the function's own
+    what it means outside: a number by its value, a function by its home, another kernel by its own facts. The place of the
+    source counts when accesses are checked at run time, since the messages name it.
+
+    Raises:
+        KernelError: as `build_kernel`, for a function without source or with wrong parameters.
+
+    >>> import lamina as lm
+    >>> def scale(x: lm.f32["N"]):
+    ...     for i in range(len(x)):
+    ...         x[i] = FACTOR * x[i]
+    >>> facts_of(scale)  # doctest: +SKIP
+    'def scale... FACTOR = float 0x1.0000000000000p+1'
+    """
+    try:
+        return "\n".join(_facts(function, check_bounds, 0))
+    except (_Unknown, RecursionError):
+        return None
+
+
+def _facts(function: Callable[..., Any], has_place: bool, depth: int) -> Iterator[str]:
+    tree, source = read(function)
+    parameters = parameters_of(function, tree, source)
+    yield source.text
+    yield repr(source.place(tree)[:2]) if has_place else ""
+    yield repr(parameters.types)
+    own = {*parameters.types, *assigned(tree.body)[0]}
+    outside = {
+        _spelled(node): node
+        for statement in tree.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name | ast.Attribute) and _spelled(node).partition(".")[0] not in own
+    }
+    for spelled, node in outside.items():
+        yield f"{spelled} = {_meaning(source, node, has_place, depth)}"
+
+
+def _spelled(node: ast.expr) -> str:
+    """A name with its attributes; of other expressions nothing is said, since they mean nothing outside."""
+    if isinstance(node, ast.Attribute):
+        return f"{_spelled(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "(...)"
+
+
+def _meaning(source: Source, node: ast.expr, has_place: bool, depth: int) -> str:
+    found = source.resolve(node)
+    if found is MISSING:
+        return "nothing"
+    if type(found) in (bool, int, float) or isinstance(found, np.generic):
+        return f"{type(found).__name__} {found.hex() if isinstance(found, float) else found!r}"
+    if isinstance(found, bool | int | float):  # classes of the user's may print as they like
+        raise _Unknown
+    if isinstance(found, ModuleType):
+        return f"module {found.__name__}"
+    if isinstance(found, ElementType):
+        return repr(found)
+    if hasattr(found, "__kernel__"):
+        if depth == _DEEPEST:
+            raise _Unknown
+        return "kernel\n" + "\n".join(_facts(found.__kernel__.function, has_place, depth + 1)) + "\nend"
+    return _home(found)
+
+
+def _home(found: Any) -> str:
+    """Where an object is defined. Nothing else of it plays a part in a kernel, and it is no other one of that name."""
+    name, module = getattr(found, "__name__", None), getattr(found, "__module__", None)
+    if not isinstance(name, str):
+        return f"a {type(found).__module__}.{type(found).__qualname__}"
+    home = module if isinstance(module, str) else type(found).__module__
+    is_there = getattr(sys.modules.get(home), name, None) is found
+    return f"{'the' if is_there else 'a'} {home}.{name}"
