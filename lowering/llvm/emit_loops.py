@@ -25,7 +25,7 @@ from ...dialects.vocabulary import IndexCastOp, StepOp
 from . import emit_parallel
 from .emit_core import Effect, FunctionEmitter
 from .emit_integer import is_number
-from .emit_reduce import combine, combine_pairs
+from .emit_reduce import Extreme, combine, combine_pairs, extremes
 from .emit_transpose import Window
 from .emit_types import fail
 from .text import I64, const
@@ -171,7 +171,9 @@ def while_loop(e: FunctionEmitter, op: WhileOp) -> None:
         e.define(result, b.phi(ty, (init, before), (x, latch)))
 
 
-def _iteration(e: FunctionEmitter, op: ForOp, index: str, carried: list[str]) -> list[str]:
+def _iteration(
+    e: FunctionEmitter, op: ForOp, index: str, carried: list[str], special: dict[int, Extreme] | None = None
+) -> list[str]:
     """Write the body once; the values carried on."""
     block = op.body.block
     e.values[block.args[0]] = index
@@ -180,7 +182,7 @@ def _iteration(e: FunctionEmitter, op: ForOp, index: str, carried: list[str]) ->
         for argument, x in zip(block.args[1:], carried, strict=True):
             e.values[argument] = x
     e.run(block)
-    return _combined(e, op, carried) if is_reduction else [e.value(v, op) for v in op.yielded]
+    return _combined(e, op, carried, special or {}) if is_reduction else [e.value(v, op) for v in op.yielded]
 
 
 def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, trips: int | None, inits: list[str]) -> list[str]:
@@ -195,26 +197,32 @@ def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, tr
     e.push(slot, certain=trips is not None)
     b.label(body)
     positions = len(b.lines)
-    index, phis = b.name(), [b.name() for _ in inits]
+    index, phis, special = b.name(), [b.name() for _ in inits], extremes(e, op)
+    types, masks = [e.ty(v.type, op) for v in op.inits], [x for one in special.values() for x in one.ordered]
+    types += [ty for one in special.values() for ty in one.types]
+    inits = inits + [const(True, ty) for ty in types[len(inits) :]]
     b.lines += [""] * (1 + len(inits))
     for x in (index, *phis):
         e.levels[x] = e.depth
     from_zero = lower in e.not_negative or (is_number(lower) and int(lower) >= 0)
     if from_zero:
         e.not_negative.add(index)
-    carried = _iteration(e, op, index, phis)
+    carried = _iteration(e, op, index, phis, special)
+    carried += [x for one in special.values() for x in one.ordered]
     following = b.emit(f"add {'nuw ' if from_zero else ''}nsw i64 {index}, {step}")
     b.cond_br(b.icmp("slt", following, upper, I64), body, done)
     latch = b.block
     b.lines[positions] = f"  {index} = phi i64 [ {lower}, %{before} ], [ {following}, %{latch} ]"
-    types = [e.ty(v.type, op) for v in op.inits]
-    for k, (ty, phi, init, last) in enumerate(zip(types, phis, inits, carried, strict=True)):
+    for k, (ty, phi, init, last) in enumerate(zip(types, phis + masks, inits, carried, strict=True)):
         b.lines[positions + 1 + k] = f"  {phi} = phi {ty} [ {init}, %{before} ], [ {last}, %{latch} ]"
     e.pop()
     b.label(done)
-    if trips is not None:
-        return carried
-    return [b.phi(ty, (init, before), (last, latch)) for ty, init, last in zip(types, inits, carried, strict=True)]
+    if trips is None:
+        carried = [b.phi(ty, (init, before), (last, latch)) for ty, init, last in zip(types, inits, carried, strict=True)]
+    found, masks = carried[: len(phis)], iter(carried[len(phis) :])
+    for k, one in special.items():
+        found[k] = one.finish(found[k], [next(masks) for _ in one.types])
+    return found
 
 
 def _fuse_products(e: FunctionEmitter, op: ForOp) -> list[Operation]:
@@ -230,7 +238,7 @@ def _fuse_products(e: FunctionEmitter, op: ForOp) -> list[Operation]:
     return products
 
 
-def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
+def _combined(e: FunctionEmitter, op: ForOp, carried: list[str], special: dict[int, Extreme]) -> list[str]:
     assert op.monoid is not None
     monoid, yielded = op.monoid.data, op.yielded
     types = [e.ty(v.type, op) for v in yielded]
@@ -244,9 +252,11 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str]) -> list[str]:
             result += combine_pairs(e.b, monoid, (carried[k], carried[k + 1]), pair, types[k], types[k + 1], later)
         return result
     result = []
-    for v, acc, ty in zip(yielded, carried, types, strict=True):
+    for k, (v, acc, ty) in enumerate(zip(yielded, carried, types, strict=True)):
         product = v.owner
-        if product in e.fused and isinstance(product, Operation):
+        if k in special:
+            result.append(special[k].combine(acc, e.value(v, op)))
+        elif product in e.fused and isinstance(product, Operation):
             x, y = [e.value(o, op) for o in product.operands]
             result.append(e.b.fma(x, y, acc, ty))
         else:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
 from ...dialects.loop.memory import ReduceLanesOp
-from ...dialects.loop.structure import PAIR_MONOIDS
+from ...dialects.loop.structure import PAIR_MONOIDS, ForOp
 from .emit_core import Effect, FunctionEmitter
 from .emit_scalar import float_limit
 from .text import Builder, Ty
@@ -22,6 +26,72 @@ def combine(b: Builder, monoid: str, acc: str, x: str, ty: Ty) -> str:
             return float_limit(b, "maximum" if monoid == "max" else "minimum", x, acc, ty)
         return b.intrinsic("s" + monoid, ty, acc, x)
     return b.binary((_FLOAT if ty.is_float else _INTEGER)[monoid], acc, x, ty)
+
+
+class Extreme:
+    """A running maximum or minimum that passes over NaNs, and mask registers that say which lanes met none.
+
+    So a vector takes two instructions on AVX-512, where an extreme that keeps NaNs takes three. One comparison looks at two
+    vectors if the lanes are only `together` of interest.
+
+    Attributes:
+        types: of the masks, which are carried beside the extreme.
+        ordered: the masks, first as the loop finds them in an iteration, after `combine` as it leaves them.
+    """
+
+    def __init__(self, b: Builder, monoid: str, ty: Ty, register: Ty, together: bool):
+        self.b, self.ty, self.register = b, ty, register
+        self.better = "ogt" if monoid == "max" else "olt"
+        self.every = 2 if together and ty.lanes > register.lanes else 1
+        self.types = [register.bool] * (ty.lanes // register.lanes // self.every)
+        self.ordered = [b.name() for _ in self.types]
+
+    def combine(self, acc: str, x: str) -> str:
+        """`acc` and then `x`."""
+        b, parts = self.b, self._parts(x)
+        compared = zip(parts[:: self.every], parts[self.every - 1 :: self.every], strict=True)
+        self.ordered = [
+            b.and_(mask, b.fcmp("ord", u, v, self.register), self.register.bool)
+            for mask, (u, v) in zip(self.ordered, compared, strict=True)
+        ]
+        return b.select(b.fcmp(self.better, x, acc, self.ty), x, acc, self.ty)
+
+    def finish(self, acc: str, ordered: Sequence[str]) -> str:
+        """The extreme that has the NaNs."""
+        parts, nan = self._parts(acc), self.b.const(float("nan"), self.register)
+        for k, mask in enumerate(ordered):
+            parts[k * self.every] = self.b.select(mask, parts[k * self.every], nan, self.register)
+        return self.b.joined(parts, self.register)
+
+    def _parts(self, x: str) -> list[str]:
+        return [self.b.slice(x, k, self.register.lanes, self.ty) for k in range(0, self.ty.lanes, self.register.lanes)]
+
+
+def extremes(e: FunctionEmitter, op: ForOp) -> dict[int, Extreme]:
+    """The results of a reduction that are best computed so, by their numbers."""
+    target, found = e.module.target, dict[int, Extreme]()
+    if op.monoid is None or op.monoid.data not in ("max", "min") or not target.has_avx512:
+        return found
+    for k, result in enumerate(op.results):
+        ty = e.ty(result.type, op)
+        register = ty.with_lanes(target.lanes(ty.bits))
+        whole = ty.lanes >= register.lanes and ty.lanes & (ty.lanes - 1) == 0
+        if ty.elem in ("float", "double") and whole:
+            found[k] = Extreme(e.b, op.monoid.data, ty, register, _meets(result, op.monoid.data))
+    return found
+
+
+def _meets(value: SSAValue, monoid: str) -> bool:
+    """Whether all lanes of a vector end in one number."""
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, ForOp) and user.monoid is not None and user.monoid.data == monoid:
+            k = use.index - (len(user.operands) - len(user.inits))
+            if k >= 0 and _meets(user.results[k], monoid):
+                continue
+        if not isinstance(user, ReduceLanesOp):
+            return False
+    return True
 
 
 def combine_pairs(
@@ -60,10 +130,12 @@ def reduce_lanes(e: FunctionEmitter, op: ReduceLanesOp) -> None:
     b, monoid = e.b, op.monoid.data
     values = [e.value(v, op) for v in op.vectors]
     types = [e.ty(v.type, op) for v in op.vectors]
+    if monoid in ("max", "min") and types[0].elem in ("float", "double") and types[0].lanes > 1 and e.module.target.has_avx512:
+        e.define(op.results[0], _extreme_lane(b, monoid, values[0], types[0]))
+        return
     while types[0].lanes > 1:
         half = types[0].lanes // 2
-        low = [_part(b, x, ty, 0, half) for x, ty in zip(values, types, strict=True)]
-        high = [_part(b, x, ty, half, half) for x, ty in zip(values, types, strict=True)]
+        low, high = ([_part(b, x, ty, at, half) for x, ty in zip(values, types, strict=True)] for at in (0, half))
         types = [ty.with_lanes(half) for ty in types]
         if monoid in PAIR_MONOIDS:
             values = list(combine_pairs(b, monoid, (low[0], low[1]), (high[0], high[1]), types[0], types[1]))
@@ -73,11 +145,20 @@ def reduce_lanes(e: FunctionEmitter, op: ReduceLanesOp) -> None:
         e.define(result, x)
 
 
+def _extreme_lane(b: Builder, monoid: str, x: str, ty: Ty) -> str:
+    """The extreme of all lanes, a NaN if there is one: that is asked beside, so that a step waits for one instruction."""
+    better, nan = "ogt" if monoid == "max" else "olt", ""
+    while ty.lanes > 1:
+        half = ty.lanes // 2
+        low, high = (_part(b, x, ty, at, half) for at in (0, half))
+        ty = ty.with_lanes(half)
+        nan = nan or b.any(b.fcmp("uno", low, high, ty), ty)
+        x = b.select(b.fcmp(better, low, high, ty), low, high, ty)
+    return b.select(nan, b.const(float("nan"), ty), x, ty)
+
+
 def _part(b: Builder, x: str, ty: Ty, start: int, count: int) -> str:
-    if count == 1:
-        return b.extract(x, start, ty)
-    mask = ", ".join([f"i32 {start + k}" for k in range(count)])
-    return b.emit(f"shufflevector {ty} {x}, {ty} poison, <{count} x i32> <{mask}>")
+    return b.extract(x, start, ty) if count == 1 else b.slice(x, start, count, ty)
 
 
 EFFECTS: dict[str, Effect] = {"loop.reduce_lanes": reduce_lanes}

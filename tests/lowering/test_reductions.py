@@ -94,3 +94,18 @@ def test_positions(threads, function: str, shape: tuple[int, ...], dtype: type) 
         one, two = threads(lm.jit(partial(getattr(lnp, function), axis=axis)), x)
         np.testing.assert_array_equal(one, getattr(np, function)(x, axis))
         np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_keep_a_nan_of_any_lane_and_only_there(name: str, dtype: type, axis: int) -> None:
+    """Every third row and column has one, each at another place: in whole vectors, in the rest, first or last."""
+    for size in (3, 40, 133, 646):
+        x = RNG.normal(size=(size, size)).astype(dtype)
+        x[0], x[-1] = np.inf, -np.inf
+        third = np.arange(0, size, 3)
+        x[third, third[::-1]] = np.nan
+        got = lm.jit(lambda x: getattr(lnp, name)(x, axis))(x)
+        np.testing.assert_array_equal(np.asarray(got), getattr(np, name)(x, axis))
+    assert np.isnan(lm.jit(getattr(lnp, name))(x))
