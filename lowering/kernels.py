@@ -71,7 +71,7 @@ class KernelEmitter:
     """
 
     def __init__(self, body: Block, outputs: Sequence[SSAValue]):
-        self.outputs = outputs
+        self.body, self.outputs = body, outputs
         block = Block(arg_types=[_memref_of(value) for value in (*body.args, *outputs)])
         self.kernel = block
         self.buffers: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=False))
@@ -86,15 +86,17 @@ class KernelEmitter:
         self.loops_named = 0
         self.branches: list[_Level] = []
         self.reads: dict[SSAValue, set[tuple[_Level, Point]]] = {}
+        self.stored: set[tuple[_Level, Point]] = set()
+        self.following: set[SSAValue] = set()
+        """What depends on the result of an op that writes its own loops: known only where that writes."""
         self.inplace: list[tuple[int, int]] = []
 
     def emit(self) -> Block:
         """The kernel's block with all loops in it."""
         root = self.outputs[0].owner
-        if isinstance(root, GraphOp) and root.has_nest:
-            if any(output.owner is not root for output in self.outputs):
-                raise CompileError(f"'{root.name}' op writes its own loops and cannot share a kernel with other results")
-            root.nest(NestBuilder(self, root))
+        nest = next((op for op in self.body.ops if isinstance(op, GraphOp) and op.has_nest), None)
+        if nest is not None:
+            self._write_nest(nest)
         elif isinstance(root, GraphOp) and root.equations() and single_equation(root) is None:
             if len(self.outputs) > 1:
                 raise CompileError(f"'{root.name}' op has several loop nests and cannot share a kernel with other results")
@@ -116,9 +118,36 @@ class KernelEmitter:
             scalars = [self.pull(value, point) for value in self.outputs]
             for scalar, target in zip(scalars, self.targets, strict=True):
                 self._store(scalar, target, point)
-            self._find_inplace(point)
+            self.stored.add((self.levels[-1], point))
 
         self._parallel_loops(self.outputs[0].type.get_shape(), (), body)  # pyright: ignore[reportAttributeAccessIssue]
+        self._find_inplace()
+
+    def _write_nest(self, op: GraphOp) -> None:
+        """The loops that an op writes itself; elementwise ops that follow are computed where it writes."""
+        if list(self.outputs) != list(op.results):
+            shapes = [value.type.get_shape() for value in (*op.results, *self.outputs)]  # pyright: ignore
+            if not op.writes_once or len(set(shapes)) > 1:
+                raise CompileError(f"'{op.name}' op writes its own loops and cannot share a kernel with other results")
+            self.following.update(op.results)
+            for later in self.body.ops:
+                if not self.following.isdisjoint(later.operands):
+                    self.following.update(later.results)
+        op.nest(NestBuilder(self, op))
+        self._find_inplace()
+
+    def follows(self, op: GraphOp) -> bool:
+        """Whether something is computed where an op writes its result."""
+        return op.results[0] in self.following
+
+    def store_following(self, scalar: SSAValue, value: SSAValue, point: Point) -> None:
+        """Store the outputs at a point, where the loops of an op give its result `value` at that point."""
+        point = tuple(map(_tidy, point))
+        self.levels[-1].values[value, point, None] = scalar
+        scalars = [self.pull(output, point) for output in self.outputs]
+        for found, target in zip(scalars, self.targets, strict=True):
+            self._store(found, target, point)
+        self.stored.add((self.levels[-1], point))
 
     def _store_nest(self, op: GraphOp, equation: Equation) -> None:
         """One nest of an op that has several, stored through its `write` map."""
@@ -129,11 +158,10 @@ class KernelEmitter:
 
         self._parallel_loops(equation.space[: equation.n_parallel], (), body)
 
-    def _find_inplace(self, point: Point) -> None:
-        here = {(self.levels[-1], point)}
+    def _find_inplace(self) -> None:
         for k, target in enumerate(self.targets):
             for j, (source, buffer) in enumerate(self.buffers.items()):
-                if buffer.type == target.type and self.reads.get(source) == here:
+                if buffer.type == target.type and (reads := self.reads.get(source)) and reads <= self.stored:
                     self.inplace.append((len(self.buffers) + k, j))
 
     # -- loops
@@ -194,6 +222,8 @@ class KernelEmitter:
 
     def _once(self, value: SSAValue, point: Point, last: int | None) -> SSAValue:
         depth = max((d for e in point for d in e.used_dims()), default=-1) + 1
+        if value in self.following:
+            depth = len(self.indices)
         level = self.levels[depth]
         key = (value, point, last)
         if key not in level.values:

@@ -118,8 +118,11 @@ class NestBuilder:
         return self.emitter.pull(self.op.operands[operand], tuple(map(_expr, point)))
 
     def write(self, value: SSAValue, point: Sequence[AffineExpr | int], result: int = 0) -> None:
-        """Store an element of a result."""
-        self.store(value, self.results[result], point)
+        """Store an element of a result, or what the fusion makes of it."""
+        if self.emitter.follows(self.op):
+            self.emitter.store_following(value, self.op.results[result], tuple(map(_expr, point)))
+        else:
+            self.store(value, self.results[result], point)
 
     def local(self, shape: Sequence[int], element: Attribute, place: str = "stack", name: str | None = None) -> SSAValue:
         """A local buffer of the innermost open loop; its contents start undefined."""

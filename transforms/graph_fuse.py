@@ -5,6 +5,9 @@ elements it needs, each at the loop level where its indices are known (a row max
 row). An op joins the group of its users when pulling it there repeats no work. An op whose value is needed elsewhere, too,
 joins as a further result when it is computed at the very points the group stores.
 
+An op that writes its own loops (a convolution, a reduction over windows) can end in the elementwise ops that follow: they are
+computed where it writes. It joins their group if it is the only such op there, and nothing in the group is reduced.
+
 Index-only ops (broadcast, transpose, slice, ...) and scalar constants are first copied to each of their users: they cost no
 arithmetic and no memory, and a copy belongs to one group. A reshape that adds or drops dims of size 1 is one of them where it
 stands between two ops of a group; elsewhere it stays a view.
@@ -13,7 +16,7 @@ stands between two ops of a group; elsewhere it stays a view.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -84,6 +87,8 @@ class Group:
 
     root: Place | None
     places: dict[Operation, set[Place]] = field(default_factory=dict)
+    nest: Operation | None = None
+    """The op that writes the loops of the kernel, where one does."""
 
     @property
     def ops(self) -> Iterable[Operation]:
@@ -126,6 +131,8 @@ class _Planner:
             elif equations := () if isinstance(op, ReshapeOp) and not is_unit_reshape(op) else kernel_equations(op):
                 self.equations[op] = equations
                 self._place(op)
+            elif isinstance(op, GraphOp) and op.has_nest and op.writes_once:
+                self._place_nest(op)
         return self.groups
 
     def _place_const(self, op: Operation) -> None:
@@ -164,26 +171,47 @@ class _Planner:
         self.groups.append(group)
         self.of[op] = group
 
-    def _places(self, op: Operation, group: Group) -> set[Place] | None:
-        """Where `op` would be computed in the group; None when it cannot be, or not without repeating work."""
-        equations = self.equations[op]
-        if len(group.places) >= MAX_OPS or len(equations) != 1 or equations[0].write is not None:
-            return None
-        free = is_movable(op)
-        contraction = equations[0].monoid is not None and len(equations[0].reads) > 1
-        found: set[Place] = set()
+    def _place_nest(self, op: GraphOp) -> None:
+        """Let an op that writes its own loops end in what follows it: in the one group that stores at its points."""
+        users = {use.operation for use in op.results[0].uses}
+        whole = root_place(op.result_shape())
+        for group in {self.of[user]: None for user in users if user in self.of}:
+            reduces = any(equation.n_reduce for member in group.ops for equation in self.equations.get(member, ()))
+            if group.nest is not None or reduces or group.root != whole or len(group.places) >= MAX_OPS:
+                continue
+            found = {place for _, place in self._reads(op, group)}
+            if found == {whole} and not self._others_lead_to(group, users):
+                group.nest, group.places[op] = op, found
+                self.of[op] = group
+                return
+
+    def _reads(self, op: Operation, group: Group) -> Iterator[tuple[Equation, Place]]:
+        """The equations of a group that read the result of `op`, and at which places."""
         for user in {use.operation for use in op.results[0].uses}:
             if self.of.get(user) is not group:
                 continue
             for equation in self.equations.get(user, ()):
-                if not free and equation.n_reduce and len(equation.reads) > 1:
-                    return None  # a contraction reads its operands many times: keep them in memory
                 places = group.places[user]
                 if equation.write is not None or len(self.equations[user]) > 1:
                     places = {root_place(equation.space)}
                 for read in equation.reads:
                     if user.operands[read.operand].owner is op:
-                        found |= {place.of_read(user, equation, read) for place in places}
+                        yield from ((equation, place.of_read(user, equation, read)) for place in places)
+
+    def _places(self, op: Operation, group: Group) -> set[Place] | None:
+        """Where `op` would be computed in the group; None when it cannot be, or not without repeating work."""
+        equations = self.equations[op]
+        if len(group.places) >= MAX_OPS or len(equations) != 1 or equations[0].write is not None:
+            return None
+        if group.nest is not None and (equations[0].n_reduce or op.results[0] in group.nest.operands):
+            return None  # such an op reads its operands many times, in loops of its own
+        free = is_movable(op)
+        contraction = equations[0].monoid is not None and len(equations[0].reads) > 1
+        found: set[Place] = set()
+        for equation, place in self._reads(op, group):
+            if not free and equation.n_reduce and len(equation.reads) > 1:
+                return None  # a contraction reads its operands many times: keep them in memory
+            found.add(place)
         if not free and any(place.repeats() > 1 for place in found):
             return None
         if contraction and found != {group.root}:

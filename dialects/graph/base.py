@@ -157,6 +157,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     view = False
     stores = ()
     overwrites = None
+    writes_once = False
     if TYPE_CHECKING:
         syntax: str
         """What stands between the op name and the colon; see `syntax.py`."""
@@ -171,6 +172,9 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         """Whether the result is the operand's buffer under another type, so that no kernel runs."""
         overwrites: int | None
         """The operand whose contents the result's buffer has before the op's nest changes them there."""
+        writes_once: bool
+        """Whether the op's nest writes each element of its one result once, with `b.write`, and reads none: elementwise ops
+        that follow are then computed where it writes."""
 
     @classmethod
     @abstractmethod
@@ -266,6 +270,7 @@ _DECLARATIONS = (
     "reduces",
     "view",
     "overwrites",
+    "writes_once",
     "syntax",
     "types",
     "derivative",

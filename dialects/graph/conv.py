@@ -268,6 +268,7 @@ class ConvOp(GraphOp):
         "(x_dims [x_dims])? (w_dims [w_dims])? (y_dims [y_dims])? groups #groups"
     )
     derivative = Bilinear(_transpose_conv)
+    writes_once = True
     batching = _batch_conv
 
     @classmethod

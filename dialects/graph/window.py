@@ -218,6 +218,7 @@ class ReduceWindowOp(GraphOp):
     traits = traits_def(Pure())
     syntax = "<kind> $x window [window] stride [stride] low [low] high [high] dilation [dilation]"
     derivative = Custom(_jvp_window, transpose=_transpose_window, linear=(0,))
+    writes_once = True
     batching = _batch_window
 
     @classmethod

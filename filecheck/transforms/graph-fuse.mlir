@@ -117,3 +117,60 @@ func.func @no_unit_dims_of_an_argument(%x: tensor<8x1x4xf32>) -> tensor<8x4xf32>
   %1 = graph.neg %0 : tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
+
+/// A convolution ends in the elementwise ops that follow; its own value may be a further result.
+// CHECK-LABEL: @epilogue_of_loops_of_its_own
+//       CHECK:   graph.fusion
+//  CHECK-SAME:     -> (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>)
+//  CHECK-NEXT:     graph.conv
+//  CHECK-NEXT:     graph.broadcast
+//  CHECK-NEXT:     graph.add
+//  CHECK-NEXT:     graph.tanh
+//   CHECK-NOT:   graph.fusion
+func.func @epilogue_of_loops_of_its_own(%x: tensor<1x2x8x8xf32>, %w: tensor<4x2x3x3xf32>, %b: tensor<4xf32>)
+    -> (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) {
+  %0 = graph.conv %x, %w stride [1, 1] low [0, 0] high [0, 0] groups 1
+    : (tensor<1x2x8x8xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x6x6xf32>
+  %1 = graph.broadcast %b to [1] : tensor<4xf32> -> tensor<1x4x6x6xf32>
+  %2 = graph.add %0, %1 : tensor<1x4x6x6xf32>
+  %3 = graph.tanh %2 : tensor<1x4x6x6xf32>
+  return %0, %3 : tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>
+}
+
+/// Its operands are computed before: its loops read them many times.
+// CHECK-LABEL: @no_operand_of_loops_of_its_own
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.exp
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.reduce_window
+//  CHECK-NEXT:     graph.neg
+func.func @no_operand_of_loops_of_its_own(%x: tensor<8xf32>) -> tensor<6xf32> {
+  %0 = graph.exp %x : tensor<8xf32>
+  %1 = graph.reduce_window add %0 window [3] stride [1] low [0] high [0] dilation [1] : tensor<8xf32> -> tensor<6xf32>
+  %2 = graph.neg %1 : tensor<6xf32>
+  return %2 : tensor<6xf32>
+}
+
+/// Nor does a second op with loops of its own join, nor a reduction.
+// CHECK-LABEL: @no_second_nest
+//       CHECK:   graph.reduce_window add
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.reduce add
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.reduce_window max
+//  CHECK-NEXT:     graph.mul
+//  CHECK-NEXT:     graph.broadcast
+//  CHECK-NEXT:     graph.sub
+func.func @no_second_nest(%x: tensor<8x6xf32>) -> tensor<6x6xf32> {
+  %0 = graph.reduce_window add %x window [3, 1] stride [1, 1] low [0, 0] high [0, 0] dilation [1, 1]
+    : tensor<8x6xf32> -> tensor<6x6xf32>
+  %1 = graph.reduce_window max %x window [3, 1] stride [1, 1] low [0, 0] high [0, 0] dilation [1, 1]
+    : tensor<8x6xf32> -> tensor<6x6xf32>
+  %2 = graph.mul %0, %1 : tensor<6x6xf32>
+  %3 = graph.reduce add %x over [0] : tensor<8x6xf32> -> tensor<6xf32>
+  %4 = graph.broadcast %3 to [1] : tensor<6xf32> -> tensor<6x6xf32>
+  %5 = graph.sub %2, %4 : tensor<6x6xf32>
+  return %5 : tensor<6x6xf32>
+}

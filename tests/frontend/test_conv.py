@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lamina as lm
+import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina.errors import ShapeError
@@ -57,6 +58,61 @@ def test_conv2d(case, layout: str) -> None:
     got = lm.jit(lambda x, w, bias: lm.nn.relu(conv(x, w) + bias))(x, w, bias)
     close(got.transpose(0, 3, 1, 2) if last else got, F.relu(want))
     np.testing.assert_allclose(lm.jit(conv)(x, w), conv(x, w), rtol=2e-5, atol=2e-4)
+
+
+def kernels(text: str) -> int:
+    return text.count("loop.kernel")
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_what_follows_a_convolution_is_in_its_kernel(case, layout: str) -> None:
+    """A folded batch norm, a residual, an activation, and the convolution's own value as a second result."""
+    shape, filters, *options = case
+    x, w, scale, bias = normal(*shape), normal(*filters), normal(filters[0]), normal(filters[0])
+    last = layout == "NHWC"
+    if last:
+        x, w = x.transpose(0, 2, 3, 1).copy(), w.transpose(2, 3, 1, 0).copy()
+    else:
+        scale, bias = scale.reshape(-1, 1, 1), bias.reshape(-1, 1, 1)
+
+    def conv(x, w):
+        return lm.nn.conv2d(x, w, *options, layout)
+
+    def block(x, w, scale, bias, residual):
+        y = conv(x, w)
+        return lm.nn.gelu(y * scale + bias + residual), y
+
+    y = conv(x, w)
+    residual = normal(*y.shape)
+    f = lm.jit(block)
+    assert kernels(f.lower(x, w, scale, bias, residual).as_text("loop")) == 1
+    activated, plain = f(x, w, scale, bias, residual)
+    np.testing.assert_allclose(plain, y, rtol=2e-5, atol=2e-4)
+    close(activated, F.gelu(torch.tensor(y * scale + bias + residual), approximate="tanh"))
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_a_residual_is_added_in_place(layout: str) -> None:
+    """The buffer of a value that dies where the convolution is stored becomes the result's; the convolution's operand's not."""
+    x, w = normal(1, 8, 10, 10), normal(8, 8, 3, 3)
+    w = w if layout == "NCHW" else w.transpose(2, 3, 1, 0).copy()
+    x = x if layout == "NCHW" else x.transpose(0, 2, 3, 1).copy()
+
+    def step(x, w, residual):
+        return lm.nn.conv2d(x, w, padding=1, layout=layout) + residual
+
+    once = step(x, w, x)
+    np.testing.assert_allclose(lm.jit(lambda x: step(x, w, x))(x), once, rtol=2e-5, atol=2e-4)
+    got = lm.jit(lambda x: step(step(lnp.exp(x), w, x * 2), w, lnp.exp(x)))(x)
+    np.testing.assert_allclose(got, step(step(np.exp(x), w, x * 2), w, np.exp(x)), rtol=2e-4, atol=2e-2)
+
+
+def test_what_follows_a_pool_is_in_its_kernel() -> None:
+    x, shift = normal(2, 3, 9, 12), normal(3, 1, 1)
+    f = lm.jit(lambda x, shift: lm.nn.relu(lm.nn.max_pool2d(x, 3, 2) + shift))
+    assert kernels(f.lower(x, shift).as_text("loop")) == 1
+    close(f(x, shift), F.relu(F.max_pool2d(torch.tensor(x), 3, 2) + torch.tensor(shift)))
 
 
 @pytest.mark.parametrize("size", [7, 8, 9])
