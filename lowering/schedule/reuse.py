@@ -14,10 +14,12 @@
         %y = arith.divf %f, %s : f32                   %y = arith.divf %f, %s : f32
         loop.store %y, %y[%i, %j]                      loop.store %y, %y[%i, %j]
 
-Kept is what costs at least `cost` operations (an exponential counts as 20, a load or a sum as 1); less is computed again.
+Kept is what costs at least `cost` operations (an exponential counts as 20, a load or a sum as 1); less is computed again. With
+`into=y` the value that is computed first waits where the second loop stores its own result, here in %y[%i, %k].
 
 Requires two loops of one body that count from 0 by 1 to the same constant. What is kept is computed from indices, values from
-around the loops, and loads from buffers that nothing writes from the first loop to the end of the second. Returns no names.
+around the loops, and loads from buffers that nothing writes from the first loop to the end of the second. A buffer that values
+wait in is accessed by one store alone, of each iteration of the second loop, to an element of its own. Returns no names.
 """
 
 from __future__ import annotations
@@ -25,14 +27,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import memref
+from ..analysis.lanes import lane_stride
 from ..analysis.nests import find, fresh, name_of, statements
+from ..analysis.regions import find_buffer
 from ..loop_auto_vectorize import weight
 from ..widening import is_lanewise, sweep
 from .base import Primitive
@@ -92,6 +96,20 @@ def shared_values(first: ForOp, second: ForOp, cost: float) -> list[tuple[SSAVal
     ]
 
 
+def waiting_store(kernel: KernelOp, buffer: SSAValue, second: ForOp, value: SSAValue) -> StoreOp | None:
+    """The store of the second loop to whose elements a value may be stored before, if there is one."""
+    uses = [use.operation for use in buffer.uses]
+    if len(uses) != 1 or not isinstance(buffer, BlockArgument) or "lamina.inplace" in kernel.attributes:
+        return None
+    (store,) = uses
+    if not isinstance(store, StoreOp) or store.parent is not second.body.block or store.lanes != 1 or store.mask is not None:
+        return None
+    stride = lane_stride(store, second.index)
+    own = stride is not None and stride[1] != 0
+    known = all(isinstance(index, BlockArgument) for index in store.indices)
+    return store if own and known and store.value.type == value.type else None
+
+
 @dataclass(frozen=True)
 class Reuse(Primitive):
     """Keep what the first of two loops computes for the second.
@@ -100,6 +118,7 @@ class Reuse(Primitive):
         first: the loop that computes.
         second: a later loop in the same body.
         cost: how many operations it takes to be worth keeping.
+        into: the buffer that the first of the kept values waits in; "": a local array.
     """
 
     name = "loop-reuse"
@@ -107,6 +126,7 @@ class Reuse(Primitive):
     first: str
     second: str
     cost: int = WORTH
+    into: str = ""
 
     def check(self, kernel: KernelOp) -> None:
         first, second = (find(kernel, name, self.name) for name in (self.first, self.second))
@@ -114,15 +134,24 @@ class Reuse(Primitive):
             raise self.refuse(f"{self.first} and {self.second} are not two loops of one body, in this order")
         if count_of(first) is None or count_of(first) != count_of(second):
             raise self.refuse(f"{self.first} and {self.second} do not both count from 0 by 1 to one constant")
-        if not shared_values(first, second, self.cost):
+        shared = shared_values(first, second, self.cost)
+        if not shared:
             raise self.refuse(f"{self.second} computes nothing again that costs {self.cost} operations")
+        if self.into and waiting_store(kernel, find_buffer(kernel, self.into, self.name), second, shared[0][0]) is None:
+            raise self.refuse(
+                f"a value of {self.first} cannot wait in {self.into}: one access to it is allowed, a store of the value's type in "
+                f"every iteration of {self.second}, to an element that indices of loops alone tell"
+            )
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         first, second = (find(kernel, name, self.name) for name in (self.first, self.second))
-        for value, again in shared_values(first, second, self.cost):
-            load = LoadOp.build_load(self._row(kernel, first, value), AffineMap.identity(1), [second.index])
+        for k, (value, again) in enumerate(shared_values(first, second, self.cost)):
             op = again.owner
             assert isinstance(op, Operation)
+            if self.into and k == 0:
+                load = self._wait(kernel, first, second, value)
+            else:
+                load = LoadOp.build_load(self._row(kernel, first, value), AffineMap.identity(1), [second.index])
             load.location, load.value.name_hint = op.location, again.name_hint
             second.body.block.insert_op_before(load, op)
             again.replace_all_uses_with(load.value)
@@ -132,6 +161,16 @@ class Reuse(Primitive):
                 remove(op)
         sweep(second.body.block)
         return ()
+
+    def _wait(self, kernel: KernelOp, first: ForOp, second: ForOp, value: SSAValue) -> LoadOp:
+        """Store a value of the first loop where the second has its result; the load of it for the second."""
+        last, op = waiting_store(kernel, find_buffer(kernel, self.into, self.name), second, value), value.owner
+        assert last is not None and isinstance(op, Operation)
+        at = [first.index if index is second.index else index for index in last.indices]
+        store = StoreOp.build_store(value, last.buffer, last.map.data, at)
+        store.location = op.location
+        first.body.block.insert_op_after(store, op)
+        return LoadOp.build_load(last.buffer, last.map.data, list(last.indices))
 
     def _row(self, kernel: KernelOp, first: ForOp, value: SSAValue) -> SSAValue:
         """The local array that has a value of all iterations of the first loop; made if there is none."""

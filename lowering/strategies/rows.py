@@ -1,18 +1,22 @@
 """Functions of rows, as softmax: what several passes over a row compute is kept in a local array of a row.
 
 The passes over a row find it in the first level cache, so that each pass costs what it computes. What is expensive to compute,
-as an exponential, is computed in the first pass that needs it.
+as an exponential, is computed in the first pass that needs it. Where the last pass stores a result, what it was computed from
+waits in the same place.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
 
+from xdsl.ir import SSAValue
+
 from ...codegen.targets import Target
+from ...dialects.loop.memory import StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ..analysis.nests import name_of, statements
+from ..analysis.nests import buffer_name, name_of, statements
 from ..loop_auto_vectorize import bits_of
-from ..schedule.reuse import WORTH, Reuse, count_of, shared_values
+from ..schedule.reuse import WORTH, Reuse, count_of, shared_values, waiting_store
 from .base import Take
 
 
@@ -26,4 +30,12 @@ def schedule_rows(kernel: KernelOp, target: Target, take: Take) -> None:
                 continue
             kept = shared_values(first, second, WORTH)
             if kept and sum(count * bits_of(value.type) // 8 for value, _ in kept) <= target.l2_bytes // 2:
-                take(Reuse(name_of(first), name_of(second)))
+                take(Reuse(name_of(first), name_of(second), into=_result_row(kernel, second, kept[0][0])))
+
+
+def _result_row(kernel: KernelOp, second: ForOp, value: SSAValue) -> str:
+    """The result that a value may wait in: memory is fetched for it while there is much to compute, not when all is stored."""
+    kept = any(isinstance(use.operation, StoreOp) for use in value.uses)
+    stored = [] if kept else [op.buffer for op in statements(second.body.block) if isinstance(op, StoreOp)]
+    found = [buffer for buffer in stored if waiting_store(kernel, buffer, second, value) is not None]
+    return buffer_name(found[0]) if found else ""
