@@ -19,6 +19,7 @@ from .emit_integer import is_number
 from .emit_remainder import float_remainder
 from .emit_types import fail
 from .math import FUNCTIONS
+from .math.roots import may_share, sqrt_shared
 from .text import I64, Builder, Ty, const
 
 _CMPF = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")
@@ -168,6 +169,31 @@ def _count_zeros(name: str) -> Pure:
     return write
 
 
+_DIVIDER = {"arith.divf": 10, "math.sqrt": 12}
+"""Cycles for which a vector of 16 f32 occupies the divider."""
+_ARITHMETIC = {"arith.addf", "arith.subf", "arith.mulf", "math.fma"}
+_FUNCTION = 15
+"""Instructions of an elementary function."""
+_PRODUCTS = 6
+"""Instructions that it takes to find half of the square roots of a vector by multiplications."""
+
+
+def _square_root(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    is_here = max(e.branch_depth, e.levels.get(xs[0], 0)) >= e.depth  # not hoisted: there may be blocks
+    if is_here and may_share(e.b, ty) and _waits_for_divider(op):
+        return sqrt_shared(e.b, xs[0], ty)
+    return e.b.intrinsic("sqrt", ty, *xs)
+
+
+def _waits_for_divider(op: Operation) -> bool:
+    """Whether divisions and roots beside an op take longer than all else there, of which two instructions start in a cycle."""
+    block, type = op.parent_block(), op.results[0].type
+    names = [] if block is None else [other.name for other in block.ops if other.results and other.results[0].type == type]
+    divider = sum(_DIVIDER.get(name, 0) for name in names)
+    others = sum(name in _ARITHMETIC for name in names) + _FUNCTION * sum(name in EFFECTS for name in names)
+    return "arith.divf" in names and 2 * divider > others + _PRODUCTS * names.count("math.sqrt")
+
+
 def _fma(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
     return e.b.fma(xs[0], xs[1], xs[2], ty)
 
@@ -237,7 +263,7 @@ PURE: dict[str, Pure] = {
     "math.round": _intrinsic("round"),
     "math.roundeven": _intrinsic("roundeven"),
     "math.copysign": _intrinsic("copysign"),
-    "math.sqrt": _intrinsic("sqrt"),
+    "math.sqrt": _square_root,
     "math.fma": _fma,
     "math.ctpop": _intrinsic("ctpop"),
     "math.ctlz": _count_zeros("ctlz"),

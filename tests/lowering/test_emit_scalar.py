@@ -10,7 +10,7 @@ import pytest
 from lamina.codegen.targets import get, host
 
 sys.path.insert(0, str(Path(__file__).parent))
-from emitting import TYPE, Compiled, elementwise
+from emitting import TYPE, Compiled, elementwise, emit
 
 FLOATS, INTEGERS = ("float32", "float64"), ("int32", "int64")
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 7.0, -7.0, 1e-30, 1e30, np.inf, -np.inf, np.nan, 1e-40, 2.0**31]
@@ -248,3 +248,35 @@ def test_fma_and_constants():
     body = "%v = arith.constant dense<[1, -2, 3, 4, 5, 6, 7, 8]> : R\n%r = arith.addi %a, %v : R"
     z = np.arange(16, dtype=np.int32)
     equal(run(body, [z], "int32", 8), z + np.tile(np.array([1, -2, 3, 4, 5, 6, 7, 8], np.int32), 2))
+
+
+def test_roots_beside_divisions_are_correctly_rounded():
+    """Half of them are found by multiplications where the divider is busy: every mantissa, and what needs the divider."""
+    rng = np.random.default_rng(0)
+    every = (np.arange(1 << 24, dtype=np.uint32) + np.uint32(0x3F800000)).view(np.float32)  # [1, 4)
+    bits = rng.integers(0, 1 << 32, 1 << 18, dtype=np.uint32)
+    x = np.concatenate([every, bits.view(np.float32), np.abs(bits.view(np.float32)), np.resize(np.float32(EDGES), 64)])
+    compiled = Compiled(
+        elementwise("%s = math.sqrt %a : R\n%r = arith.divf %s, %b : R", ["f32", "f32"], "f32", len(x), 32)
+    )
+    assert ("rsqrt14" in compiled.ir) == host().has_avx512
+    y = np.empty_like(x)
+    compiled(x, np.full_like(x, 3), y)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(y, np.sqrt(x) / np.float32(3))
+
+
+ROOT = "%s = math.sqrt %a : R\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "lanes"),
+    [
+        pytest.param("%r = math.sqrt %a : R", 32, id="nothing else waits"),
+        pytest.param(ROOT + "%r = arith.divf %s, %b : R", 16, id="one register"),
+        pytest.param(ROOT + "%t = arith.divf %s, %b : R\n%u = math.exp %t : R\n%v = math.exp %u : R\n%w = math.exp %v : R\n"
+                     "%r = arith.addf %w, %u : R", 32, id="much else to do"),
+    ],
+)  # fmt: skip
+def test_roots_are_left_to_the_divider_where_it_is_not_awaited(body, lanes):
+    assert "rsqrt14" not in emit(elementwise(body, ["f32", "f32"], "f32", 64, lanes), get("x86-64-v4"))
