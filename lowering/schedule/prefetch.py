@@ -7,13 +7,25 @@ Requires reads whose subscripts change with the loop. It is a hint: what is aske
       %a = loop.load %A[%k, %i]                      loop.prefetch %A[%k + 8, %i]
       ...                                            %a = loop.load %A[%k, %i]
 
-One hint for each subscript, before the first read; of vectors the first lane is asked for. Inner loops that do not leave the
+One hint for each subscript, before the first read, and for each cache line of a vector. Inner loops that do not leave the
 cache line share a hint before them, for their first iteration. Returns no names.
+
+Where all iterations of a loop between read the same elements, a tile of them say, `over` names it: each of its iterations asks
+for its share of the cache lines that the loops inside read, so that memory is asked evenly.
+
+    before                                         after, buffer=A at=k distance=1 over=i
+    loop.for seq %k = 0 to %K step 4 {             loop.for seq %k = 0 to %K step 4 {
+      loop.for parallel %i = 0 to 8 {                loop.for parallel %i = 0 to 8 {
+        loop.for seq %t = 0 to 4 {                     loop.prefetch %A[%k + %i mod 4 + 4, (%i floordiv 4) * 16]
+          loop.for seq %j = 0 to 32 {                  loop.for seq %t = 0 to 4 {
+            %a = loop.load %A[%k + %t, %j]               loop.for seq %j = 0 to 32 {
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation
@@ -22,13 +34,43 @@ from ...dialects.loop.memory import LoadOp, PrefetchOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map, show
-from ..analysis.nests import find
+from ..analysis.nests import around, find
 from ..analysis.regions import extent, find_buffer, lowers
 from .base import Primitive
-from .cloning import subscripts
+from .cloning import Values, subscripts
 
 _LINE = 64
 """Bytes of a cache line."""
+_Hint = tuple[LoadOp, Operation, list[Affine]]
+"""A read, the op to put its hint before, and what the hint asks for."""
+
+
+def _lines_of(loop: ForOp, read: LoadOp) -> tuple[int, int] | None:
+    """How many lines, or rows of lines, a loop makes a read touch, and how far the loop goes for the next one."""
+    length, at = extent(loop), subscripts(read)
+    if length is None or not length.count or len(lowers(loop)) > 1:
+        return None
+    along = abs(at[-1].terms.get(loop.index, 0)) * length.step
+    alone = all(loop.index not in form.values() for form in at[:-1])
+    together = max(1, _LINE // (_size(read) * along)) if along and alone else 1
+    return -(-length.count // together), together * length.step
+
+
+def _size(read: LoadOp) -> int:
+    """The bytes of an element."""
+    type = read.buffer.type
+    assert isinstance(type, MemRefType)
+    return max(8, getattr(type.element_type, "bitwidth", 64)) // 8
+
+
+def _firsts(read: LoadOp) -> range:
+    """How far along a row the lines of a vector begin; (0): what is read is one element, or lies apart."""
+    type = read.buffer.type
+    assert isinstance(type, MemRefType)
+    along, stride = (None if x is None else x.value.data for x in (read.along, read.stride))
+    if read.lanes == 1 or along not in (None, type.get_num_dims() - 1) or stride not in (None, 1):
+        return range(1)
+    return range(0, read.lanes, max(1, _LINE * 8 // max(8, getattr(type.element_type, "bitwidth", 64))))
 
 
 @dataclass(frozen=True)
@@ -39,6 +81,7 @@ class Prefetch(Primitive):
         buffer: whose elements.
         at: the loop whose later iterations read them.
         distance: how many iterations ahead.
+        over: a loop inside whose iterations share the hints; none: all hints stand before the first read.
     """
 
     name = "loop-prefetch"
@@ -46,6 +89,7 @@ class Prefetch(Primitive):
     buffer: str
     at: str
     distance: int
+    over: str = ""
 
     def check(self, kernel: KernelOp) -> None:
         self._ahead(kernel)
@@ -53,14 +97,15 @@ class Prefetch(Primitive):
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         buffer = find_buffer(kernel, self.buffer, self.name)
         for read, before, at in self._ahead(kernel):
-            new = PrefetchOp.build_prefetch(buffer, *as_map(at))
-            new.location = read.location
             block = before.parent_block()
             assert block is not None
-            block.insert_op_before(new, before)
+            for first in _firsts(read):
+                new = PrefetchOp.build_prefetch(buffer, *as_map([*at[:-1], at[-1] + first] if first else at))
+                new.location = read.location
+                block.insert_op_before(new, before)
         return ()
 
-    def _ahead(self, kernel: KernelOp) -> list[tuple[LoadOp, Operation, list[Affine]]]:
+    def _ahead(self, kernel: KernelOp) -> list[_Hint]:
         """Reads, the ops to put their hints before, and what each is to ask for."""
         loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)
         if self.distance < 1:
@@ -71,6 +116,8 @@ class Prefetch(Primitive):
         if not reads:
             raise self.refuse(f"nothing in loop {self.at} reads {self.buffer}")
         moved = {loop.index: Affine.of(loop.index) + self.distance * loop.step.value.data}
+        if self.over:
+            return self._shared(kernel, loop, reads, moved)
         found: dict[tuple[Block | None, tuple[Affine, ...]], tuple[LoadOp, Operation]] = {}
         for op in reads:
             at = [form.substitute(moved) for form in subscripts(op)]
@@ -82,13 +129,36 @@ class Prefetch(Primitive):
             raise self.refuse(f"what is read does not change with {self.at}: {every}")
         return [(read, before, list(at)) for (_, at), (read, before) in found.items()]
 
+    def _shared(self, kernel: KernelOp, loop: ForOp, reads: list[LoadOp], moved: Values) -> list[_Hint]:
+        """Hints at the start of an iteration of `over`, for its share of the lines that the loops inside it read."""
+        over, read = find(kernel, self.over, self.name), reads[0]
+        at, path = subscripts(read), around(read)
+        if over not in path or loop not in around(over):
+            raise self.refuse(f"loop {self.over} is not between {self.at} and the reads of {self.buffer}")
+        if any(subscripts(op) != at or over not in around(op) for op in reads):
+            raise self.refuse(f"the reads of {self.buffer} in {self.at} are of different elements")
+        used = {value for form in at for value in form.values()}
+        inside = [inner for inner in path[path.index(over) + 1 :] if inner.index in used]
+        lines, trips = [_lines_of(inner, read) for inner in inside], extent(over)
+        if over.index in used or loop.index not in used or trips is None or None in lines:
+            raise self.refuse(f"the iterations of {self.over} do not read one tile of {self.buffer} that moves with {self.at}")
+        tile = [(inner, *found) for inner, found in zip(inside, lines, strict=True) if found is not None]
+        share = -(-math.prod(count for _, count, _ in tile) // trips.count)
+        first = next(iter(over.body.block.ops))
+        hints: list[_Hint] = []
+        for k in range(share):
+            number, where = trips.number(Affine.of(over.index)) * share + k, dict(moved)
+            for inner, count, step in tile:
+                last = inner is inside[-1]  # what does not divide evenly asks for what comes after the tile
+                where[inner.index] = lowers(inner)[0] + (number if last else number.mod(count)) * step
+                number = number // count
+            hints.append((read, first, [form.substitute(where) for form in at]))
+        return hints
+
     @staticmethod
     def _outwards(op: LoadOp, at: list[Affine], loop: ForOp) -> tuple[Operation, list[Affine]]:
         """The op before which a hint for a read stands: the outermost loop inside `loop` that stays in the cache line."""
-        type = op.buffer.type
-        assert isinstance(type, MemRefType)
-        size = max(8, getattr(type.element_type, "bitwidth", 64)) // 8
-        before: Operation = op
+        size, before = _size(op), cast(Operation, op)
         while isinstance(inner := before.parent_op(), ForOp) and inner is not loop:
             index, length = inner.index, extent(inner)
             steps = [form.terms.get(index, 0) for form in at]

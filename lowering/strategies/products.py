@@ -1,4 +1,7 @@
-"""Products of matrices: blocked and packed where they are large, in register tiles as they lie where they are small."""
+"""Products of matrices: blocked and packed where they are large, in register tiles as they lie where they are small.
+
+Those of few rows with a large matrix read it once, as those with a vector do.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from .base import Take
 from .blocked import block_product, find_blocks
 from .matvec import find_matrix_vector, find_vector_matrix, schedule_matrix_vector, schedule_vector_matrix
 from .product_nest import find_product
+from .skinny import find_strips, run_strips
 from .tiled import tile_product
 
 
@@ -21,8 +25,9 @@ def schedule_products(kernel: KernelOp, target: Target, take: Take) -> None:
             elif (sums := find_matrix_vector(nest, target)) is not None:
                 schedule_matrix_vector(kernel, sums, target, take)
             continue
-        blocks = find_blocks(product, target)
-        if blocks is not None:
+        if (strips := find_strips(product, target)) is not None:
+            run_strips(kernel, product, strips, target, take)
+        elif (blocks := find_blocks(product, target)) is not None:
             block_product(kernel, product, blocks, target, take)
         else:
             tile_product(kernel, product, target, take)

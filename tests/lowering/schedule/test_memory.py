@@ -544,6 +544,21 @@ def test_prefetch_refuses_what_it_cannot_ask_for() -> None:
     refused(TILED.replace("%c = loop.load %C[", "%c = loop.load %B["), Prefetch("C", "ki", 1), "nothing in loop ki reads C")
 
 
+def test_prefetch_shares_the_lines_of_a_tile() -> None:
+    """All of the next tile is asked for, each line once; what the kernel computes is the same."""
+    module, [names] = same(TILED, SIZES, Prefetch("B", "ko", 1, over="ii"))
+    assert names == ()
+    hints = prefetches(module)
+    assert hints
+    assert all("%ii" in hint for hint in hints)
+
+
+def test_prefetch_over_a_loop_that_reads_no_tile() -> None:
+    refused(TILED, Prefetch("B", "ko", 1, over="jo"), "loop jo is not between ko and the reads of B")
+    refused(TILED, Prefetch("A", "ko", 1, over="ii"), "the iterations of ii do not read one tile of A that moves with ko")
+    refused(TILED, Prefetch("B", "ko", 1, over="zz"), "no loop 'zz'")
+
+
 # -- set_layout
 
 

@@ -1,0 +1,120 @@
+"""Products of few rows, which take as long as the right operand takes to be read: it is read once, as it lies.
+
+    out[rows, columns] = sum over depth of left[rows, depth] * right[depth, columns]
+
+To pack the right operand would be as much work as to read it, and each element serves few rows. Instead a tile of it,
+`DEPTH` of its rows and a few vectors of its columns, stays in registers while all rows of the result pass by: what the tile
+adds to them is added to sums that stay in the first-level cache. While the rows pass, the tile that comes below it is asked
+for, a little with each row, so that memory never waits for the arithmetic nor the arithmetic for memory.
+
+    left operand packed: tiles of rows of the right operand, in each the rows of the result
+    jo: blocks of columns                                       on threads
+      sums = 0
+      ko: DEPTH rows of the right operand
+        jp: tiles of columns
+          i: rows of the result                                 and a hint for the tile below
+            j, k: the tile, in registers
+      what comes after the sum
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...codegen.targets import Target
+from ...dialects.loop.structure import KernelOp
+from ..analysis.nests import loops, name_of
+from ..schedule.demote import Demote
+from ..schedule.expand import Expand
+from ..schedule.fission import Fission
+from ..schedule.peel import Peel
+from ..schedule.prefetch import Prefetch
+from ..schedule.reorder import Reorder
+from ..schedule.serialize import Serialize
+from ..schedule.split import Split
+from ..schedule.stage import Stage
+from ..schedule.unroll import Unroll
+from ..schedule.unroll_and_jam import UnrollAndJam
+from ..schedule.vectorize import Vectorize
+from .base import Take
+from .product_nest import Product, bits_of, runs_along
+
+MOST_ROWS = 64
+"""Of the result: for more of them packing pays, or their sums fill the first-level cache."""
+LEAST_BYTES = 2 << 20
+"""Of the right operand: a smaller one stays in the caches, where a tile with as many rows as registers allow is faster."""
+LEAST_BLOCKS = 8
+"""Fewer blocks of columns cannot be shared evenly among threads."""
+
+
+@dataclass(frozen=True)
+class Strips:
+    """The sizes of a product of few rows, in iterations.
+
+    Attributes:
+        depth: rows of a tile of the right operand; so many terms are added to a sum that is loaded and stored once.
+        columns: of a tile, a multiple of the lanes of a vector.
+        tiles: of a block of columns.
+    """
+
+    depth: int
+    columns: int
+    tiles: int
+
+
+def find_strips(product: Product, target: Target) -> Strips | None:
+    """How to run a product of few rows; None where it is none, or where its right operand fits the caches."""
+    m, n, k = product.sizes
+    if product.left is None or product.right is None or product.left.buffer is product.right.buffer or len(product.band) != 2:
+        return None
+    bits = bits_of(product.depth)
+    lanes = target.lanes(bits)
+    vectors = target.vector_registers // 8
+    depth = (target.vector_registers - vectors - 1) // vectors  # but for sums and an element of the left operand
+    columns = vectors * lanes
+    if k < depth or not 2 <= m <= MOST_ROWS or n < LEAST_BLOCKS * columns or k * n * bits // 8 < LEAST_BYTES:
+        return None
+    if not runs_along(product.right, product.columns):
+        return None
+    tiles = target.l1_bytes // 2 // (m * columns * bits // 8)
+    return Strips(depth, columns, min(max(1, tiles), n // columns // LEAST_BLOCKS))
+
+
+def run_strips(kernel: KernelOp, product: Product, strips: Strips, target: Target, take: Take) -> None:
+    """Take the steps of a product of few rows."""
+    assert product.left is not None and product.right is not None
+    left, right = (load.buffer.name_hint or "" for load in (product.left, product.right))
+    lanes = target.lanes(bits_of(product.depth))
+    i, columns, depth = name_of(product.rows), name_of(product.columns), name_of(product.depth)
+    whole, j = take(Split(columns, product.columns.trip_count() or 0))
+    jp, j = take(Split(j, strips.columns))
+    ko, k = take(Split(depth, strips.depth))
+    take(Reorder((whole, jp, i, j)))
+    take(Serialize(whole))
+    copies = take(Stage(left, whole, (ko, i, k)))
+    take(Vectorize(copies[-1], 8))
+    for loop in take(Peel(jp, 0)):
+        _run_tiles(kernel, loop, right, strips, lanes, take)
+
+
+def _run_tiles(kernel: KernelOp, jp: str, right: str, strips: Strips, lanes: int, take: Take) -> None:
+    """Tiles of columns, all of one size, in blocks."""
+    jp, i, j, ko, _ = loops(loops(kernel)[jp])
+    jo, jp = take(Split(jp, strips.tiles))
+    *_, rest = take(Expand(ko, jo))
+    take(Demote(ko))
+    start, j = take(Fission(j, f"{ko}_results"))
+    before, i = take(Fission(i, start))
+    _, jp = take(Fission(jp, before))
+    take(Reorder((ko, jp, i, j)))
+    for loop in (start, rest):
+        take(Vectorize(loop, lanes))
+    for loop in take(Peel(ko, 0)):
+        _, _, i, j, k = loops(loops(kernel)[loop])
+        if loop == ko:
+            take(Prefetch(right, ko, 1, i))
+        vectors = -(-(loops(kernel)[j].trip_count() or 0) // lanes)
+        take(Vectorize(j, lanes))
+        if vectors > 1:
+            take(UnrollAndJam(j, vectors))
+        take(Unroll(k))

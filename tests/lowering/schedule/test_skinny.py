@@ -1,0 +1,112 @@
+"""Products of few rows in the default schedule: the right operand is read once, as it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lamina as lm
+import numpy as np
+import pytest
+from lamina.codegen.targets.host import host
+from lamina.lowering.strategies import skinny
+
+RNG = np.random.default_rng(0)
+
+
+def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def product(x: Any, w: Any) -> Any:
+    return x @ w
+
+
+def scheduled(f: Callable[..., Any], *args: np.ndarray) -> str:
+    return lm.jit(f).lower(*args).as_text("scheduled")
+
+
+def is_read_as_it_lies(text: str) -> bool:
+    return "loop.prefetch %w" in text and "%w_packed" not in text
+
+
+@pytest.fixture
+def small_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices of any size count as large, and blocks of columns are narrow."""
+    monkeypatch.setenv("LAMINA_CACHE", "0")
+    monkeypatch.setattr(skinny, "LEAST_BYTES", 0)
+    monkeypatch.setattr(skinny, "LEAST_BLOCKS", 2)
+
+
+def test_a_large_matrix_is_not_copied_and_asked_for_ahead():
+    text = scheduled(product, random(32, 2048), random(2048, 4096))
+    assert is_read_as_it_lies(text)
+    assert "%x_packed = loop.alloc scratch" in text
+    columns = host().vector_registers // 8 * host().lanes(32)
+    tile = text.split("loop.prefetch %w")[1].split("loop.yield")[0]
+    assert tile.count("loop.load %w") == columns // host().lanes(32)
+    assert "loop.for parallel %jioo" in text
+
+
+@pytest.mark.parametrize(
+    ("shape", "why"),
+    [
+        ((1, 2048, 4096), "a vector"),
+        ((skinny.MOST_ROWS + 1, 2048, 4096), "rows that are worth a packed copy"),
+        ((32, 128, 512), "a matrix that stays in the caches"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_other_products_are_not_for_it(shape, why):
+    m, k, n = shape
+    assert not is_read_as_it_lies(scheduled(product, random(m, k), random(k, n))), why
+
+
+def test_columns_that_lie_apart_are_not_for_it():
+    assert not is_read_as_it_lies(scheduled(lambda x, w: x @ w.T, random(8, 2048), random(4096, 2048)))
+
+
+SHAPES = [(2, 6, 128), (2, 48, 300), (5, 49, 129), (8, 64, 191), (33, 53, 260), (64, 40, 193), (7, 101, 1000), (3, 300, 515)]
+
+
+@pytest.mark.usefixtures("small_matrices")
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("transposed", [False, True], ids=["n", "t"])
+def test_few_rows_of_any_shape_multiply(shape, dtype, transposed):
+    m, k, n = shape
+    x, w = random(*((k, m) if transposed else (m, k)), dtype=dtype), random(k, n, dtype=dtype)
+    bias, residual = random(n, dtype=dtype), random(m, n, dtype=dtype)
+
+    def f(x: Any, w: Any, bias: Any, residual: Any) -> Any:
+        return ((x.T if transposed else x) @ w + bias) * residual
+
+    assert is_read_as_it_lies(scheduled(f, x, w, bias, residual))
+    wide = [a.astype(np.float64) for a in (x, w, bias, residual)]
+    tolerance = 4 * k * np.finfo(dtype).eps
+    np.testing.assert_allclose(lm.jit(f)(x, w, bias, residual), f(*wide), rtol=tolerance, atol=tolerance * 4)
+
+
+@pytest.mark.usefixtures("small_matrices")
+def test_results_do_not_depend_on_the_number_of_threads():
+    x, w = random(9, 203), random(203, 1500)
+    f = lm.jit(lambda x, w: lm.numpy.tanh(x @ w))
+    before = lm.get_threads()
+    try:
+        results = set()
+        for threads in (1, 2, 7):
+            lm.set_threads(threads)
+            results.add(f(x, w).tobytes())
+    finally:
+        lm.set_threads(before)
+    assert len(results) == 1
+    np.testing.assert_allclose(f(x, w), np.tanh(x @ w), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.usefixtures("small_matrices")
+def test_non_finite_numbers_stay_where_they_are():
+    x, w = random(5, 30), random(30, 200)
+    x[4, 29], w[3, 199] = np.inf, np.nan
+    with np.errstate(invalid="ignore"):
+        want = x @ w
+    np.testing.assert_allclose(lm.jit(product)(x, w), want, rtol=1e-4, atol=1e-4)
