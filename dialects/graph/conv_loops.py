@@ -1,16 +1,16 @@
 """The loop forms of convolutions.
 
-*Flat*, for features before the spatial dims: a product whose columns are the points of the result. What a row of the product
-reads is copied to *planes* first, one for each place in the window along all spatial dims but the first, with padding, in the
-order of the result's points: the element of tap (kh, kw) for point p stands at `plane[kw][p + kh * points of a row]`. So
-columns are contiguous across rows of the image, and one element in `window height` is copied where an im2col would copy all.
+*Flat*, for features before the spatial dims: a product whose columns are the points of the result. Its right operand, what
+each element of the window reads for each point, is written to *panels*, for a block of rows of the image and some features at
+a time: `panel[feature, kh, kw, row * width + column]`. So columns are contiguous across the rows of a block, and a panel is in
+the caches when it is read. Panels are filled from a copy of the image with padding, whose last dim is split by stride phase:
+so that no window has an edge, and neighbouring points read neighbouring elements.
 
 *Pixels*, for features last: rows are points along the last spatial dim, columns the features of the result.
 
 *Depthwise*, for one feature a group: windows slide over each feature alone.
 
-Images are worked on in blocks of rows whose planes fit the second-level cache. Rows and columns are cut into tiles whose sums
-fit registers; `lowering/strategies/convolutions.py` makes them vectors.
+Rows and columns are cut into tiles whose sums fit registers; `lowering/strategies/convolutions.py` makes them vectors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +34,17 @@ if TYPE_CHECKING:
 UNROLLED = 8
 """Elements of a window along its last dim that are written out one by one; more are a loop."""
 
-TILES = 8
-"""Tiles of rows that work on the same columns one after the other."""
+LOADS = 0.3
+"""What a load that multiplications hide still costs, in loads."""
+
+EDGE = 1.03
+"""What tiles of another shape count for: they are code of their own."""
 
 LEAST_BLOCKS = 4
-"""Blocks of rows that an image is cut into when it does not fit the cache: enough for some threads."""
+"""Blocks of points or of features of the result that there should be, for some threads to share."""
+
+LEAST_CHUNK = 16
+"""Features of the result that are worth a block of their own."""
 
 
 def write_conv(op: ConvOp, b: Any) -> None:
@@ -121,27 +126,36 @@ class Tile:
     vectors: int
 
 
-def choose_tile(rows: int, vectors: int, registers: int) -> Tile:
-    """The register tile that runs a product of so many rows and columns (in vectors) in the fewest cycles, about.
+def _cycles(rows: int, vectors: int) -> float:
+    """One step of a tile: half a cycle a multiplication, half a cycle a load, not less than the latency of an addition."""
+    return max(rows * vectors / 2, (rows + vectors) / 2, 4.0) + LOADS * (rows + vectors) / 2
 
-    A step takes half a cycle a multiplication, half a cycle a load, and not less than the latency of an addition. What is left
-    at the edges counts for more: it is code of its own, and loads much for what it computes.
+
+def choose_rows(rows: int, vectors: int, registers: int) -> tuple[int, float]:
+    """The height of tiles that many vectors wide that runs through all rows in the fewest cycles, and these."""
+
+    def total(height: int) -> float:
+        tiles, left = divmod(rows, height)
+        return tiles * _cycles(height, vectors) + (EDGE * _cycles(left, vectors) if left else 0)
+
+    heights = [r for r in range(1, rows + 1) if r * vectors + vectors + 1 < registers]
+    best = min(heights, key=lambda r: (total(r), -r), default=1)
+    return best, total(best)
+
+
+def choose_tile(rows: int, vectors: int, registers: int) -> tuple[Tile, float]:
+    """The register tile that runs a product of so many rows and columns (in vectors) in the fewest cycles, about, and these.
+
+    What is left of the columns has tiles of its own height. It is code of its own, too, and therefore counts for more.
     """
 
-    def cycles(r: int, v: int) -> float:
-        return max(r * v / 2, (r + v) / 2, 4.0) + 0.1 * (r + v) / 2
+    def total(width: int) -> float:
+        whole, right = divmod(vectors, width)
+        edge = EDGE * choose_rows(rows, right, registers)[1] if right else 0
+        return whole * choose_rows(rows, width, registers)[1] + edge
 
-    def total(tile: Tile) -> float:
-        r, v = tile.rows, tile.vectors
-        tall, left = divmod(rows, r)
-        wide, right = divmod(vectors, v)
-        whole = tall * wide * cycles(r, v)
-        edges = tall * (cycles(r, right) if right else 0) + wide * (cycles(left, v) if left else 0)
-        return whole + 1.5 * (edges + (cycles(left, right) if left and right else 0))
-
-    shapes = [Tile(r, v) for v in range(1, 5) for r in range(1, min(rows, registers) + 1)]
-    fits = [tile for tile in shapes if tile.rows * tile.vectors + tile.vectors + 1 < registers and tile.vectors <= vectors]
-    return min(fits, key=lambda tile: (total(tile), -tile.rows * tile.vectors), default=Tile(1, 1))
+    width = min(range(1, min(4, vectors) + 1), key=lambda v: (total(v), -v))
+    return Tile(choose_rows(rows, width, registers)[0], width), total(width)
 
 
 def _unrolled(size: int) -> str:
@@ -221,119 +235,119 @@ def parts(b: Any, size: int, step: int) -> Any:
 # Flat
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Rows of the result that are worked on at a time: of which image and group, at which point along the dims before rows."""
+
+    image: Index
+    group: AffineExpr
+    outer: Sequence[AffineExpr]
+    start: AffineExpr
+
+
+Part = tuple[AffineExpr, Any]
+"""The first of a range, and how many."""
+
+
 class _Flat:
     def __init__(self, form: _Form):
         self.form, self.b = form, form.b
-        self.first, *self.inner = form.axes
-        self.inner_points = prod(form.points[1:])
-        self.planes = [(at, k) for at in product(*(range(axis.window) for axis in self.inner)) for k in self.first.phases]
-        """(place in the window along the inner dims, phase of rows) of each plane."""
+        axes = form.axes if len(form.axes) > 1 else (*form.axes, Axis(1, 1))
+        *self.outer, self.first, self.last = axes
+        self.axes, self.window = axes, tuple(axis.window for axis in axes)
+        self.width = self.last.count
         self.rows = self._rows_of_block()
-        self.columns = -(-self.rows * self.inner_points // form.lanes) * form.lanes
+        self.blocks = -(-self.first.count // self.rows)
+        self.columns = _up(self.rows * self.width, form.lanes)
         """Points of a block, up to whole vectors."""
-        self.height = self.rows + self.first.reach
-        """Rows of a plane."""
-        self.length = self.height * self.inner_points + form.lanes
-        self.tile = choose_tile(form.per_group, self.columns // form.lanes, form.b.target.vector_registers)
-        tiles = -(-form.per_group // self.tile.rows)
-        chunks = 1 if tiles <= TILES else -(-tiles // (TILES * LEAST_BLOCKS)) * LEAST_BLOCKS
-        self.chunk = min(form.per_group, -(-tiles // chunks) * self.tile.rows)
-        """Features of the result that are worked on at a time."""
+        self.pitch = self.columns + (form.lanes if self.columns // form.lanes % 2 == 0 else 0)
+        """Elements from one row of a panel to the next: an odd number of vectors, which spreads rows over the cache."""
+        self.chunk = form.per_group
+        """Features of the result that are worked on at a time: all, where there are blocks of points enough."""
+        if self._regions(self.blocks) < LEAST_BLOCKS and form.per_group >= 2 * LEAST_CHUNK:
+            self.chunk = max(LEAST_CHUNK, -(-form.per_group // LEAST_BLOCKS))
+        self.tile, _ = choose_tile(self.chunk, self.columns // form.lanes, form.b.target.vector_registers)
         self.depth = self._depth()
         """Features whose products are summed at a time: what a column of tiles reads of them stays in the first-level cache."""
+        self.padded: SSAValue | None = None
+
+    def _regions(self, blocks: int) -> int:
+        """How many blocks of points there are in all images and groups."""
+        return self.form.batch * self.form.c.groups * prod(axis.count for axis in self.outer) * blocks
+
+    def _rows_of_block(self) -> int:
+        """Rows of the result in a block, so that vectors are full, few threads get as much, and all stays in the L2 cache."""
+        form, count, registers = self.form, self.first.count, self.b.target.vector_registers
+        of_row = max(4 * prod(self.window), form.per_group) * self.width * form.bytes
+        most = max(1, form.b.target.l2_bytes // 4 // of_row)
+
+        def cycles(rows: int) -> tuple[float, int]:
+            blocks = -(-count // rows)
+            regions = self._regions(blocks)
+            uneven = _up(regions, LEAST_BLOCKS) / regions if regions > LEAST_BLOCKS else 1.0
+            _, each = choose_tile(form.per_group, -(-rows * self.width // form.lanes), registers)
+            return blocks * (each + 2.0) * uneven, -rows
+
+        return min(range(1, min(count, most) + 1), key=cycles)
 
     def _depth(self) -> int:
         form, target = self.form, self.b.target
         of_feature = prod(form.window) * self.tile.vectors * form.lanes * form.bytes
-        room = max(1, target.l1_bytes * 2 // 3 // of_feature)
+        room = max(1, target.l1_bytes * 4 // 5 // of_feature)
         even = max(n for n in range(1, min(room, form.depth) + 1) if form.depth % n == 0)
         return even if 2 * even > room else -(-form.depth // -(-form.depth // room))
-
-    def _rows_of_block(self) -> int:
-        """Rows of the result in a block: all, or what lets the planes fit into half of the second-level cache."""
-        form = self.form
-        count = form.points[0]
-        of_row = len(self.planes) * form.depth * self.inner_points * form.bytes
-        room = form.b.target.l2_bytes // 2 // of_row - self.first.reach
-        if count <= room:
-            return count
-        blocks = -(-count // max(1, room))
-        blocks = -(-blocks // LEAST_BLOCKS) * LEAST_BLOCKS
-        return -(-count // blocks)
 
     def write(self) -> None:
         form, b = self.form, self.b
         with over(b, (form.batch,)) as (image,):
             form.spread_out(image)
-            with over(b, (form.c.groups,)) as (group,):
-                for start, _ in self._blocks():
-                    planes = self._copy(image, group, start)
-                    for chunk in parts(b, form.per_group, self.chunk):
-                        self._filters(planes, image, group, start, chunk)
+            self._pad(image)
+            with over(b, (form.c.groups, *(axis.count for axis in self.outer))) as (group, *outer):
+                for start, _ in self._row_blocks():
+                    self._block(_Block(image, group, outer, start))
 
-    def _blocks(self) -> Any:
-        if self.rows == self.form.points[0]:
+    def _row_blocks(self) -> Any:
+        if self.blocks == 1:
             yield AffineConstantExpr(0), self.rows
             return
-        with self.b.loop(self.form.points[0], step=self.rows) as block:
+        with self.b.loop(self.first.count, step=self.rows) as block:
             yield block.index, self.rows
 
-    def _copy(self, image: Index, group: AffineExpr, start: AffineExpr) -> SSAValue:
-        """The planes of a block of rows that starts at row `start` of the result."""
-        form, b = self.form, self.b
-        planes = b.local((len(self.planes), form.depth, self.length), form.element, "scratch", name="planes")
-        first = 0 if isinstance(start, AffineConstantExpr) else start
-        with over(b, (len(self.planes), form.depth, self.length)) as at:
-            b.store(form.zero, planes, at)
-        for plane, (tap, phase) in enumerate(self.planes):
-            bounds = [clipped(self.first.inside(phase, self.first.stride), self.height, first)]
-            shifts = [k * axis.dilation for k, axis in zip(tap, self.inner, strict=True)]
-            for shift, axis, size in zip(shifts, self.inner, form.points[1:], strict=True):
-                bounds.append(clipped(axis.inside(shift, axis.stride), size))
-            with over(b, (form.depth,)) as (feature,):
-                self._copy_rows(planes, [plane, feature], bounds, (image, group, start), (phase, *shifts))
-        return planes
+    def _block(self, block: _Block) -> None:
+        """All features of the result at the points of a block."""
+        form = self.form
+        if self.chunk == form.per_group:
+            self._filters(block, (AffineConstantExpr(0), form.per_group), None)
+            return
+        panel = self._panel(form.depth)
+        self._pack(panel, block, (AffineConstantExpr(0), form.depth))
+        for chunk in parts(self.b, form.per_group, self.chunk):
+            self._filters(block, chunk, panel)
 
-    def _copy_rows(
-        self, planes: SSAValue, at: list[Index], bounds: Sequence[Any], block: tuple[Index, ...], shifts: Sequence[int]
-    ) -> None:
+    def _filters(self, block: _Block, filters: Part, panel: SSAValue | None) -> None:
+        """Some features of the result, in panels of their own where they are not given one for all features."""
         form, b = self.form, self.b
-        image, group, start = block
-        with within(b, bounds) as (row, *inner):
-            source = [(start + row) * self.first.stride + (shifts[0] - self.first.low)]
-            for q, axis, shift in zip(inner, self.inner, shifts[1:], strict=True):
-                source.append(q * axis.stride + (shift - axis.low))
-            value = form.x(image, group * form.depth + at[1], source)
-            b.store(value, planes, [*at, self._flat(row, inner)])
-
-    def _flat(self, row: AffineExpr, inner: Sequence[AffineExpr]) -> AffineExpr:
-        """The column of a point."""
-        total = row
-        for q, size in zip(inner, self.form.points[1:], strict=True):
-            total = total * size + q
-        return total
-
-    def _filters(
-        self, planes: SSAValue, image: Index, group: AffineExpr, start: AffineExpr, chunk: tuple[AffineExpr, int]
-    ) -> None:
-        """Some features of the result, from `first` on, at all points of a block."""
-        form, b = self.form, self.b
-        first, count = chunk
+        first, count = filters
         sums = b.local((count, self.columns), form.element, "scratch", name="sums")
         if self.depth < form.depth:
             with over(b, (count, self.columns)) as at:
                 b.store(form.zero, sums, at)
-        for column, columns in parts(b, self.columns, self.tile.vectors * form.lanes):
-            for feature, features in self._depths():
-                panel = self._pack(planes, (feature, features), (column, columns))
-                for row, rows in parts(b, count, self.tile.rows):
-                    filters = group * form.per_group + first + row
-                    self._tile(panel, sums, (filters, row, rows), (column, columns), (feature, features))
-        whole = form.points[0] % self.rows == 0
-        height = self.rows if whole else [AffineConstantExpr(self.rows), start * -1 + form.points[0]]
-        with over(b, (count,)) as (i,), over(b, (height, *form.points[1:])) as (r, *inner):
-            value = b.load(sums, [i, self._flat(r, inner)])
-            form.write(value, image, group * form.per_group + first + i, [start + r, *inner])
+        for features in self._depths():
+            here, offset = panel, features[0]
+            if here is None:
+                here, offset = self._panel(self.depth), AffineConstantExpr(0)
+                self._pack(here, block, features)
+            for column, columns in parts(b, self.columns, self.tile.vectors * form.lanes):
+                height, _ = choose_rows(count, columns // form.lanes, b.target.vector_registers)
+                for row, rows in parts(b, count, height):
+                    tile = _RegisterTile(form, rows, columns)
+                    self._tile(tile, (here, offset, column), (sums, row), block.group * form.per_group + first + row, features)
+        left = [AffineConstantExpr(self.rows), block.start * -1 + self.first.count]
+        height = self.rows if self.first.count % self.rows == 0 else left
+        with over(b, (count,)) as (i,), over(b, (height, self.width)) as (r, q):
+            value = b.load(sums, [i, r * self.width + q])
+            point = [*block.outer, block.start + r, q][: len(form.axes)]
+            form.write(value, block.image, block.group * form.per_group + first + i, point)
 
     def _depths(self) -> Any:
         """(first, count) of the features whose products are summed at a time, one block after the other."""
@@ -345,45 +359,73 @@ class _Flat:
             left = block.index * -1 + depth
             yield block.index, self.depth if depth % self.depth == 0 else [AffineConstantExpr(self.depth), left]
 
-    def _pack(self, planes: SSAValue, features: tuple[AffineExpr, Any], columns: tuple[AffineExpr, int]) -> SSAValue:
-        """What a column of tiles reads, in the order of reading: feature, window, column. Its vectors are aligned."""
-        form, b = self.form, self.b
-        (feature, n_features), (column, n_columns) = features, columns
-        panel = b.local((self.depth, *form.window, n_columns), form.element, "scratch", name="panel")
-        phases = self.first.phases
-        with over(b, (n_features, *form.window[1:])) as (f, *tap):
-            plane: AffineExpr = AffineConstantExpr(0)
-            for k, axis in zip(tap, self.inner, strict=True):
-                plane = plane * axis.window + k
-            for number, phase in enumerate(phases):
-                taps = self.first.taps(phase)
-                with over(b, (taps.count,)) as (t,), b.loop(n_columns) as p:
-                    shifted = column + p.index + (t * taps.by + taps.at) * self.inner_points
-                    value = b.load(planes, [plane * len(phases) + number, feature + f, shifted])
-                    b.store(value, panel, [f, t * taps.step + taps.first, *tap, p.index])
-        return panel
+    def _panel(self, depth: int) -> SSAValue:
+        return self.b.local((depth, *self.window, self.pitch), self.form.element, "scratch", name="panel")
+
+    def _pack(self, panel: SSAValue, block: _Block, features: Part) -> None:
+        """Write what the points of a block read of some features, in the order of reading: feature, window, point."""
+        b, (first, count) = self.b, features
+        if self.columns > self.rows * self.width:
+            with over(b, (count, *self.window)) as at, b.loop(self.columns, lower=self.rows * self.width) as rest:
+                b.store(self.form.zero, panel, [*at, rest.index])
+        for number, phase in enumerate(self.last.phases):
+            taps = self.last.taps(phase)
+            with over(b, (count, *self.window[:-1], taps.count)) as (f, *tap, k), over(b, (self.rows, self.width)) as (r, q):
+                places = zip((*block.outer, block.start + r), tap, self.axes, strict=False)
+                at = [p * axis.stride + t * axis.dilation for p, t, axis in places]
+                value = self._x(block, first + f, at, number, q + k * taps.by + taps.at)
+                b.store(value, panel, [f, *tap, k * taps.step + taps.first, r * self.width + q])
+
+    def _x(self, block: _Block, feature: AffineExpr, at: Sequence[AffineExpr], phase: int, last: AffineExpr) -> SSAValue:
+        """The element at a position that counts padding; along the last dim of a phase, with which it has a place there."""
+        feature = block.group * self.form.depth + feature
+        if self.padded is not None:
+            return self.b.load(self.padded, [feature, *at, phase, last])
+        return self.form.x(block.image, feature, [*at, last][: len(self.form.axes)])
+
+    def _pad(self, image: Index) -> None:
+        """Copy an image with its padding, its last dim split by stride phase; but for windows that read it as it lies."""
+        form, b, last = self.form, self.b, self.last
+        high = (self.blocks * self.rows - 1) * self.first.stride + self.first.span
+        sizes = (*(axis.positions for axis in self.outer), high)
+        inside = all(axis.low == 0 and n <= axis.size for axis, n in zip(self.axes, (*sizes, last.positions), strict=True))
+        if inside and last.stride == 1:
+            return
+        width = last.count + last.reach
+        self.padded = b.local((form.features, *sizes, len(last.phases), width), form.element, "scratch", name="padded")
+        with over(b, (form.features, *sizes, len(last.phases), width)) as at:
+            b.store(form.zero, self.padded, at)
+        for number, phase in enumerate(last.phases):
+            bounds = [clipped(axis.inside(0, 1), size) for axis, size in zip(self.axes, sizes, strict=False)]
+            bounds.append(clipped(last.inside(phase, last.stride), width))
+            with over(b, (form.features,)) as (feature,), within(b, bounds) as (*at, q):
+                source = [p + -axis.low for p, axis in zip((*at, q * last.stride + phase), self.axes, strict=True)]
+                b.store(form.x(image, feature, source[: len(form.axes)]), self.padded, [feature, *at, number, q])
 
     def _tile(
         self,
-        panel: SSAValue,
-        sums: SSAValue,
-        rows: tuple[AffineExpr, AffineExpr, int],
-        columns: tuple[AffineExpr, int],
-        features: tuple[AffineExpr, Any],
+        tile: _RegisterTile,
+        panel: tuple[SSAValue, AffineExpr, AffineExpr],
+        sums: tuple[SSAValue, AffineExpr],
+        filters: AffineExpr,
+        features: Part,
     ) -> None:
         """Add the products of some features to a tile of the sums."""
         form, b = self.form, self.b
-        (filters, row, n_rows), (column, n_columns) = rows, columns
-        tile = _RegisterTile(form, n_rows, n_columns)
+        (panels, offset, column), (buffer, row), (first, count) = panel, sums, features
         resumes = self.depth < form.depth
-        tile.start(lambda i, j: b.load(sums, [row + i, column + j]) if resumes else form.zero)
-        first, count = features
+        tile.start(lambda i, j: b.load(buffer, [row + i, column + j]) if resumes else form.zero)
+        window = (*((n, "seq") for n in self.window[:-1]), (self.window[-1], _unrolled(self.window[-1])))
         tile.accumulate(
-            [(count, "seq"), *((n, "seq") for n in form.window[:-1]), (form.window[-1], _unrolled(form.window[-1]))],
-            lambda i, at: form.w(filters + i, first + at[0], at[1:]),
-            lambda j, at: b.load(panel, [*at, j]),
+            [(count, "seq"), *window],
+            lambda i, at: form.w(filters + i, first + at[0], at[1 : 1 + len(form.axes)]),
+            lambda j, at: b.load(panels, [offset + at[0], *at[1:], column + j]),
         )
-        tile.finish(lambda i, j, value: b.store(value, sums, [row + i, column + j]))
+        tile.finish(lambda i, j, value: b.store(value, buffer, [row + i, column + j]))
+
+
+def _up(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -394,7 +436,7 @@ class _Pixels:
     def __init__(self, form: _Form):
         self.form, self.b = form, form.b
         self.columns = -(-form.per_group // form.lanes) * form.lanes
-        self.tile = choose_tile(form.points[-1], self.columns // form.lanes, form.b.target.vector_registers)
+        self.tile, _ = choose_tile(form.points[-1], self.columns // form.lanes, form.b.target.vector_registers)
 
     def write(self) -> None:
         form, b = self.form, self.b

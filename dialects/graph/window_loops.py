@@ -36,9 +36,13 @@ def over(b: Any, sizes: Sequence[Any], kind: str = "parallel") -> Iterator[list[
 
 @contextmanager
 def within(b: Any, bounds: Sequence[tuple[Any, Any]]) -> Iterator[list[AffineExpr]]:
-    """One loop for each pair of bounds, outermost first."""
+    """One loop for each pair of bounds, outermost first; a single index needs none."""
     with ExitStack() as stack:
-        yield [stack.enter_context(b.loop(high, lower=low)).index for low, high in bounds]
+        one = [isinstance(low, int) and isinstance(high, int) and high - low == 1 for low, high in bounds]
+        yield [
+            AffineConstantExpr(low) if single else stack.enter_context(b.loop(high, lower=low)).index
+            for single, (low, high) in zip(one, bounds, strict=True)
+        ]
 
 
 def multiply_add(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
