@@ -9,7 +9,8 @@
     }                                            }
 
 Requires a loop from 0 that carries nothing. Legal when in the iterations added every access stays inside its buffer, all that
-is written is local, and no iteration that was there before reads any of it later. Returns the loop.
+is written is local, and no iteration that was there before reads any of it later. Of the buffers in `clamp` they may read
+beyond the end: what is read there is the last element instead, `%x[min(%io + %ii, %N - 1)]`. Returns the loop.
 """
 
 from __future__ import annotations
@@ -18,16 +19,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.memory import AllocOp, CheckOp
+from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import Access, Instance, Terms, accesses, combine, private_to
+from ..analysis.affine import Affine
 from ..analysis.bounds import constant_extent, set_bounds
 from ..analysis.dependence import CannotDecide, Conflict
 from ..analysis.linear import System, Undecided
-from ..analysis.nests import buffer_name, find, name_of, place
+from ..analysis.nests import around, buffer_name, find, name_of, place
+from ..analysis.regions import Domain, find_buffer, sizes
 from .base import Primitive
+from .cloning import computed, is_vector, redirect, subscripts
 from .rewriting import on_original
 
 Linear = tuple[Terms, int]
@@ -36,8 +42,8 @@ Linear = tuple[Terms, int]
 class _Padding:
     """A kernel with a loop run further than it was, and what that adds."""
 
-    def __init__(self, kernel: KernelOp, loop: ForOp, size: int):
-        self.kernel, self.loop = kernel, loop
+    def __init__(self, kernel: KernelOp, loop: ForOp, size: int, clamped: Sequence[str] = ()):
+        self.kernel, self.loop, self.clamped = kernel, loop, clamped
         self.ends, self.values = list(loop.upper.data.results), list(loop.upper_operands)
         set_bounds(loop, ([AffineConstantExpr(0)], []), ([AffineConstantExpr(size)], []))
         self.found = accesses(kernel)
@@ -67,6 +73,8 @@ class _Padding:
                 sizes = self.sizes(instance)
                 for dim, (at, size) in enumerate(zip(subscripts, sizes, strict=True)):
                     for outside in (({}, -1), at), (at, size):
+                        if outside[0] is at and not access.writes and buffer_name(access.buffer) in self.clamped:
+                            continue
                         point = self.ordered(system, *outside)
                         if point is None:
                             continue
@@ -158,11 +166,18 @@ def _sizes(instance: Instance, point: dict[str, int]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Pad(Primitive):
-    """`loop` runs from 0 to `size`."""
+    """`loop` runs from 0 to `size`.
+
+    Attributes:
+        loop: a loop that runs no further than that.
+        size: how far it is to run.
+        clamp: buffers that are only read, of which the iterations added read the last element where they would leave them.
+    """
 
     name = "loop-pad"
     loop: str
     size: int
+    clamp: tuple[str, ...] = ()
 
     def check(self, kernel: KernelOp) -> None:
         loop = find(kernel, self.loop, self.name)
@@ -177,8 +192,9 @@ class Pad(Primitive):
         for op in loop.walk():
             if isinstance(op, WhileOp | CheckOp):
                 raise self.refuse(f"what '{op.name}' would do in more iterations cannot be known")
+        self._check_clamped(kernel, loop)
         copy = kernel.clone()
-        padding = _Padding(copy, find(copy, self.loop, self.name), self.size)
+        padding = _Padding(copy, find(copy, self.loop, self.name), self.size, self.clamp)
         for access in padding.within:
             if access.writes and not isinstance(access.buffer.owner, AllocOp):
                 raise self.refuse(f"more iterations would write {buffer_name(access.buffer)}, which is not local to the kernel")
@@ -196,4 +212,52 @@ class Pad(Primitive):
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)
         set_bounds(loop, ([AffineConstantExpr(0)], []), ([AffineConstantExpr(self.size)], []))
+        for read in self._clamped_reads(kernel, loop):
+            _clamp(kernel, read, loop)
         return (self.loop,)
+
+    def _clamped_reads(self, kernel: KernelOp, loop: ForOp) -> list[LoadOp]:
+        """The reads of the buffers in `clamp` whose place changes with the loop."""
+        buffers = [find_buffer(kernel, name, self.name) for name in self.clamp]
+        reads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.buffer in buffers]
+        return [op for op in reads if any(loop.index in form.values() for form in subscripts(op))]
+
+    def _check_clamped(self, kernel: KernelOp, loop: ForOp) -> None:
+        """There is a last element, and what is read is one element."""
+        for read in self._clamped_reads(kernel, loop):
+            if is_vector(read):
+                raise self.refuse(f"a read of {buffer_name(read.buffer)} moves a vector: pad before you vectorize")
+            domain = Domain(around(loop))
+            if not all(domain.never(Affine.of(0) - size) for size in sizes(kernel, read.buffer)):
+                raise self.refuse(f"{buffer_name(read.buffer)} may be empty: it has no last element")
+
+
+def _clamp(kernel: KernelOp, read: LoadOp, loop: ForOp) -> None:
+    """Let a read whose place changes with a loop stop at the end of its buffer."""
+    at = subscripts(read)
+    for dim, (form, size) in enumerate(zip(at, sizes(kernel, read.buffer), strict=True)):
+        if loop.index not in form.values():
+            continue
+        home, before = _innermost(read, form)
+        block = Block()
+        builder = ScalarBuilder(block, read.location)
+        place = builder.min(computed(form, builder), computed(size - 1, builder))
+        place.name_hint = loop.index.name_hint
+        ops = list(block.ops)
+        for op in ops:
+            op.detach()
+        home.insert_ops_before(ops, before)
+        at[dim] = Affine.of(place)
+    redirect(read, read.buffer, at)
+
+
+def _innermost(read: LoadOp, form: Affine) -> tuple[Block, Operation]:
+    """The block in which all values of an expression are known, and the op of it that is or holds the read."""
+    homes = [value.owner if isinstance(value.owner, Block) else value.owner.parent for value in form.values()]
+    op: Operation = read
+    while (block := op.parent_block()) not in homes:
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    assert block is not None
+    return block, op

@@ -45,7 +45,7 @@ LEAST_WORK = 4 << 20
 """Multiplications below which packing does not pay."""
 LEAST_SIDE = 32
 """Rows and columns below which what is packed is not read often enough."""
-DEEPEST_BYTES = 1 << 18
+DEEPEST_BYTES = 5 << 16
 """How much of both operands a tile may read from end to end: of a quarter of it all rows of a block have room in L2."""
 WIDEST = 576
 """Columns of a block: what is packed for them is read once for every block of rows."""
@@ -68,6 +68,7 @@ class Blocks:
         depth: terms of the sums that are made at once.
         width: columns of a block, a multiple of those of a tile.
         on_rows: whether threads share the blocks of rows, else those of columns.
+        as_it_lies: whether the left operand is read where it lies: its rows run along the depth, as those of a tile do.
     """
 
     rows: int
@@ -76,6 +77,7 @@ class Blocks:
     depth: int
     width: int
     on_rows: bool
+    as_it_lies: bool
 
 
 def find_blocks(product: Product, target: Target) -> Blocks | None:
@@ -90,16 +92,31 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
     ):
         return None
     bits = bits_of(product.depth)
-    rows, columns = target.tile_f32 if bits == 32 else target.tile_f64
-    lanes = target.lanes(bits)
-    columns = min(columns, _up(n, lanes))
+    as_it_lies = runs_along(product.left, product.depth)
+    rows, columns = _tile(m, n, bits, target) if as_it_lies else _packed_tile(n, bits, target)
     deepest = min(DEEPEST_BYTES, target.l2_bytes // 4) // ((rows + columns) * bits // 8)
     depth = _even(k, deepest, 4)
     on_rows = m >= MANY_ROWS
     highest = max(rows, target.l2_bytes // 4 // (depth * bits // 8))
     height = _even(m, highest, rows) if on_rows else min(_up(m, rows), 2 * _up(highest, rows))
     widest = max(columns, min(WIDEST, WIDTH_BYTES // (k * bits // 8)) if on_rows else WIDEST)
-    return Blocks(rows, columns, height, depth, _even(n, widest, columns), on_rows)
+    return Blocks(rows, columns, height, depth, _even(n, widest, columns), on_rows, as_it_lies)
+
+
+def _packed_tile(n: int, bits: int, target: Target) -> tuple[int, int]:
+    """Rows and columns of a tile, whose left operand is packed."""
+    rows, columns = target.tile_f32 if bits == 32 else target.tile_f64
+    return rows, min(columns, _up(n, target.lanes(bits)))
+
+
+def _tile(m: int, n: int, bits: int, target: Target) -> tuple[int, int]:
+    """Rows and columns of a tile with as many sums as registers hold: of some the one that exceeds an `m x n` product least."""
+    rows, columns = _packed_tile(n, bits, target)
+    wide = 4 * target.lanes(bits)
+    low = rows * columns // wide
+    if columns < wide <= n and 4 * low + 4 + 1 <= target.vector_registers and low > 1:  # sums, columns, the number of a row
+        return min((rows, columns), (low, wide), key=lambda tile: _up(m, tile[0]) * _up(n, tile[1]))
+    return rows, columns
 
 
 def _up(size: int, multiple: int) -> int:
@@ -143,8 +160,10 @@ class Blocked:
             jp, ip, i, j = self._tiles(at)
             rest = self._expand_tiles(at, ip)
         self._pack(at, jp, ip, i, j)
-        for loop, size in (i, blocks.rows), (j, blocks.columns):
-            self._fill(loop, size)
+        left = self.product.left
+        assert left is not None
+        self._fill(j, blocks.columns)
+        self._fill(i, blocks.rows, (left.buffer.name_hint or "",) if blocks.as_it_lies else ())
         take(Vectorize(j, self.lanes))
         take(UnrollAndJam(i, blocks.rows))
         if blocks.columns > self.lanes:
@@ -215,7 +234,8 @@ class Blocked:
         else:
             here, outer = (at.jo, at.io), () if at.ko is None else (at.ko,)
         self._pack_operand(product.right.buffer, here[0], (*outer, jp, at.k, j), self.blocks.columns)
-        self._pack_operand(product.left.buffer, here[1], (*outer, ip, at.k, i), self.blocks.rows)
+        if not self.blocks.as_it_lies:
+            self._pack_operand(product.left.buffer, here[1], (*outer, ip, at.k, i), self.blocks.rows)
 
     def _pack_operand(self, buffer: SSAValue, at: str, order: tuple[str, ...], size: int) -> None:
         """Copy what a loop's body reads of an operand into panels of `size`; rows that run along the depth are transposed."""
@@ -234,11 +254,11 @@ class Blocked:
         for name in zeros:
             self.take(Vectorize(name, self.lanes))
 
-    def _fill(self, name: str, size: int) -> None:
-        """Let a loop run over all of its tile, where the last one is not full."""
+    def _fill(self, name: str, size: int, clamp: tuple[str, ...] = ()) -> None:
+        """Let a loop run over all of its tile, where the last one is not full; of some buffers it may read the end again."""
         loop = loops(self.kernel)[name]
         if loop.trip_count() != size:
-            self.take(Pad(name, size))
+            self.take(Pad(name, size, clamp))
 
 
 def block_product(kernel: KernelOp, product: Product, blocks: Blocks, target: Target, take: Take) -> None:
