@@ -18,18 +18,25 @@ loop.kernel @line(%A: memref<?x6xf32>, %C: memref<6xf32>, %K: index) shapes(%A[%
 
 // -----
 
-/// One hint for each subscript; of a vector, the first lane.
+/// One hint for each subscript, and for each cache line of a vector.
 // CHECK-LABEL: loop.kernel @lanes
-//       CHECK:   loop.prefetch %A[%k + 8, 0] : memref<9x16xf32>
-//  CHECK-NEXT:   loop.load %A[%k, 0] : memref<9x16xf32>, vector<16xf32>
-//  CHECK-NEXT:   loop.load %A[%k, 0] : memref<9x16xf32>, vector<16xf32>
-//  CHECK-NEXT:   loop.prefetch %A[%k + 9, 0] : memref<9x16xf32>
-//  CHECK-NEXT:   loop.load %A[%k + 1, 0] : memref<9x16xf32>, vector<16xf32>
-loop.kernel @lanes(%A: memref<9x16xf32>) {
+//       CHECK:   loop.prefetch %A[%k + 8, 0] : memref<9x48xf32>
+//  CHECK-NEXT:   loop.load %A[%k, 0] : memref<9x48xf32>, vector<16xf32>
+//  CHECK-NEXT:   loop.load %A[%k, 0] : memref<9x48xf32>, vector<16xf32>
+//  CHECK-NEXT:   loop.prefetch %A[%k + 9, 0] : memref<9x48xf32>
+//  CHECK-NEXT:   loop.load %A[%k + 1, 0] : memref<9x48xf32>, vector<16xf32>
+//  CHECK-NEXT:   loop.prefetch %A[%k + 8, 7] : memref<9x48xf32>
+//  CHECK-NEXT:   loop.prefetch %A[%k + 8, 23] : memref<9x48xf32>
+//  CHECK-NEXT:   loop.load %A[%k, 7] : memref<9x48xf32>, vector<32xf32>
+//  CHECK-NEXT:   loop.prefetch %A[%k + 8, 3] : memref<9x48xf32>
+//  CHECK-NEXT:   loop.load %A[%k, 3] step 2 : memref<9x48xf32>, vector<16xf32>
+loop.kernel @lanes(%A: memref<9x48xf32>) {
   loop.for seq %k = 0 to 8 {
-    %a = loop.load %A[%k, 0] : memref<9x16xf32>, vector<16xf32>
-    %b = loop.load %A[%k, 0] : memref<9x16xf32>, vector<16xf32>
-    %c = loop.load %A[%k + 1, 0] : memref<9x16xf32>, vector<16xf32>
+    %a = loop.load %A[%k, 0] : memref<9x48xf32>, vector<16xf32>
+    %b = loop.load %A[%k, 0] : memref<9x48xf32>, vector<16xf32>
+    %c = loop.load %A[%k + 1, 0] : memref<9x48xf32>, vector<16xf32>
+    %d = loop.load %A[%k, 7] : memref<9x48xf32>, vector<32xf32>
+    %e = loop.load %A[%k, 3] step 2 : memref<9x48xf32>, vector<16xf32>
   }
 }
 

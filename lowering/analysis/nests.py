@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import FileLineColLoc, FusedLoc
+from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp, YieldOp
 from ...errors import ScheduleError
 
@@ -105,7 +106,8 @@ def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
 
 
 def unique_names(kernel: KernelOp) -> None:
-    """Give loops of one name numbers: steps find loops by name, and questions about iterations name their variables."""
+    """Give loops, and buffers, of one name numbers: steps find them by name, and questions about iterations name variables."""
+    _unique_buffers(kernel)
     seen: set[str] = set()
     for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
         name = loop.index.name_hint
@@ -114,6 +116,16 @@ def unique_names(kernel: KernelOp) -> None:
             loop.index.name_hint = name
         if name is not None:
             seen.add(name)
+
+
+def _unique_buffers(kernel: KernelOp) -> None:
+    seen: set[str] = set()
+    local = [op.buffer for op in kernel.walk() if isinstance(op, AllocOp)]
+    for buffer in [*(x for x in kernel.body.block.args if isinstance(x.type, MemRefType)), *local]:
+        name = buffer.name_hint
+        if name is None or name in seen:
+            buffer.name_hint = name = fresh(kernel, name or "buffer")
+        seen.add(name)
 
 
 def place(op: Operation) -> str:

@@ -64,11 +64,11 @@ def _size(read: LoadOp) -> int:
 
 
 def _firsts(read: LoadOp) -> range:
-    """How far along a row the lines of a vector begin; (0): what is read is one element, or lies apart."""
+    """How far along a row the lines of a vector begin; 0 alone: what is read is one element, or lies apart."""
     type = read.buffer.type
     assert isinstance(type, MemRefType)
-    along, stride = (None if x is None else x.value.data for x in (read.along, read.stride))
-    if read.lanes == 1 or along not in (None, type.get_num_dims() - 1) or stride not in (None, 1):
+    apart = read.stride is not None and read.stride.value.data != 1
+    if read.lanes == 1 or read.lane_dim() != type.get_num_dims() - 1 or apart:
         return range(1)
     return range(0, read.lanes, max(1, _LINE * 8 // max(8, getattr(type.element_type, "bitwidth", 64))))
 

@@ -7,6 +7,7 @@ from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed
 from .lanes import schedule_lanes
 from .loops import schedule_loops
+from .prefetches import schedule_prefetches
 from .products import schedule_products
 from .reductions import schedule_reductions
 from .rows import schedule_rows
@@ -15,7 +16,7 @@ from .transposes import schedule_transposes
 STRATEGIES: tuple[Strategy, ...] = (
     schedule_indexed,
     *(schedule_products, schedule_tiles, schedule_attention),
-    *(schedule_transposes, schedule_elementwise, schedule_rows, schedule_reductions, schedule_lanes),
+    *(schedule_transposes, schedule_elementwise, schedule_rows, schedule_reductions, schedule_lanes, schedule_prefetches),
 )
 """For the kernels that a program launches: their loops say which of their iterations are independent."""
 

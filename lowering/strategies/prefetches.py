@@ -1,0 +1,99 @@
+"""Rows that stream through the caches once are asked for ahead of time.
+
+    for parallel %i = 0 to 2048                     for parallel %i = 0 to 2048
+      for reduce<add> %j = 0 to 2048 step 64          for reduce<add> %j = 0 to 2048 step 64
+        %x[%i, %j]                                      prefetch %x[%i, %j + 2048], ... a hint for each line
+                                                        %x[%i, %j]
+
+Processors read ahead on their own, but not over the end of a page, and a row is about as long as one. Where several passes go
+over a row, the one that computes most has the hints, for the next row: memory works while the processor does.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument
+
+from ...codegen.targets import Target
+from ...dialects.loop.gather import ScatterOp
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.lanes import lane_stride
+from ..analysis.nests import around, buffer_name, name_of, statements
+from ..loop_auto_vectorize import bits_of, scalar_cost
+from ..schedule.prefetch import Prefetch
+from .base import Take
+
+_AHEAD = 8 << 10
+"""Bytes between what a pass reads and what it asks for: about what arrives during the time that memory takes to answer."""
+_AHEAD_OF_PASSES = 4 << 10
+"""The same for rows of several passes, which leave more time; at least a row."""
+_LONG = 1 << 10
+"""Bytes of a part of a row from which hints are mostly for elements that the same loop reads."""
+
+
+def schedule_prefetches(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Put hints into the loops over rows that are read once, of arrays that the second-level cache does not hold."""
+    for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
+        _hint(loop.body.block, target, take)
+
+
+def _hint(body: Block, target: Target, take: Take) -> None:
+    """Choose among the passes of a body, for each buffer that they stream."""
+    streams: dict[BlockArgument, list[ForOp]] = {}
+    for loop in [op for op in statements(body) if isinstance(op, ForOp)]:
+        for buffer in _streams(loop, target):
+            streams.setdefault(buffer, []).append(loop)
+    for buffer, passes in streams.items():
+        element, row = _bytes(buffer)
+        several = len(passes) > 1 and 4 * row <= target.l1_bytes
+        loop = max(passes, key=lambda loop: scalar_cost(loop.body.block)) if several else passes[0]
+        ahead = max(_AHEAD_OF_PASSES, row) if several else _AHEAD
+        take(Prefetch(buffer_name(buffer), name_of(loop), -(-ahead // (loop.step.value.data * element))))
+
+
+def _streams(loop: ForOp, target: Target) -> list[BlockArgument]:
+    """The large arrays of which each iteration of an innermost loop, and of those around it, reads a vector of its own."""
+    inside = statements(loop.body.block)
+    if (loop.trip_count() or 0) < 2 or any(op.regions for op in inside):
+        return []
+    found: dict[BlockArgument, list[LoadOp]] = {}
+    for op in inside:
+        if isinstance(op, LoadOp) and isinstance(op.buffer, BlockArgument):
+            found.setdefault(op.buffer, []).append(op)
+    moving = [loop, *(outer for outer in around(loop) if outer.trip_count() != 1)]
+    return [
+        buffer
+        for buffer, loads in found.items()
+        if len(loads) == 1
+        and _is_large(buffer, target)
+        and _is_row(loads[0], loop)
+        and all(outer.index in loads[0].indices for outer in moving)
+        and not any(isinstance(use.operation, StoreOp | ScatterOp) for use in buffer.uses)
+    ]
+
+
+def _is_large(buffer: BlockArgument, target: Target) -> bool:
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    return type.has_static_shape() and _bytes(buffer)[1] * prod(type.get_shape()[:-1]) > target.l2_bytes
+
+
+def _bytes(buffer: BlockArgument) -> tuple[int, int]:
+    """Of an element and of a row."""
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    element = max(1, bits_of(type.element_type) // 8)
+    return element, element * type.get_shape()[-1]
+
+
+def _is_row(load: LoadOp, loop: ForOp) -> bool:
+    """Whether iterations read vectors that lie one after the other, in whole rows or in long parts of them."""
+    buffer, bounds = load.buffer, loop.constant_bounds()
+    assert isinstance(buffer, BlockArgument) and isinstance(buffer.type, MemRefType)
+    last, (element, row) = buffer.type.get_num_dims() - 1, _bytes(buffer)
+    if bounds is None or element * (bounds[1] - bounds[0]) < min(row, _LONG):
+        return False
+    return load.lanes == loop.step.value.data > 1 and load.lane_dim() == last and lane_stride(load, loop.index) == (last, 1)
