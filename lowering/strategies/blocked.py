@@ -247,10 +247,16 @@ class Blocked:
         lanes = self.lanes
         while lanes > size or (along_depth and size % lanes):
             lanes //= 2
+        deep, across = copies[-2:]
+        if along_depth and size > lanes:  # squares that registers transpose, one after the other along the depth
+            if zeros:
+                deep = self.take(Fission(deep, across))[0]
+            group, across = self.take(Split(across, lanes))
+            self.take(Reorder((group, deep, across)))
         if lanes > 1:
-            self.take(Vectorize(copies[-1], lanes))
+            self.take(Vectorize(across, lanes))
         if along_depth:
-            self.take(Unroll(copies[-2], max(lanes, self.lanes)))
+            self.take(Unroll(deep, max(lanes, self.lanes)))
         for name in zeros:
             self.take(Vectorize(name, self.lanes))
 
