@@ -5,6 +5,10 @@ elements it needs, each at the loop level where its indices are known (a row max
 row). An op joins the group of its users when pulling it there repeats no work. An op whose value is needed elsewhere, too,
 joins as a further result when it is computed at the very points the group stores.
 
+A contraction reads most of its operands many times: what they are computed by is better kept in memory. Elementwise ops join it
+where it reads each element once, as it does the matrix of a product with a vector. So do conversions of a large operand to a
+wider type that it reads few times: that takes longer from memory than to convert it again.
+
 An op that writes its own loops (a convolution, a reduction over windows) can end in the elementwise ops that follow: they are
 computed where it writes. It joins their group if it is the only such op there, and nothing in the group is reduced.
 
@@ -22,12 +26,15 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import Equation, GraphOp, Read
+from ..dialects.graph.choose import ConvertOp
+from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.types import DYNAMIC
@@ -37,6 +44,12 @@ MAX_OPS = 64
 
 MAX_PLACES = 8
 """Places a value is computed at in one kernel, before it is better kept in memory."""
+
+FEW_TIMES = 64
+"""How often a contraction may convert the same element of a large operand."""
+
+LARGE = 1 << 19
+"""Elements of an operand that caches do not hold once it is converted."""
 
 _INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.reverse", "graph.iota")
 
@@ -113,6 +126,17 @@ def is_unit_reshape(op: Operation) -> bool:
 def kernel_equations(op: Operation | Block) -> tuple[Equation, ...]:
     """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
     return op.equations() if isinstance(op, GraphOp) and not op.composite and len(op.results) == 1 else ()
+
+
+def may_repeat(op: Operation) -> int:
+    """How often the same element of the result of an op may be computed."""
+    if not isinstance(op, ConvertOp):
+        return 1
+    given, made = op.x.type, op.results[0].type
+    assert isinstance(given, TensorType)
+    assert isinstance(made, TensorType)
+    widens = given.element_type.bitwidth < made.element_type.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    return FEW_TIMES if widens and prod(made.get_shape()) >= LARGE else 1
 
 
 class _Planner:
@@ -209,10 +233,10 @@ class _Planner:
         contraction = equations[0].monoid is not None and len(equations[0].reads) > 1
         found: set[Place] = set()
         for equation, place in self._reads(op, group):
-            if not free and equation.n_reduce and len(equation.reads) > 1:
-                return None  # a contraction reads its operands many times: keep them in memory
+            if not free and equation.n_reduce and len(equation.reads) > 1 and not isinstance(op, ElementwiseOp):
+                return None  # what contracts, reduces or gathers is no part of the terms of a sum
             found.add(place)
-        if not free and any(place.repeats() > 1 for place in found):
+        if not free and any(place.repeats() > may_repeat(op) for place in found):
             return None
         if contraction and found != {group.root}:
             return None  # an epilogue, or not at all: a second evaluation would double the work

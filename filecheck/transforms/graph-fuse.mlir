@@ -45,6 +45,43 @@ func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>) -> tensor<8x5xf32>
   return %2 : tensor<8x5xf32>
 }
 
+/// Where a dot reads each element of an operand once, what computes it is part of the sum.
+// CHECK-LABEL: @matrix_and_vector
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.exp
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.abs
+//  CHECK-NEXT:     graph.dot
+func.func @matrix_and_vector(%w: tensor<64x32xf32>, %v: tensor<32xf32>) -> tensor<64xf32> {
+  %0 = graph.exp %v : tensor<32xf32>
+  %1 = graph.abs %w : tensor<64x32xf32>
+  %2 = graph.dot %1, %0 contract [1] with [0] : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+
+/// A large operand that is read a few times is converted each time; in memory it would be larger.
+// CHECK-LABEL: @conversion_of_a_large_operand
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.convert
+//  CHECK-NEXT:     graph.dot
+func.func @conversion_of_a_large_operand(%x: tensor<8x1024xf32>, %w: tensor<1024x512xf16>) -> tensor<8x512xf32> {
+  %0 = graph.convert %w : tensor<1024x512xf16> -> tensor<1024x512xf32>
+  %1 = graph.dot %x, %0 contract [1] with [0] : (tensor<8x1024xf32>, tensor<1024x512xf32>) -> tensor<8x512xf32>
+  return %1 : tensor<8x512xf32>
+}
+
+/// Not of one that it reads many times.
+// CHECK-LABEL: @no_conversion_again_and_again
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.convert
+//  CHECK-NEXT:     graph.yield
+func.func @no_conversion_again_and_again(%x: tensor<80x1024xf32>, %w: tensor<1024x512xf16>) -> tensor<80x512xf32> {
+  %0 = graph.convert %w : tensor<1024x512xf16> -> tensor<1024x512xf32>
+  %1 = graph.dot %x, %0 contract [1] with [0] : (tensor<80x1024xf32>, tensor<1024x512xf32>) -> tensor<80x512xf32>
+  return %1 : tensor<80x512xf32>
+}
+
 /// A value needed elsewhere, too, is a further result where it is computed at the points that are stored.
 // CHECK-LABEL: @two_results
 //       CHECK:   %{{.*}}, %{{.*}} = graph.fusion

@@ -97,3 +97,21 @@ def test_batches_loops_and_closures(half):
 def test_what_is_refused():
     with pytest.raises(lm.DTypeError, match="for storage float16 and bfloat16"):
         lnp.exp(np.zeros(3, np.complex64))
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("rows", [None, 1, 2, 20, 64], ids=str)
+@pytest.mark.parametrize("transposed", [False, True], ids=["n", "t"])
+def test_a_large_matrix_is_converted_where_it_is_read(half, rows, transposed):
+    """No array in float32 is made of it, and the sums are those of one."""
+    rng = np.random.default_rng(2)
+    shape = (1031, 521) if transposed else (521, 1031)
+    x, w = rng.uniform(-1, 1, 521 if rows is None else (rows, 521)).astype(np.float32), rng.uniform(-1, 1, shape).astype(half)
+
+    def product(x, w):
+        w = w.astype(np.float32)
+        return x @ (w.T if transposed else w)
+
+    jitted = lm.jit(product)
+    assert jitted.lower(x, w).as_text("loop").count("loop.launch") == 1
+    np.testing.assert_allclose(jitted(x, w), product(x.astype(np.float64), w), rtol=1e-4, atol=1e-3)

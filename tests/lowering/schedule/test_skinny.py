@@ -87,6 +87,15 @@ def test_few_rows_of_any_shape_multiply(shape, dtype, transposed):
     np.testing.assert_allclose(lm.jit(f)(x, w, bias, residual), f(*wide), rtol=tolerance, atol=tolerance * 4)
 
 
+def test_a_matrix_of_halves_is_converted_in_registers():
+    x, w = random(8, 1024), random(1024, 1040, dtype=np.float16)
+    f = lm.jit(lambda x, w: x @ w.astype(np.float32))
+    text = f.lower(x, w).as_text("scheduled")
+    assert is_read_as_it_lies(text)
+    assert text.count("loop.launch") == 1
+    np.testing.assert_allclose(f(x, w), x @ w.astype(np.float32), rtol=1e-4, atol=1e-3)
+
+
 @pytest.mark.usefixtures("small_matrices")
 def test_results_do_not_depend_on_the_number_of_threads():
     x, w = random(9, 203), random(203, 1500)
