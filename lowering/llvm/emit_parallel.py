@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
-from ..analysis.nests import kernel_of
+from ..analysis.nests import kernel_of, name_of, only_loop_in
 from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .text import I64, PTR, Ty
@@ -26,6 +27,8 @@ WORTH_OPS = 100_000
 
 _TYPICAL_TRIPS = 64
 """What a loop runs of which nothing is known."""
+_FEW = 8
+"""Iterations of which a thread has one or two."""
 _EXPENSIVE = 20.0
 _LANES_AT_ONCE = 4
 """How many scalars a vector instruction stands for, at least: vectors do their work faster than loops of scalars."""
@@ -171,6 +174,37 @@ def _captured(op: ForOp) -> list[SSAValue]:
     return list(found)
 
 
+def _sequence_in(op: ForOp) -> ForOp | None:
+    """The sequential loop that is all of a parallel loop of few iterations and writes at places that data gives.
+
+    As in a sum over segments, whose columns are divided among threads: each of them goes through all rows, and should do so
+    once when it has several parts.
+    """
+    inside = only_loop_in(op)
+    if inside is None or inside.kind.data != "seq" or (op.trip_count() or math.inf) > _FEW:
+        return None
+    if op.index in (*inside.lower_operands, *inside.upper_operands):
+        return None
+    stores = [store for store in inside.walk() if isinstance(store, StoreOp)]
+    scatters = any(isinstance(value.owner, Operation) for store in stores for value in store.indices)
+    return inside if scatters else None
+
+
+def _interchanged(op: ForOp, inside: ForOp) -> Block:
+    """A parallel loop from one argument of a block to the other, inside of the loop that is all of it."""
+    share, body = Block(arg_types=[IndexType(), IndexType()]), Block(arg_types=[IndexType()])
+    outer = inside.clone({op.index: body.args[0]})
+    for moved in list(outer.body.block.ops):
+        moved.detach()
+        body.add_op(moved)
+    bounds = [(AffineMap.identity(1), [argument]) for argument in share.args]
+    inner = ForOp.build_loop(*bounds, step=op.step.value.data, kind="seq", body=body, name=name_of(op))
+    inner.location = op.location
+    outer.body.block.add_ops([inner, YieldOp.create()])
+    share.add_op(outer)
+    return share
+
+
 def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tuple[list[tuple[Ty, str]], str]:
     """(type and value of each field of the data, the text of the functions)."""
     from .emit import uses_heap
@@ -215,7 +249,14 @@ def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tu
     first, last = (b.emit(f"add nsw i64 {start}, {b.emit(f'mul nsw i64 {x}, {step}')}") for x in ("%begin", "%end"))
     if start == "0" or start in child.not_negative or (is_number(start) and int(start) >= 0):
         child.not_negative.add(first)
-    rotated(child, op, first, last, step, None, [])
+    inside = _sequence_in(op)
+    if inside is None:
+        rotated(child, op, first, last, step, None, [])
+    else:
+        share = _interchanged(op, inside)
+        for argument, x in zip(share.args, (first, last), strict=True):
+            child.define(argument, x)
+        child.run(share)
     text = child.finish()
     loads = []
     arguments = []

@@ -1,15 +1,17 @@
 """Places that data gives, and running sums: what is contiguous inside becomes vectors, rows along which a sum runs interleave.
 
 * Rows that are gathered or scattered: the loop along a row becomes vectors, around a sum over rows as well (an embedding bag
-  keeps a row of sums in registers). Rows stay in their order, or go to threads, as they are written.
+  keeps a row of sums in registers, and two bags take turns). Rows stay in their order, or go to threads, as they are written.
+  Those of some iterations on are asked for: no processor can guess them.
 * A value carried along memory waits for itself, element by element: several rows are interleaved, each in its own order.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
@@ -17,14 +19,20 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool, scalar_of
 from ...errors import ScheduleError
 from ..analysis.lanes import lane_stride, varying_values
-from ..analysis.nests import name_of, statements
+from ..analysis.nests import around, buffer_name, name_of, statements
 from ..schedule.base import Primitive
+from ..schedule.prefetch_rows import PrefetchRows
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
 
 _REGISTERS = 4
 """Vector registers that one row takes at most."""
+_BAGS = 2
+"""Sums over rows at places of their own that take turns."""
+_AHEAD = 16
+"""Rows that are asked for before they are read: about what memory delivers while it is waited for."""
+_LINE_BITS = 512
 _ROWS = 8
 """Rows that are interleaved: more than the latency of an addition in instructions."""
 
@@ -36,14 +44,61 @@ def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
             for loop in [op for op in nest.walk() if isinstance(op, ForOp) and _is_row(op)]:
                 if (lanes := _lanes(loop, target)) >= 2:
                     _attempt(Vectorize(name_of(loop), lanes), take)
+            if (bags := _bags(nest)) is not None:
+                _attempt(UnrollAndJam(name_of(bags), _BAGS), take)
         elif (rows := _running_rows(nest)) is not None:
             _attempt(UnrollAndJam(name_of(rows), _ROWS), take)
+    ask_ahead(kernel, target, take)
 
 
-def _attempt(step: Primitive, take: Take) -> None:
+def ask_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Put hints where rows are read at places that data gives, of arrays that the first-level cache does not hold."""
+    found: dict[tuple[str, str, str], int] = {}
+    for read in [op for op in kernel.walk() if isinstance(op, LoadOp) and _is_far(op, target)]:
+        # a place moves with the loops that its indices are read along; the innermost one goes from row to row
+        moving = [loop for loop in around(read) if any(v in varying_values(loop) for v in _data_in(read))]
+        if moving:
+            outer = name_of(moving[-2]) if len(moving) > 1 else ""
+            step = buffer_name(read.buffer), name_of(moving[-1]), outer
+            found[step] = found.get(step, 0) + 1
+    for (buffer, at, outer), reads in found.items():
+        distance = max(2, _AHEAD // reads)
+        if not (outer and _attempt(PrefetchRows(buffer, at, distance, outer), take)):
+            _attempt(PrefetchRows(buffer, at, distance), take)
+
+
+def _is_far(read: LoadOp, target: Target) -> bool:
+    """Whether a read is of a line or more, at a place that data gives, of an argument that is or may be large."""
+    type = read.buffer.type
+    assert isinstance(type, MemRefType)
+    if not _at_data(read) or not isinstance(read.buffer, BlockArgument) or read.mask is not None:
+        return False
+    bits = _bits(read.value)
+    known = type.has_static_shape() and prod(type.get_shape()) * bits // 8 <= target.l1_bytes
+    return read.lanes * bits >= _LINE_BITS and not known
+
+
+def _data_in(read: LoadOp) -> list[SSAValue]:
+    """The parts of a place that are computed from loaded values."""
+    return [value for value in read.indices if isinstance(value.owner, Operation)]
+
+
+def _bags(nest: ForOp) -> ForOp | None:
+    """The loop over bags of rows: parallel, and each iteration sums up rows at places of its own."""
+    inside = [op for op in nest.walk() if isinstance(op, ForOp) and op is not nest]
+    sums = [op for op in inside if op.kind.data == "reduce" and op.results]
+    if nest.kind.data != "parallel" or (nest.trip_count() or 0) < _BAGS or len(sums) != 1 or len(inside) != 2:
+        return None
+    return nest if any(isinstance(op, LoadOp) and _at_data(op) for op in sums[0].walk()) else None
+
+
+def _attempt(step: Primitive, take: Take) -> bool:
     """Take a step unless it is refused: the nest stays as it is, for the strategies that follow."""
-    with suppress(ScheduleError):
+    try:
         take(step)
+    except ScheduleError:
+        return False
+    return True
 
 
 def _at_data(op: LoadOp | StoreOp) -> bool:

@@ -5,7 +5,8 @@
         for seq %k:                                    the sum, in the order of %k
           %C[%i, %j] = %C[%i, %j] + %A[%i, %k] * %B[%k, %j]
 
-What rows read that does not change with them (`%B`) is loaded once for all that run at once.
+What rows read that does not change with them (`%B`) is loaded once for all that run at once. Where it is at places that data
+gives for each row, few rows run at once: enough to have something to do while one waits.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from dataclasses import dataclass
 from ...codegen.targets import Target
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp
+from ..analysis.lanes import varying_values
 from ..analysis.nests import buffer_name, name_of, only_loop_in, statements
 from .loop_costs import Costs, widest
+
+_ROWS_AT_PLACES = 2
+"""Rows that run at once without anything in common."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +55,12 @@ def find_tile(rows: ForOp, costs: Costs, target: Target) -> Tile | None:
     if any(rows.index in loop.operands or columns.index in loop.operands for loop in sum_.walk() if isinstance(loop, ForOp)):
         return None
     inside = [op for op in sum_.walk() if isinstance(op, LoadOp | StoreOp)]
-    if not any(columns.index in op.indices and rows.index not in op.indices for op in inside if isinstance(op, LoadOp)):
+    loads = [op for op in inside if isinstance(op, LoadOp) and columns.index in op.indices and rows.index not in op.indices]
+    if not loads:
         return None
+    varying = varying_values(rows)
+    is_shared = any(not any(value in varying for value in op.indices) for op in loads)
     kept = dict.fromkeys(buffer_name(op.buffer) for op in inside if isinstance(op, StoreOp))
     registers = 4 if target.vector_registers >= 32 else 2
-    at_once = (target.vector_registers - 2 * registers) // registers
+    at_once = (target.vector_registers - 2 * registers) // registers if is_shared else _ROWS_AT_PLACES
     return Tile(name_of(columns), name_of(sum_), tuple(kept), at_once, registers * target.lanes(widest(columns)))

@@ -7,7 +7,8 @@ independent, and stays as it is written where they are not or cannot be seen to 
   allow it (a product written with its sum outside), loops around it stay (the steps in time of a stencil);
 * sweeps over a grid that follow one another run in strips of rows (`sweeps.py`);
 * inside of it, the loops that cost least on vectors become vectors (`loop_costs.py`);
-* where rows read the same elements to sum them up, several rows run at once and keep their sums in registers (`loop_tiles.py`).
+* where rows read the same elements to sum them up, several rows run at once and keep their sums in registers (`loop_tiles.py`);
+* rows at places that data gives are asked for ahead of time (`indexed.py`).
 
 Sums of floats keep their order: a loop that carries one is not widened, the loop around it is. So results are those of the
 kernel as it is written, bit for bit.
@@ -32,6 +33,7 @@ from ..schedule.split import Split
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
+from .indexed import ask_ahead
 from .loop_costs import Costs, Plan
 from .loop_tiles import Tile, find_tile
 from .products import schedule_products
@@ -49,6 +51,7 @@ def schedule_loops(kernel: KernelOp, target: Target, take: Take, threads: bool =
     """Schedule the nests of a kernel that nobody scheduled; `threads`: also for loops whose author did not ask for any."""
     schedule_products(kernel, target, take)
     _Scheduler(kernel, target, take, threads).block(kernel.body.block)
+    ask_ahead(kernel, target, take)
 
 
 class _Scheduler:

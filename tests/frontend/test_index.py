@@ -194,6 +194,23 @@ def test_segment_sum() -> None:
         lm.segment_sum(data, ids[:3])
 
 
+@pytest.mark.parametrize("columns", [64, 72, 128])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_segment_sum_of_many_rows(columns: int, threads: int) -> None:
+    """Columns are divided among threads; the rows of a segment are added in their order, those without one left out."""
+    rng = np.random.default_rng(3)
+    data = rng.standard_normal((5000, columns)).astype(np.float32)
+    ids = rng.integers(-3, 100, 5000)
+    want, inside = np.zeros((90, columns), np.float32), (ids >= 0) & (ids < 90)
+    np.add.at(want, ids[inside], data[inside])
+    before = lm.get_threads()
+    try:
+        lm.set_threads(threads)
+        same(lm.jit(lambda d, i: lm.segment_sum(d, i, 90))(data, ids), want)
+    finally:
+        lm.set_threads(before)
+
+
 def test_same_result_on_any_number_of_threads() -> None:
     rng = np.random.default_rng(2)
     data = rng.standard_normal((20_000, 64)).astype(np.float32)

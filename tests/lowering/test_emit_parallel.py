@@ -70,3 +70,27 @@ def test_work_is_known_or_guessed_from_sizes(loop: str, trips: int) -> None:
 
 def test_a_guess_is_not_below_a_typical_loop() -> None:
     assert work("loop.for seq %j = %first to %last", 1000, 10) >= 64
+
+
+SCATTER = """
+loop.kernel @k(%x: memref<9000x64xf32>, %p: memref<9000xi64>, %y: memref<100x64xf32>) {
+  loop.for parallel %i = 0 to 2 {
+    loop.for seq %j = 0 to 9000 {
+      %at = loop.load %p[%j] : memref<9000xi64>
+      %row = arith.index_cast %at : i64 to index
+      loop.for vector %k = 0 to 32 step 32 {
+        %a = loop.load %x[%j, %i * 32 + %k] : memref<9000x64xf32>, vector<32xf32>
+        loop.store %a, %y[PLACE, %i * 32 + %k] : memref<100x64xf32>, vector<32xf32>
+      }
+    }
+  }
+}"""
+
+
+@pytest.mark.parametrize(("place", "once"), [("%row", True), ("%i", False)])
+def test_a_thread_with_several_parts_goes_through_a_sequence_once(place: str, once: bool) -> None:
+    """The loop over the rows is around that over the parts, whose bounds are those of the thread's share."""
+    ir = emit(SCATTER.replace("PLACE", place))
+    body = ir.split("k.parallel0.body")[-1]
+    outer = body.split("phi i64 [")[1].split("\n")[0]
+    assert ("%begin" not in outer and "%v" not in outer.split(",")[0]) == once, body
