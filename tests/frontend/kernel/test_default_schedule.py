@@ -62,6 +62,13 @@ def segments(x: lm.f32["E", "F"], node: lm.i64["E"], out: lm.f32["V", "F"]):
             out[node[e], f] += x[e, f]
 
 
+def bags(table: lm.f32["R", "D"], index: lm.i64["B", "L"], out: lm.f32["B", "D"]):
+    for b, d in lm.grid(out.shape):
+        out[b, d] = 0.0
+        for k in range(L):
+            out[b, d] += table[index[b, k], d]
+
+
 def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
 
@@ -108,7 +115,17 @@ def test_rows_that_are_scattered_are_vectors_one_after_the_other() -> None:
     node = np.random.default_rng(0).integers(0, 7, 50)
     steps = check(segments, [random(50, 19), node, random(7, 19)])
     assert "loop-vectorize{loop=f" in steps
+    assert "loop-prefetch-rows{buffer=out at=e" in steps
     assert "parallelize" not in steps
+
+
+@pytest.mark.parametrize("sizes", [(5, 3, 64), (4, 20, 70), (1, 1, 16), (7, 0, 100)])
+def test_bags_of_rows_take_turns_and_ask_ahead(sizes: tuple[int, int, int]) -> None:
+    bags_, rows, columns = sizes
+    index = np.random.default_rng(0).integers(0, 30, (bags_, rows))
+    steps = check(bags, [random(30, columns), index, random(bags_, columns)])
+    assert "loop-unroll-and-jam{loop=b factor=2}" in steps
+    assert "loop-prefetch-rows{buffer=table at=k" in steps
 
 
 def test_a_schedule_of_the_author_is_the_only_one() -> None:
