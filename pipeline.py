@@ -63,6 +63,7 @@ STEPS = (
     Step("optimized", "transforms.graph_transpose", "turns the linear parts that linearize left into backward code"),
     Step("optimized", "transforms.graph_inline", "one function, so that what follows sees across calls"),
     Step("optimized", "transforms.graph_decompose", "composites that kept their name until here become primitives"),
+    Step("optimized", "lowering.graph_winograd", "algorithms for what is left to compute; before transposes are simplified"),
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
     Step("optimized", "transforms.graph_simplify", "what became equal enables more identities"),

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import DYNAMIC, is_bool, show_shape, tensor
+from ..types import DYNAMIC, f32, is_bool, show_shape, tensor
 from .base import Bilinear, GraphOp, Props, graph_op, integer, ints, require_same_element
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
+TILES = ((2, 2), (4, 4))
+"""Tiles of results that Winograd's algorithm computes at once."""
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -46,6 +48,7 @@ class Convolution:
     Attributes:
         x_dims: which dims of `x` are (batch, features, spatial ...); so `y_dims` of the result.
         w_dims: which dims of `w` are (result features, features of a group, spatial ...).
+        tile: how many results along each spatial dim Winograd's algorithm computes at once; (): the compiler chooses.
     """
 
     stride: tuple[int, ...]
@@ -57,6 +60,7 @@ class Convolution:
     w_dims: tuple[int, ...]
     y_dims: tuple[int, ...]
     groups: int
+    tile: tuple[int, ...] = ()
 
     @staticmethod
     def of(props: Props) -> Convolution:
@@ -67,7 +71,8 @@ class Convolution:
         base_dilation, dilation = (ints(props.get(name, _NONE)) or ones for name in ("base_dilation", "dilation"))
         x_dims, w_dims, y_dims = (ints(props.get(name, _NONE)) or in_order for name in ("x_dims", "w_dims", "y_dims"))
         groups = integer(props["groups"])
-        return Convolution(stride, low, high, base_dilation, dilation, x_dims, w_dims, y_dims, groups)
+        tile = ints(props.get("tile", _NONE))
+        return Convolution(stride, low, high, base_dilation, dilation, x_dims, w_dims, y_dims, groups, tile)
 
     def properties(self) -> dict[str, Any]:
         """As `GraphBuilder` takes them; what is in order is left out, so that equal convolutions have equal properties."""
@@ -78,7 +83,19 @@ class Convolution:
             **{name: () if getattr(self, name) == ones else getattr(self, name) for name in ("base_dilation", "dilation")},
             **{name: () if getattr(self, name) == in_order else getattr(self, name) for name in ("x_dims", "w_dims", "y_dims")},
             "groups": self.groups,
+            "tile": self.tile,
         }
+
+    @property
+    def direct(self) -> tuple[int, ...]:
+        """The tile for other convolutions of the same data: the direct form, where it was asked for."""
+        return self.tile if set(self.tile) == {1} else ()
+
+    def has_tiles(self, element: Attribute, window: Sequence[int]) -> bool:
+        """Whether Winograd's algorithm is there for filters of a window."""
+        ones = (1, 1)
+        plain = self.stride == self.dilation == self.base_dilation == ones and self.groups == 1
+        return plain and element == f32 and tuple(window) == (3, 3)
 
     def padded(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """Spatial sizes of `x` with holes and padding."""
@@ -142,7 +159,9 @@ def _cotangent_of_x(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
         w = _transpose(b, w, (0, 2, 1, *range(3, 3 + len(rest))))
         w = b.reshape(w, (c.groups * depth, features // c.groups, *rest))
         w_dims = tuple(range(len(c.w_dims)))
-    mirrored = Convolution(c.base_dilation, tuple(low), tuple(high), c.stride, c.dilation, c.y_dims, w_dims, c.x_dims, c.groups)
+    mirrored = Convolution(
+        c.base_dilation, tuple(low), tuple(high), c.stride, c.dilation, c.y_dims, w_dims, c.x_dims, c.groups, c.direct
+    )
     return b.conv(ct, w, **mirrored.properties())
 
 
@@ -166,7 +185,9 @@ def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
         x_dims = tuple(range(len(x_dims)))
     ct_dims = (c.y_dims[1], c.y_dims[0], *c.y_dims[2:])
     y_dims = (c.w_dims[1], c.w_dims[0], *c.w_dims[2:])
-    swapped = Convolution(c.dilation, c.low, tuple(high), c.base_dilation, c.stride, x_dims, ct_dims, y_dims, c.groups)
+    swapped = Convolution(
+        c.dilation, c.low, tuple(high), c.base_dilation, c.stride, x_dims, ct_dims, y_dims, c.groups, c.direct
+    )
     return b.conv(x, ct, **swapped.properties())
 
 
@@ -202,7 +223,7 @@ def _batch_conv(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequ
         y = b.conv(_merge(b, x, c.x_dims[0]), w, **c.properties())
         return [_to_front(b, _split(b, y, dim, (size, op.shape(0)[c.x_dims[0]])), dim)]
     if batched[0]:
-        props = {**c.properties(), "groups": size * groups}
+        props = {**c.properties(), "groups": size * groups, "tile": c.direct}
         y = b.conv(_merge(b, x, c.x_dims[1]), _merge(b, w, c.w_dims[0]), **props)
         return [_to_front(b, _split(b, y, dim, (size, features)), dim)]
     # the features of a result: of each group those of all filters of the batch
@@ -234,6 +255,9 @@ class ConvOp(GraphOp):
     and `y_dims` say which dims of each tensor are batch (result features for `w`), features, and the spatial dims.
     Cost: `2 * elements of y * elements of a filter`.
 
+    `tile` has one entry a spatial dim: how many results Winograd's algorithm computes at once; ones are the direct form, and
+    where it is left out `graph-winograd` chooses. It changes how sums are rounded (`winograd_transforms.py`), nothing else.
+
     ```mlir
     %y = graph.conv %x, %w stride [2, 2] low [1, 1] high [1, 1] groups 1
       : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x4x4xf32>
@@ -247,6 +271,7 @@ class ConvOp(GraphOp):
     (C4) Dims are a permutation.
     (C5) Groups divide the features of `x` and of the result; a filter has the features of one group.
     (C6) No padded size is negative.
+    (C7) A tile is of ones; or [2, 2] or [4, 4], for 3x3 filters of f32 in one group, strides and dilations 1.
     """
 
     name = "graph.conv"
@@ -261,11 +286,12 @@ class ConvOp(GraphOp):
     w_dims = prop_def(_INTS, default_value=_NONE)
     y_dims = prop_def(_INTS, default_value=_NONE)
     groups = prop_def(IntegerAttr)
+    tile = prop_def(_INTS, default_value=_NONE)
     y = result_def(TensorType)
     traits = traits_def(Pure())
     syntax = (
         "$x, $w stride [stride] low [low] high [high] (base_dilation [base_dilation])? (dilation [dilation])? "
-        "(x_dims [x_dims])? (w_dims [w_dims])? (y_dims [y_dims])? groups #groups"
+        "(x_dims [x_dims])? (w_dims [w_dims])? (y_dims [y_dims])? groups #groups (tile [tile])?"
     )
     derivative = Bilinear(_transpose_conv)
     writes_once = True
@@ -297,6 +323,9 @@ class ConvOp(GraphOp):
             raise ShapeError(f"groups must divide the features of x and the result, got {c.groups}, {features} and {filters}")
         if DYNAMIC not in (features, depth) and features != c.groups * depth:  # C5
             raise ShapeError(f"a filter must have the features of one group, x has {features} in {c.groups}, a filter {depth}")
+        if c.tile and c.tile != (1,) * n and not (c.tile in TILES and c.has_tiles(operands[0].element_type, window)):  # C7
+            rule = "tile must be of ones, or [2, 2] or [4, 4] for 3x3 filters of f32 in one group, strides and dilations 1"
+            raise ShapeError(f"{rule}, got {list(c.tile)} for stride {list(c.stride)} and filters of {show_shape(window)}")
         spatial = [DYNAMIC] * n
         if DYNAMIC not in (*sizes, *window):
             if any(size < 0 for size in c.padded(sizes)):  # C6
@@ -323,6 +352,12 @@ class ConvOp(GraphOp):
         return (np.ascontiguousarray(y.transpose(np.argsort(c.y_dims)), operands[0].dtype),)
 
     def nest(self, b: Any) -> None:
+        c = Convolution.of(self.properties)
+        if c.tile in TILES and 0 not in (*self.shape(0), *self.result_shape()):
+            from .conv_winograd import write_winograd
+
+            write_winograd(self, b, c.tile[0])
+            return
         from .conv_loops import write_conv
 
         write_conv(self, b)

@@ -12,10 +12,11 @@ from .products import schedule_products
 from .reductions import schedule_reductions
 from .rows import schedule_rows
 from .transposes import schedule_transposes
+from .winograd import schedule_features
 
 STRATEGIES: tuple[Strategy, ...] = (
     schedule_indexed,
-    *(schedule_products, schedule_tiles, schedule_attention),
+    *(schedule_products, schedule_tiles, schedule_features, schedule_attention),
     *(schedule_transposes, schedule_elementwise, schedule_rows, schedule_reductions, schedule_lanes, schedule_prefetches),
 )
 """For the kernels that a program launches: their loops say which of their iterations are independent."""

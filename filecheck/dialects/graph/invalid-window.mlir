@@ -74,6 +74,15 @@ func.func @conv_c6_padding(%x: tensor<1x2x4xf32>, %w: tensor<3x2x2xf32>) {
 
 // -----
 
+func.func @conv_c7_tile(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>) {
+  // expected-error@+1 {{'graph.conv' op tile must be of ones, or [2, 2] or [4, 4] for 3x3 filters of f32 in one group, strides and dilations 1, got [4, 4] for stride [2, 2] and filters of [3,3]}}
+  %y = graph.conv %x, %w stride [2, 2] low [1, 1] high [1, 1] groups 1 tile [4, 4]
+    : (tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x4x4xf32>
+  return
+}
+
+// -----
+
 func.func @reduce_window_c1_kind(%x: tensor<8xf32>) {
   // expected-error@+1 {{'graph.reduce_window' op kind must be one of add, mul, max, min, got or}}
   %y = graph.reduce_window or %x window [2] stride [2] low [0] high [0] dilation [1] : tensor<8xf32> -> tensor<4xf32>

@@ -1,0 +1,133 @@
+"""Let 3x3 convolutions run by Winograd's algorithm, where that is faster. Option: `amplification`, of the bound of the error.
+
+Tiles of 2x2 or 4x4 results take 2.25 or 4 times fewer multiplications than the direct form, and some additions for each element
+that is read or written; an estimate of cycles decides. The loop form (`conv_winograd.py`) wants features innermost, so operands
+and result are transposed where they are not: ops of their own, which fuse with what is before and after, or cancel.
+
+Why not as primitives: the transforms would be kernels of their own, and what they make, more than twice the image and four
+times the filters, would go through memory rather than stay in the caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ..codegen.targets import Target
+from ..codegen.targets.host import host
+from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.conv import TILES, Convolution, ConvOp, pick
+from ..dialects.graph.conv_winograd import find_blocks
+from ..dialects.graph.winograd_transforms import transforms
+from ..dialects.types import DYNAMIC
+
+GAIN = 1.25
+"""By how much an algorithm must be estimated to be faster than the direct form."""
+
+# cycles, measured with 16 lanes: multiplications an element of a product, by how much of the peak it reaches; instructions and
+# waiting for memory a point of a vector of tiles or filters; moving an element to another order
+_EFFICIENCY = 0.75
+_IMAGE, _FILTERS, _RESULTS = 12.0, 8.0, 6.0
+_MOVED = 1.0
+
+
+def direct_cycles(op: ConvOp, target: Target) -> float:
+    """About how long the direct form takes."""
+    c = Convolution.of(op.properties)
+    batch, depth, *_ = pick(op.shape(0), c.x_dims)
+    filters = op.shape(1)[c.w_dims[0]]
+    high, wide = pick(op.result_shape(), c.y_dims[2:])
+    return 9 * batch * depth * filters * high * wide / (2 * target.lanes(32) * _EFFICIENCY)
+
+
+def winograd_cycles(op: ConvOp, tile: int, target: Target) -> float:
+    """About how long tiles of `tile x tile` results take."""
+    c = Convolution.of(op.properties)
+    batch, depth, *_ = pick(op.shape(0), c.x_dims)
+    filters = op.shape(1)[c.w_dims[0]]
+    high, wide = (ceil(n / tile) for n in pick(op.result_shape(), c.y_dims[2:]))
+    blocks = find_blocks((batch, high, wide), depth, filters, transforms(tile), target.lanes(32), target.l2_bytes)
+    lanes = target.lanes(32)
+    vectors = ceil(filters / lanes)
+    points = (tile + 2) ** 2
+    around = ceil(batch / blocks.images) * ceil(high / blocks.rows) * ceil(wide / blocks.width)
+    tiles = around * blocks.tiles
+    product = points * tiles * depth * vectors / (2 * _EFFICIENCY)
+    transformed = tiles * ceil(depth / lanes) * _IMAGE + tiles * vectors * _RESULTS
+    transformed += depth * vectors * _FILTERS * (1 if blocks.stay else around)
+    last = ((op.operands[0], c.x_dims[1]), (op.operands[1], c.w_dims[0]), (op.results[0], c.y_dims[1]))
+    moved = sum(_elements(value) for value, dim in last if dim != 3)
+    return product + points * transformed + moved * _MOVED
+
+
+def _elements(value: SSAValue) -> int:
+    return value.type.element_count()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def choose_tile(op: ConvOp, amplification: float, target: Target) -> int:
+    """How many results along a dim to compute at once; 1 for the direct form."""
+    c = Convolution.of(op.properties)
+    shapes = (*op.shape(0), *op.shape(1), *op.result_shape())
+    element = op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    if DYNAMIC in shapes or 0 in shapes or not c.has_tiles(element, pick(op.shape(1), c.w_dims[2:])):
+        return 1
+    if c.tile:
+        return c.tile[0]
+    cycles = {1: direct_cycles(op, target) / GAIN}
+    for tile, _ in TILES:
+        if transforms(tile).amplification <= amplification:
+            cycles[tile] = winograd_cycles(op, tile, target)
+    return min(cycles, key=cycles.__getitem__)
+
+
+def relayout(op: ConvOp, tile: int) -> None:
+    """Replace a convolution by one in tiles, with features innermost."""
+    b = GraphBuilder(InsertPoint.before(op), op.location)
+    c = Convolution.of(op.properties)
+    x, x_dims = _last(b, op.x, c.x_dims, (0, 2, 3, 1), 1)
+    w, w_dims = _last(b, op.w, c.w_dims, (1, 2, 3, 0), 0)
+    last = c.y_dims[1] == 3
+    y_dims = c.y_dims if last else (0, 3, 1, 2)
+    made = Convolution(c.stride, c.low, c.high, c.base_dilation, c.dilation, x_dims, w_dims, y_dims, 1, (tile, tile))
+    y = b.conv(x, w, **made.properties())
+    if not last:
+        # dim `c.y_dims[role]` of what was is dim `y_dims[role]` of what is
+        y = b.transpose(y, perm=tuple(y_dims[c.y_dims.index(d)] for d in range(4)))
+    y.name_hint = op.y.name_hint
+    op.y.replace_all_uses_with(y)
+    op.detach()
+    op.erase()
+
+
+def _last(b: Any, x: SSAValue, dims: Sequence[int], order: Sequence[int], role: int) -> tuple[SSAValue, tuple[int, ...]]:
+    """A tensor, and its dims by their roles, with the dim of one role last: transposed to `order` where it is not."""
+    if dims[role] == 3:
+        return x, tuple(dims)
+    return b.transpose(x, perm=tuple(dims[r] for r in order)), tuple(order.index(r) for r in range(4))
+
+
+@dataclass(frozen=True)
+class GraphWinogradPass(ModulePass):
+    """Choose tiles for the convolutions that do not say theirs, and bring those with tiles into the order they want.
+
+    Attributes:
+        amplification: how much larger the bound of the error may be than the direct form's (`Transforms.amplification`);
+            below 16 there are no tiles, below 158 those of 2x2.
+    """
+
+    name = "graph-winograd"
+    amplification: float = 200.0
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in [inner for inner in op.walk() if isinstance(inner, ConvOp)]:
+            tile = choose_tile(inner, self.amplification, host())
+            if tile > 1:
+                relayout(inner, tile)

@@ -1,0 +1,38 @@
+"""Transforms of tiles run on vectors of the features.
+
+The loop form of Winograd's convolutions transforms the tiles of each feature through a small local buffer, in a loop over
+features that lie side by side. One register holds each value: there are many at a time.
+"""
+
+from __future__ import annotations
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import scalar_of
+from ..analysis.lanes import lane_stride
+from ..analysis.nests import name_of
+from ..schedule.vectorize import Vectorize
+from .base import Take
+
+
+def schedule_features(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Make vectors of the loops over features around small local buffers."""
+    for loop in [op for op in kernel.walk() if isinstance(op, ForOp) and runs_over_features(op)]:
+        bits = max(scalar_of(op.value.type).bitwidth for op in loop.walk() if isinstance(op, StoreOp))  # pyright: ignore
+        take(Vectorize(name_of(loop), max(2, target.lanes(bits))))
+
+
+def runs_over_features(loop: ForOp) -> bool:
+    """Whether a parallel loop owns small buffers and runs along memory in all else that it stores."""
+    own = {op.buffer for op in loop.body.block.ops if isinstance(op, AllocOp) and op.place.data in ("stack", "register")}
+    if not own or loop.kind.data != "parallel" or loop.step.value.data != 1:
+        return False
+    for op in loop.walk():
+        if not isinstance(op, LoadOp | StoreOp) or op.buffer in own:
+            continue
+        last = op.buffer.type.get_num_dims() - 1  # pyright: ignore[reportAttributeAccessIssue]
+        stride = lane_stride(op, loop.index)
+        if op.lanes != 1 or stride is None or (stride != (last, 1) and (isinstance(op, StoreOp) or stride[1])):
+            return False
+    return True
