@@ -38,7 +38,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, 
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import vector
-from .structure import MONOIDS, PAIR_MONOIDS, segment_sizes
+from .structure import MONOIDS, PAIR_MONOIDS, operand_group, segment_sizes
 from .subscripts import SubscriptParser, print_exprs
 
 _INDEX = IndexType()
@@ -286,6 +286,11 @@ class StoreOp(_Access):
             properties={**access.properties, **segment_sizes(1, 1, len(access.indices), len(access.mask))},
             attributes=access.attributes,
         )
+
+
+for _op, _k in ((LoadOp, 1), (StoreOp, 2)):
+    for _name, _accessor in (("buffer", property(lambda op, k=_k: op.operands[k - 1])), ("indices", operand_group(_k))):
+        setattr(_op, _name, _accessor)
 
 
 @irdl_op_definition
