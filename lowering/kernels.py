@@ -179,11 +179,16 @@ class KernelEmitter:
     def open_loop(self, carried: Sequence[Attribute] = ()) -> tuple[Block, AffineExpr]:
         """Start the body of a loop: its block, and its index for points."""
         block = Block(arg_types=[_INDEX, *carried])
-        block.args[0].name_hint = _LOOP_NAMES[self.loops_named % len(_LOOP_NAMES)]
-        self.loops_named += 1
+        block.args[0].name_hint = self._loop_name()
         self.indices.append(block.args[0])
         self.levels.append(_Level(_PooledBuilder(block, self.kernel, self.pool)))
         return block, AffineDimExpr(len(self.indices) - 1)
+
+    def _loop_name(self) -> str:
+        """`i`, `j`, ... `w`, `i2`, `j2`, ...: steps of a schedule find loops by name."""
+        again, letter = divmod(self.loops_named, len(_LOOP_NAMES))
+        self.loops_named += 1
+        return _LOOP_NAMES[letter] + (str(again + 1) if again else "")
 
     def open_value(self, position: SSAValue) -> AffineExpr:
         """Let points use a computed index, from here to the end of the loop around it."""

@@ -1,10 +1,10 @@
 """The loop forms of convolutions.
 
-*Flat*, for features before the spatial dims: a product whose columns are the points of the result. Its right operand, what
-each element of the window reads for each point, is written to *panels*, for a block of rows of the image and some features at
-a time: `panel[feature, kh, kw, row * width + column]`. So columns are contiguous across the rows of a block, and a panel is in
-the caches when it is read. Panels are filled from a copy of the image with padding, whose last dim is split by stride phase:
-so that no window has an edge, and neighbouring points read neighbouring elements.
+*Flat*, for features before the spatial dims: a product whose columns are the points of the result, which read the image as it
+lies. The image is copied with its padding, apart by the stride phases of rows and columns, so that neighbouring points read
+neighbouring elements also across the end of a row: the element of tap (kh, kw) for the point in row r and column q stands at
+`image[(r + kh) * pitch + q + kw]`, where the pitch is the width with the padding between two rows. So nothing is unfolded; the
+few points that lie in the padding are computed and not stored.
 
 *Pixels*, for features last: rows are points along the last spatial dim, columns the features of the result.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..types import scalar_of
 from .conv import Convolution, dilated, pick, placed
-from .window_loops import Axis, Element, Index, Planes, Values, clipped, multiply_add, over, within
+from .window_loops import Axis, Element, Index, Planes, Taps, Values, clipped, multiply_add, over, within
 
 if TYPE_CHECKING:
     from .conv import ConvOp
@@ -37,8 +38,11 @@ UNROLLED = 8
 LOADS = 0.3
 """What a load that multiplications hide still costs, in loads."""
 
-EDGE = 1.03
-"""What tiles of another shape count for: they are code of their own."""
+EDGE = 1.02
+"""What tiles of another shape at an edge cost, in parts of the whole: they are code of their own."""
+
+DEEPEST = 64
+"""Features of an image that a tile reads at a time: each stands in pages of its own."""
 
 LEAST_BLOCKS = 4
 """Blocks of points or of features of the result that there should be, for some threads to share."""
@@ -136,7 +140,7 @@ def choose_rows(rows: int, vectors: int, registers: int) -> tuple[int, float]:
 
     def total(height: int) -> float:
         tiles, left = divmod(rows, height)
-        return tiles * _cycles(height, vectors) + (EDGE * _cycles(left, vectors) if left else 0)
+        return EDGE * (tiles * _cycles(height, vectors) + _cycles(left, vectors)) if left else tiles * _cycles(height, vectors)
 
     heights = [r for r in range(1, rows + 1) if r * vectors + vectors + 1 < registers]
     best = min(heights, key=lambda r: (total(r), -r), default=1)
@@ -151,8 +155,8 @@ def choose_tile(rows: int, vectors: int, registers: int) -> tuple[Tile, float]:
 
     def total(width: int) -> float:
         whole, right = divmod(vectors, width)
-        edge = EDGE * choose_rows(rows, right, registers)[1] if right else 0
-        return whole * choose_rows(rows, width, registers)[1] + edge
+        cycles = whole * choose_rows(rows, width, registers)[1]
+        return EDGE * (cycles + choose_rows(rows, right, registers)[1]) if right else cycles
 
     width = min(range(1, min(4, vectors) + 1), key=lambda v: (total(v), -v))
     return Tile(choose_rows(rows, width, registers)[0], width), total(width)
@@ -237,12 +241,15 @@ def parts(b: Any, size: int, step: int) -> Any:
 
 @dataclass(frozen=True)
 class _Block:
-    """Rows of the result that are worked on at a time: of which image and group, at which point along the dims before rows."""
+    """Rows of the result that are worked on at a time, from `start` on: of which image and group, at which point along the dims
+    before rows; and the copy of what they read, where the first stands at row `origin`."""
 
     image: Index
     group: AffineExpr
     outer: Sequence[AffineExpr]
     start: AffineExpr
+    copy: SSAValue
+    origin: AffineExpr
 
 
 Part = tuple[AffineExpr, Any]
@@ -256,12 +263,11 @@ class _Flat:
         *self.outer, self.first, self.last = axes
         self.axes, self.window = axes, tuple(axis.window for axis in axes)
         self.width = self.last.count
+        self.pitch = self._pitch()
         self.rows = self._rows_of_block()
         self.blocks = -(-self.first.count // self.rows)
-        self.columns = _up(self.rows * self.width, form.lanes)
+        self.columns = self._columns(self.rows)
         """Points of a block, up to whole vectors."""
-        self.pitch = self.columns + (form.lanes if self.columns // form.lanes % 2 == 0 else 0)
-        """Elements from one row of a panel to the next: an odd number of vectors, which spreads rows over the cache."""
         self.chunk = form.per_group
         """Features of the result that are worked on at a time: all, where there are blocks of points enough."""
         if self._regions(self.blocks) < LEAST_BLOCKS and form.per_group >= 2 * LEAST_CHUNK:
@@ -269,31 +275,40 @@ class _Flat:
         self.tile, _ = choose_tile(self.chunk, self.columns // form.lanes, form.b.target.vector_registers)
         self.depth = self._depth()
         """Features whose products are summed at a time: what a column of tiles reads of them stays in the first-level cache."""
-        self.padded: SSAValue | None = None
+
+    def _pitch(self) -> int:
+        """Elements from one row of the copy to the next. The padding behind a row is also that before the next one."""
+        low, high = zip(*(self.last.inside(phase, self.last.stride) for phase in self.last.phases), strict=True)
+        reached = self.width + self.last.reach
+        return max(self.width, min(reached, max(high)), reached - max(0, min(low)))
+
+    def _columns(self, rows: int) -> int:
+        return _up((rows - 1) * self.pitch + self.width, self.form.lanes)
 
     def _regions(self, blocks: int) -> int:
         """How many blocks of points there are in all images and groups."""
         return self.form.batch * self.form.c.groups * prod(axis.count for axis in self.outer) * blocks
 
     def _rows_of_block(self) -> int:
-        """Rows of the result in a block, so that vectors are full, few threads get as much, and all stays in the L2 cache."""
+        """Rows of the result in a block, so that vectors are full, few threads get as much, and sums stay in the L2 cache."""
         form, count, registers = self.form, self.first.count, self.b.target.vector_registers
-        of_row = max(4 * prod(self.window), form.per_group) * self.width * form.bytes
-        most = max(1, form.b.target.l2_bytes // 4 // of_row)
+        most = max(1, form.b.target.l2_bytes // 4 // (form.per_group * self.pitch * form.bytes))
 
         def cycles(rows: int) -> tuple[float, int]:
             blocks = -(-count // rows)
             regions = self._regions(blocks)
-            uneven = _up(regions, LEAST_BLOCKS) / regions if regions > LEAST_BLOCKS else 1.0
-            _, each = choose_tile(form.per_group, -(-rows * self.width // form.lanes), registers)
-            return blocks * (each + 2.0) * uneven, -rows
+            uneven = _up(regions, LEAST_BLOCKS) / regions if regions > 1 else 1.0
+            _, each = choose_tile(form.per_group, self._columns(rows) // form.lanes, registers)
+            copied = (rows + self.first.reach) * self.pitch * len(self.first.phases) * len(self.last.phases)
+            copying = copied / (1 if self.last.stride > 1 else form.lanes / 4) / prod(self.window)
+            return blocks * (each + copying + 2.0) * uneven, -rows
 
         return min(range(1, min(count, most) + 1), key=cycles)
 
     def _depth(self) -> int:
         form, target = self.form, self.b.target
-        of_feature = prod(form.window) * self.tile.vectors * form.lanes * form.bytes
-        room = max(1, target.l1_bytes * 4 // 5 // of_feature)
+        lines = prod(self.window[:-1]) * len(self.last.phases) * (self.tile.vectors + 1)
+        room = max(1, min(DEEPEST, target.l1_bytes * 4 // 5 // (lines * form.lanes * form.bytes)))
         even = max(n for n in range(1, min(room, form.depth) + 1) if form.depth % n == 0)
         return even if 2 * even > room else -(-form.depth // -(-form.depth // room))
 
@@ -301,10 +316,22 @@ class _Flat:
         form, b = self.form, self.b
         with over(b, (form.batch,)) as (image,):
             form.spread_out(image)
-            self._pad(image)
-            with over(b, (form.c.groups, *(axis.count for axis in self.outer))) as (group, *outer):
-                for start, _ in self._row_blocks():
-                    self._block(_Block(image, group, outer, start))
+            with over(b, (form.c.groups,)) as (group,):
+                if self.outer:
+                    laid = self._lay_out(image, group, 0, self.blocks * self.rows)
+                    self._points(image, group, laid)
+                else:
+                    self._points(image, group, None)
+
+    def _points(self, image: Index, group: AffineExpr, laid: SSAValue | None) -> None:
+        """All blocks of an image; where its copy is not given, each copies what it reads."""
+        with over(self.b, [axis.count for axis in self.outer]) as outer:
+            for start, _ in self._row_blocks():
+                origin = 0 if isinstance(start, AffineConstantExpr) else start
+                copy = self._lay_out(image, group, origin, self.rows) if laid is None else laid
+                row = AffineConstantExpr(0) if laid is None else start
+                for chunk in parts(self.b, self.form.per_group, self.chunk):
+                    self._filters(_Block(image, group, outer, start, copy, row), chunk)
 
     def _row_blocks(self) -> Any:
         if self.blocks == 1:
@@ -313,19 +340,29 @@ class _Flat:
         with self.b.loop(self.first.count, step=self.rows) as block:
             yield block.index, self.rows
 
-    def _block(self, block: _Block) -> None:
-        """All features of the result at the points of a block."""
-        form = self.form
-        if self.chunk == form.per_group:
-            self._filters(block, (AffineConstantExpr(0), form.per_group), None)
-            return
-        panel = self._panel(form.depth)
-        self._pack(panel, block, (AffineConstantExpr(0), form.depth))
-        for chunk in parts(self.b, form.per_group, self.chunk):
-            self._filters(block, chunk, panel)
+    def _lay_out(self, image: Index, group: AffineExpr, start: Index, rows: int) -> SSAValue:
+        """Copy what rows of the result read: `[feature, dims before rows, phase of rows, of columns, row * pitch + column]`."""
+        form, b, first, last = self.form, self.b, self.first, self.last
+        outer = tuple(axis.positions for axis in self.outer)
+        height = rows + first.reach
+        shape = (*outer, len(first.phases), len(last.phases), height * self.pitch + last.reach + form.lanes)
+        laid = b.local((form.depth, *shape), form.element, "scratch", name="image")
+        with over(b, (form.depth,)) as (feature,):
+            with over(b, shape) as at:
+                b.store(form.zero, laid, [feature, *at])
+            for (i, of_row), (j, of_column) in product(enumerate(first.phases), enumerate(last.phases)):
+                bounds = [clipped(axis.inside(0, 1), axis.positions) for axis in self.outer]
+                bounds.append(clipped(first.inside(of_row, first.stride), height, start))
+                bounds.append(clipped(last.inside(of_column, last.stride), self.pitch))
+                with within(b, bounds) as (*at, row, column):
+                    places = (*at, (start + row) * first.stride + of_row, column * last.stride + of_column)
+                    source = [p + -axis.low for p, axis in zip(places, self.axes, strict=True)]
+                    value = form.x(image, group * form.depth + feature, source[: len(form.axes)])
+                    b.store(value, laid, [feature, *at, i, j, row * self.pitch + column])
+        return laid
 
-    def _filters(self, block: _Block, filters: Part, panel: SSAValue | None) -> None:
-        """Some features of the result, in panels of their own where they are not given one for all features."""
+    def _filters(self, block: _Block, filters: Part) -> None:
+        """Some features of the result at the points of a block."""
         form, b = self.form, self.b
         first, count = filters
         sums = b.local((count, self.columns), form.element, "scratch", name="sums")
@@ -333,19 +370,14 @@ class _Flat:
             with over(b, (count, self.columns)) as at:
                 b.store(form.zero, sums, at)
         for features in self._depths():
-            here, offset = panel, features[0]
-            if here is None:
-                here, offset = self._panel(self.depth), AffineConstantExpr(0)
-                self._pack(here, block, features)
             for column, columns in parts(b, self.columns, self.tile.vectors * form.lanes):
                 height, _ = choose_rows(count, columns // form.lanes, b.target.vector_registers)
                 for row, rows in parts(b, count, height):
-                    tile = _RegisterTile(form, rows, columns)
-                    self._tile(tile, (here, offset, column), (sums, row), block.group * form.per_group + first + row, features)
+                    self._tile(block, sums, (first, row, rows), (column, columns), features)
         left = [AffineConstantExpr(self.rows), block.start * -1 + self.first.count]
         height = self.rows if self.first.count % self.rows == 0 else left
         with over(b, (count,)) as (i,), over(b, (height, self.width)) as (r, q):
-            value = b.load(sums, [i, r * self.width + q])
+            value = b.load(sums, [i, r * self.pitch + q])
             point = [*block.outer, block.start + r, q][: len(form.axes)]
             form.write(value, block.image, block.group * form.per_group + first + i, point)
 
@@ -359,69 +391,51 @@ class _Flat:
             left = block.index * -1 + depth
             yield block.index, self.depth if depth % self.depth == 0 else [AffineConstantExpr(self.depth), left]
 
-    def _panel(self, depth: int) -> SSAValue:
-        return self.b.local((depth, *self.window, self.pitch), self.form.element, "scratch", name="panel")
-
-    def _pack(self, panel: SSAValue, block: _Block, features: Part) -> None:
-        """Write what the points of a block read of some features, in the order of reading: feature, window, point."""
-        b, (first, count) = self.b, features
-        if self.columns > self.rows * self.width:
-            with over(b, (count, *self.window)) as at, b.loop(self.columns, lower=self.rows * self.width) as rest:
-                b.store(self.form.zero, panel, [*at, rest.index])
-        for number, phase in enumerate(self.last.phases):
-            taps = self.last.taps(phase)
-            with over(b, (count, *self.window[:-1], taps.count)) as (f, *tap, k), over(b, (self.rows, self.width)) as (r, q):
-                places = zip((*block.outer, block.start + r), tap, self.axes, strict=False)
-                at = [p * axis.stride + t * axis.dilation for p, t, axis in places]
-                value = self._x(block, first + f, at, number, q + k * taps.by + taps.at)
-                b.store(value, panel, [f, *tap, k * taps.step + taps.first, r * self.width + q])
-
-    def _x(self, block: _Block, feature: AffineExpr, at: Sequence[AffineExpr], phase: int, last: AffineExpr) -> SSAValue:
-        """The element at a position that counts padding; along the last dim of a phase, with which it has a place there."""
-        feature = block.group * self.form.depth + feature
-        if self.padded is not None:
-            return self.b.load(self.padded, [feature, *at, phase, last])
-        return self.form.x(block.image, feature, [*at, last][: len(self.form.axes)])
-
-    def _pad(self, image: Index) -> None:
-        """Copy an image with its padding, its last dim split by stride phase; but for windows that read it as it lies."""
-        form, b, last = self.form, self.b, self.last
-        high = (self.blocks * self.rows - 1) * self.first.stride + self.first.span
-        sizes = (*(axis.positions for axis in self.outer), high)
-        inside = all(axis.low == 0 and n <= axis.size for axis, n in zip(self.axes, (*sizes, last.positions), strict=True))
-        if inside and last.stride == 1:
-            return
-        width = last.count + last.reach
-        self.padded = b.local((form.features, *sizes, len(last.phases), width), form.element, "scratch", name="padded")
-        with over(b, (form.features, *sizes, len(last.phases), width)) as at:
-            b.store(form.zero, self.padded, at)
-        for number, phase in enumerate(last.phases):
-            bounds = [clipped(axis.inside(0, 1), size) for axis, size in zip(self.axes, sizes, strict=False)]
-            bounds.append(clipped(last.inside(phase, last.stride), width))
-            with over(b, (form.features,)) as (feature,), within(b, bounds) as (*at, q):
-                source = [p + -axis.low for p, axis in zip((*at, q * last.stride + phase), self.axes, strict=True)]
-                b.store(form.x(image, feature, source[: len(form.axes)]), self.padded, [feature, *at, number, q])
-
     def _tile(
         self,
-        tile: _RegisterTile,
-        panel: tuple[SSAValue, AffineExpr, AffineExpr],
-        sums: tuple[SSAValue, AffineExpr],
-        filters: AffineExpr,
+        block: _Block,
+        sums: SSAValue,
+        rows: tuple[AffineExpr, AffineExpr, int],
+        columns: tuple[AffineExpr, int],
         features: Part,
     ) -> None:
         """Add the products of some features to a tile of the sums."""
         form, b = self.form, self.b
-        (panels, offset, column), (buffer, row), (first, count) = panel, sums, features
+        (chunk, row, n_rows), (column, n_columns) = rows, columns
+        tile = _RegisterTile(form, n_rows, n_columns)
         resumes = self.depth < form.depth
-        tile.start(lambda i, j: b.load(buffer, [row + i, column + j]) if resumes else form.zero)
-        window = (*((n, "seq") for n in self.window[:-1]), (self.window[-1], _unrolled(self.window[-1])))
-        tile.accumulate(
-            [(count, "seq"), *window],
-            lambda i, at: form.w(filters + i, first + at[0], at[1 : 1 + len(form.axes)]),
-            lambda j, at: b.load(panels, [offset + at[0], *at[1:], column + j]),
-        )
-        tile.finish(lambda i, j, value: b.store(value, buffer, [row + i, column + j]))
+        tile.start(lambda i, j: b.load(sums, [row + i, column + j]) if resumes else form.zero)
+        filters = block.group * form.per_group + chunk + row
+        for of_row, of_column in product(self.first.phases, self.last.phases):
+            self._accumulate(tile, block, filters, column, features, (self.first.taps(of_row), self.last.taps(of_column)))
+        tile.finish(lambda i, j, value: b.store(value, sums, [row + i, column + j]))
+
+    def _accumulate(
+        self,
+        tile: _RegisterTile,
+        block: _Block,
+        filters: AffineExpr,
+        column: AffineExpr,
+        features: Part,
+        taps: tuple[Taps, Taps],
+    ) -> None:
+        """Add the products of the elements of the window that have one phase of rows, and one of columns."""
+        form, b, (first, count), (down, right) = self.form, self.b, features, taps
+
+        def filter_(i: AffineExpr, at: list[Index]) -> SSAValue:
+            f, *outer, t, u = at
+            tap = [*outer, t * down.step + down.first, u * right.step + right.first]
+            return form.w(filters + i, first + f, tap[: len(form.axes)])
+
+        def point(j: AffineExpr, at: list[Index]) -> SSAValue:
+            f, *outer, t, u = at
+            places = [p * axis.stride + k * axis.dilation for p, k, axis in zip(block.outer, outer, self.outer, strict=True)]
+            place = (block.origin + t * down.by + down.at) * self.pitch + column + u * right.by + right.at + j
+            return b.load(block.copy, [first + f, *places, down.phase, right.phase, place])
+
+        loops = [(count, "seq"), *((axis.window, "seq") for axis in self.outer)]
+        loops += [(down.count, "seq"), (right.count, _unrolled(self.last.window * len(self.first.phases)))]
+        tile.accumulate(loops, filter_, point)
 
 
 def _up(size: int, multiple: int) -> int:
