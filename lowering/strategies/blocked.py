@@ -31,6 +31,7 @@ from ..schedule.demote import Demote
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
 from ..schedule.pad import Pad
+from ..schedule.parallelize import Parallelize
 from ..schedule.reorder import Reorder
 from ..schedule.serialize import Serialize
 from ..schedule.split import Split
@@ -51,6 +52,8 @@ WIDEST = 576
 """Columns of a block: what is packed for them is read once for every block of rows."""
 WIDTH_BYTES = 8 << 20
 """How large their part of the right operand may be."""
+HIGHEST = 264
+"""Rows of a block that are read as they lie."""
 CHEAP = ("math.absf", "math.fma", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
 """Functions that are one instruction."""
 MANY_ROWS = 256
@@ -97,10 +100,22 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
     deepest = min(DEEPEST_BYTES, target.l2_bytes // 4) // ((rows + columns) * bits // 8)
     depth = _even(k, deepest, 4)
     on_rows = m >= MANY_ROWS
-    highest = max(rows, target.l2_bytes // 4 // (depth * bits // 8))
-    height = _even(m, highest, rows) if on_rows else min(_up(m, rows), 2 * _up(highest, rows))
-    widest = max(columns, min(WIDEST, WIDTH_BYTES // (k * bits // 8)) if on_rows else WIDEST)
+    if as_it_lies and on_rows:
+        height = _up(-(-m // _shares(m)), rows)
+        widest = max(2 * columns, target.l2_bytes * 3 // 4 // (depth * bits // 8))
+    else:
+        highest = max(rows, target.l2_bytes // 4 // (depth * bits // 8))
+        height = _even(m, highest, rows) if on_rows else min(_up(m, rows), 2 * _up(highest, rows))
+        widest = max(columns, min(WIDEST, WIDTH_BYTES // (k * bits // 8)) if on_rows else WIDEST)
     return Blocks(rows, columns, height, depth, _even(n, widest, columns), on_rows, as_it_lies)
+
+
+def _shares(m: int) -> int:
+    """In how many blocks go rows that are read as they lie: a power of two, so that threads get as many."""
+    shares = 4
+    while m > shares * HIGHEST:
+        shares *= 2
+    return shares
 
 
 def _packed_tile(n: int, bits: int, target: Target) -> tuple[int, int]:
@@ -247,12 +262,15 @@ class Blocked:
         lanes = self.lanes
         while lanes > size or (along_depth and size % lanes):
             lanes //= 2
-        deep, across = copies[-2:]
+        panels, deep, across = copies[-3:]
         if along_depth and size > lanes:  # squares that registers transpose, one after the other along the depth
             if zeros:
                 deep = self.take(Fission(deep, across))[0]
             group, across = self.take(Split(across, lanes))
             self.take(Reorder((group, deep, across)))
+        if not along_depth:  # rows as they lie, through all panels
+            self.take(Reorder((deep, panels)))
+            self.take(Parallelize(deep))
         if lanes > 1:
             self.take(Vectorize(across, lanes))
         if along_depth:
