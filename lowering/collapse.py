@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.graph.base import ints
+from ..dialects.graph.contract import DotOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.reduce import ReduceOp, kept_dims
 from ..dialects.graph.shape import BroadcastOp, ReshapeOp, TransposeOp
@@ -82,6 +83,13 @@ def _linked(op: Operation) -> list[tuple[tuple[SSAValue, int], tuple[SSAValue, i
         return [((op.x, p), (result, k)) for k, p in enumerate(ints(op.perm))]
     if isinstance(op, ReduceOp):
         return [((op.x, d), (result, k)) for k, d in enumerate(kept_dims(len(_shape(op.x)), ints(op.dims)))]
+    if isinstance(op, DotOp):
+        lhs, rhs, _ = op.labels()
+        summed = {lhs[d] for d in ints(op.lhs_contract)}
+        places = [(op.lhs, d, n) for d, n in enumerate(lhs)] + [(op.rhs, d, n) for d, n in enumerate(rhs)]
+        of_loop = {n: (value, d) for value, d, n in places}
+        pairs = [((value, d), of_loop[n]) for value, d, n in places]
+        return pairs + [(of_loop[n], (result, n)) for n in of_loop if n not in summed]
     if isinstance(op, ReshapeOp):
         sides = [[(value, d) for d, n in enumerate(_shape(value)) if n != 1] for value in (op.x, result)]
         return list(zip(*sides, strict=True))
@@ -92,6 +100,8 @@ def _allows(op: Operation) -> bool:
     """Whether the dims of an op are known to be no more than loops."""
     if isinstance(op, ReshapeOp):
         return op.moves_unit_dims
+    if isinstance(op, DotOp):
+        return any(op.shape()[d] != 1 for d in ints(op.lhs_contract))  # else nothing would be summed
     return isinstance(op, ElementwiseOp | BroadcastOp | TransposeOp | ReduceOp | YieldOp) or (
         op.name == "graph.const" and not _shape(op.results[0])
     )
@@ -144,6 +154,8 @@ def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSA
             inside = [one for one, _ in groups(op.x)]
             perm = [inside.index(one) for one, _ in groups(op.y)]
             properties["perm"] = DenseArrayBase.from_list(i64, perm)
+        if isinstance(op, DotOp):
+            properties = _dot_dims(*([one for one, _ in groups(value)] for value in (op.lhs, op.rhs, op.y)))
         result = op.results[0]
         made = type(op).create(operands=[mapping[o] for o in op.operands], result_types=[types[result]], properties=properties)
         made.location = op.location
@@ -151,3 +163,16 @@ def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSA
         mapping[result] = made.results[0]
     assert all(prod(new_shapes[v]) == prod(_shape(v)) for v in axes.values)
     return block, [mapping[value] for value in outputs]
+
+
+def _dot_dims(lhs: list[object], rhs: list[object], result: list[object]) -> dict[str, Attribute]:
+    """The properties of a `graph.dot` whose operands and result have dims of these classes."""
+    batch = [one for one in result if one in lhs and one in rhs]
+    contract = [one for one in lhs if one in rhs and one not in result]
+    rows = {
+        "lhs_batch": (lhs, batch),
+        "rhs_batch": (rhs, batch),
+        "lhs_contract": (lhs, contract),
+        "rhs_contract": (rhs, contract),
+    }
+    return {name: DenseArrayBase.from_list(i64, [of.index(one) for one in ones]) for name, (of, ones) in rows.items() if ones}

@@ -29,7 +29,7 @@ from xdsl.dialects import builtin
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import Equation, GraphOp, Read
@@ -64,6 +64,16 @@ class Place:
 
     loops: tuple[tuple[int, Operation | None], ...]
     index: tuple[AffineExpr, ...]
+
+    def points(self) -> tuple[tuple[tuple[int, Operation | None], ...], tuple[AffineExpr, ...]]:
+        """The place without what has size 1: equal for values that are computed side by side."""
+        number = {loop: k for k, loop in enumerate(loop for loop, (size, _) in enumerate(self.loops) if size != 1)}
+        dims = [AffineDimExpr(number[k]) if k in number else AffineConstantExpr(0) for k in range(len(self.loops))]
+        index = [expr.replace_dims_and_symbols(dims, []) for expr in self.index]
+        return (
+            tuple(loop for loop in self.loops if loop[0] != 1),
+            tuple(expr for expr in index if not isinstance(expr, AffineConstantExpr)),
+        )
 
     def used(self) -> frozenset[int]:
         """The loops that the index varies with."""
@@ -238,7 +248,7 @@ class _Planner:
             found.add(place)
         if not free and any(place.repeats() > may_repeat(op) for place in found):
             return None
-        if contraction and found != {group.root}:
+        if contraction and (group.root is None or {place.points() for place in found} != {group.root.points()}):
             return None  # an epilogue, or not at all: a second evaluation would double the work
         if not free and len(found) > 1 and self._ends_contraction(op):
             return None  # better the epilogue of that contraction, evaluated once

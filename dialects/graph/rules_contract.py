@@ -1,4 +1,4 @@
-"""Rules of reductions, contractions and attention: movement folded into their dims, and less to sum."""
+"""Rules of reductions, contractions, convolutions and attention: movement folded into their dims, and less to sum."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..types import DYNAMIC
 from .base import ints
 from .builder import GraphBuilder
 from .contract import free_dims
+from .conv import Convolution, pick
 from .reduce import kept_dims
 from .rules import REASSOCIATING, is_splat, made_by, rule, shape
 
@@ -220,6 +221,30 @@ def dot_with_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
         return b.reduce(op.lhs, kind="add", dims=sorted(ints(op.lhs_contract)))
     if is_splat(op.lhs, 1) and len(ints(op.lhs_contract)) == len(shape(op.lhs)):
         return b.reduce(op.rhs, kind="add", dims=sorted(ints(op.rhs_contract)))
+    return None
+
+
+@rule(
+    "conv",
+    "conv(x, w) with windows of one element -> dot(w, x) of one image, dot(x, w) where features are last",
+    lambda b, x, y, i, j: b.conv(
+        b.reshape(x, (1, 2, 3, 1)), b.reshape(y, (3, 2, 1, 1)), stride=(1, 1), low=(0, 0), high=(0, 0), groups=1
+    ),
+    REASSOCIATING,
+)
+def conv_of_points(op: Any, b: GraphBuilder) -> SSAValue | None:
+    c, x, w = Convolution.of(op.properties), shape(op.x), shape(op.w)
+    plain = {*c.stride, *c.base_dilation, c.groups} == {1} and {*c.low, *c.high} == {0}
+    if DYNAMIC in (*x, *w) or not plain or any(size != 1 for size in pick(w, c.w_dims[2:])):
+        return None
+    out, depth = c.w_dims[:2]
+    matrix = b.reshape(op.w, (w[min(out, depth)], w[max(out, depth)]))
+    contracted = (int(depth > out),)
+    in_order = tuple(range(len(x)))
+    if c.x_dims == c.y_dims == (0, len(x) - 1, *in_order[1:-1]):
+        return b.dot(op.x, matrix, lhs_contract=(len(x) - 1,), rhs_contract=contracted)
+    if c.x_dims == c.y_dims == in_order and x[0] == 1:
+        return b.reshape(b.dot(matrix, b.reshape(op.x, x[1:]), lhs_contract=contracted, rhs_contract=(0,)), shape(op.y))
     return None
 
 

@@ -211,3 +211,17 @@ func.func @no_second_nest(%x: tensor<8x6xf32>) -> tensor<6x6xf32> {
   %5 = graph.sub %2, %4 : tensor<6x6xf32>
   return %5 : tensor<6x6xf32>
 }
+
+/// What follows a product is computed at its points also where these have a dim of size 1 more.
+// CHECK-LABEL: @epilogue_behind_unit_dims
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.dot
+//  CHECK-NEXT:     graph.reshape
+//  CHECK-NEXT:     graph.tanh
+//   CHECK-NOT:   graph.fusion
+func.func @epilogue_behind_unit_dims(%w: tensor<4x8xf32>, %x: tensor<8x6xf32>) -> tensor<1x4x6xf32> {
+  %0 = graph.dot %w, %x contract [1] with [0] : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %1 = graph.reshape %0 : tensor<4x6xf32> -> tensor<1x4x6xf32>
+  %2 = graph.tanh %1 : tensor<1x4x6xf32>
+  return %2 : tensor<1x4x6xf32>
+}

@@ -89,10 +89,26 @@ def test_what_follows_a_convolution_is_in_its_kernel(case, layout: str) -> None:
     y = conv(x, w)
     residual = normal(*y.shape)
     f = lm.jit(block)
-    assert kernels(f.lower(x, w, scale, bias, residual).as_text("loop")) == 1
+    alone = lm.jit(lambda *args: block(*args)[0])
+    assert kernels(alone.lower(x, w, scale, bias, residual).as_text("loop")) == 1
     activated, plain = f(x, w, scale, bias, residual)
+    np.testing.assert_allclose(alone(x, w, scale, bias, residual), activated, rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(plain, y, rtol=2e-5, atol=2e-4)
     close(activated, F.gelu(torch.tensor(y * scale + bias + residual), approximate="tanh"))
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("images", [1, 3])
+def test_windows_of_one_element_are_a_product(layout: str, images: int) -> None:
+    x, w = normal(images, 20, 7, 9), normal(18, 20, 1, 1)
+    want = F.conv2d(torch.tensor(x), torch.tensor(w))
+    last = layout == "NHWC"
+    if last:
+        x, w = x.transpose(0, 2, 3, 1).copy(), w.transpose(2, 3, 1, 0).copy()
+    f = lm.jit(lambda x, w: lm.nn.conv2d(x, w, layout=layout))
+    assert ("graph.dot" in f.lower(x, w).as_text("optimized")) == (last or images == 1)
+    got = f(x, w)
+    close(got.transpose(0, 3, 1, 2) if last else got, want)
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])

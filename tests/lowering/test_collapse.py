@@ -20,6 +20,11 @@ CASES = {
     "rows": lambda np, x: x / np.sqrt((x * x).sum(-1, keepdims=True)),
     "channel bias": lambda np, x: x * x[0, :, :, :1, :1] + 1,
     "argmax": lambda np, x: np.argmax(x * 2, axis=3),
+    "dot of leading dims": lambda np, x: np.maximum(x @ x[0, 0, 0, :2].T + 1, 0),
+    "dot over two dims": lambda np, x: np.tensordot(x * 2, x[0, 0, 0], ((3, 4), (0, 1))),
+    "dot with unit dims": lambda np, x: x[:1, :1, 0] @ x[0, 0, 0, 0],
+    "dot of one term": lambda np, x: x[..., :1] @ x[0, 0, 0, :1, :4],
+    "batched dot": lambda np, x: x @ x.swapaxes(-1, -2),
     "no elements": lambda np, x: (x[:0] * 2).sum((0, 1)),
 }
 
