@@ -215,9 +215,10 @@ def build(
     from .codegen import tuned
     from .codegen.cache import key_of
     from .codegen.executable import cached_executable
+    from .dialects.fingerprint import fingerprint
 
     target = target or host()
-    key = key_of(version(), target.key, entry, ",".join(names or ()), str(module), tuned.state())
+    key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
     return cached_executable(key, lambda: lower(module if consume else module.clone(), entry, names, target), entry)
 
 
