@@ -1,8 +1,9 @@
 """Let 3x3 convolutions run by Winograd's algorithm, where that is faster. Option: `amplification`, of the bound of the error.
 
-Tiles of 2x2 or 4x4 results take 2.25 or 4 times fewer multiplications than the direct form, and some additions for each element
-that is read or written; an estimate of cycles decides. The loop form (`conv_winograd.py`) wants features innermost, so operands
-and result are transposed where they are not: ops of their own, which fuse with what is before and after, or cancel.
+Tiles of 2x2 or 4x4 results take 2.25 or 4 times fewer multiplications than the direct form, and some additions for each
+element that is read or written; an estimate of cycles decides. The loop form (`conv_winograd.py`) wants features innermost, so
+images are transposed where they are not: by ops of their own, which fuse with what is before and after, or cancel. Filters stay
+as they are: each is read once, and what is made of it lies in the order of reading.
 
 Why not as primitives: the transforms would be kernels of their own, and what they make, more than twice the image and four
 times the filters, would go through memory rather than stay in the caches.
@@ -10,10 +11,8 @@ times the filters, would go through memory rather than stay in the caches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -35,8 +34,11 @@ GAIN = 1.25
 # cycles, measured with 16 lanes: multiplications an element of a product, by how much of the peak it reaches; instructions and
 # waiting for memory a point of a vector of tiles or filters; moving an element to another order
 _EFFICIENCY = 0.75
-_IMAGE, _FILTERS, _RESULTS = 12.0, 8.0, 6.0
+_IMAGE, _FILTERS, _RESULTS = 12.0, 9.0, 6.0
 _MOVED = 1.0
+
+FEATURES_LAST = (0, 3, 1, 2)
+"""Dims of images by their roles: batch, features, height, width."""
 
 
 def direct_cycles(op: ConvOp, target: Target) -> float:
@@ -63,8 +65,7 @@ def winograd_cycles(op: ConvOp, tile: int, target: Target) -> float:
     product = points * tiles * depth * vectors / (2 * _EFFICIENCY)
     transformed = tiles * ceil(depth / lanes) * _IMAGE + tiles * vectors * _RESULTS
     transformed += depth * vectors * _FILTERS * (1 if blocks.stay else around)
-    last = ((op.operands[0], c.x_dims[1]), (op.operands[1], c.w_dims[0]), (op.results[0], c.y_dims[1]))
-    moved = sum(_elements(value) for value, dim in last if dim != 3)
+    moved = sum(_elements(value) for value, dim in ((op.x, c.x_dims[1]), (op.y, c.y_dims[1])) if dim != 3)
     return product + points * transformed + moved * _MOVED
 
 
@@ -92,26 +93,20 @@ def relayout(op: ConvOp, tile: int) -> None:
     """Replace a convolution by one in tiles, with features innermost."""
     b = GraphBuilder(InsertPoint.before(op), op.location)
     c = Convolution.of(op.properties)
-    x, x_dims = _last(b, op.x, c.x_dims, (0, 2, 3, 1), 1)
-    w, w_dims = _last(b, op.w, c.w_dims, (1, 2, 3, 0), 0)
-    last = c.y_dims[1] == 3
-    y_dims = c.y_dims if last else (0, 3, 1, 2)
-    made = Convolution(c.stride, c.low, c.high, c.base_dilation, c.dilation, x_dims, w_dims, y_dims, 1, (tile, tile))
-    y = b.conv(x, w, **made.properties())
-    if not last:
+    x, x_dims, y_dims = op.x, c.x_dims, c.y_dims
+    if x_dims[1] != 3:
+        x, x_dims = b.transpose(x, perm=(x_dims[0], x_dims[2], x_dims[3], x_dims[1])), FEATURES_LAST
+    if y_dims[1] != 3:
+        y_dims = FEATURES_LAST
+    made = Convolution(c.stride, c.low, c.high, c.base_dilation, c.dilation, x_dims, c.w_dims, y_dims, 1, (tile, tile))
+    y = b.conv(x, op.w, **made.properties())
+    if y_dims != c.y_dims:
         # dim `c.y_dims[role]` of what was is dim `y_dims[role]` of what is
         y = b.transpose(y, perm=tuple(y_dims[c.y_dims.index(d)] for d in range(4)))
     y.name_hint = op.y.name_hint
     op.y.replace_all_uses_with(y)
     op.detach()
     op.erase()
-
-
-def _last(b: Any, x: SSAValue, dims: Sequence[int], order: Sequence[int], role: int) -> tuple[SSAValue, tuple[int, ...]]:
-    """A tensor, and its dims by their roles, with the dim of one role last: transposed to `order` where it is not."""
-    if dims[role] == 3:
-        return x, tuple(dims)
-    return b.transpose(x, perm=tuple(dims[r] for r in order)), tuple(order.index(r) for r in range(4))
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@
 // CHECK-LABEL: func.func @tiles
 //  CHECK-SAME:   (%[[X:.+]]: tensor<1x64x56x56xf32>, %[[W:.+]]: tensor<64x64x3x3xf32>)
 //  CHECK-NEXT:   %[[A:.+]] = graph.transpose %[[X]] perm [0, 2, 3, 1]
-//  CHECK-NEXT:   %[[B:.+]] = graph.transpose %[[W]] perm [1, 2, 3, 0]
-//  CHECK-NEXT:   %[[C:.+]] = graph.conv %[[A]], %[[B]] stride [1, 1] low [1, 1] high [1, 1]
-//  CHECK-SAME:     x_dims [0, 3, 1, 2] w_dims [3, 0, 1, 2] y_dims [0, 3, 1, 2] groups 1 tile [4, 4]
+//  CHECK-NEXT:   %[[C:.+]] = graph.conv %[[A]], %[[W]] stride [1, 1] low [1, 1] high [1, 1]
+//  CHECK-SAME:     x_dims [0, 3, 1, 2] y_dims [0, 3, 1, 2] groups 1 tile [4, 4]
 //  CHECK-NEXT:   %[[Y:.+]] = graph.transpose %[[C]] perm [0, 3, 1, 2]
 //  CHECK-NEXT:   return %[[Y]] : tensor<1x64x56x56xf32>
 // TWO-LABEL:  func.func @tiles

@@ -24,7 +24,10 @@ def schedule_features(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def runs_over_features(loop: ForOp) -> bool:
-    """Whether a parallel loop owns small buffers and runs along memory in all else that it stores."""
+    """Whether a parallel loop owns small buffers and runs along memory with all else that it stores.
+
+    Filters, each of which is read once, may lie across.
+    """
     own = {op.buffer for op in loop.body.block.ops if isinstance(op, AllocOp) and op.place.data in ("stack", "register")}
     if not own or loop.kind.data != "parallel" or loop.step.value.data != 1:
         return False
@@ -33,6 +36,6 @@ def runs_over_features(loop: ForOp) -> bool:
             continue
         last = op.buffer.type.get_num_dims() - 1  # pyright: ignore[reportAttributeAccessIssue]
         stride = lane_stride(op, loop.index)
-        if op.lanes != 1 or stride is None or (stride != (last, 1) and (isinstance(op, StoreOp) or stride[1])):
+        if op.lanes != 1 or stride is None or (isinstance(op, StoreOp) and stride != (last, 1)):
             return False
     return True
