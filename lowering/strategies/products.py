@@ -11,7 +11,7 @@ from .base import Take
 from .blocked import block_product, find_blocks
 from .matvec import find_matrix_vector, find_vector_matrix, schedule_matrix_vector, schedule_vector_matrix
 from .product_nest import find_product
-from .skinny import find_strips, run_strips
+from .skinny import find_dots, find_strips, run_dots, run_strips
 from .tiled import tile_product
 
 
@@ -27,6 +27,8 @@ def schedule_products(kernel: KernelOp, target: Target, take: Take) -> None:
             continue
         if (strips := find_strips(product, target)) is not None:
             run_strips(kernel, product, strips, target, take)
+        elif (dots := find_dots(product, target)) is not None:
+            run_dots(kernel, product, dots, take)
         elif (blocks := find_blocks(product, target)) is not None:
             block_product(kernel, product, blocks, target, take)
         else:

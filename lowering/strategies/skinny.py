@@ -15,6 +15,17 @@ for, a little with each row, so that memory never waits for the arithmetic nor t
           i: rows of the result                                 and a hint for the tile below
             j, k: the tile, in registers
       what comes after the sum
+
+Where the right operand is given the other way round, so that its columns lie along the depth as the rows of the left one do,
+the terms of a sum are side by side in a vector. A tile of `rows x columns` such sums reads both operands as they lie, part by
+part of the depth, so that what it reads of the columns is in the first-level cache for all rows but the first.
+
+    jo: a few columns                                           on threads
+      sums = 0
+      ko: parts of the depth
+        i: rows of the result
+          k: a tile of sums, in registers
+      what comes after the sum
 """
 
 from __future__ import annotations
@@ -43,6 +54,10 @@ MOST_ROWS = 64
 """Of the result: for more of them packing pays, or their sums fill the first-level cache."""
 LEAST_BYTES = 2 << 20
 """Of the right operand: a smaller one stays in the caches, where a tile with as many rows as registers allow is faster."""
+COLUMNS_OF_DOTS = 6
+"""Columns of a tile where both operands run along the depth: so often what is read of a row is used."""
+DEPTH_OF_DOTS = 1024
+"""Terms that such a tile adds before the lanes of its sums are added: what it reads fits the first-level cache."""
 LEAST_BLOCKS = 8
 """Fewer blocks of columns cannot be shared evenly among threads."""
 
@@ -62,19 +77,26 @@ class Strips:
     tiles: int
 
 
+def _is_large(product: Product) -> bool:
+    """Whether a product has few rows and a right operand that does not fit the caches."""
+    left, right = product.left, product.right
+    if left is None or right is None or left.buffer is right.buffer or len(product.band) != 2:
+        return False
+    m, n, k = product.sizes
+    return 2 <= m <= MOST_ROWS and k * n * bits_of(product.depth) // 8 >= LEAST_BYTES
+
+
 def find_strips(product: Product, target: Target) -> Strips | None:
     """How to run a product of few rows; None where it is none, or where its right operand fits the caches."""
     m, n, k = product.sizes
-    if product.left is None or product.right is None or product.left.buffer is product.right.buffer or len(product.band) != 2:
+    if not _is_large(product) or product.right is None or not runs_along(product.right, product.columns):
         return None
     bits = bits_of(product.depth)
     lanes = target.lanes(bits)
     vectors = target.vector_registers // 8
     depth = (target.vector_registers - vectors - 1) // vectors  # but for sums and an element of the left operand
     columns = vectors * lanes
-    if k < depth or not 2 <= m <= MOST_ROWS or n < LEAST_BLOCKS * columns or k * n * bits // 8 < LEAST_BYTES:
-        return None
-    if not runs_along(product.right, product.columns):
+    if k < depth or n < LEAST_BLOCKS * columns:
         return None
     tiles = target.l1_bytes // 2 // (m * columns * bits // 8)
     return Strips(depth, columns, min(max(1, tiles), n // columns // LEAST_BLOCKS))
@@ -118,3 +140,56 @@ def _run_tiles(kernel: KernelOp, jp: str, right: str, strips: Strips, lanes: int
         if vectors > 1:
             take(UnrollAndJam(j, vectors))
         take(Unroll(k))
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A product of few rows with a matrix whose columns run along the depth: what of each a tile has.
+
+    Attributes:
+        rows: of the left operand.
+        columns: of the right operand.
+        depth: terms that are added before the lanes of a sum are.
+        lanes: how many terms of a sum are added at once.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    lanes: int
+
+
+def find_dots(product: Product, target: Target) -> Dots | None:
+    """How to run a product of few rows where both operands run along the depth; None where it is none, or a small one."""
+    m, n, k = product.sizes
+    if not _is_large(product) or not all(runs_along(op, product.depth) for op in (product.left, product.right) if op):
+        return None
+    rows, lanes = min(m, target.vector_registers // 8), target.lanes(bits_of(product.depth))
+    return Dots(rows, COLUMNS_OF_DOTS, DEPTH_OF_DOTS, lanes) if k >= 4 * lanes and n >= LEAST_BLOCKS * COLUMNS_OF_DOTS else None
+
+
+def run_dots(kernel: KernelOp, product: Product, dots: Dots, take: Take) -> None:
+    """Take the steps of a product of few rows where both operands run along the depth."""
+    i, j, depth = name_of(product.rows), name_of(product.columns), name_of(product.depth)
+    jo, j = take(Split(j, dots.columns))
+    take(Reorder((jo, i, j)))
+    take(Split(depth, dots.depth))
+    for loop in take(Peel(jo, 0)):
+        _run_dot_tiles(kernel, loop, dots, take)
+
+
+def _run_dot_tiles(kernel: KernelOp, jo: str, dots: Dots, take: Take) -> None:
+    """Tiles of as many columns as an iteration of `jo` has."""
+    jo, i, j, ko, k = loops(loops(kernel)[jo])
+    take(Expand(ko, jo))
+    take(Demote(ko))
+    start, j = take(Fission(j, f"{ko}_results"))
+    _, i = take(Fission(i, start))
+    take(Reorder((ko, i, j)))
+    columns, before = loops(kernel)[j].trip_count() or 0, set(loops(kernel))
+    take(UnrollAndJam(i, dots.rows))
+    if columns > 1:
+        take(UnrollAndJam(j, columns))
+    copies = [name for name in loops(kernel) if name not in before and name.startswith(f"{k}_rest")]
+    for loop in (k, *copies):
+        take(Vectorize(loop, dots.lanes))

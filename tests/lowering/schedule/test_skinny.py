@@ -62,8 +62,33 @@ def test_other_products_are_not_for_it(shape, why):
     assert not is_read_as_it_lies(scheduled(product, random(m, k), random(k, n))), why
 
 
-def test_columns_that_lie_apart_are_not_for_it():
-    assert not is_read_as_it_lies(scheduled(lambda x, w: x @ w.T, random(8, 2048), random(4096, 2048)))
+def test_columns_along_the_depth_are_summed_in_lanes():
+    text = scheduled(lambda x, w: x @ w.T, random(8, 2048), random(4096, 2048))
+    assert "packed" not in text
+    rows = host().vector_registers // 8
+    tile = text.split("reduce<add>")[1].split("loop.yield")[0]
+    assert tile.count("loop.load %w") == skinny.COLUMNS_OF_DOTS
+    assert tile.count("loop.load %x") == rows
+    assert text.split("loop.yield")[1].count("reduce_lanes<add>") == rows * skinny.COLUMNS_OF_DOTS
+
+
+DOTS = [(2, 64, 12), (5, 131, 49), (8, 1024, 48), (33, 1025, 25), (3, 2500, 31)]
+
+
+@pytest.mark.usefixtures("small_matrices")
+@pytest.mark.parametrize("shape", DOTS, ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_rows_with_columns_along_the_depth_multiply(shape, dtype):
+    m, k, n = shape
+    x, w, bias, residual = (random(*s, dtype=dtype) for s in ((m, k), (n, k), (n,), (m, n)))
+
+    def f(x: Any, w: Any, bias: Any, residual: Any) -> Any:
+        return (x @ w.T + bias) * residual
+
+    assert "packed" not in scheduled(f, x, w, bias, residual)
+    wide = [a.astype(np.float64) for a in (x, w, bias, residual)]
+    tolerance = 4 * k * np.finfo(dtype).eps
+    np.testing.assert_allclose(lm.jit(f)(x, w, bias, residual), f(*wide), rtol=tolerance, atol=tolerance * 4)
 
 
 SHAPES = [(2, 6, 128), (2, 48, 300), (5, 49, 129), (8, 64, 191), (33, 53, 260), (64, 40, 193), (7, 101, 1000), (3, 300, 515)]
@@ -97,9 +122,10 @@ def test_a_matrix_of_halves_is_converted_in_registers():
 
 
 @pytest.mark.usefixtures("small_matrices")
-def test_results_do_not_depend_on_the_number_of_threads():
-    x, w = random(9, 203), random(203, 1500)
-    f = lm.jit(lambda x, w: lm.numpy.tanh(x @ w))
+@pytest.mark.parametrize("transposed", [False, True], ids=["n", "t"])
+def test_results_do_not_depend_on_the_number_of_threads(transposed):
+    x, w = random(9, 203), random(*((1500, 203) if transposed else (203, 1500)))
+    f = lm.jit(lambda x, w: lm.numpy.tanh(x @ (w.T if transposed else w)))
     before = lm.get_threads()
     try:
         results = set()
@@ -109,7 +135,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
     finally:
         lm.set_threads(before)
     assert len(results) == 1
-    np.testing.assert_allclose(f(x, w), np.tanh(x @ w), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(f(x, w), np.tanh(x @ (w.T if transposed else w)), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.usefixtures("small_matrices")
