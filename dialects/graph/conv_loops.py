@@ -297,7 +297,7 @@ class _Flat:
         def cycles(rows: int) -> tuple[float, int]:
             blocks = -(-count // rows)
             regions = self._regions(blocks)
-            uneven = _up(regions, LEAST_BLOCKS) / regions if regions > 1 else 1.0
+            uneven = _up(regions, LEAST_BLOCKS if regions < 2 * LEAST_BLOCKS else 2) / regions if regions > 1 else 1.0
             _, each = choose_tile(form.per_group, self._columns(rows) // form.lanes, registers)
             copied = (rows + self.first.reach) * self.pitch * len(self.first.phases) * len(self.last.phases)
             copying = copied / (1 if self.last.stride > 1 else form.lanes / 4) / prod(self.window)
