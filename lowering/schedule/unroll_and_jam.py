@@ -30,13 +30,14 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
-from ...dialects.loop.gather import ScatterOp
-from ...dialects.loop.memory import AllocOp, CheckOp, StoreOp
+from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, YieldOp
 from ..analysis.accesses import is_inside
 from ..analysis.dependence import CannotDecide, carried_conflict
 from ..analysis.nests import find, fresh, name_of, only_loop_in
 from .base import Primitive
+from .cloning import subscripts
 from .peel import can_peel, peel_loop
 from .reorder import CHANGED, objection, rearrange
 from .rewriting import on_original, put_instead, replace_index
@@ -60,6 +61,35 @@ def jammed_loops(block: Block) -> list[ForOp]:
         if isinstance(op, ForOp):
             found += [op, *jammed_loops(op.body.block)]
     return found
+
+
+def moves_on(loop: ForOp) -> bool:
+    """Whether every buffer that a loop writes has a dim along which each iteration goes beyond what the others touch there.
+
+    A proof by subscripts alone, for most loops: the dependence analysis asks for every pair of accesses.
+    """
+    outside = [op for op in loop.walk() if isinstance(op, LoadOp | StoreOp) and not is_inside(op.buffer, loop)]
+    others = any(isinstance(op, GatherOp | ScatterOp) for op in loop.walk())
+    written = {op.buffer for op in outside if isinstance(op, StoreOp)}
+    return not others and all(_moves_on([op for op in outside if op.buffer is buffer], loop) for buffer in written)
+
+
+def _moves_on(accesses: Sequence[LoadOp | StoreOp], loop: ForOp) -> bool:
+    """Whether there is a dim in which the subscripts of all accesses differ by less than one iteration moves them."""
+    at = [subscripts(op) for op in accesses]
+    for dim, form in enumerate(at[0]):
+        still = all(value is loop.index or not is_inside(value, loop) for value in form.values())
+        if not still or not form.is_linear:
+            continue
+        starts = [number for other in at if (number := (other[dim] - form).number) is not None]
+        if len(starts) < len(at):
+            continue
+        ahead = [(op.lanes - 1) * op.lane_step() if op.lane_dim() == dim else 0 for op in accesses]
+        low = min(start + min(0, lanes) for start, lanes in zip(starts, ahead, strict=True))
+        high = max(start + max(0, lanes) for start, lanes in zip(starts, ahead, strict=True))
+        if high - low < abs(form.terms.get(loop.index, 0)) * loop.step.value.data:
+            return True
+    return False
 
 
 @dataclass
@@ -183,6 +213,8 @@ class UnrollAndJam(Primitive):
                 raise self.refuse(f"{name_of(inner)} reduces by {inner.monoid.data}, which takes one value at a time")
         if not can_peel(loop):
             raise self.refuse(f"the bounds of {self.loop} are several expressions: what fills a tile cannot be told apart")
+        if moves_on(loop):
+            return
         try:
             conflict = carried_conflict(loop, within=self.factor)
         except CannotDecide as error:
@@ -206,7 +238,8 @@ class UnrollAndJam(Primitive):
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)
-        is_perfect, peels = inner_band(loop) is not None, can_peel(loop)
+        fills = (loop.trip_count() or 1) % self.factor == 0
+        is_perfect, peels = inner_band(loop) is not None, not fills and can_peel(loop)
         outer, inner = split_loop(kernel, loop, self.loop, self.factor)
         rest = peel_loop(outer)[1] if peels else None
         left: Sequence[str] = () if rest is None else (name_of(rest),)
