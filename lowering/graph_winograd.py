@@ -2,8 +2,9 @@
 
 Tiles of 2x2 or 4x4 results take 2.25 or 4 times fewer multiplications than the direct form, and some additions for each
 element that is read or written; an estimate of cycles decides. The loop form (`conv_winograd.py`) wants features innermost, so
-images are transposed where they are not: by ops of their own, which fuse with what is before and after, or cancel. Filters stay
-as they are: each is read once, and what is made of it lies in the order of reading.
+images are transposed where they are not: by ops of their own, which let elementwise ops after a convolution come first, and
+cancel between two convolutions. Filters stay as they are: each is read once, and what is made of it lies in the order of
+reading.
 
 Why not as primitives: the transforms would be kernels of their own, and what they make, more than twice the image and four
 times the filters, would go through memory rather than stay in the caches.
@@ -22,9 +23,12 @@ from xdsl.rewriter import InsertPoint
 
 from ..codegen.targets import Target
 from ..codegen.targets.host import host
+from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conv import TILES, Convolution, ConvOp, pick
 from ..dialects.graph.conv_winograd import find_blocks
+from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
 from ..dialects.types import DYNAMIC
 
@@ -103,8 +107,52 @@ def relayout(op: ConvOp, tile: int) -> None:
     if y_dims != c.y_dims:
         # dim `c.y_dims[role]` of what was is dim `y_dims[role]` of what is
         y = b.transpose(y, perm=tuple(y_dims[c.y_dims.index(d)] for d in range(4)))
-    y.name_hint = op.y.name_hint
-    op.y.replace_all_uses_with(y)
+    _replace(op, y)
+    last = y.owner
+    while isinstance(last, TransposeOp):
+        last = _sunk(last)
+
+
+def _sunk(transpose: TransposeOp) -> TransposeOp | None:
+    """Let the one elementwise op that uses a transposed value come first: `f(transpose(x), ...)` as `transpose(f(x, ...))`.
+
+    So it runs where a convolution writes its results, and transposes meet those of the next convolution. The other operands
+    must be broadcasts, whose values are known in any order of the dims; else nothing happens, and the result is None.
+    """
+    x, y, perm = transpose.operands[0], transpose.results[0], ints(transpose.properties["perm"])
+    users = list({use.operation for use in y.uses})
+    if len(users) != 1 or not isinstance(users[0], ElementwiseOp):
+        return None
+    user, b = users[0], GraphBuilder(InsertPoint.before(users[0]), users[0].location)
+    spread = {o: o.owner for o in user.operands if isinstance(o.owner, BroadcastOp)}
+    if any(o is not y and (o not in spread or _in_order(spread[o], perm) is None) for o in user.operands):
+        return None
+    operands = [x if o is y else _respread(b, spread[o], perm, x) for o in user.operands]
+    below = b.transpose(b.insert(type(user).make(operands, user.properties)), perm=perm)
+    _replace(user, below)
+    transpose.detach()
+    transpose.erase()
+    return below.owner
+
+
+def _in_order(op: BroadcastOp, perm: Sequence[int]) -> tuple[int, ...] | None:
+    """The dims of the operand that are not of size 1, before a transpose of the result; None if their order changes."""
+    dims = tuple(perm[d] for n, d in zip(op.shape(), ints(op.dims), strict=True) if n != 1)
+    return dims if list(dims) == sorted(dims) else None
+
+
+def _respread(b: GraphBuilder, op: BroadcastOp, perm: Sequence[int], like: SSAValue) -> SSAValue:
+    """What a transpose makes the result of a broadcast."""
+    dims = _in_order(op, perm)
+    assert dims is not None
+    sizes = tuple(n for n in op.shape() if n != 1)
+    x = op.x if sizes == op.shape() else b.reshape(op.x, sizes)
+    return b.broadcast(x, dims, like.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _replace(op: GraphOp, y: SSAValue) -> None:
+    y.name_hint = op.results[0].name_hint
+    op.results[0].replace_all_uses_with(y)
     op.detach()
     op.erase()
 

@@ -32,6 +32,40 @@ func.func @features_last(%x: tensor<1x56x56x64xf32>, %w: tensor<3x3x64x64xf32>) 
 
 // -----
 
+/// What follows comes before the transpose, so that the convolution can end in it.
+// CHECK-LABEL: func.func @followed
+//  CHECK-SAME:   (%[[X:.+]]: tensor<1x64x56x56xf32>, %[[W:.+]]: tensor<64x64x3x3xf32>, %[[B:.+]]: tensor<64x1x1xf32>)
+//       CHECK:   %[[C:.+]] = graph.conv
+//       CHECK:   %[[R:.+]] = graph.reshape %[[B]] : tensor<64x1x1xf32> -> tensor<64xf32>
+//  CHECK-NEXT:   %[[S:.+]] = graph.broadcast %[[R]] to [3] : tensor<64xf32> -> tensor<1x56x56x64xf32>
+//  CHECK-NEXT:   %[[T:.+]] = graph.add %[[C]], %[[S]] : tensor<1x56x56x64xf32>
+//  CHECK-NEXT:   %[[E:.+]] = graph.exp %[[T]] : tensor<1x56x56x64xf32>
+//  CHECK-NEXT:   %[[Y:.+]] = graph.transpose %[[E]] perm [0, 3, 1, 2]
+//  CHECK-NEXT:   return %[[Y]]
+func.func @followed(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>, %b: tensor<64x1x1xf32>) -> tensor<1x64x56x56xf32> {
+  %c = graph.conv %x, %w stride [1, 1] low [1, 1] high [1, 1] groups 1
+    : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32>
+  %bb = graph.broadcast %b to [1, 2, 3] : tensor<64x1x1xf32> -> tensor<1x64x56x56xf32>
+  %s = graph.add %c, %bb : tensor<1x64x56x56xf32>
+  %y = graph.exp %s : tensor<1x64x56x56xf32>
+  return %y : tensor<1x64x56x56xf32>
+}
+
+// -----
+
+/// Another image that is added stands in the order it is given in.
+// CHECK-LABEL: func.func @no_broadcast
+//       CHECK:   %[[Y:.+]] = graph.transpose %{{.+}} perm [0, 3, 1, 2]
+//  CHECK-NEXT:   graph.add %[[Y]], %{{.+}} : tensor<1x64x56x56xf32>
+func.func @no_broadcast(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32> {
+  %c = graph.conv %x, %w stride [1, 1] low [1, 1] high [1, 1] groups 1
+    : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32>
+  %y = graph.add %c, %x : tensor<1x64x56x56xf32>
+  return %y : tensor<1x64x56x56xf32>
+}
+
+// -----
+
 /// A tile that is given stays, where it does not pay, too.
 // CHECK-LABEL: func.func @given
 //       CHECK:   graph.conv

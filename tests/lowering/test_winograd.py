@@ -143,6 +143,21 @@ def test_what_follows_is_computed_too(layout: str) -> None:
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
 
 
+def test_one_convolution_after_the_other() -> None:
+    """The image between them is not transposed back and forth."""
+    x, w, bias = normal(1, 24, 14, 13), normal(24, 24, 3, 3, seed=1) / np.float32(15), normal(24, seed=2)
+    want = exact(np.maximum(exact(x, w) + bias[:, None, None], 0), w)
+
+    def two(x, w, bias):
+        def conv(x):
+            return lm.nn.conv2d(x, w, 1, 1, tile=4)
+
+        return conv(lm.nn.relu(conv(x) + bias.reshape(-1, 1, 1)))
+
+    np.testing.assert_allclose(lm.jit(two)(x, w, bias), want, rtol=0, atol=1e-5 * np.abs(want).max())
+    assert lm.jit(two).lower(x, w, bias).as_text("optimized").count("graph.transpose") == 2
+
+
 @pytest.mark.parametrize("tile", [1, 4])
 def test_gradients(tile: int) -> None:
     x, w = normal(1, 16, 9, 10), normal(24, 16, 3, 3, seed=1)
