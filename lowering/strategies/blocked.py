@@ -2,15 +2,16 @@
 
 What libraries do inside (Goto, van de Geijn, "Anatomy of high-performance matrix multiplication", 2008), as steps of a
 schedule. Columns go in blocks (`width`), whose part of the right operand is packed once for all rows; rows go in blocks
-(`height`), on threads, whose part of the left operand is packed where it is used. A tile of `rows x columns` sums then runs
-through the depth with what it reads lying side by side. Packing absorbs any order of the operands' dims and fills up the
-tiles at the edges with zeros, so that there is but one inner loop. The tile goes to memory, and what comes after the sum
-reads it there.
+(`height`), on threads. A left operand whose rows run along the depth is read as it lies: a tile needs one number of each of its
+rows at a time, and the next ones are in the same cache line. Then the packed columns stay in the second-level cache. Another
+left operand is packed for each block of rows. A tile of `rows x columns` sums runs through the depth. Packing absorbs any order
+of the operands' dims and fills up the tiles at the edges with zeros; rows beyond the end are the last one again, so that there
+is but one inner loop. The tile goes to memory, and what comes after the sum reads it there.
 
     jo: blocks of columns
       right operand packed
       io: blocks of rows                                         on threads
-        left operand packed
+        left operand packed                      unless it is read as it lies
         [sums = 0; ko: blocks of the depth]                      where it is deep
         jp, ip: tiles
           k: the sums of a tile
