@@ -58,7 +58,7 @@ class _State(ctypes.Structure):
         ("workers", ctypes.c_int64),  # that exist
         ("sleepers", ctypes.c_int64),  # workers that must be woken
         ("awaited", ctypes.c_int64),  # the calling thread sleeps until the workers are done
-        ("_0", ctypes.c_int64),
+        ("processor", ctypes.c_int64),  # where the calling thread was when the region began
         # one word that workers enter and leave a region by: its number, its threads, whether it is over, workers within
         ("ticket", ctypes.c_int64),
         ("_1", ctypes.c_int64 * 7),
@@ -247,7 +247,8 @@ def parallel_module(architecture: str) -> str:
         return _ALONE
     words = {f"S.{name}": getattr(_State, name).offset for name, *_ in _State._fields_}
     declaration, pause = _PAUSE.get(architecture, ("", ""))
-    text = _CONTROL.get(architecture, _NO_CONTROL) + declaration + _TEXT.replace("@pause", pause)
+    processors = _PROCESSORS if sys.platform == "linux" else _NO_PROCESSORS
+    text = _CONTROL.get(architecture, _NO_CONTROL) + processors + declaration + _TEXT.replace("@pause", pause)
     for name, value in {
         **words,
         "AWAKE": AWAKE_THRESHOLD,
@@ -315,6 +316,61 @@ define internal void @set_control(i64 %modes) alwaysinline {
     "aarch64": _ARM_CONTROL,
     "arm64": _ARM_CONTROL,
 }
+
+# Linux may wake a worker on the processor of the calling thread and leave the two there while another is idle, for seconds.
+# glibc's cpu_set_t has 1024 processors in 16 words.
+_PROCESSORS = r"""
+declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_setaffinity(i32, i64, ptr)
+
+define internal void @note_processor() {
+  %at = getelementptr i8, ptr @state, i64 <S.processor>
+  %here = call i32 @sched_getcpu()
+  %wide = sext i32 %here to i64
+  store atomic i64 %wide, ptr %at monotonic, align 8
+  ret void
+}
+
+; A worker leaves the processor of the calling thread, if it may run on another; afterwards it may run where it could before.
+define internal void @part() {
+  %set = alloca [16 x i64], align 16
+  %at = getelementptr i8, ptr @state, i64 <S.processor>
+  %theirs = load atomic i64, ptr %at monotonic, align 8
+  %here = call i32 @sched_getcpu()
+  %wide = sext i32 %here to i64
+  %together = icmp eq i64 %theirs, %wide
+  %known = icmp ult i64 %theirs, 1024
+  %meet = and i1 %together, %known
+  br i1 %meet, label %ask, label %done
+ask:
+  %failed = call i32 @sched_getaffinity(i32 0, i64 128, ptr %set)
+  %got = icmp eq i32 %failed, 0
+  br i1 %got, label %leave, label %done
+leave:
+  %index = lshr i64 %theirs, 6
+  %shift = and i64 %theirs, 63
+  %bit = shl i64 1, %shift
+  %word.at = getelementptr i64, ptr %set, i64 %index
+  %word = load i64, ptr %word.at
+  %inverse = xor i64 %bit, -1
+  %rest = and i64 %word, %inverse
+  store i64 %rest, ptr %word.at
+  %refused = call i32 @sched_setaffinity(i32 0, i64 128, ptr %set) ; when nothing is left, for one
+  store i64 %word, ptr %word.at
+  %moved = icmp eq i32 %refused, 0
+  br i1 %moved, label %restore, label %done
+restore:
+  %ignored = call i32 @sched_setaffinity(i32 0, i64 128, ptr %set)
+  br label %done
+done:
+  ret void
+}
+"""
+_NO_PROCESSORS = """
+define internal void @note_processor() { ret void }
+define internal void @part() { ret void }
+"""
 
 _TEXT = r"""
 @state = external global [<words> x i64]
@@ -389,6 +445,7 @@ define internal void @region(ptr %body, ptr %data, i64 %count, i64 %team) noinli
   %regions = load i64, ptr %regions.at
   %regions.next = add i64 %regions, 1
   store atomic i64 %regions.next, ptr %regions.at monotonic, align 8
+  call void @note_processor()
   br label %open
 open: ; from here on workers may enter; one that goes to sleep sees this ticket, or is seen here
   %ticket.at = getelementptr i8, ptr @state, i64 <S.ticket>
@@ -409,6 +466,7 @@ wake:
   call i32 @pthread_mutex_lock(ptr %mutex)
   call i32 @pthread_mutex_unlock(ptr %mutex) ; first, so that nobody wakes up just to wait for it
   call i32 @pthread_cond_broadcast(ptr %work)
+  call i32 @sched_yield() ; a worker that was woken on this processor leaves it at once: @part
   br label %begin
 begin:
   call void @take(i64 1)
@@ -519,10 +577,11 @@ define internal ptr @worker(ptr %index) {
   br label %wait
 wait: ; until the number of the region is another than the one seen last
   %seen = phi i64 [ -1, %0 ], [ %number, %pass ], [ %number.then, %leave ], [ %number.then, %tell ]
-  %patience = phi i64 [ 0, %0 ], [ %patience.pass, %pass ], [ %patience.next, %leave ], [ %patience.next, %tell ]
+  %patience = phi i64 [ 0, %0 ], [ %patience.pass, %pass ], [ %patience.team, %leave ], [ %patience.team, %tell ]
   br label %look
 look:
   %looks = phi i64 [ 0, %wait ], [ %looks.next, %again ], [ 0, %awake ]
+  %woken = phi i1 [ false, %wait ], [ %woken, %again ], [ true, %awake ]
   %ticket = load atomic i64, ptr %ticket.at acquire, align 8
   %number = lshr i64 %ticket, 32
   %new = icmp ne i64 %number, %seen
@@ -558,7 +617,16 @@ try: ; to enter
   %team.high = lshr i64 %ticket.try, 16
   %team = and i64 %team.high, 65535
   %member = icmp uge i64 %team, %least
+  %patience.team = call i64 @patience(i64 %team)
   %may = and i1 %open, %member
+  %room = icmp sgt i64 %patience.team, 0
+  %placed = and i1 %woken, %room ; the system has just chosen a processor
+  %should = and i1 %member, %placed
+  br i1 %should, label %apart, label %decide
+apart:
+  call void @part()
+  br label %decide
+decide:
   br i1 %may, label %enter, label %pass
 enter:
   %ticket.in = add i64 %ticket.try, 1
@@ -569,13 +637,11 @@ retry:
   %ticket.found = extractvalue { i64, i1 } %swap, 0
   br label %try
 pass: ; the region is over, and another may follow, or it is for fewer
-  %patience.member = call i64 @patience(i64 %team)
-  %patience.pass = select i1 %member, i64 %patience.member, i64 0
+  %patience.pass = select i1 %member, i64 %patience.team, i64 0
   br label %wait
 run:
   %number.then = lshr i64 %ticket.try, 32
   call void @take(i64 4294967296)
-  %patience.next = call i64 @patience(i64 %team)
   br label %leave
 leave:
   %before = atomicrmw sub ptr %ticket.at, i64 1 seq_cst
