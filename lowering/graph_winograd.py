@@ -12,6 +12,7 @@ times the filters, would go through memory rather than stay in the caches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 

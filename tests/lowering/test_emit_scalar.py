@@ -256,9 +256,7 @@ def test_roots_beside_divisions_are_correctly_rounded():
     every = (np.arange(1 << 24, dtype=np.uint32) + np.uint32(0x3F800000)).view(np.float32)  # [1, 4)
     bits = rng.integers(0, 1 << 32, 1 << 18, dtype=np.uint32)
     x = np.concatenate([every, bits.view(np.float32), np.abs(bits.view(np.float32)), np.resize(np.float32(EDGES), 64)])
-    compiled = Compiled(
-        elementwise("%s = math.sqrt %a : R\n%r = arith.divf %s, %b : R", ["f32", "f32"], "f32", len(x), 32)
-    )
+    compiled = Compiled(elementwise("%s = math.sqrt %a : R\n%r = arith.divf %s, %b : R", ["f32", "f32"], "f32", len(x), 32))
     assert ("rsqrt14" in compiled.ir) == host().has_avx512
     y = np.empty_like(x)
     compiled(x, np.full_like(x, 3), y)
