@@ -7,6 +7,12 @@ import numpy as np
 
 
 @lm.kernel
+def double(x: lm.f32["N"]):
+    for i in range(N):
+        x[i] = 2.0 * x[i]
+
+
+@lm.kernel
 def sweep(A: lm.f32["M", "N"], B: lm.f32["M", "N"]):
     for i in range(1, M - 1):
         for j in range(1, N - 1):
