@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from ...codegen.targets.host import host
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.parameters import is_scheduled
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.nests import unique_names
 from .base import Primitive
 
@@ -64,9 +64,16 @@ def schedule_module(module: builtin.ModuleOp, took: Callable[[KernelOp, Primitiv
         if kernel.sym_name.data not in launched:
             schedule_written(kernel, partial(take, kernel), threads)
             continue
+        if _is_empty(kernel):
+            continue
         unique_names(kernel)
         for strategy in STRATEGIES:
             strategy(kernel, host(), partial(take, kernel))
+
+
+def _is_empty(kernel: KernelOp) -> bool:
+    """Whether a loop never runs: there is nothing to gain, and peeling and splitting would leave none of the loops expected."""
+    return any(isinstance(op, ForOp) and op.trip_count() == 0 for op in kernel.walk())
 
 
 def schedule_written(kernel: KernelOp, take: Take, threads: bool = True) -> None:
