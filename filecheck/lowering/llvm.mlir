@@ -5,10 +5,11 @@
 //       CHECK:   %[[I:.+]] = phi i64 [ 0, %entry ]
 //       CHECK:   %[[AT:.+]] = mul nsw i64 %[[I]], 64
 //       CHECK:   %[[ROW:.+]] = getelementptr inbounds float, ptr %x.0, i64 %[[AT]]
+//  CHECK-NEXT:   %[[BASE:.+]] = call ptr @llvm.strip.invariant.group.p0(ptr %[[ROW]])
 //       CHECK: loop.3:
 //  CHECK-NEXT:   %[[K:.+]] = phi i64
 //  CHECK-NEXT:   %[[ACC:.+]] = phi float [ 0x0000000000000000, %loop.1 ], [ %[[NEXT:.+]], %loop.3 ]
-//  CHECK-NEXT:   %[[XK:.+]] = getelementptr inbounds float, ptr %[[ROW]], i64 %[[K]]
+//  CHECK-NEXT:   %[[XK:.+]] = getelementptr inbounds float, ptr %[[BASE]], i64 %[[K]]
 //  CHECK-NEXT:   load float, ptr %[[XK]], align 4
 //       CHECK:   %[[NEXT]] = call float @llvm.fma.f32({{.*}}, float %[[ACC]])
 //  CHECK-NEXT:   %[[K1:.+]] = add nuw nsw i64 %[[K]], 1

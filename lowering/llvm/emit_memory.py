@@ -116,15 +116,32 @@ def _base(e: FunctionEmitter, buffer: Buffer, terms: dict[str, int], exact: bool
         rising = rising and all(c > 0 and x in e.not_negative for x, c in of_level)
         flags = " inbounds" if rising and exact else ""
 
-        def write(pointer: str = pointer, terms: tuple[tuple[str, int], ...] = of_level, flags: str = flags) -> str:
+        of_outer_loop = 0 < total_level < e.depth and not buffer.register
+
+        def write(
+            pointer: str = pointer,
+            terms: tuple[tuple[str, int], ...] = of_level,
+            flags: str = flags,
+            of_outer_loop: bool = of_outer_loop,
+        ) -> str:
             offset = ""
             for x, c in terms:
                 part = x if c == 1 else b.emit(f"mul nsw i64 {x}, {c}")
                 offset = b.emit(f"add nsw i64 {offset}, {part}") if offset else part
-            return b.gep(pointer, offset, elem, flags)
+            address = b.gep(pointer, offset, elem, flags)
+            return _opaque(b, address) if of_outer_loop else address
 
-        pointer = e.shared(total_level, (pointer, of_level, flags, elem), write)
+        pointer = e.shared(total_level, (pointer, of_level, flags, elem, of_outer_loop), write)
     return pointer, total_level
+
+
+def _opaque(b: Builder, pointer: str) -> str:
+    """The same pointer, through an intrinsic that alias analysis looks through and scalar evolution does not; it costs nothing.
+
+    Otherwise each address of an inner loop is an expression in the indices of all loops around it, and loop strength reduction
+    tries all ways to divide these among them: up to 300 ms, where the parts are written in their loops already.
+    """
+    return b.emit(f"call ptr {b.module.declare('llvm.strip.invariant.group.p0', 'ptr', ('ptr',))}(ptr {pointer})")
 
 
 def _at(b: Builder, pointer: str, offset: int, elem: Ty) -> str:
