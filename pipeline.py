@@ -9,10 +9,12 @@ in its attribute `lamina.phase`, so that printed IR can be fed back in and conti
 from __future__ import annotations
 
 import dataclasses
+import gc
 import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -192,6 +194,19 @@ def compile_to(
     return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)
 
 
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Leave garbage be meanwhile: a full collection takes 50 ms with the usual packages imported, and would free a megabyte."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@_collecting_later()
 def build(
     module: ModuleOp,
     entry: str = "main",
@@ -267,6 +282,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     )
 
 
+@_collecting_later()
 def build_kernel(
     module: ModuleOp, name: str | None = None, target: Target | None = None, *, by_default: bool = False
 ) -> KernelExecutable:
@@ -296,6 +312,7 @@ def build_kernel(
     return dataclasses.replace(cached_kernel(key, make), failed=_failure(kernel.sym_name.data, _checks(kernel)))
 
 
+@_collecting_later()
 def build_known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> KernelExecutable:
     """As `build_kernel` of the one kernel of a module, by default for the host; the module is not made if the cache has it.
 
