@@ -22,7 +22,7 @@ from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .text import I64, PTR, Ty
 
-WORTH_OPS = 100_000
+WORTH_OPS = 1 << 15
 """Scalar operations below which a loop of known size is not even prepared for threads."""
 
 _TYPICAL_TRIPS = 64
@@ -34,11 +34,12 @@ _LANES_AT_ONCE = 4
 """How many scalars a vector instruction stands for, at least: vectors do their work faster than loops of scalars."""
 
 
-def worth_threads(op: ForOp) -> bool:
-    """Whether a parallel loop may be large enough: of unknown trip count, or with enough work."""
+def worth_threads(op: ForOp, least: int | None = None) -> bool:
+    """Whether a parallel loop may be large enough: of unknown trip count, or with so much work (`WORTH_OPS`)."""
     trips = op.trip_count()
     work = _work(op.body.block)
-    return not op.results and (trips is None or (trips > 1 and (math.isinf(work) or trips * work >= WORTH_OPS)))
+    enough = math.isinf(work) or (trips or 0) * work >= (WORTH_OPS if least is None else least)
+    return not op.results and (trips is None or (trips > 1 and enough))
 
 
 def _work(block: Block) -> float:
@@ -56,6 +57,8 @@ def _work(block: Block) -> float:
 
 
 def _weight(op: Operation) -> float:
+    if isinstance(op, LoadOp | StoreOp):
+        return float(-(-op.lanes // _LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one
     lanes = max((r.type.get_shape()[0] for r in op.results if isinstance(r.type, VectorType)), default=1)
     return (_EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * -(-lanes // _LANES_AT_ONCE)
 

@@ -27,6 +27,8 @@ from .base import Take
 
 _BLOCK = 256
 """Vectors of a block: a few microseconds of work, of which each thread gets many."""
+_WORTH_OPS = 100_000
+"""Operations of scalars, not yet of vectors, below which a loop is left as it is."""
 _LINE_BYTES = 64
 _FEW = 8
 """A loop of fewer iterations cannot be shared evenly among threads."""
@@ -48,7 +50,7 @@ def schedule_elementwise(kernel: KernelOp, target: Target, take: Take) -> None:
     """Give threads to every nest of parallel loops that has work for them but no outermost loop they could share."""
     for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
         band = find_band(nest)
-        if band is None or not any(worth_threads(loop) for loop in band):
+        if band is None or not any(worth_threads(loop, _WORTH_OPS) for loop in band):
             continue
         widened = Planner(target.vector_bits, 1).loop(nest).widened
         if len(widened) != 1:
