@@ -2,15 +2,17 @@
 
 What libraries do inside (Goto, van de Geijn, "Anatomy of high-performance matrix multiplication", 2008), as steps of a
 schedule. Columns go in blocks (`width`), whose part of the right operand is packed once for all rows; rows go in blocks
-(`height`), on threads. A left operand whose rows run along the depth is read as it lies: a tile needs one number of each of its
-rows at a time, and the next ones are in the same cache line. Then the packed columns stay in the second-level cache. Another
-left operand is packed for each block of rows. A tile of `rows x columns` sums runs through the depth. Packing absorbs any order
-of the operands' dims and fills up the tiles at the edges with zeros; rows beyond the end are the last one again, so that there
-is but one inner loop. The tile goes to memory, and what comes after the sum reads it there.
+(`height`), on threads. If there are enough columns, their blocks go on threads instead: each packs what it reads itself, and
+nothing that one has written must come from the caches of another. A left operand whose rows run along the depth is read as it
+lies: a tile needs one number of each of its rows at a time, and the next ones are in the same cache line. Then the packed
+columns stay in the second-level cache. Another left operand is packed for each block of rows. A tile of `rows x columns` sums
+runs through the depth. Packing absorbs any order of the operands' dims and fills up the tiles at the edges with zeros; rows
+beyond the end are the last one again, so that there is but one inner loop. The tile goes to memory, and what comes after the
+sum reads it there.
 
-    jo: blocks of columns
+    jo: blocks of columns                                        on threads
       right operand packed
-      io: blocks of rows                                         on threads
+      io: blocks of rows                                         or on threads
         left operand packed                      unless it is read as it lies
         [sums = 0; ko: blocks of the depth]                      where it is deep
         jp, ip: tiles
@@ -104,11 +106,29 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
     if as_it_lies and on_rows:
         height = _up(-(-m // _shares(m)), rows)
         widest = max(2 * columns, target.l2_bytes * 3 // 4 // (depth * bits // 8))
+        if depth >= k and not computes(product) and (shared := _columns_of_threads(m, n, columns, widest)):
+            widest, on_rows = shared, False
     else:
         highest = max(rows, target.l2_bytes // 4 // (depth * bits // 8))
         height = _even(m, highest, rows) if on_rows else min(_up(m, rows), 2 * _up(highest, rows))
         widest = max(columns, min(WIDEST, WIDTH_BYTES // (k * bits // 8)) if on_rows else WIDEST)
     return Blocks(rows, columns, height, depth, _even(n, widest, columns), on_rows, as_it_lies)
+
+
+def _columns_of_threads(m: int, n: int, columns: int, widest: int) -> int | None:
+    """The columns of a block, where there are as many blocks of at least two tiles as of rows; or None."""
+    parts = _up(-(-n // widest), _shares(m))
+    return _up(-(-n // parts), columns) if n >= parts * 2 * columns else None
+
+
+def computes(product: Product) -> bool:
+    """Whether what comes after the sum has constants that would take registers from the sums, were it in one function.
+
+    Code generation loads those of a polynomial before all loops. Where threads share the blocks of rows, a nest of its own
+    beside these becomes a function of its own.
+    """
+    ops = statements(product.band[-1].body.block)
+    return any(op.name.startswith("math.") and op.name not in CHEAP for op in ops)
 
 
 def _shares(m: int) -> int:
@@ -164,7 +184,7 @@ class Blocked:
         self.kernel, self.product, self.blocks, self.take = kernel, product, blocks, take
         self.lanes = target.lanes(bits_of(product.depth))
         self.on_threads = blocks.on_rows and len(product.band) == 2
-        self.apart = self.on_threads and self._computes()
+        self.apart = self.on_threads and computes(product)
 
     def run(self) -> None:
         blocks, take = self.blocks, self.take
@@ -200,15 +220,6 @@ class Blocked:
         if blocks.depth < (product.depth.trip_count() or 0):
             ko, k = take(Split(k, blocks.depth))
         return _Names(jo, io, i, j, k, ko)
-
-    def _computes(self) -> bool:
-        """Whether what comes after the sum has constants that would take registers from the sums, were it in one function.
-
-        Code generation loads those of a polynomial before all loops. Where threads share the blocks of rows, a nest of its own
-        beside these becomes a function of its own.
-        """
-        ops = statements(self.product.band[-1].body.block)
-        return any(op.name.startswith("math.") and op.name not in CHEAP for op in ops)
 
     def _expand_tiles(self, at: _Names, ip: str) -> tuple[str, ...]:
         """Each tile in memory, for what comes after it; the loops of that."""

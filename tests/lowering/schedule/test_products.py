@@ -55,9 +55,21 @@ def test_a_deep_product_adds_block_by_block_in_memory():
 def test_few_rows_leave_the_columns_to_the_threads():
     text = scheduled(product, random(100, 4096), random(4096, 4096))
     assert "loop.for parallel %jo" in text
-    many = scheduled(product, random(1024, 1024), random(1024, 1024))
-    assert "loop.for seq %jo" in many
-    assert "loop.for parallel %io" in many
+    few_columns = scheduled(product, random(1024, 1024), random(1024, 128))
+    assert "loop.for seq %jo" in few_columns
+    assert "loop.for parallel %io" in few_columns
+
+
+def test_threads_pack_the_columns_that_they_read():
+    before, inside = scheduled(product, random(1024, 1024), random(1024, 1024)).split("loop.for parallel %jo")
+    assert "%w_packed" not in before
+    assert "%w_packed = loop.alloc scratch" in inside
+
+
+def test_threads_share_rows_where_functions_follow_a_product():
+    text = scheduled(lambda x, w: lm.numpy.exp(x @ w), random(512, 512), random(512, 512))
+    assert "loop.for seq %jo" in text
+    assert text.count("loop.for parallel %io") == 2
 
 
 def test_a_small_product_is_not_packed():
