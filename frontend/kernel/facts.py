@@ -76,10 +76,12 @@ def _meaning(source: Source, node: ast.expr, has_place: bool, depth: int) -> str
     found = source.resolve(node)
     if found is MISSING:
         return "nothing"
-    if type(found) in (bool, int, float) or isinstance(found, np.generic):
+    if isinstance(found, bool | int | float | np.generic):
+        if type(found).__module__ not in ("builtins", "numpy"):  # classes of the user's may print as they like
+            raise _Unknown
         return f"{type(found).__name__} {found.hex() if isinstance(found, float) else found!r}"
-    if isinstance(found, bool | int | float):  # classes of the user's may print as they like
-        raise _Unknown
+    if isinstance(found, type) and issubclass(found, np.generic) and found.__module__ != "numpy":
+        raise _Unknown  # converts to the type it is derived from, which its name does not say
     if isinstance(found, ModuleType):
         return f"module {found.__name__}"
     if isinstance(found, ElementType):

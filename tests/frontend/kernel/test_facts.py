@@ -77,7 +77,20 @@ def test_numbers_of_other_classes_have_no_facts() -> None:
     class Factor(enum.IntEnum):
         TWO = 2
 
+    class Quiet(np.float32):
+        def __repr__(self) -> str:
+            return "a number"
+
     assert facts_of(scale_by(Factor.TWO)) is None
+    assert facts_of(scale_by(Quiet(2.5))) is None
+
+
+def test_conversions_to_classes_derived_from_numpys_have_no_facts() -> None:
+    class Single(np.float32):
+        pass
+
+    assert facts_of(with_function(Single)) is None
+    assert facts_of(with_function(np.float32)) is not None
 
 
 def test_a_called_kernel_is_part_of_the_facts() -> None:
