@@ -22,6 +22,7 @@ from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..dialects.types import is_bool
 from .analysis.lanes import lane_stride, varying_values
+from .analysis.nests import walk_block
 from .widening import is_lanewise, widen
 
 _EXPENSIVE = {"math": 20.0, "arith.divf": 5.0, "arith.divsi": 20.0, "arith.remsi": 20.0, "arith.remf": 20.0}
@@ -87,7 +88,7 @@ def obstacle(loop: ForOp, lanes: int) -> str | None:
     if loop.constant_bounds() is None or loop.step.value.data != 1:
         return "the loop needs constant bounds and step 1"
     varying = varying_values(loop)
-    for op in loop.body.block.walk():
+    for op in walk_block(loop.body.block):
         if isinstance(op, LoadOp | StoreOp):
             if op.lanes != 1:
                 return "the loop holds vectors already"
@@ -127,7 +128,7 @@ class Planner:
         width = 8
         has_loop = loop.kind.data == "reduce"
         math = 0
-        for op in loop.body.block.walk():
+        for op in walk_block(loop.body.block):
             has_loop = has_loop or isinstance(op, ForOp)
             math += op.name.startswith("math.") and op.name not in _CHEAP_MATH
             for result in op.results:

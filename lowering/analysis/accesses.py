@@ -15,7 +15,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.vocabulary import IndexCastOp
 from .linear import System
-from .nests import around, name_of
+from .nests import around, name_of, walk
 
 Terms = dict[str, int]
 
@@ -44,7 +44,7 @@ class Access:
 def accesses(root: Operation) -> list[Access]:
     """The accesses in an op, in the order of the text."""
     found: list[Access] = []
-    for op in root.walk():
+    for op in walk(root):
         if isinstance(op, LoadOp | StoreOp | GatherOp | ScatterOp):
             found.append(Access(op, op.buffer, isinstance(op, StoreOp | ScatterOp), tuple(around(op))))
     return found

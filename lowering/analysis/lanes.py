@@ -48,7 +48,10 @@ def varying_values(loop: ForOp) -> set[SSAValue]:
 
 def _visit(block: Block, loop: ForOp, varying: set[SSAValue]) -> None:
     for op in block.ops:
-        if isinstance(op, ForOp):
+        if not op.regions:
+            if any(operand in varying for operand in op._operands) or isinstance(op, AllocOp):
+                varying.update(op.results)
+        elif isinstance(op, ForOp):
             apart = has_own_bounds(op, varying)
             if apart and not shares_index(op, loop, varying):
                 varying.add(op.index)
@@ -71,8 +74,6 @@ def _visit(block: Block, loop: ForOp, varying: set[SSAValue]) -> None:
             for k, result in enumerate(op.results):
                 if op.condition in varying or any(yielded(branch)[k] in varying for branch in branches):
                     varying.add(result)
-        elif isinstance(op, AllocOp) or any(operand in varying for operand in op.operands):
-            varying.update(op.results)
 
 
 def _carry(op: ForOp | WhileOp, moved: Sequence[bool], arguments: Sequence[SSAValue], varying: set[SSAValue]) -> None:

@@ -30,10 +30,17 @@ def walk(op: Operation) -> Iterator[Operation]:
             block = block.next_block
 
 
+def walk_block(block: Block) -> Iterator[Operation]:
+    """All ops in a block, as `block.walk()` has them: see `walk`."""
+    for op in block.ops:
+        yield from walk(op)
+
+
 def loops(kernel: Operation) -> dict[str, ForOp]:
     """The loops in an op by name, in the order of the text; a loop without a name is called `loop<k>` by its position."""
     found: dict[str, ForOp] = {}
-    for k, op in enumerate(op for op in walk(kernel) if isinstance(op, ForOp)):
+    # most ops have no regions, and an `isinstance` that says no takes as long as ten of these tests
+    for k, op in enumerate(op for op in walk(kernel) if op.regions and isinstance(op, ForOp)):
         found.setdefault(op.index.name_hint or f"loop{k}", op)
     return found
 

@@ -32,7 +32,7 @@ from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, pairs
 from ..analysis.lanes import has_own_bounds, shares_index, varying_values
-from ..analysis.nests import find, fresh, name_of
+from ..analysis.nests import find, fresh, name_of, walk
 from ..widening import obstacle, widen
 from .base import Primitive
 
@@ -46,7 +46,7 @@ def lockstep_conflict(loop: ForOp, count: int) -> Conflict | None:
         CannotDecide: neither a witness nor a proof was found.
     """
     undecided: CannotDecide | None = None
-    position = {op: k for k, op in enumerate(loop.walk())}
+    position = {op: k for k, op in enumerate(walk(loop))}
     varying = varying_values(loop)
     for one, two in pairs(accesses(loop)):
         try:
@@ -158,7 +158,7 @@ class Vectorize(Primitive):
         made = widen(find(kernel, self.loop, self.as_text()), self.lanes, self.tail)
         made[0].index.name_hint = self.loop
         for rest in made[1:]:  # names are unique, also those of the loops inside
-            for loop in [op for op in rest.walk() if isinstance(op, ForOp)]:
+            for loop in [op for op in walk(rest) if op.regions and isinstance(op, ForOp)]:
                 base = self.loop if loop is rest else name_of(loop)
                 loop.index.name_hint = fresh(kernel, f"{base}_rest")
         return tuple(name_of(loop) for loop in made)
