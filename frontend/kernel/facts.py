@@ -80,8 +80,6 @@ def _meaning(source: Source, node: ast.expr, has_place: bool, depth: int) -> str
         if type(found).__module__ not in ("builtins", "numpy"):  # classes of the user's may print as they like
             raise _Unknown
         return f"{type(found).__name__} {found.hex() if isinstance(found, float) else found!r}"
-    if isinstance(found, type) and issubclass(found, np.generic) and found.__module__ != "numpy":
-        raise _Unknown  # converts to the type it is derived from, which its name does not say
     if isinstance(found, ModuleType):
         return f"module {found.__name__}"
     if isinstance(found, ElementType):
@@ -95,6 +93,8 @@ def _meaning(source: Source, node: ast.expr, has_place: bool, depth: int) -> str
 
 def _home(found: Any) -> str:
     """Where an object is defined. Nothing else of it plays a part in a kernel, and it is no other one of that name."""
+    if isinstance(found, type) and issubclass(found, np.generic) and found.__module__ != "numpy":
+        raise _Unknown  # converts to the type it is derived from, which its name does not say
     name, module = getattr(found, "__name__", None), getattr(found, "__module__", None)
     if not isinstance(name, str):
         return f"a {type(found).__module__}.{type(found).__qualname__}"
