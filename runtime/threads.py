@@ -658,6 +658,16 @@ tell:
   br label %wait
 }
 
+; The first iteration of a piece. Of the pieces, `rest` have one iteration more than `size`: some from each part of the loop, so that
+; halves of it are equal.
+define internal i64 @start(i64 %piece, i64 %size, i64 %rest, i64 %pieces) alwaysinline {
+  %whole = mul i64 %piece, %size
+  %share = mul i64 %piece, %rest
+  %more = udiv i64 %share, %pieces
+  %start = add i64 %whole, %more
+  ret i64 %start
+}
+
 ; What each thread does in a region: pieces from one end, in the modes of the calling thread, until none is left. %one is 1
 ; for the front, 2^32 for the back.
 define internal void @take(i64 %one) {
@@ -673,7 +683,7 @@ define internal void @take(i64 %one) {
   %modes = load i64, ptr %modes.at
   %taken.at = getelementptr i8, ptr @state, i64 <S.taken>
   %size = udiv i64 %count, %pieces
-  %rest = urem i64 %count, %pieces ; so many pieces have one more
+  %rest = urem i64 %count, %pieces
   %forward = icmp eq i64 %one, 1
   %own = call i64 @control()
   %same = icmp eq i64 %own, %modes
@@ -692,13 +702,9 @@ run:
   %after = sub i64 %pieces, %back
   %mirrored = sub i64 %after, 1
   %piece = select i1 %forward, i64 %front, i64 %mirrored
-  %begin.1 = mul i64 %piece, %size
-  %longer.before = call i64 @llvm.umin.i64(i64 %piece, i64 %rest)
-  %begin = add i64 %begin.1, %longer.before
-  %longer = icmp ult i64 %piece, %rest
-  %extra = zext i1 %longer to i64
-  %end.1 = add i64 %begin, %size
-  %end = add i64 %end.1, %extra
+  %following = add i64 %piece, 1
+  %begin = call i64 @start(i64 %piece, i64 %size, i64 %rest, i64 %pieces)
+  %end = call i64 @start(i64 %following, i64 %size, i64 %rest, i64 %pieces)
   call void %body(ptr %data, i64 %begin, i64 %end)
   br label %next
 done:
