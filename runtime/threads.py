@@ -658,8 +658,8 @@ tell:
   br label %wait
 }
 
-; The first iteration of a piece. Of the pieces, `rest` have one iteration more than `size`: some from each part of the loop, so that
-; halves of it are equal.
+; The first iteration of a piece. Of the pieces, `rest` have one iteration more than `size`: some in each part of the loop,
+; so that halves of it are equal.
 define internal i64 @start(i64 %piece, i64 %size, i64 %rest, i64 %pieces) alwaysinline {
   %whole = mul i64 %piece, %size
   %share = mul i64 %piece, %rest
