@@ -26,7 +26,7 @@ from __future__ import annotations
 import threading
 
 from ..errors import CompileError
-from ..runtime import threads
+from ..runtime import threads, workers
 from . import cache as object_cache
 from .compile import compile_object
 from .jit import Library, load_object
@@ -53,14 +53,14 @@ def imports() -> dict[str, int]:
 
 def _load() -> Library:
     target = detect()
-    text = threads.parallel_module(target.triple.split("-")[0])
+    text = workers.parallel_module(target.triple.split("-")[0])
     key = object_cache.key_of("thread runtime", text, target.key)
     found = object_cache.get(key)
     if found:
         try:
-            return load_object(found.obj, threads.PARALLEL_SYMBOLS, threads.imports())
+            return load_object(found.obj, workers.PARALLEL_SYMBOLS, threads.imports())
         except CompileError:
             pass
     obj = compile_object(text, target)
     object_cache.put(key, obj)
-    return load_object(obj, threads.PARALLEL_SYMBOLS, threads.imports())
+    return load_object(obj, workers.PARALLEL_SYMBOLS, threads.imports())

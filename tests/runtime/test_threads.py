@@ -18,7 +18,7 @@ import pytest
 from lamina.codegen import parallel
 from lamina.codegen.compile import compile_object
 from lamina.codegen.jit import load_object
-from lamina.runtime import threads
+from lamina.runtime import threads, workers
 
 MUCH = 1 << 40
 
@@ -474,7 +474,7 @@ def test_fork_after_use(runtime):
         threads.STATE.busy = 1  # as if another thread were in a region, with a worker, and held the mutex
         threads.STATE.ticket += 1
         import ctypes
-        ctypes.CDLL(None).pthread_mutex_lock(ctypes.c_void_p(ctypes.addressof(threads.STATE) + threads._State.mutex.offset))
+        ctypes.CDLL(None).pthread_mutex_lock(ctypes.c_void_p(ctypes.addressof(threads.STATE) + threads.State.mutex.offset))
         def work():
             assert threads.STATE.busy == threads.STATE.workers == 0
             regions = threads.STATE.regions
@@ -524,7 +524,7 @@ def test_fork_that_python_does_not_know_of(runtime):
 
 def test_systems_without_threads(monkeypatch):
     monkeypatch.setattr(threads, "THREADED", False)
-    library = load_object(compile_object(threads.parallel_module("x86_64")), threads.PARALLEL_SYMBOLS)
+    library = load_object(compile_object(workers.parallel_module("x86_64")), workers.PARALLEL_SYMBOLS)
     alone = Loops()
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3)(library.address("lamina_parallel"))
     notes = np.zeros(3, np.int64)
@@ -643,7 +643,7 @@ def test_text_is_valid(architecture):
     from lamina.codegen import targets
     from lamina.codegen.compile import verify_llvm
 
-    text = threads.parallel_module(architecture)
+    text = workers.parallel_module(architecture)
     verify_llvm(text)
     if architecture == "aarch64":
         assert compile_object(text, targets.get("aarch64"), isolated=True)
