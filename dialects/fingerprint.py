@@ -30,13 +30,16 @@ class _Writer:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.numbers: dict[SSAValue, int] = {}
+        self.blocks: dict[Block, int] = {}
         self.texts: dict[int, str] = {}
         """Of attributes by identity, which the operations keep alive."""
 
     def operation(self, op: Operation) -> _Writer:
         parts, numbers = self.parts, self.numbers
         operands, results = op._operands, op.results
-        parts.append(f"{op.name} {len(operands)} {len(results)} {len(op.properties)} {len(op.attributes)} {len(op.regions)}")
+        counts = (operands, results, op.properties, op.attributes, op.regions, op.successors)
+        parts.append(" ".join([op.name, *[str(len(each)) for each in counts]]))
+        parts += [str(self.blocks.setdefault(block, len(self.blocks))) for block in op.successors]
         # a value of a block that comes later gets its number here
         parts += [str(numbers.setdefault(operand, len(numbers))) for operand in operands]
         for result in results:
@@ -49,13 +52,11 @@ class _Writer:
             parts.append(f"{len(blocks)}")
             for block in blocks:
                 self._block(block)
-        if op.successors:
-            raise NotImplementedError(f"'{op.name}' op goes on in other blocks")
         return self
 
     def _block(self, block: Block) -> None:
         ops = list(block.ops)
-        self.parts.append(f"{len(block.args)} {len(ops)}")
+        self.parts.append(f"{self.blocks.setdefault(block, len(self.blocks))} {len(block.args)} {len(ops)}")
         for argument in block.args:
             self._value(argument)
         for op in ops:

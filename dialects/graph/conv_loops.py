@@ -53,7 +53,7 @@ LEAST_CHUNK = 16
 
 def write_conv(op: ConvOp, b: Any) -> None:
     """Write the loops of a convolution."""
-    form = _Form(op, b)
+    form = Form(op, b)
     if 0 in op.result_shape():
         return
     if 0 in (form.features, *op.shape(1)):
@@ -67,7 +67,7 @@ def write_conv(op: ConvOp, b: Any) -> None:
         _Flat(form).write()
 
 
-class _Form:
+class Form:
     """What all loop forms need: sizes by role, and the operands at points by role."""
 
     def __init__(self, op: ConvOp, b: Any):
@@ -166,10 +166,10 @@ def _unrolled(size: int) -> str:
     return "unroll" if size <= UNROLLED else "seq"
 
 
-class _RegisterTile:
+class RegisterTile:
     """Sums of a tile in a register buffer; all loops over it are unrolled, or vectors."""
 
-    def __init__(self, form: _Form, rows: int, columns: int):
+    def __init__(self, form: Form, rows: int, columns: int):
         self.form, self.b, self.rows, self.columns = form, form.b, rows, columns
         self.vectors = -(-columns // form.lanes)
         self.buffer = self.b.local((rows, self.vectors * form.lanes), form.element, "register", name="tile")
@@ -257,7 +257,7 @@ Part = tuple[AffineExpr, Any]
 
 
 class _Flat:
-    def __init__(self, form: _Form):
+    def __init__(self, form: Form):
         self.form, self.b = form, form.b
         axes = form.axes if len(form.axes) > 1 else (*form.axes, Axis(1, 1))
         *self.outer, self.first, self.last = axes
@@ -402,7 +402,7 @@ class _Flat:
         """Add the products of some features to a tile of the sums."""
         form, b = self.form, self.b
         (chunk, row, n_rows), (column, n_columns) = rows, columns
-        tile = _RegisterTile(form, n_rows, n_columns)
+        tile = RegisterTile(form, n_rows, n_columns)
         resumes = self.depth < form.depth
         tile.start(lambda i, j: b.load(sums, [row + i, column + j]) if resumes else form.zero)
         filters = block.group * form.per_group + chunk + row
@@ -412,7 +412,7 @@ class _Flat:
 
     def _accumulate(
         self,
-        tile: _RegisterTile,
+        tile: RegisterTile,
         block: _Block,
         filters: AffineExpr,
         column: AffineExpr,
@@ -447,7 +447,7 @@ def _up(size: int, multiple: int) -> int:
 
 
 class _Pixels:
-    def __init__(self, form: _Form):
+    def __init__(self, form: Form):
         self.form, self.b = form, form.b
         self.columns = -(-form.per_group // form.lanes) * form.lanes
         self.tile, _ = choose_tile(form.points[-1], self.columns // form.lanes, form.b.target.vector_registers)
@@ -502,7 +502,7 @@ class _Pixels:
         form, b = self.form, self.b
         image, group, *outer = at
         (row, n_rows), (column, n_columns) = rows, columns
-        tile = _RegisterTile(form, n_rows, n_columns)
+        tile = RegisterTile(form, n_rows, n_columns)
         tile.start(lambda i, j: form.zero)
 
         def x(i: AffineExpr, at: list[Index]) -> SSAValue:
@@ -522,7 +522,7 @@ class _Pixels:
 
 
 class _Depthwise:
-    def __init__(self, form: _Form):
+    def __init__(self, form: Form):
         self.form, self.b = form, form.b
         self.last = form.c.x_dims[1] == len(form.c.x_dims) - 1
         """Whether features lie innermost in memory: then they are worked on side by side, else one after the other."""

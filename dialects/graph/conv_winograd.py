@@ -23,9 +23,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from .conv_loops import _Form as Form
-from .conv_loops import _RegisterTile as RegisterTile
-from .conv_loops import choose_tile, parts
+from .conv_loops import Form, RegisterTile, choose_tile, parts
 from .window_loops import Index, clipped, over, within
 from .winograd_transforms import WINDOW, Transforms, multiply, transforms
 

@@ -10,6 +10,7 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
+from ...dialects.types import scalar_of
 from .accesses import Access, Instance, combine
 from .linear import System, Undecided
 from .nests import around
@@ -32,6 +33,16 @@ def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None
     if len(moves) > 1:
         return None
     return moves[0] if moves else (0, 0)
+
+
+def runs_along(op: LoadOp | StoreOp, loop: ForOp) -> bool:
+    """Whether the next iteration of a loop accesses the next element of memory."""
+    return lane_stride(op, loop.index) == (op.buffer.type.get_num_dims() - 1, 1)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def stored_bits(loop: ForOp) -> int:
+    """The width of the widest element that a loop stores."""
+    return max(scalar_of(op.value.type).bitwidth for op in loop.walk() if isinstance(op, StoreOp))  # pyright: ignore
 
 
 def varying_values(loop: ForOp) -> set[SSAValue]:

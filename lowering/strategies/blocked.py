@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import KernelOp
+from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, statements
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
@@ -43,7 +44,7 @@ from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .product_nest import Product, bits_of, runs_along
+from .product_nest import Product, bits_of
 
 LEAST_WORK = 4 << 20
 """Multiplications below which packing does not pay."""

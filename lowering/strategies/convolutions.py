@@ -9,8 +9,7 @@ from __future__ import annotations
 from ...codegen.targets import Target
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.types import scalar_of
-from ..analysis.lanes import lane_stride
+from ..analysis.lanes import runs_along, stored_bits
 from ..analysis.nests import around, name_of
 from ..schedule.unroll import Unroll
 from ..schedule.vectorize import Vectorize
@@ -28,18 +27,14 @@ def lanes_of_registers(kernel: KernelOp) -> list[ForOp]:
             continue
         if op.buffer.owner.place.data != "register" or op.lanes != 1:
             continue
-        last = op.buffer.type.get_num_dims() - 1  # pyright: ignore[reportAttributeAccessIssue]
-        found.update(
-            (loop, None) for loop in around(op) if loop.kind.data == "parallel" and lane_stride(op, loop.index) == (last, 1)
-        )
+        found.update((loop, None) for loop in around(op) if loop.kind.data == "parallel" and runs_along(op, loop))
     return list(found)
 
 
 def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
     """Make vectors of the rows of register buffers."""
     for loop in lanes_of_registers(kernel):
-        bits = max(scalar_of(op.value.type).bitwidth for op in loop.walk() if isinstance(op, StoreOp))  # pyright: ignore
-        lanes, trips = max(2, target.lanes(bits)), loop.trip_count() or MOST + 1
+        lanes, trips = max(2, target.lanes(stored_bits(loop))), loop.trip_count() or MOST + 1
         if trips > MOST:
             continue
         while lanes // 2 >= trips > 1:

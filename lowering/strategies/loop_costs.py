@@ -16,7 +16,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import is_bool, is_float
-from ..analysis.lanes import has_own_bounds, lane_stride, stops_apart, varying_values
+from ..analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart, varying_values
 from ..analysis.nests import around
 from ..widening import obstacle
 
@@ -88,7 +88,7 @@ def has_neighbours(loop: ForOp) -> bool:
     """Whether a loop reads elements side by side of one row, as a stencil: most of its vectors are not aligned."""
     rows: dict[object, set[int]] = {}
     for op in loop.body.block.walk():
-        if isinstance(op, LoadOp) and lane_stride(op, loop.index) == (op.buffer.type.get_num_dims() - 1, 1):  # pyright: ignore
+        if isinstance(op, LoadOp) and runs_along(op, loop):
             *outer, last = op.map.data.results
             form = linear_form(last, len(op.indices))
             if form is not None:

@@ -19,6 +19,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float
+from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, only_loop_in, statements
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
@@ -29,7 +30,7 @@ from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .product_nest import bits_of, runs_along
+from .product_nest import bits_of
 
 ROWS = 8
 """Rows of the matrix that are read at once."""

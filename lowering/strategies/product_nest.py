@@ -8,7 +8,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp
 from ...dialects.types import is_float, scalar_of
-from ..analysis.lanes import lane_stride
+from ..analysis.lanes import runs_along
 from ..analysis.nests import only_loop_in, statements
 
 LEAST_DEPTH = 4
@@ -77,8 +77,3 @@ def find_product(nest: ForOp, target: Target) -> Product | None:
 def bits_of(depth: ForOp) -> int:
     """The width of a sum's element type."""
     return scalar_of(depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def runs_along(op: LoadOp | StoreOp, loop: ForOp) -> bool:
-    """Whether the next iteration of a loop accesses the next element of memory."""
-    return lane_stride(op, loop.index) == (op.buffer.type.get_num_dims() - 1, 1)  # pyright: ignore[reportAttributeAccessIssue]

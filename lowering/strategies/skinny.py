@@ -34,6 +34,7 @@ from dataclasses import dataclass
 
 from ...codegen.targets import Target
 from ...dialects.loop.structure import KernelOp
+from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
@@ -48,7 +49,7 @@ from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .product_nest import Product, bits_of, runs_along
+from .product_nest import Product, bits_of
 
 MOST_ROWS = 64
 """Of the result: for more of them packing pays, or their sums fill the first-level cache."""

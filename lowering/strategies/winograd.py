@@ -9,8 +9,7 @@ from __future__ import annotations
 from ...codegen.targets import Target
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.types import scalar_of
-from ..analysis.lanes import lane_stride
+from ..analysis.lanes import lane_stride, runs_along, stored_bits
 from ..analysis.nests import name_of
 from ..schedule.vectorize import Vectorize
 from .base import Take
@@ -19,8 +18,7 @@ from .base import Take
 def schedule_features(kernel: KernelOp, target: Target, take: Take) -> None:
     """Make vectors of the loops over features around small local buffers."""
     for loop in [op for op in kernel.walk() if isinstance(op, ForOp) and runs_over_features(op)]:
-        bits = max(scalar_of(op.value.type).bitwidth for op in loop.walk() if isinstance(op, StoreOp))  # pyright: ignore
-        take(Vectorize(name_of(loop), max(2, target.lanes(bits))))
+        take(Vectorize(name_of(loop), max(2, target.lanes(stored_bits(loop)))))
 
 
 def runs_over_features(loop: ForOp) -> bool:
@@ -34,8 +32,6 @@ def runs_over_features(loop: ForOp) -> bool:
     for op in loop.walk():
         if not isinstance(op, LoadOp | StoreOp) or op.buffer in own:
             continue
-        last = op.buffer.type.get_num_dims() - 1  # pyright: ignore[reportAttributeAccessIssue]
-        stride = lane_stride(op, loop.index)
-        if op.lanes != 1 or stride is None or (isinstance(op, StoreOp) and stride != (last, 1)):
+        if op.lanes != 1 or lane_stride(op, loop.index) is None or (isinstance(op, StoreOp) and not runs_along(op, loop)):
             return False
     return True

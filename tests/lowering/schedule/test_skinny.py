@@ -118,7 +118,7 @@ def test_a_matrix_of_halves_is_converted_in_registers():
     text = f.lower(x, w).as_text("scheduled")
     assert is_read_as_it_lies(text)
     assert text.count("loop.launch") == 1
-    np.testing.assert_allclose(f(x, w), x @ w.astype(np.float32), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(f(x, w), x @ w.astype(np.float64), rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.usefixtures("small_matrices")
