@@ -39,7 +39,7 @@ from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
 from ..analysis.nests import buffer_name, find, fresh, name_of, perfect_band
-from ..widening_reduce import identity, starts_neutral
+from ..widening.reduce import identity, starts_neutral
 from .base import Primitive
 from .rewriting import place_at_start, put_instead, replace_index
 

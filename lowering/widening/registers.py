@@ -12,16 +12,16 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ..dialects.loop.gather import GatherOp, ScatterOp
-from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ..dialects.loop.structure import ForOp
-from ..dialects.types import index, memref
-from ..dialects.types import vector as vector_type
-from ..dialects.vocabulary import StepOp
-from .analysis.accesses import Access, Instance, Terms
-from .analysis.linear import System, Undecided
-from .analysis.nests import around
-from .index_arith import IndexArith
+from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp
+from ...dialects.types import index, memref
+from ...dialects.types import vector as vector_type
+from ...dialects.vocabulary import StepOp
+from ..analysis.accesses import Access, Instance, Terms
+from ..analysis.linear import System, Undecided
+from ..analysis.nests import around
+from ..index_arith import IndexArith
 
 
 def make_room(loop: ForOp, mask: SSAValue | None) -> None:

@@ -9,11 +9,11 @@ from typing import Literal
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
-from ..dialects.loop.structure import ForOp
-from ..dialects.loop.subscripts import canonical, linear_form
-from .analysis.accesses import Access, Instance, combine
-from .analysis.linear import System, Undecided
-from .analysis.nests import around
+from ...dialects.loop.structure import ForOp
+from ...dialects.loop.subscripts import canonical, linear_form
+from ..analysis.accesses import Access, Instance, combine
+from ..analysis.linear import System, Undecided
+from ..analysis.nests import around
 
 Bound = tuple[AffineMap, Sequence[SSAValue]]
 Tail = Literal["masked", "scalar", "predicated"]

@@ -22,16 +22,16 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import AffineMapAttr, DenseIntOrFPElementsAttr, IndexType, VectorType, i1
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
-from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
-from ..dialects.types import vector as vector_type
-from .analysis.lanes import has_own_bounds, varying_values, yielded
-from .analysis.nests import buffer_name, kernel_of, walk_block
-from .index_arith import IndexArith
-from .widening_body import Body
-from .widening_bounds import Part, Tail, parts
-from .widening_reduce import combined, contributions, partial
-from .widening_registers import make_room
+from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
+from ...dialects.types import vector as vector_type
+from ..analysis.lanes import has_own_bounds, varying_values, yielded
+from ..analysis.nests import buffer_name, kernel_of, walk_block
+from ..index_arith import IndexArith
+from .body import Body
+from .bounds import Part, Tail, parts
+from .reduce import combined, contributions, partial
+from .registers import make_room
 
 _INDEX = IndexType()
 _COPIED = (LoadOp, StoreOp, AllocOp, PrefetchOp, CheckOp, IfOp, WhileOp, YieldOp)

@@ -12,17 +12,17 @@ from xdsl.dialects.builtin import IndexType, MemRefType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 
-from ..dialects.loop.gather import GatherOp, ScatterOp
-from ..dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
-from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
-from ..dialects.loop.subscripts import linear_form
-from ..dialects.scalar import ScalarBuilder
-from ..dialects.types import memref
-from ..dialects.types import vector as vector_type
-from ..dialects.vocabulary import IndexCastOp, StepOp
-from . import widening_flow as flow
-from .analysis.lanes import always_inside, varying_values
-from .index_arith import IndexArith
+from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
+from ...dialects.loop.subscripts import linear_form
+from ...dialects.scalar import ScalarBuilder
+from ...dialects.types import memref
+from ...dialects.types import vector as vector_type
+from ...dialects.vocabulary import IndexCastOp, StepOp
+from ..analysis.lanes import always_inside, varying_values
+from ..index_arith import IndexArith
+from . import flow
 
 _INDEX = IndexType()
 _WORD = (_INDEX, i64)

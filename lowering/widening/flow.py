@@ -18,16 +18,16 @@ from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ..dialects.loop.memory import CheckOp, LoadOp, StoreOp
-from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
-from ..dialects.scalar import ScalarBuilder
-from ..dialects.types import vector as vector_type
-from .analysis.lanes import has_own_bounds, shares_index, shift, stops_apart, yielded
-from .widening_bounds import Bound, bound_of
-from .widening_reduce import contributions, reduce_lanes
+from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
+from ...dialects.scalar import ScalarBuilder
+from ...dialects.types import vector as vector_type
+from ..analysis.lanes import has_own_bounds, shares_index, shift, stops_apart, yielded
+from .bounds import Bound, bound_of
+from .reduce import contributions, reduce_lanes
 
 if TYPE_CHECKING:
-    from .widening_body import Body
+    from .body import Body
 
 _INDEX = IndexType()
 
