@@ -27,6 +27,7 @@ from ..dialects.parsing import decode, parse_module
 from ..errors import InternalError, LaminaError
 from .arguments import ArgumentParser, UsageError, read_input
 from .expectations import mismatches
+from .reading import guarded, sources
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program", "llvmir", "asm", "object")
 SEPARATOR = "// -----"
@@ -83,7 +84,6 @@ class LaminaOpt(xDSLOptMain):
         for name in self.args.print_ir_after:
             passes.find_pass(name)
         self.times: list[tuple[str, float]] = []
-        self.sources: dict[str, str] = {}
 
     # -- running -------------------------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class LaminaOpt(xDSLOptMain):
             text = decode(data, name)
         except Exception as error:
             return self.report([from_exception(error)])
-        self.sources[name] = text
+        sources[name] = text
         outputs: list[str | bytes] = []
         failed = False
         for chunk in split(text) if self.args.split_input_file else [text]:
@@ -228,7 +228,7 @@ class LaminaOpt(xDSLOptMain):
     def report(self, found: Sequence[Diagnostic]) -> int:
         """Print diagnostics; 1, the exit status that goes with them."""
         for diagnostic in found:
-            print(render(diagnostic, self.sources), file=sys.stderr)
+            print(render(diagnostic, sources), file=sys.stderr)
         return 1
 
     def print_times(self) -> None:
@@ -272,19 +272,7 @@ def print_version() -> int:
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line; the exit status."""
-    try:
-        return LaminaOpt(args).run()
-    except UsageError as error:
-        print(f"lamina-opt: error: {error}", file=sys.stderr)
-        return 2
-    except passes.UnknownPassError as error:
-        print(f"lamina-opt: error: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        return 130
+    return guarded("lamina-opt", lambda arguments: LaminaOpt(arguments).run(), args)
 
 
 if __name__ == "__main__":

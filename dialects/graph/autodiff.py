@@ -32,6 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import parse_signature, parse_values, print_signature, print_values
 from ..types import is_float, tensor
 from .base import CompositeOp, Props, Zero, graph_op, ints
 from .structure import YieldOp
@@ -50,33 +51,6 @@ def callee_of(op: Operation) -> FuncOp | None:
     assert isinstance(callee, SymbolRefAttr)
     found = SymbolTable.lookup_symbol(op, callee)
     return found if isinstance(found, FuncOp) else None
-
-
-def print_values(printer: Printer, values: Sequence[SSAValue]) -> None:
-    printer.print_string("(")
-    printer.print_list(values, printer.print_ssa_value)
-    printer.print_string(")")
-
-
-def print_signature(printer: Printer, op: Operation) -> None:
-    printer.print_op_attributes(op.attributes)
-    printer.print_string(" : (")
-    printer.print_list([o.type for o in op.operands], printer.print_attribute)
-    printer.print_string(") -> (")
-    printer.print_list([r.type for r in op.results], printer.print_attribute)
-    printer.print_string(")")
-
-
-def parse_values(parser: Parser) -> list[Any]:
-    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-
-
-def parse_signature(parser: Parser) -> tuple[dict[str, Attribute], list[Attribute], list[Attribute]]:
-    attributes = parser.parse_optional_attr_dict()
-    parser.parse_punctuation(":")
-    operands: list[Attribute] = [*parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)]
-    parser.parse_punctuation("->")
-    return attributes, operands, [*parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)]
 
 
 class DerivativeOp(IRDLOperation, ABC):

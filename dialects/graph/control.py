@@ -27,8 +27,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import CountedCall, parse_signature, parse_values, print_signature, print_values
 from ..types import DYNAMIC, tensor
-from .autodiff import callee_of, parse_signature, parse_values, print_signature, print_values
+from .autodiff import callee_of
 from .base import ints
 
 _INTS = DenseArrayBase.constr(i64)
@@ -144,15 +145,8 @@ class ForOp(IRDLOperation):
             raise VerifyException(f"'graph.for' op linear numbers must be below {len(self.arguments)}, got {ints(self.linear)}")
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.callee)
-        printer.print_string(" count ")
-        if self.count is None:
-            printer.print_string(str(self.trips.value.data))
-        else:
-            printer.print_ssa_value(self.count)
-        if self.reverse is not None:
-            printer.print_string(" reverse")
+        call = CountedCall(self.callee.root_reference.data, self.static_count, self.reverse is not None)
+        call.print(printer, self.count)
         for word, values in (("consts", self.consts), ("carry", self.inits), ("over", self.stacks)):
             printer.print_string(f" {word}")
             print_values(printer, values)
@@ -163,11 +157,7 @@ class ForOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ForOp:
         position = parser.pos
-        callee = parser.parse_symbol_name()
-        parser.parse_keyword("count")
-        trips = parser.parse_optional_integer(allow_boolean=False)
-        dynamic = [parser.parse_unresolved_operand()] if trips is None else []
-        reverse = parser.parse_optional_keyword("reverse") is not None
+        call, count = CountedCall.parse(parser)
         groups: list[list[Any]] = []
         for word in ("consts", "carry", "over"):
             parser.parse_keyword(word)
@@ -176,8 +166,8 @@ class ForOp(IRDLOperation):
         if parser.parse_optional_keyword("linear") is not None:
             linear = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         attributes, operand_types, result_types = parse_signature(parser)
-        values = parser.resolve_operands([*dynamic, *(v for group in groups for v in group)], operand_types, position)
-        properties = _properties(callee.data, trips, list(map(len, groups)), reverse, linear)
+        values = parser.resolve_operands([*count, *(v for group in groups for v in group)], operand_types, position)
+        properties = _properties(call, list(map(len, groups)), linear)
         return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
 
 
@@ -197,22 +187,16 @@ def _create(
     return ForOp.create(
         operands=[*([] if isinstance(count, int) else [count]), *consts, *inits, *stacks],
         result_types=[*carried, *(_stacked(type, -1 if trips is None else trips) for type in rest)],
-        properties=_properties(callee, trips, [len(consts), len(inits), len(stacks)], reverse, linear),
+        properties=_properties(CountedCall(callee, trips, reverse), [len(consts), len(inits), len(stacks)], linear),
     )
 
 
-def _properties(
-    callee: str, trips: int | None, lengths: Sequence[int], reverse: bool, linear: Sequence[int]
-) -> dict[str, Attribute]:
-    properties: dict[str, Attribute] = {
-        "callee": SymbolRefAttr(callee),
-        "trips": IntegerAttr(-1 if trips is None else trips, i64),
+def _properties(call: CountedCall, lengths: Sequence[int], linear: Sequence[int]) -> dict[str, Attribute]:
+    return {
+        **call.properties,
         "linear": DenseArrayBase.from_list(i64, list(linear)),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, [int(trips is None), *lengths]),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, [int(call.trips is None), *lengths]),
     }
-    if reverse:
-        properties["reverse"] = UnitAttr()
-    return properties
 
 
 def _stacked(type: Any, count: int) -> TensorType:

@@ -16,9 +16,9 @@ from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, DTypeError, ShapeError
+from ..assembly import parse_type_list, parse_types, print_type_list, print_types
 from ..types import DYNAMIC
 from .base import GraphOp, NotDifferentiable, Props, graph_op, ints
-from .syntax import parse_types
 
 if TYPE_CHECKING:  # most graphs call no kernels, and the loop dialect takes a while to import
     from ..loop.parameters import Parameter, Sizes
@@ -210,15 +210,10 @@ class KernelCallOp(GraphOp):
                 printer.print_ssa_value(next(operands))
         printer.print_string(")")
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : (")
-        printer.print_list([o.type for o in self.operands], printer.print_attribute)
-        printer.print_string(") -> ")
-        if len(self.results) == 1:
-            printer.print_attribute(self.results[0].type)
-        else:
-            printer.print_string("(")
-            printer.print_list([r.type for r in self.results], printer.print_attribute)
-            printer.print_string(")")
+        printer.print_string(" : ")
+        print_type_list(printer, self.operands)
+        printer.print_string(" -> ")
+        print_types(printer, self.results)
 
     @classmethod
     def parse(cls, parser: Parser) -> KernelCallOp:
@@ -236,7 +231,7 @@ class KernelCallOp(GraphOp):
         roles = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        types = parse_type_list(parser)
         parser.parse_punctuation("->")
         results = parse_types(parser)
         return cls.create(

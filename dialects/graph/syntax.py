@@ -14,7 +14,6 @@ process.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...errors import DTypeError, ShapeError
+from ..assembly import parse_types, print_types
 
 if TYPE_CHECKING:
     from .base import GraphOp
@@ -85,19 +85,9 @@ def print_graph_op(op: GraphOp, printer: Printer) -> None:
     if op.types == "result":
         printer.print_attribute(op.results[0].type)
         return
-    if len(op.operands) == 1:
-        printer.print_attribute(op.operands[0].type)
-    else:
-        printer.print_string("(")
-        printer.print_list([o.type for o in op.operands], printer.print_attribute)
-        printer.print_string(")")
+    print_types(printer, op.operands)
     printer.print_string(" -> ")
-    if len(op.results) == 1:
-        printer.print_attribute(op.results[0].type)
-    else:
-        printer.print_string("(")
-        printer.print_list([r.type for r in op.results], printer.print_attribute)
-        printer.print_string(")")
+    print_types(printer, op.results)
 
 
 def parse_graph_op(cls: type[GraphOp], parser: Parser) -> GraphOp:
@@ -173,14 +163,3 @@ def _inferred(cls: type[GraphOp], values, properties, parser: Parser, position: 
         return list(cls.infer_types(types, properties))  # pyright: ignore
     except (ShapeError, DTypeError) as error:
         parser.raise_error(f"'{cls.name}' op {error}", position)
-
-
-def parse_types(parser: Parser) -> list[Attribute]:
-    """One type, or any number in parentheses."""
-    if parser.parse_optional_punctuation("("):
-        if parser.parse_optional_punctuation(")"):
-            return []
-        types: Sequence[Attribute] = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        parser.parse_punctuation(")")
-        return list(types)
-    return [parser.parse_type()]

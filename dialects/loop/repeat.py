@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     IntegerAttr,
     MemRefType,
-    SymbolRefAttr,
     UnitAttr,
     i32,
     i64,
@@ -32,6 +31,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import CountedCall, parse_type_list, parse_values, print_type_list, print_values
 from ..types import memref
 
 GROUPS = ("consts", "carry", "spare", "over", "into")
@@ -84,13 +84,8 @@ class RepeatOp(IRDLOperation):
         """The op; `groups` are consts, carry, spare, over and into."""
         dynamic = [] if isinstance(count, int) else [count]
         memory = [] if arena is None else [arena]
-        properties: dict[str, Attribute] = {
-            "callee": SymbolRefAttr(callee),
-            "trips": IntegerAttr(count if isinstance(count, int) else -1, i64),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(dynamic), 1, *map(len, groups), len(memory)]),
-        }
-        if reverse:
-            properties["reverse"] = UnitAttr()
+        call = CountedCall(callee, count if isinstance(count, int) else None, reverse)
+        properties = _properties(call, list(map(len, groups)), len(memory))
         return RepeatOp.create(operands=[*dynamic, index, *(v for g in groups for v in g), *memory], properties=properties)
 
     @property
@@ -123,56 +118,35 @@ class RepeatOp(IRDLOperation):
                 raise VerifyException(f"'loop.repeat' op stacks need a first dim of the count {trips}, got {stack.type}")
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.callee.root_reference.data)
-        printer.print_string(" count ")
-        if self.count is None:
-            printer.print_string(str(self.trips.value.data))
-        else:
-            printer.print_ssa_value(self.count)
-        if self.reverse is not None:
-            printer.print_string(" reverse")
-        for word, values in (("index", [self.index]), *zip(GROUPS, self.groups, strict=True)):
-            _print_group(printer, word, values)
-        if self.arena is not None:
-            _print_group(printer, "arena", [self.arena])
+        trips = None if self.count is not None else self.trips.value.data
+        CountedCall(self.callee.root_reference.data, trips, self.reverse is not None).print(printer, self.count)
+        arena = [] if self.arena is None else [("arena", [self.arena])]
+        for word, values in (("index", [self.index]), *zip(GROUPS, self.groups, strict=True), *arena):
+            printer.print_string(f" {word}")
+            print_values(printer, values)
         printer.print_op_attributes(self.attributes)
-        printer.print_string(" : (")
-        printer.print_list([o.type for o in self.operands], printer.print_attribute)
-        printer.print_string(")")
+        printer.print_string(" : ")
+        print_type_list(printer, self.operands)
 
     @classmethod
     def parse(cls, parser: Parser) -> RepeatOp:
         position = parser.pos
-        callee = parser.parse_symbol_name()
-        parser.parse_keyword("count")
-        trips = parser.parse_optional_integer(allow_boolean=False)
-        dynamic = [parser.parse_unresolved_operand()] if trips is None else []
-        reverse = parser.parse_optional_keyword("reverse") is not None
+        call, count = CountedCall.parse(parser)
         groups: list[list[Any]] = []
         for word in ("index", *GROUPS):
             parser.parse_keyword(word)
-            groups.append(parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand))
-        memory: list[Any] = []
-        if parser.parse_optional_keyword("arena") is not None:
-            memory = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+            groups.append(parse_values(parser))
+        memory = [] if parser.parse_optional_keyword("arena") is None else parse_values(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+        types = parse_type_list(parser)
         if len(groups[0]) != 1 or len(memory) > 1:
             parser.raise_error("'loop.repeat' op takes one index and at most one arena")
-        values = parser.resolve_operands([*dynamic, *(v for g in groups for v in g), *memory], types, position)
-        properties: dict[str, Attribute] = {
-            "callee": SymbolRefAttr(callee.data),
-            "trips": IntegerAttr(-1 if trips is None else trips, i64),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(dynamic), *map(len, groups), len(memory)]),
-        }
-        if reverse:
-            properties["reverse"] = UnitAttr()
+        values = parser.resolve_operands([*count, *(v for g in groups for v in g), *memory], types, position)
+        properties = _properties(call, list(map(len, groups[1:])), len(memory))
         return cls.create(operands=values, properties=properties, attributes=attributes)
 
 
-def _print_group(printer: Printer, word: str, values: Sequence[SSAValue]) -> None:
-    printer.print_string(f" {word}(")
-    printer.print_list(values, printer.print_ssa_value)
-    printer.print_string(")")
+def _properties(call: CountedCall, lengths: Sequence[int], arenas: int) -> dict[str, Attribute]:
+    segments = [int(call.trips is None), 1, *lengths, arenas]
+    return {**call.properties, "operandSegmentSizes": DenseArrayBase.from_list(i32, segments)}

@@ -39,10 +39,7 @@ class Domain:
         """Whether `x <= y` always; no is also the answer where that cannot be decided."""
         above = self.system.copy()
         above.ge(combine(x[0], y[0], -1), x[1] - y[1] - 1)
-        try:
-            return above.is_empty()
-        except Undecided:
-            return False
+        return above.is_surely_empty()
 
     def only_value(self, x: Linear) -> int | None:
         """The value of an expression when it has but one."""

@@ -7,7 +7,7 @@ bounds of their loops, their subscripts are equal, and `x` stands before `y` as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
@@ -166,10 +166,13 @@ def _at(terms: Terms, constant: int, point: Mapping[str, int]) -> int:
     return sum([c * point.get(name, 0) for name, c in terms.items()], constant)
 
 
-def pairs(found: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
-    """Ordered pairs of accesses to one buffer of which at least one writes, an access with itself included."""
+def pairs(found: Sequence[Access], others: Sequence[Access] | None = None) -> Iterator[tuple[Access, Access]]:
+    """Ordered pairs of accesses to one buffer of which at least one writes, an access with itself included.
+
+    The second ones are of `others`, if they are given.
+    """
     for one in found:
-        for two in found:
+        for two in found if others is None else others:
             if one.buffer is two.buffer and (one.writes or two.writes):
                 yield one, two
 
@@ -180,17 +183,29 @@ def carried_conflict(loop: ForOp, within: int | None = None) -> Conflict | None:
     Raises:
         CannotDecide: neither was found.
     """
-    undecided: CannotDecide | None = None
-    for one, two in pairs(accesses(loop)):
+
+    def conflict(one: Access, two: Access) -> Conflict | None:
         relations = {inner: "*" for inner in one.loops if inner in two.loops and _inside(inner, loop)}
-        relations[loop] = "<"
+        return find_conflict(one, two, {**relations, loop: "<"}, within)
+
+    return first_conflict(pairs(accesses(loop)), conflict)
+
+
+def first_conflict(
+    found: Iterable[tuple[Access, Access]], conflict: Callable[[Access, Access], Conflict | None]
+) -> Conflict | None:
+    """The first conflict of any pair of accesses; None: there is none.
+
+    Raises:
+        CannotDecide: no pair is known to conflict, and one may.
+    """
+    undecided: CannotDecide | None = None
+    for one, two in found:
         try:
-            conflict = find_conflict(one, two, relations, within)
+            if (witness := conflict(one, two)) is not None:
+                return witness
         except CannotDecide as error:
             undecided = undecided or error
-            continue
-        if conflict is not None:
-            return conflict
     if undecided is not None:
         raise undecided
     return None

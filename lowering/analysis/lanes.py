@@ -12,7 +12,7 @@ from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, KernelOp, Whil
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import scalar_of
 from .accesses import Access, Instance, combine
-from .linear import System, Undecided
+from .linear import System
 from .nests import around
 
 
@@ -152,9 +152,6 @@ def always_inside(op: LoadOp | StoreOp) -> bool:
                 system.ge(combine(terms, more, -1), constant - extent)
             elif size >= 0:
                 system.ge(terms, constant - size)
-            try:
-                if not system.is_empty():
-                    return False
-            except Undecided:
+            if not system.is_surely_empty():
                 return False
     return True

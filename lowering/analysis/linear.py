@@ -131,6 +131,13 @@ class System:
         """Whether no integer point satisfies all constraints; raises `Undecided` like `sample`."""
         return _Run(self).point((), (), ()) is None
 
+    def is_surely_empty(self) -> bool:
+        """Whether it is known that no integer point satisfies all constraints; `Undecided` is no."""
+        try:
+            return self.is_empty()
+        except Undecided:
+            return False
+
     def bounds(self, terms: Mapping[str, int], constant: int = 0) -> tuple[int | None, int | None]:
         """A lower and an upper bound of `sum(c * x) + constant` over the set, None where it is unbounded.
 

@@ -74,10 +74,7 @@ class Domain:
         terms, constant = self.linear(form)
         system = self.system.copy()
         system.ge(terms, constant)
-        try:
-            return system.is_empty()
-        except Undecided:
-            return False
+        return system.is_surely_empty()
 
     def example(self, form: Affine) -> dict[str, int]:
         """Loop variables and sizes at which `form >= 0`, small ones; nothing where that is not found."""

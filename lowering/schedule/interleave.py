@@ -30,7 +30,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..analysis.accesses import accesses
 from ..analysis.bounds import affine_map, set_bounds, simplify_bounds
-from ..analysis.dependence import CannotDecide, Conflict, carried_conflict, find_conflict
+from ..analysis.dependence import CannotDecide, Conflict, carried_conflict, find_conflict, first_conflict, pairs
 from ..analysis.nests import find, fresh, name_of
 from .base import Primitive
 from .fuse import check_neighbours, fused, same_bounds
@@ -72,21 +72,10 @@ class Interleave(Primitive):
 
     def _early(self, first: ForOp, second: ForOp) -> Conflict | None:
         """Iterations of the first loop, and of the second loop more than a halo before, that touch one element."""
-        undecided: CannotDecide | None = None
-        for one in accesses(first):
-            for two in accesses(second):
-                if one.buffer is not two.buffer or not (one.writes or two.writes):
-                    continue
-                try:
-                    conflict = find_conflict(one, two, {}, ahead=(first, second, self.halo + 1))
-                except CannotDecide as error:
-                    undecided = undecided or error
-                    continue
-                if conflict is not None:
-                    return conflict
-        if undecided is not None:
-            raise undecided
-        return None
+        return first_conflict(
+            pairs(accesses(first), accesses(second)),
+            lambda one, two: find_conflict(one, two, {}, ahead=(first, second, self.halo + 1)),
+        )
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         first, second = (find(kernel, name, self.name) for name in (self.first, self.second))

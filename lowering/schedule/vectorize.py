@@ -30,7 +30,7 @@ from xdsl.ir import Operation
 
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..analysis.accesses import Access, accesses
-from ..analysis.dependence import CannotDecide, Conflict, find_conflict, pairs
+from ..analysis.dependence import CannotDecide, Conflict, find_conflict, first_conflict, pairs
 from ..analysis.lanes import has_own_bounds, shares_index, varying_values
 from ..analysis.nests import find, fresh, name_of, walk
 from ..widening import obstacle, widen
@@ -45,20 +45,9 @@ def lockstep_conflict(loop: ForOp, count: int) -> Conflict | None:
     Raises:
         CannotDecide: neither a witness nor a proof was found.
     """
-    undecided: CannotDecide | None = None
     position = {op: k for k, op in enumerate(walk(loop))}
     varying = varying_values(loop)
-    for one, two in pairs(accesses(loop)):
-        try:
-            conflict = _violation(one, two, loop, count, position, varying)
-        except CannotDecide as error:
-            undecided = undecided or error
-            continue
-        if conflict is not None:
-            return conflict
-    if undecided is not None:
-        raise undecided
-    return None
+    return first_conflict(pairs(accesses(loop)), lambda one, two: _violation(one, two, loop, count, position, varying))
 
 
 def _violation(

@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from ...dialects.loop.structure import ForOp
 from ...dialects.loop.subscripts import canonical, linear_form
 from ..analysis.accesses import Access, Instance, combine
-from ..analysis.linear import System, Undecided
+from ..analysis.linear import System
 from ..analysis.nests import around
 
 Bound = tuple[AffineMap, Sequence[SSAValue]]
@@ -121,9 +121,6 @@ def _at_least(loop: ForOp, least: int) -> bool:
             instance = Instance(system, outer, "o", {})
             (x, a), (y, b) = instance.linear(low, loop.lower_operands), instance.linear(high, loop.upper_operands)
             system.ge(combine(x, y, -1), a - b - 1 + least)
-            try:
-                if not system.is_empty():
-                    return False
-            except Undecided:
+            if not system.is_surely_empty():
                 return False
     return True
