@@ -21,7 +21,7 @@ from lamina.dialects.loop.structure import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
 from lamina.dialects.types import DYNAMIC, f64, i64, numpy_dtype, tensor
-from lamina.runtime.interp_scalar import MEANINGS, combine
+from lamina.runtime.interpreter.scalars import MEANINGS, combine
 from ops_table import ROWS, Row, check, inputs, op_of, type_of
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, SSAValue

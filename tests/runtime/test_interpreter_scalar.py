@@ -12,8 +12,8 @@ from lamina.codegen.targets import host
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.llvm.emit import emit_module
-from lamina.runtime.interp_scalar import MEANINGS
 from lamina.runtime.interpreter import interpret
+from lamina.runtime.interpreter.scalars import MEANINGS
 
 N = 64
 NUMPY = {"i1": np.bool_, "i32": np.int32, "i64": np.int64, "f32": np.float32, "f64": np.float64}

@@ -10,8 +10,8 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.types import DYNAMIC, numpy_dtype
-from ..errors import LaminaError
+from ...dialects.types import DYNAMIC, numpy_dtype
+from ...errors import LaminaError
 
 Values = dict[SSAValue, Any]
 

@@ -17,20 +17,20 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, ShapedType, 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ..dialects.graph.base import GraphOp
-from ..dialects.graph.builder import dense_array
-from ..dialects.graph.control import ForOp as RepeatedOp
-from ..dialects.graph.kernel import KernelCallOp
-from ..dialects.graph.structure import FusionOp
-from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
-from ..dialects.loop.repeat import RepeatOp
-from ..dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
-from ..dialects.loop.subscripts import linear_form
-from ..dialects.types import DYNAMIC, numpy_dtype, tensor
-from ..errors import CompileError, DTypeError, ShapeError
-from . import interp_buffers, interp_memory, interp_scalar
-from .interp_buffers import InterpreterError, TooLongError, Values
-from .interp_memory import Step
+from ...dialects.graph.base import GraphOp
+from ...dialects.graph.builder import dense_array
+from ...dialects.graph.control import ForOp as RepeatedOp
+from ...dialects.graph.kernel import KernelCallOp
+from ...dialects.graph.structure import FusionOp
+from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
+from ...dialects.loop.repeat import RepeatOp
+from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
+from ...dialects.loop.subscripts import linear_form
+from ...dialects.types import DYNAMIC, numpy_dtype, tensor
+from ...errors import CompileError, DTypeError, ShapeError
+from . import accesses, buffers, scalars
+from .accesses import Step
+from .buffers import InterpreterError, TooLongError, Values
 
 MAX_CALL_DEPTH = 64
 
@@ -86,22 +86,22 @@ class Interpreter:
             "loop.load": self._load,
             "loop.store": self._store,
             "loop.while": self._while,
-            "loop.gather": interp_memory.gather,
-            "loop.scatter": interp_memory.scatter,
+            "loop.gather": accesses.gather,
+            "loop.scatter": accesses.scatter,
             "loop.prefetch": lambda op, values: None,
             "loop.check": self._check,
-            "loop.alloc": interp_buffers.alloc,
+            "loop.alloc": buffers.alloc,
             "loop.launch": self._launch,
             "loop.repeat": self._repeat,
             "loop.reduce_lanes": self._reduce_lanes,
-            "memref.alloc": interp_buffers.alloc,
-            "memref.view": interp_buffers.view,
-            "memref.reinterpret_cast": interp_buffers.reinterpret,
-            "memref.collapse_shape": interp_buffers.reshape,
-            "memref.expand_shape": interp_buffers.reshape,
-            "memref.subview": interp_buffers.subview,
-            "memref.cast": interp_buffers.reshape,
-            "memref.copy": interp_buffers.copy,
+            "memref.alloc": buffers.alloc,
+            "memref.view": buffers.view,
+            "memref.reinterpret_cast": buffers.reinterpret,
+            "memref.collapse_shape": buffers.reshape,
+            "memref.expand_shape": buffers.reshape,
+            "memref.subview": buffers.subview,
+            "memref.cast": buffers.reshape,
+            "memref.copy": buffers.copy,
             "memref.get_global": self._global,
         }
 
@@ -126,7 +126,7 @@ class Interpreter:
         has_arena = "lamina.arena" in function.attributes
         inputs = parameters[: len(parameters) - results.value.data - has_arena]
         values = self._bind(name, inputs, [np.array(a) for a in args])
-        outputs = [interp_buffers.fresh(p.type) for p in parameters[len(inputs) : len(inputs) + results.value.data]]
+        outputs = [buffers.fresh(p.type) for p in parameters[len(inputs) : len(inputs) + results.value.data]]
         for parameter, buffer in zip(parameters[len(inputs) :], outputs, strict=False):
             values[parameter] = buffer
         if has_arena:
@@ -164,14 +164,14 @@ class Interpreter:
             if op.name in ("func.return", "graph.yield", "loop.yield"):
                 returned = tuple(op.operands)
                 break
-            handler, meaning = self.handlers.get(op.name), interp_scalar.MEANINGS.get(op.name)
+            handler, meaning = self.handlers.get(op.name), scalars.MEANINGS.get(op.name)
             if isinstance(op, LoadOp | StoreOp):
                 assert handler is not None
-                steps.append(interp_memory.access(op, handler))
+                steps.append(accesses.access(op, handler))
             elif handler is not None:
                 steps.append(partial(handler, op))
             elif meaning is not None:
-                steps.append(interp_memory.scalar(op, meaning))
+                steps.append(accesses.scalar(op, meaning))
             else:
                 steps.append(partial(self._graph if isinstance(op, GraphOp) else self._unknown, op))
         self.blocks[block] = steps, returned
@@ -241,10 +241,10 @@ class Interpreter:
         sources, targets = carry, spare
         for k in range(count) if op.reverse is None else range(count - 1, -1, -1):
             values[op.index][...] = k
-            buffers = [values[op.index], *consts, *sources, *(x[k, ...] for x in over), *targets, *(x[k, ...] for x in into)]
-            if len(buffers) + len(arena) != len(parameters):
-                raise InterpreterError(f"'loop.repeat' op gives {len(buffers)} buffers to {op.callee}", op)
-            self._run(function.body.block, dict(zip(parameters, [*buffers, *arena], strict=True)))
+            given = [values[op.index], *consts, *sources, *(x[k, ...] for x in over), *targets, *(x[k, ...] for x in into)]
+            if len(given) + len(arena) != len(parameters):
+                raise InterpreterError(f"'loop.repeat' op gives {len(given)} buffers to {op.callee}", op)
+            self._run(function.body.block, dict(zip(parameters, [*given, *arena], strict=True)))
             sources, targets = targets, sources
         if sources is not carry:
             for kept, last in zip(carry, spare, strict=True):
@@ -267,7 +267,7 @@ class Interpreter:
             for argument in op.arguments(kernel):
                 parameter = argument.parameter
                 if argument.operand is None:
-                    given.append(interp_buffers.fresh(sizes.type_of(parameter)))
+                    given.append(buffers.fresh(sizes.type_of(parameter)))
                 elif argument.result is not None:
                     given.append(np.array(values[argument.operand]))
                 else:
@@ -348,9 +348,9 @@ class Interpreter:
         self.iterations_left -= max(0, upper - lower) // op.step.value.data
         if self.iterations_left < 0:
             raise TooLongError("more loop iterations than allowed", op)
-        iterations = interp_memory.indices(kind, lower, upper, op.step.value.data)
+        iterations = accesses.indices(kind, lower, upper, op.step.value.data)
         if op.monoid is not None:
-            combine = interp_memory.combiner(op.monoid.data)
+            combine = accesses.combiner(op.monoid.data)
             for values[index] in iterations:
                 carried = combine(carried, self._run(block, values))
         else:
@@ -367,7 +367,7 @@ class Interpreter:
         values.update(zip(op.results, results, strict=True))
 
     def _reduce_lanes(self, op: ReduceLanesOp, values: Values) -> None:
-        results = interp_scalar.reduce_lanes(op.monoid.data, tuple(values[v] for v in op.vectors))
+        results = scalars.reduce_lanes(op.monoid.data, tuple(values[v] for v in op.vectors))
         values.update(zip(op.results, results, strict=True))
 
     # -- memory
@@ -378,7 +378,7 @@ class Interpreter:
         plan = self.forms.get(op)
         if plan is None:
             exprs, indices = op.map.data.results, tuple(op.indices)
-            vector = op.lanes > 1 or interp_scalar.lanes_of(op.element_type_()) is not None
+            vector = op.lanes > 1 or scalars.lanes_of(op.element_type_()) is not None
             plan = self.forms[op] = [indices, [(e, linear_form(e, len(indices))) for e in exprs], vector]
         indices, forms, vector = plan
         at = [int(values[i]) for i in indices]

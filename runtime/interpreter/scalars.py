@@ -13,10 +13,10 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.graph import OPS
-from ..dialects.graph.elementwise import convert_array
-from ..dialects.types import is_bool, numpy_dtype, scalar_of
-from . import interp_vector
+from ...dialects.graph import OPS
+from ...dialects.graph.elementwise import convert_array
+from ...dialects.types import is_bool, numpy_dtype, scalar_of
+from . import vectors
 
 Meaning = Callable[..., Any]
 
@@ -183,7 +183,7 @@ MEANINGS: dict[str, Meaning] = {
     "vector.create_mask": mask,
     **{f"math.{name}": _plain(function) for name, function in _NUMPY_NAMES.items()},
     **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf".split()},
-    **interp_vector.MEANINGS,
+    **vectors.MEANINGS,
 }
 """From op name to its meaning."""
 

@@ -1,4 +1,4 @@
-"""The meaning of unsigned and counting integer ops and of vector ops that move lanes, as in `interp_scalar`."""
+"""The meaning of unsigned and counting integer ops and of vector ops that move lanes, as in `scalars`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, VectorType
 from xdsl.ir import Operation
 
-from ..dialects.graph import OPS
-from ..dialects.graph.elementwise import convert_array
-from ..dialects.types import numpy_dtype, scalar_of
+from ...dialects.graph import OPS
+from ...dialects.graph.elementwise import convert_array
+from ...dialects.types import numpy_dtype, scalar_of
 
 Meaning = Callable[..., Any]
 
@@ -121,7 +121,7 @@ _KINDS = {"maxsi": "max", "minsi": "min", "maximumf": "max", "minimumf": "min"}
 
 def _reduction(op: Any, vector: np.ndarray, *acc: Any) -> Any:
     """`vector.reduction` in the fixed tree of `loop.reduce_lanes`, then the accumulator, as the compiled code has it."""
-    from .interp_scalar import combine, reduce_lanes
+    from .scalars import combine, reduce_lanes
 
     kind = op.kind.data.value
     monoid: str = _KINDS.get(kind, kind)  # pyright: ignore[reportAssignmentType]

@@ -13,11 +13,11 @@ import numpy as np
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
-from ..dialects.loop.gather import GatherOp, ScatterOp
-from ..dialects.loop.memory import LoadOp, StoreOp
-from ..dialects.loop.subscripts import linear_form
-from . import interp_scalar
-from .interp_buffers import InterpreterError, Values
+from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.subscripts import linear_form
+from . import scalars
+from .buffers import InterpreterError, Values
 
 Step = Callable[[Values], None]
 Handler = Callable[[Any, Values], None]
@@ -119,10 +119,10 @@ def scatter(op: ScatterOp, values: Values) -> None:
 
 
 def combiner(monoid: str) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]:
-    """`interp_scalar.combine` of one monoid."""
-    function = interp_scalar.COMBINE.get(monoid)
+    """`scalars.combine` of one monoid."""
+    function = scalars.COMBINE.get(monoid)
     if function is None:
-        return lambda acc, x: interp_scalar.combine(monoid, acc, x)
+        return lambda acc, x: scalars.combine(monoid, acc, x)
     return lambda acc, x: tuple([function(a, b) for a, b in zip(acc, x, strict=True)])
 
 

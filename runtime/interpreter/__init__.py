@@ -1,0 +1,6 @@
+"""The reference interpreter: what IR means, with NumPy. See `run.py`."""
+
+from .buffers import InterpreterError, TooLongError
+from .run import Interpreter, interpret, shape_and_dtype
+
+__all__ = ["Interpreter", "InterpreterError", "TooLongError", "interpret", "shape_and_dtype"]
