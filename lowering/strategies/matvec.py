@@ -25,6 +25,7 @@ from ..schedule.demote import Demote
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
 from ..schedule.reorder import Reorder
+from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
 from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
@@ -74,10 +75,12 @@ def find_vector_matrix(nest: ForOp) -> VectorMatrix | None:
     return VectorMatrix(nest, depth)
 
 
-def schedule_vector_matrix(found: VectorMatrix, target: Target, take: Take) -> None:
+def schedule_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target, take: Take) -> None:
     """Take the steps for one product of a vector and a matrix."""
     lanes = target.lanes(bits_of(found.depth))
     columns, depth = name_of(found.columns), name_of(found.depth)
+    if movable(kernel, found.depth):
+        take(Sink(depth))
     block, column = take(Split(columns, BLOCK))
     rows, row = take(Split(depth, ROWS))
     rest = take(Expand(rows, block, place="stack"))

@@ -21,7 +21,7 @@ def schedule_products(kernel: KernelOp, target: Target, take: Take) -> None:
         product = find_product(nest, target)
         if product is None:
             if (sums := find_vector_matrix(nest)) is not None:
-                schedule_vector_matrix(sums, target, take)
+                schedule_vector_matrix(kernel, sums, target, take)
             elif (sums := find_matrix_vector(nest, target)) is not None:
                 schedule_matrix_vector(kernel, sums, target, take)
             continue
