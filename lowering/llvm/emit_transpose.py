@@ -39,30 +39,54 @@ def transposed(b: Builder, rows: Sequence[str], ty: Ty) -> list[str]:
     """The columns of as many rows as a row has lanes.
 
     First within every 128 bits, where an interleaving of two registers is one instruction everywhere, then these as a whole.
+    There AVX-512 has an instruction that takes any two parts of one register and then any two of another. Code generation
+    looks for better shuffles through all that are behind one: fences between the steps, which are no instructions, make it
+    take a quarter of the time.
     """
     part = min(ty.lanes, max(1, 128 // ty.scalar.bits))
-    groups = [_shuffled(b, rows[k : k + part], 1, part, ty) for k in range(0, ty.lanes, part)]
-    columns = [_shuffled(b, [group[k] for group in groups], part, ty.lanes, ty) for k in range(part)]
+    groups = [_interleaved(b, rows[k : k + part], part, ty) for k in range(0, ty.lanes, part)]
+    if part == ty.lanes:
+        return groups[0]
+    columns = [_gathered(b, [_fenced(b, group[k], ty) for group in groups], part, ty) for k in range(part)]
     return [column[k] for k in range(ty.lanes // part) for column in columns]
 
 
-def _shuffled(b: Builder, rows: Sequence[str], unit: int, span: int, ty: Ty) -> list[str]:
-    """Rows of units, transposed within each span of them: by perfect shuffles, of the first half with the second."""
-    result = list(rows)
-    half = len(rows) // 2
+def _interleaved(b: Builder, rows: Sequence[str], span: int, ty: Ty) -> list[str]:
+    """Rows transposed within each span of lanes: by perfect shuffles, of the first half with the second."""
+    result, half = list(rows), len(rows) // 2
+    starts = range(0, ty.lanes, span)
+    low, high = (
+        [lane for start in starts for at in range(start + begin, start + begin + half) for lane in (at, ty.lanes + at)]
+        for begin in (0, half)
+    )
     for _ in range(len(rows).bit_length() - 1):
         pairs = zip(result[:half], result[half:], strict=True)
-        result = [_interleaved(b, x, y, unit, span, high, ty) for x, y in pairs for high in (False, True)]
+        result = [_shuffle(b, x, y, lanes, ty) for x, y in pairs for lanes in (low, high)]
     return result
 
 
-def _interleaved(b: Builder, x: str, y: str, unit: int, span: int, high: bool, ty: Ty) -> str:
-    """Units of x and y in turn, from the lower or the upper half of each span."""
-    lanes: list[int] = []
-    half = span // 2
-    for start in range(0, ty.lanes, span):
-        begin = start + high * half
-        for at in range(begin, begin + half, unit):
-            lanes += [*range(at, at + unit), *range(ty.lanes + at, ty.lanes + at + unit)]
+def _gathered(b: Builder, rows: Sequence[str], unit: int, ty: Ty) -> list[str]:
+    """As many rows as a row has units, transposed: by their even units, of two neighbours at a time, and their odd ones."""
+    result = list(rows)
+    even, odd = (
+        [lane for start in range(begin, 2 * ty.lanes, 2 * unit) for lane in range(start, start + unit)] for begin in (0, unit)
+    )
+    for step in range(len(rows).bit_length() - 1):
+        if step:
+            result = [_fenced(b, row, ty) for row in result]
+        pairs = list(zip(result[::2], result[1::2], strict=True))
+        result = [_shuffle(b, x, y, lanes, ty) for lanes in (even, odd) for x, y in pairs]
+    return result
+
+
+def _shuffle(b: Builder, x: str, y: str, lanes: Sequence[int], ty: Ty) -> str:
     mask = ", ".join([f"i32 {lane}" for lane in lanes])
     return b.emit(f"shufflevector {ty} {x}, {ty} {y}, <{ty.lanes} x i32> <{mask}>")
+
+
+def _fenced(b: Builder, x: str, ty: Ty) -> str:
+    """A value that is not seen to come from a shuffle; there is a fence for floats alone."""
+    if ty.elem not in ("float", "double"):
+        return x
+    fence = b.module.declare(f"llvm.arithmetic.fence.{ty.mangled}", ty, (ty,))
+    return b.emit(f"call {ty} {fence}({ty} {x})")
