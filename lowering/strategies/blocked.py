@@ -102,7 +102,7 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
     as_it_lies = runs_along(product.left, product.depth)
     rows, columns = _tile(m, n, bits, target) if as_it_lies else _packed_tile(n, bits, target)
     deepest = min(DEEPEST_BYTES, target.l2_bytes // 4) // ((rows + columns) * bits // 8)
-    depth = _even(k, deepest, 4)
+    depth = _even(k, 2 * deepest if as_it_lies else deepest, 4)  # what is not packed passes through L2
     on_rows = m >= MANY_ROWS
     if as_it_lies and on_rows:
         height = _up(-(-m // _shares(m)), rows)
