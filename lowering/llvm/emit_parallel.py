@@ -9,6 +9,7 @@ arguments say `noalias` as those of the kernel do. Which thread runs an iteratio
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -17,6 +18,7 @@ from xdsl.ir.affine import AffineMap
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
+from ..analysis.lanes import varying_values
 from ..analysis.nests import kernel_of, name_of, only_loop_in
 from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
@@ -27,8 +29,6 @@ WORTH_OPS = 1 << 15
 
 _TYPICAL_TRIPS = 64
 """What a loop runs of which nothing is known."""
-_FEW = 8
-"""Iterations of which a thread has one or two."""
 _EXPENSIVE = 20.0
 _LANES_AT_ONCE = 4
 """How many scalars a vector instruction stands for, at least: vectors do their work faster than loops of scalars."""
@@ -178,19 +178,34 @@ def _captured(op: ForOp) -> list[SSAValue]:
 
 
 def _sequence_in(op: ForOp) -> ForOp | None:
-    """The sequential loop that is all of a parallel loop of few iterations and writes at places that data gives.
+    """The sequential loop that is all of a parallel loop and goes from row to row, where the parallel one divides each row.
 
     As in a sum over segments, whose columns are divided among threads: each of them goes through all rows, and should do so
     once when it has several parts.
     """
     inside = only_loop_in(op)
-    if inside is None or inside.kind.data != "seq" or (op.trip_count() or math.inf) > _FEW:
+    if inside is None or inside.kind.data != "seq" or op.index in (*inside.lower_operands, *inside.upper_operands):
         return None
-    if op.index in (*inside.lower_operands, *inside.upper_operands):
+    found = [access for access in inside.walk() if isinstance(access, LoadOp | StoreOp)]
+    if not _hands_on(found) or not all(_divides_rows(access, op, inside) for access in found):
         return None
-    stores = [store for store in inside.walk() if isinstance(store, StoreOp)]
-    scatters = any(isinstance(value.owner, Operation) for store in stores for value in store.indices)
-    return inside if scatters else None
+    return inside
+
+
+def _hands_on(found: Sequence[LoadOp | StoreOp]) -> bool:
+    """Whether what a row gets may depend on rows before: written at places that data gives, or read as well as written."""
+    stores = [op for op in found if isinstance(op, StoreOp)]
+    read = {op.buffer for op in found if isinstance(op, LoadOp)}
+    return any(op.buffer in read or any(isinstance(value.owner, Operation) for value in op.indices) for op in stores)
+
+
+def _divides_rows(access: LoadOp | StoreOp, parts: ForOp, rows: ForOp) -> bool:
+    """Whether an access goes to another row with `rows`, by an earlier dim than the one along which `parts` moves it."""
+    moved = varying_values(rows)
+    along = [[access.indices[k] for k in expr.used_dims()] for expr in access.map.data.results]
+    part = next((dim for dim, values in enumerate(along) if parts.index in values), None)
+    row = next((dim for dim, values in enumerate(along) if any(value in moved for value in values)), None)
+    return part is None or (row is not None and row < part)
 
 
 def _interchanged(op: ForOp, inside: ForOp) -> Block:
@@ -206,6 +221,30 @@ def _interchanged(op: ForOp, inside: ForOp) -> Block:
     outer.body.block.add_ops([inner, YieldOp.create()])
     share.add_op(outer)
     return share
+
+
+def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str) -> None:
+    """Write the share of a thread in rows that follow one another: a single part of each as it stands, several row by row."""
+    from .emit_loops import rotated
+
+    b, step = e.b, op.step.value.data
+    slot = e.open_slot()
+    single, several, done = b.fresh_label("single"), b.fresh_label("several"), b.fresh_label("shared")
+    b.cond_br(b.icmp("sle", b.emit(f"sub nsw i64 {last}, {first}"), str(step), I64), single, several)
+    b.label(single)
+    e.push(slot, certain=False, branch=True)
+    rotated(e, op, first, last, step, None, [])
+    e.pop()
+    b.br(done)
+    b.label(several)
+    e.push(slot, certain=False, branch=True)
+    share = _interchanged(op, inside)
+    for argument, x in zip(share.args, (first, last), strict=True):
+        e.define(argument, x)
+    e.run(share)
+    e.pop()
+    b.br(done)
+    b.label(done)
 
 
 def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tuple[list[tuple[Ty, str]], str]:
@@ -256,10 +295,7 @@ def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tu
     if inside is None:
         rotated(child, op, first, last, step, None, [])
     else:
-        share = _interchanged(op, inside)
-        for argument, x in zip(share.args, (first, last), strict=True):
-            child.define(argument, x)
-        child.run(share)
+        _rows(child, op, inside, first, last)
     text = child.finish()
     loads = []
     arguments = []

@@ -86,7 +86,7 @@ class PrefetchRows(Primitive):
         if is_inside(buffer, outer):
             raise self.refuse(f"{self.buffer} is local to an iteration of {name_of(outer)}")
         found: list[tuple[LoadOp, list[Operation]]] = []
-        for read in [op for op in loop.walk() if isinstance(op, LoadOp) and op.buffer is buffer and op.mask is None]:
+        for read in [op for op in loop.walk() if isinstance(op, LoadOp) and op.buffer is buffer]:
             chain = self._chain(read, outer)
             if _moves(chain, loop):
                 self._certain(chain, outer)

@@ -19,8 +19,9 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool, scalar_of
 from ...errors import ScheduleError
 from ..analysis.lanes import lane_stride, varying_values
-from ..analysis.nests import around, buffer_name, name_of, statements
+from ..analysis.nests import around, buffer_name, find, name_of, statements
 from ..schedule.base import Primitive
+from ..schedule.prefetch import Prefetch
 from ..schedule.prefetch_rows import PrefetchRows
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
@@ -54,6 +55,7 @@ def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
 def ask_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
     """Put hints where rows are read at places that data gives, of arrays that the first-level cache does not hold."""
     found: dict[tuple[str, str, str], int] = {}
+    beside: dict[tuple[str, str], None] = {}
     for read in [op for op in kernel.walk() if isinstance(op, LoadOp) and _is_far(op, target)]:
         # a place moves with the loops that its indices are read along; the innermost one goes from row to row
         moving = [loop for loop in around(read) if any(v in varying_values(loop) for v in _data_in(read))]
@@ -63,15 +65,38 @@ def ask_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
             found[step] = found.get(step, 0) + 1
     for (buffer, at, outer), reads in found.items():
         distance = max(2, _AHEAD // reads)
-        if not (outer and _attempt(PrefetchRows(buffer, at, distance, outer), take)):
-            _attempt(PrefetchRows(buffer, at, distance), take)
+        asked = outer and _attempt(PrefetchRows(buffer, at, distance, outer), take)
+        if asked or _attempt(PrefetchRows(buffer, at, distance), take):
+            beside.update(dict.fromkeys((name, at) for name in _rows_in_order(find(kernel, at, "ask_ahead"))))
+    for buffer, at in beside:
+        _attempt(Prefetch(buffer, at, _AHEAD), take)
+
+
+def _rows_in_order(loop: ForOp) -> list[str]:
+    """The arguments of which each iteration reads the row that follows.
+
+    Processors read such rows ahead on their own, but not while they wait for others at places that they cannot guess.
+    """
+    written = {op.buffer for op in loop.walk() if isinstance(op, StoreOp)}
+    return [
+        buffer_name(read.buffer)
+        for read in loop.walk()
+        if isinstance(read, LoadOp)
+        and isinstance(read.buffer, BlockArgument)
+        and read.buffer not in written
+        and read.lanes * _bits(read.value) >= _LINE_BITS
+        and not _at_data(read)
+        and (stride := lane_stride(read, loop.index)) is not None
+        and stride[1] == 1
+        and stride[0] < read.lane_dim()
+    ]
 
 
 def _is_far(read: LoadOp, target: Target) -> bool:
     """Whether a read is of a line or more, at a place that data gives, of an argument that is or may be large."""
     type = read.buffer.type
     assert isinstance(type, MemRefType)
-    if not _at_data(read) or not isinstance(read.buffer, BlockArgument) or read.mask is not None:
+    if not _at_data(read) or not isinstance(read.buffer, BlockArgument):
         return False
     bits = _bits(read.value)
     known = type.has_static_shape() and prod(type.get_shape()) * bits // 8 <= target.l1_bytes

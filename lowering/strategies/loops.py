@@ -23,8 +23,8 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ...errors import ScheduleError
 from ..analysis.accesses import accesses
-from ..analysis.dependence import CannotDecide, carried_conflict, pairs
-from ..analysis.nests import loops, name_of, only_loop_in
+from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
+from ..analysis.nests import loops, name_of, only_loop_in, perfect_band
 from ..schedule.accumulate import Accumulate
 from ..schedule.base import Primitive
 from ..schedule.parallelize import Parallelize
@@ -34,7 +34,7 @@ from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
 from .indexed import ask_ahead
-from .loop_costs import Costs, Plan
+from .loop_costs import Costs, Plan, widest
 from .loop_tiles import Tile, find_tile
 from .products import schedule_products
 from .sweeps import find_sweeps
@@ -43,6 +43,8 @@ _MOST_PAIRS = 48
 """Pairs of accesses whose dependence may be asked for one loop, at about 0.3 ms each."""
 _FEW = 8
 """A loop of fewer iterations has too little for threads to share."""
+_PART_BITS = 1024
+"""Of a row, what a thread takes at once: two cache lines, which processors read together."""
 _BLOCK = 64
 """Vectors that a thread takes at once of a loop that is both vectors and threads."""
 
@@ -87,6 +89,8 @@ class _Scheduler:
         elif (inner := self._independent_inside(loop)) is not None:
             self.take(Reorder((inner, *_names_to(loop, inner))))
             self.threads(inner)
+        elif (columns := self._columns_inside(loop)) is not None:
+            self.columns(columns)
         else:
             self.block(loop.body.block, is_row or _selects(loop))
 
@@ -109,6 +113,18 @@ class _Scheduler:
             outer, _ = self.take(Split(name, _BLOCK if _is_flat(self.loop(name)) else 1))
             self.attempt(Parallelize(outer))
         return True
+
+    def columns(self, band: list[str]) -> None:
+        """Threads for parts of the rows that a nest goes through in an order that has to be kept; vectors along a part.
+
+        A part is some whole cache lines, so that no two threads write into one.
+        """
+        *rows, along = band
+        size = _PART_BITS // widest(self.loop(along))
+        part, inside = self.take(Split(along, size))
+        if self.attempt(Reorder((part, *rows, inside))):
+            self.attempt(Parallelize(part))
+        self.attempt(Vectorize(inside, size))
 
     def tiled(self, name: str, tile: Tile) -> None:
         """A register tile: sums in registers, some rows at once, threads for blocks of rows."""
@@ -150,6 +166,31 @@ class _Scheduler:
                     pass
             order.append(name)
         return None
+
+    def _columns_inside(self, outer: ForOp) -> list[str] | None:
+        """The perfect nest from a loop to the one that runs along rows, if its iterations stay apart whatever the rows are."""
+        widened = self.costs.plan(outer).widened
+        if not self.has_threads or len(widened) != 1:
+            return None
+        band, known = perfect_band(outer, widened[0]), widened[0].trip_count()
+        if band is None or (known is not None and known * widest(widened[0]) < 2 * _PART_BITS):
+            return None
+        if any(loop.index in (*widened[0].lower_operands, *widened[0].upper_operands) for loop in band):
+            return None
+        return [name_of(loop) for loop in band] if not _asks_much(outer) and are_apart(widened[0]) else None
+
+
+def are_apart(loop: ForOp) -> bool:
+    """Whether it is proved that different iterations of a loop touch different elements, whatever loops around it do."""
+    for one, two in pairs(accesses(loop)):
+        both = [other for other in one.loops if other in two.loops]
+        for relation in "<>":
+            try:
+                if find_conflict(one, two, dict.fromkeys(both, "*") | {loop: relation}) is not None:
+                    return False
+            except CannotDecide:
+                return False
+    return True
 
 
 def is_independent(loop: ForOp) -> bool:

@@ -89,8 +89,10 @@ loop.kernel @k(%x: memref<9000x64xf32>, %p: memref<9000xi64>, %y: memref<100x64x
 
 @pytest.mark.parametrize(("place", "once"), [("%row", True), ("%i", False)])
 def test_a_thread_with_several_parts_goes_through_a_sequence_once(place: str, once: bool) -> None:
-    """The loop over the rows is around that over the parts, whose bounds are those of the thread's share."""
+    """Where it has one part, that is around the rows; else the rows are, around the parts of the thread's share."""
     ir = emit(SCATTER.replace("PLACE", place))
     body = ir.split("k.parallel0.body")[-1]
-    outer = body.split("phi i64 [")[1].split("\n")[0]
-    assert ("%begin" not in outer and "%v" not in outer.split(",")[0]) == once, body
+    assert ("label %single" in body) == once, body
+    several = body.split("\nseveral")[-1]
+    outer = several.split("phi i64 [")[1].split("\n")[0]
+    assert outer.startswith(" 0,") == once, body
