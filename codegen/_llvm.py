@@ -21,6 +21,14 @@ def llvm_with_all_targets() -> Any:
         return _all()
 
 
+def unlocked(name: str) -> Any:
+    """A function of llvmlite's C interface, without the lock that lets one thread at a time into LLVM.
+
+    LLVM itself asks only that threads work in different contexts. Meant for what takes long.
+    """
+    return getattr(llvm().ffi.lib._lib, name)
+
+
 @cache
 def _native() -> Any:
     import llvmlite.binding as binding

@@ -6,10 +6,13 @@ The input is vector code that needs no heavy optimizer, so the pipeline is light
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import string_at
 from typing import Any
 
 from ..errors import CompileError
-from ._llvm import llvm, llvm_with_all_targets
+from ._llvm import llvm, llvm_with_all_targets, unlocked
 from .targets import Target, host
 
 # always_inliner first: helper functions written as such disappear before anything else looks at them
@@ -31,11 +34,11 @@ def compile_object(text: str, target: Target | None = None, *, isolated: bool = 
     target = target or host()
     if isolated:
         return _in_child("object", text, target)
-    machine, module = _prepare(text, target)
-    try:
-        return machine.emit_object(module)
-    except RuntimeError as error:
-        raise CompileError(f"LLVM cannot emit an object for target '{target.name}': {error}") from None
+    with _prepared(text, target) as (machine, module):
+        try:
+            return _emit_object(machine, module)
+        except RuntimeError as error:
+            raise CompileError(f"LLVM cannot emit an object for target '{target.name}': {error}") from None
 
 
 def emit_asm(text: str, target: Target | None = None, *, isolated: bool = False) -> str:
@@ -43,11 +46,11 @@ def emit_asm(text: str, target: Target | None = None, *, isolated: bool = False)
     target = target or host()
     if isolated:
         return _in_child("asm", text, target).decode()
-    machine, module = _prepare(text, target)
-    try:
-        return machine.emit_assembly(module)
-    except RuntimeError as error:
-        raise CompileError(f"LLVM cannot emit assembly for target '{target.name}': {error}") from None
+    with _prepared(text, target) as (machine, module):
+        try:
+            return machine.emit_assembly(module)
+        except RuntimeError as error:
+            raise CompileError(f"LLVM cannot emit assembly for target '{target.name}': {error}") from None
 
 
 def optimized_llvm(text: str, target: Target | None = None, *, isolated: bool = False) -> str:
@@ -55,12 +58,14 @@ def optimized_llvm(text: str, target: Target | None = None, *, isolated: bool = 
     target = target or host()
     if isolated:
         return _in_child("optimized", text, target).decode()
-    return str(_prepare(text, target)[1])
+    with _prepared(text, target) as (_, module):
+        return str(module)
 
 
 def verify_llvm(text: str) -> None:
     """Raise `CompileError` unless `text` is a valid module."""
-    _parse(text)
+    with _parsed(text):
+        pass
 
 
 def _in_child(what: str, text: str, target: Target) -> bytes:
@@ -69,13 +74,14 @@ def _in_child(what: str, text: str, target: Target) -> bytes:
     return run_in_child(what, text, target)
 
 
-def _prepare(text: str, target: Target) -> tuple[Any, Any]:
+@contextmanager
+def _prepared(text: str, target: Target) -> Iterator[tuple[Any, Any]]:
     """The target machine and the optimized module."""
     machine = target_machine(target)
-    module = _parse(text)
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    _optimize(module, machine)
-    return machine, module
+    with _parsed(text) as module:
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        _optimize(module, machine)
+        yield machine, module
 
 
 def target_machine(target: Target) -> Any:
@@ -94,13 +100,27 @@ def target_machine(target: Target) -> Any:
 
 
 def _optimize(module: Any, machine: Any) -> None:
+    """Run the passes; other threads may use LLVM meanwhile."""
     binding = llvm()
     # both are made anew for every run: running a manager twice aborts the process
     builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
     manager = binding.create_new_module_pass_manager()
     for name in _PIPELINE:
         getattr(manager, f"add_{name}_pass")()
-    manager.run(module, builder)
+    unlocked("LLVMPY_RunNewModulePassManager")(manager, module, builder)
+
+
+def _emit_object(machine: Any, module: Any) -> bytes:
+    """`machine.emit_object(module)`; other threads may use LLVM meanwhile."""
+    ffi = llvm().ffi
+    with ffi.OutputString() as error:
+        buffer = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
+        if not buffer:
+            raise RuntimeError(str(error))
+    try:
+        return string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
 # Errors
@@ -108,20 +128,24 @@ def _optimize(module: Any, machine: Any) -> None:
 _PARSE_ERROR = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
 
 
-def _parse(text: str) -> Any:
+@contextmanager
+def _parsed(text: str) -> Iterator[Any]:
+    """The module of a text, in a context of its own: threads share none, and what LLVM keeps in it goes with the module."""
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise CompileError(f"LLVM IR line {line}: NUL character in the text")
     binding = llvm()
-    try:
-        module = binding.parse_assembly(text)
-    except RuntimeError as error:
-        raise CompileError(_explain_parse_error(str(error), text)) from None
-    try:
-        module.verify()
-    except RuntimeError as error:
-        raise CompileError(_explain_verify_error(str(error), text)) from None
-    return module
+    with binding.create_context() as context:
+        try:
+            module = binding.parse_assembly(text, context)
+        except RuntimeError as error:
+            raise CompileError(_explain_parse_error(str(error), text)) from None
+        with module:  # closed before its context: the collector of garbage would take them in any order
+            try:
+                module.verify()
+            except RuntimeError as error:
+                raise CompileError(_explain_verify_error(str(error), text)) from None
+            yield module
 
 
 def _explain_parse_error(message: str, text: str) -> str:

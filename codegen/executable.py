@@ -30,6 +30,7 @@ from ..runtime.signature import Signature
 from . import cache as object_cache
 from .compile import compile_object
 from .jit import Library, load_object
+from .parts import compile_parts
 from .targets import Target
 from .targets.host import detect
 
@@ -37,7 +38,7 @@ from .targets.host import detect
 def object_for(signature: Signature, text: str, host: str = "f", target: Target | None = None) -> bytes:
     """Compile a module that defines `@host`, ready for `load_executable`: the bytes are what a cache keeps."""
     pointers = len(signature.args) + len(signature.results) + 1
-    return compile_object(text + "\n" + emit_invoke(host, pointers), target)
+    return compile_parts(text + "\n" + emit_invoke(host, pointers), target)
 
 
 def load_executable(signature: Signature, obj: bytes, host: str = "f") -> Executable:

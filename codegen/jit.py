@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import CompileError
 from ._llvm import llvm
 from .compile import target_machine
+from .parts import separated
 from .targets.host import detect
 
 _lock = threading.Lock()
@@ -48,7 +49,7 @@ def load_object(obj: bytes, symbols: Iterable[str], imports: Mapping[str, int] |
     """Link an object file into the process.
 
     Args:
-        obj: What `compile_object` returned for the host.
+        obj: What `compile_object` or `compile_parts` returned for the host.
         symbols: The symbols whose addresses are wanted.
         imports: Addresses of symbols that the object leaves undefined; symbols of the process (libc, libm) need not
             be listed.
@@ -58,7 +59,9 @@ def load_object(obj: bytes, symbols: Iterable[str], imports: Mapping[str, int] |
     """
     exports = list(symbols)
     binding = llvm()
-    builder = binding.JITLibraryBuilder().add_object_img(obj).add_current_process()
+    builder = binding.JITLibraryBuilder().add_current_process()
+    for part in separated(obj):
+        builder.add_object_img(part)
     for name, address in {**_threads(obj, exports), **(imports or {})}.items():
         builder.import_symbol(name, address)
     for name in exports:

@@ -34,13 +34,14 @@ from ..runtime.kernel_signature import KernelSignature
 from . import cache as object_cache
 from .compile import compile_object
 from .jit import Library, load_object
+from .parts import compile_parts
 from .targets import Target
 from .targets.host import detect
 
 
 def kernel_object(text: str, target: Target | None = None) -> bytes:
     """Compile a module that defines `@<kernel>.invoke`, ready for `load_kernel`: the bytes are what a cache keeps."""
-    return compile_object(text, target)
+    return compile_parts(text, target)
 
 
 def load_kernel(signature: KernelSignature, obj: bytes) -> KernelExecutable:

@@ -1,0 +1,207 @@
+r"""A large module in parts, which are compiled at the same time.
+
+Code generation is most of what LLVM does, and goes from function to function. Which functions make a part is decided by their
+sizes alone, so that what is compiled does not depend on the machine. Functions that another part calls become visible to it;
+constants, and functions that are always inlined, are in each part that uses them.
+
+>>> text = "define void @f() {\n  call void @g()\n  ret void\n}\ndefine internal void @g() {\n  ret void\n}"
+>>> one, other = parts_of(text, 3)
+>>> print(one)
+define void @f() {
+  call void @g()
+  ret void
+}
+declare void @g()
+>>> print(other)
+define void @g() {
+  ret void
+}
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..errors import CompileError
+from .compile import compile_object
+from .targets import Target
+
+LEAST_LINES = 600
+"""Lines of a part: beside as many, what each part takes once more is little."""
+
+_MAGIC = b"lamina objects\n"
+
+_SYMBOL = re.compile(r'@("[^"]*"|[\w.$-]+)')
+
+
+def compile_parts(text: str, target: Target | None = None) -> bytes:
+    """The objects of the parts of a module as one piece of data, which `jit.load_object` takes.
+
+    Raises:
+        CompileError: as `compile_object`.
+    """
+    parts = parts_of(text)
+    if len(parts) == 1:
+        return compile_object(text, target)
+    with ThreadPoolExecutor(min(len(parts), _processors())) as pool:
+        return joined(list(pool.map(lambda part: compile_object(part, target), parts)))
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def joined(objects: Sequence[bytes]) -> bytes:
+    """Several objects as one piece of data; `separated` takes it apart.
+
+    >>> separated(joined([b"one", b"two"])), separated(b"one")
+    ([b'one', b'two'], [b'one'])
+    """
+    return _MAGIC + b"".join(struct.pack("<Q", len(obj)) + obj for obj in objects)
+
+
+def separated(data: bytes) -> list[bytes]:
+    """The objects that `joined` has put together, or the one that it is.
+
+    Raises:
+        CompileError: the data ends within an object.
+    """
+    if not data.startswith(_MAGIC):
+        return [data]
+    found: list[bytes] = []
+    at = len(_MAGIC)
+    while at < len(data):
+        end = at + 8 + struct.unpack_from("<Q", data.ljust(at + 8, b"\0"), at)[0]
+        if end > len(data):
+            raise CompileError("cannot link: the data of several objects ends within one of them")
+        found.append(data[at + 8 : end])
+        at = end
+    return found
+
+
+@dataclass
+class _Definition:
+    """Something of a module: a function, a declaration or a global."""
+
+    name: str
+    lines: Sequence[str]
+
+    @property
+    def is_function(self) -> bool:
+        return self.lines[0].startswith("define")
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether each part that uses it has one of its own."""
+        first = self.lines[0]
+        return first.startswith("declare") or " private " in first or (self.is_function and "alwaysinline" in first)
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @cached_property
+    def used(self) -> dict[str, None]:
+        """What it refers to, itself too."""
+        return {name.strip('"'): None for name in _SYMBOL.findall(self.text)}
+
+    def visible(self) -> str:
+        """The text, for use by other parts."""
+        return self.text.replace(" internal ", " ", 1)
+
+    def elsewhere(self) -> str:
+        """What stands in a part that uses it where it is not."""
+        if not self.is_function:
+            return f"{self.lines[0].partition('=')[0]}= external global i8"
+        return "declare" + self.lines[0].replace(" internal ", " ", 1).removeprefix("define").removesuffix(" {")
+
+
+def parts_of(text: str, least: int = LEAST_LINES) -> list[str]:
+    """The parts of a module, the longest first; the module as it is where there is but one, or where it is not ours."""
+    definitions = _definitions(text)
+    if definitions is None:
+        return [text]
+    owned = [d for d in definitions.values() if not d.is_copied and d.is_function]
+    count = min(len(owned), sum(len(d.lines) for d in owned) // least)
+    if count < 2:
+        return [text]
+    parts: list[list[_Definition]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for definition in sorted(owned, key=lambda d: -len(d.lines)):
+        smallest = sizes.index(min(sizes))
+        parts[smallest].append(definition)
+        sizes[smallest] += len(definition.lines)
+    parts.sort(key=_length)
+    while len(parts) > 1 and _length(parts[0]) < least // 3:  # beside a function that is most of all
+        parts[:2] = [parts[0] + parts[1]]
+    return [text] if len(parts) == 1 else _texts(definitions, parts[::-1])
+
+
+def _length(part: Sequence[_Definition]) -> int:
+    return sum(len(definition.lines) for definition in part)
+
+
+def _definitions(text: str) -> dict[str, _Definition] | None:
+    """All of a module by name; None where there is something else in it."""
+    found: dict[str, _Definition] = {}
+    lines = text.split("\n")
+    k = 0
+    while k < len(lines):
+        first, start = lines[k], k
+        k += 1
+        if not first:
+            continue
+        name = _SYMBOL.search(first)
+        if name is None or not first.startswith(("define ", "declare ", "@")) or "\\" in name[1]:
+            return None
+        if first.startswith("define "):
+            while lines[k - 1] != "}":
+                k += 1
+        plain = name[1].strip('"')
+        if _SYMBOL.fullmatch("@" + plain) is None:
+            return None
+        found[plain] = _Definition(plain, lines[start:k])
+    return found
+
+
+def _texts(definitions: dict[str, _Definition], parts: Sequence[Sequence[_Definition]]) -> list[str]:
+    """The text of each part; what is no function is in the first one that uses it."""
+    members: list[dict[str, None]] = []
+    needed: list[dict[str, None]] = []
+    home: dict[str, int] = {}
+    for k, part in enumerate(parts):
+        own, uses = {d.name: None for d in part}, dict[str, None]()
+        home.update((name, k) for name in own)
+        waiting = list(own)
+        while waiting:
+            for name in definitions[waiting.pop()].used:
+                if name in uses or name not in definitions:
+                    continue
+                uses[name] = None
+                if definitions[name].is_copied:
+                    waiting.append(name)
+                elif not definitions[name].is_function:
+                    home.setdefault(name, k)
+        members.append(own)
+        needed.append(uses)
+    texts: list[str] = []
+    for k, (own, uses) in enumerate(zip(members, needed, strict=True)):
+        lines: list[str] = []
+        for name, definition in definitions.items():
+            if name not in own and name not in uses:
+                continue
+            shared = any(name in other for other in needed[:k] + needed[k + 1 :])
+            if definition.is_copied:
+                lines.append(definition.text)
+            elif home[name] != k:
+                lines.append(definition.elsewhere())
+            else:
+                lines.append(definition.visible() if shared else definition.text)
+        texts.append("\n".join(lines))
+    return texts

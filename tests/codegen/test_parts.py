@@ -1,0 +1,115 @@
+"""Modules in parts: what they compute, and that what is compiled does not depend on the machine."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from lamina.codegen import parts
+from lamina.codegen.compile import compile_object
+from lamina.codegen.jit import load_object
+from lamina.codegen.parts import compile_parts, joined, parts_of, separated
+from lamina.errors import CompileError
+
+MODULE = """
+@table = private unnamed_addr constant [2 x i64] [i64 3, i64 5], align 64
+@counter = internal global i64 100, align 8
+
+define internal i64 @twice(i64 %x) alwaysinline {
+  %y = add i64 %x, %x
+  ret i64 %y
+}
+
+define i64 @f(i64 %x) {
+  %at = getelementptr i64, ptr @table, i64 1
+  %five = load i64, ptr %at
+  %two = call i64 @twice(i64 %x)
+  %y = call i64 @"g.body"(i64 %two, ptr @h)
+  %z = add i64 %y, %five
+  ret i64 %z
+}
+
+define internal i64 @"g.body"(i64 %x, ptr noalias %callee) nounwind noinline {
+  %two = call i64 @twice(i64 %x)
+  %three = load i64, ptr @table
+  %y = mul i64 %two, %three
+  %z = call i64 %callee(i64 %y)
+  ret i64 %z
+}
+
+define internal i64 @h(i64 %x) {
+  %c = load i64, ptr @counter
+  %next = add i64 %c, 1
+  store i64 %next, ptr @counter
+  %y = call i64 @llvm.smax.i64(i64 %x, i64 %c)
+  ret i64 %y
+}
+
+define i64 @count() {
+  %c = load i64, ptr @counter
+  ret i64 %c
+}
+
+declare i64 @llvm.smax.i64(i64, i64)
+"""
+
+
+@pytest.mark.parametrize("least", [5, 8, 12, 1000])
+def test_parts_together_are_the_module(least, monkeypatch):
+    monkeypatch.setattr(parts_of, "__defaults__", (least,))
+    library = load_object(compile_parts(MODULE), ["f", "count"])
+    f, count = (library.function(name, ctypes.c_int64, *[ctypes.c_int64] * k) for name, k in (("f", 1), ("count", 0)))
+    assert (f(1), f(10)) == (100 + 5, 120 + 5)
+    assert count() == 102  # one counter for all parts
+
+
+def test_parts_are_decided_by_sizes_alone(monkeypatch):
+    monkeypatch.setattr(parts_of, "__defaults__", (5,))
+    assert len(parts_of(MODULE)) > 2
+    made = []
+    for processors in (1, 2, 5):
+        monkeypatch.setattr(parts, "_processors", lambda n=processors: n)
+        made.append(compile_parts(MODULE))
+    assert made[0] == made[1] == made[2]
+
+
+def test_what_calls_another_part_declares_it():
+    one, two = parts_of("define void @f() {\n  call void @g()\n  ret void\n}\ndefine internal void @g() {\n  ret void\n}", 3)
+    assert "declare void @g()" in one and "define internal" not in two
+
+
+def test_a_small_function_gets_no_part_of_its_own():
+    long = "\n".join(f"  %v{k} = add i64 %x, {k}" for k in range(100))
+    text = f"define i64 @long(i64 %x) {{\n{long}\n  ret i64 %v7\n}}\ndefine i64 @short(i64 %x) {{\n  ret i64 %x\n}}"
+    assert parts_of(text, 40) == [text]
+
+
+@pytest.mark.parametrize("line", ["%pair = type { i64, i64 }", 'source_filename = "x"', '@"a\\22b" = internal global i64 0'])
+def test_text_that_the_compiler_does_not_write_stays_whole(line):
+    text = f"{line}\n{MODULE}"
+    assert parts_of(text, 5) == [text]
+
+
+def test_errors_of_a_part_arrive(monkeypatch):
+    monkeypatch.setattr(parts_of, "__defaults__", (5,))
+    with pytest.raises(CompileError, match="frob"):
+        compile_parts(MODULE.replace("mul i64 %two", "frob i64 %two"))
+
+
+def test_data_that_ends_within_an_object():
+    data = joined([compile_object("define void @f() {\n  ret void\n}"), b"x" * 100])
+    assert [len(one) for one in separated(data)][1] == 100
+    for end in (len(data) - 1, len(data) - 105):
+        with pytest.raises(CompileError, match="ends within"):
+            load_object(data[:end], ["f"])
+
+
+def test_a_program_of_several_parts_runs():
+    """A convolution by Winograd's algorithm: three kernels, each with functions for threads."""
+    import lamina as lm
+
+    x, w = np.ones((1, 32, 28, 28), np.float32), np.ones((32, 32, 3, 3), np.float32)
+    compiled = lm.jit(lambda x, w: lm.nn.conv2d(x, w, padding=1)).lower(x, w)
+    assert len(parts_of(compiled.as_text("llvmir"))) > 1
+    np.testing.assert_allclose(compiled.compile()(x, w)[0, :, 1:-1, 1:-1], 32 * 9, rtol=1e-5)
