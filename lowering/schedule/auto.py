@@ -22,7 +22,7 @@ from ...codegen.targets.host import host
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.parameters import is_scheduled
 from ...dialects.loop.structure import ForOp, KernelOp
-from ..analysis.nests import unique_names
+from ..analysis.nests import statements, unique_names
 from .base import Primitive
 
 if TYPE_CHECKING:
@@ -64,16 +64,22 @@ def schedule_module(module: builtin.ModuleOp, took: Callable[[KernelOp, Primitiv
         if kernel.sym_name.data not in launched:
             schedule_written(kernel, partial(take, kernel), threads)
             continue
-        if _is_empty(kernel):
+        _drop_empty(kernel)
+        if not any(isinstance(op, ForOp) for op in kernel.walk()):
             continue
         unique_names(kernel)
         for strategy in STRATEGIES:
             strategy(kernel, host(), partial(take, kernel))
 
 
-def _is_empty(kernel: KernelOp) -> bool:
-    """Whether a loop never runs: there is nothing to gain, and peeling and splitting would leave none of the loops expected."""
-    return any(isinstance(op, ForOp) and op.trip_count() == 0 for op in kernel.walk())
+def _drop_empty(kernel: KernelOp) -> None:
+    """Remove the loops that never run or do nothing: peeling and splitting would leave none of those that are expected."""
+    for loop in reversed([op for op in kernel.walk() if isinstance(op, ForOp)]):  # those inside of others first
+        if loop.trip_count() == 0 or not (loop.results or statements(loop.body.block)):
+            for result, init in zip(loop.results, loop.inits, strict=True):
+                result.replace_all_uses_with(init)
+            loop.detach()
+            loop.erase()
 
 
 def schedule_written(kernel: KernelOp, take: Take, threads: bool = True) -> None:

@@ -72,7 +72,7 @@ class _Scheduler:
             pass
         for op in list(block.ops):
             if isinstance(op, ForOp):
-                if not _is_scheduled(op):
+                if op.trip_count() != 0 and not _is_scheduled(op):
                     self.nest(name_of(op), is_row)
             else:
                 for region in op.regions:

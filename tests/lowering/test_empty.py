@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
+from lamina import pipeline
+from lamina.dialects.loop.structure import ForOp
+from lamina.lowering.schedule.auto import schedule_module
+
+sys.path.insert(0, str(Path(__file__).parent))
+from emitting import parse
 
 CASES: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...], tuple[int, ...]]] = [
     (lambda a, b: a @ b, ((0, 4, 9), (0, 9, 33)), (0, 4, 33)),
@@ -30,3 +38,41 @@ def test_programs_on_arrays_without_elements(case: int, monkeypatch: pytest.Monk
     result = np.asarray(lm.jit(function)(*(np.ones(shape, np.float32) for shape in shapes)))
     assert result.shape == expected
     assert (result == (1 if case == 2 else 0)).all()
+
+
+NESTS = """
+func.func @main(%x: memref<40x1000xf32>, %y: memref<40x1000xf32>) attributes {lamina.results = 1 : i64} {
+  loop.launch @two(%x, %y) : (memref<40x1000xf32>, memref<40x1000xf32>)
+  func.return
+}
+loop.kernel @two(%x: memref<40x1000xf32>, %y: memref<40x1000xf32>) {
+  loop.for parallel %a = 0 to 40 {
+    loop.for parallel %b = 7 to 7 {
+      loop.for parallel %c = 0 to 0 {
+        %0 = loop.load %x[%a, %c] : memref<40x1000xf32>
+        loop.store %0, %y[%a, %b] : memref<40x1000xf32>
+      }
+    }
+  }
+  loop.for parallel %i = 0 to 40 {
+    loop.for parallel %j = 0 to 1000 {
+      %0 = loop.load %x[%i, %j] : memref<40x1000xf32>
+      %zero = arith.constant 0.0 : f32
+      %1 = loop.for reduce<add> %k = 3 to 2 init %zero : f32 {
+        loop.yield %0 : f32
+      }
+      %2 = arith.subf %0, %1 : f32
+      loop.store %2, %y[%i, %j] : memref<40x1000xf32>
+    }
+  }
+}"""
+
+
+def test_a_nest_beside_an_empty_one_is_scheduled() -> None:
+    module = parse(NESTS)
+    schedule_module(module, lambda kernel, step: None)
+    assert not any(isinstance(op, ForOp) and op.trip_count() == 0 for op in module.walk())
+    assert any(isinstance(op, ForOp) and op.kind.data == "vector" for op in module.walk()), module
+    x = np.ones((40, 1000), np.float32)
+    y = pipeline.build(parse(NESTS)).run([x])
+    assert (np.asarray(y) == 1).all()
