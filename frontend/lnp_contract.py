@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from .elementwise import broadcast_shapes, full_like_tracer, select
-from .lnp_create import iota
+from .elementwise import broadcast_shapes
+from .lnp_create import diagonal
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
-from .promotion import BOOL, INT32, INT64, result_type
+from .promotion import BOOL, INT32, result_type
 from .tracer import Tracer
 from .tracing import api, build, lift, lift_as, operand, token
 
@@ -261,9 +261,8 @@ def _simple(x: Tracer, labels: list[str], sizes: dict[str, int]) -> Part:
         if repeated is None:
             return x, labels
         i, k = repeated
-        on = build("cmp", iota(x.shape, i, INT64), iota(x.shape, k, INT64), predicate="eq")
-        x = build("reduce", select(on, x, full_like_tracer(x, 0)), kind="add", dims=(k,))
-        labels.pop(k)
+        x = diagonal(x, axis1=i, axis2=k)
+        labels = [b for b in labels if b != labels[i]] + [labels[i]]
 
 
 def _order(terms: Sequence[Sequence[str]], output: Sequence[str], sizes: dict[str, int]) -> list[tuple[int, ...]]:

@@ -4,7 +4,7 @@
     %z = graph.reduce add %x over [1]    : tensor<128x49xf32> -> tensor<128xf32>      // the same elements, in the same order
 
 Such kernels have long loops over contiguous memory whatever the shapes were, and all shapes that come to the same share one. An
-elementwise fusion becomes one loop.
+elementwise fusion becomes one loop. The dim along which values are put together stays as it is, also where its size is 1.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.graph.base import ints
 from ..dialects.graph.contract import DotOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.reduce import ReduceOp, kept_dims
-from ..dialects.graph.shape import BroadcastOp, ReshapeOp, TransposeOp
+from ..dialects.graph.shape import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import tensor
 
@@ -28,51 +28,67 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
     return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
 
 
+Axis = tuple[SSAValue, int]
+"""A dim of a value."""
+
+
 class _Axes:
-    """Which dims of the values of a fusion are one and the same loop: classes of (value, dim), without dims of size 1."""
+    """Which dims of the values of a fusion are one and the same loop: classes of (value, dim), without dims of size 1.
+
+    Dims along which an op puts values together are there whatever their size, and classes of their own.
+    """
 
     def __init__(self, body: Block):
-        self.parent: dict[tuple[SSAValue, int], tuple[SSAValue, int]] = {}
+        self.parent: dict[Axis, Axis] = {}
         self.values: list[SSAValue] = [*body.args, *(result for op in body.ops for result in op.results)]
         for value in self.values:
-            for dim, size in enumerate(_shape(value)):
-                if size != 1:
-                    self.parent[value, dim] = value, dim
+            for dim in range(len(_shape(value))):
+                self.parent[value, dim] = value, dim
         for op in body.ops:
             for one, other in _linked(op):
-                self._join(one, other)
+                self.parent[self.find(one)] = self.find(other)
+        self.joined = {self.find(axis) for op in body.ops for axis in _joined(op)}
 
-    def _find(self, key: tuple[SSAValue, int]) -> tuple[SSAValue, int]:
+    def find(self, key: Axis) -> Axis:
+        """The class of a dim."""
         while self.parent[key] != key:
             key = self.parent[key]
         return key
 
-    def _join(self, one: tuple[SSAValue, int], other: tuple[SSAValue, int]) -> None:
-        if one in self.parent and other in self.parent:
-            self.parent[self._find(one)] = self._find(other)
+    def sizes(self, value: SSAValue) -> list[tuple[Axis, int]]:
+        """(class, size) of each dim of a value, without what has size 1."""
+        found = [(self.find((value, dim)), size) for dim, size in enumerate(_shape(value))]
+        return [(one, size) for one, size in found if size != 1 or one in self.joined]
 
-    def of(self, value: SSAValue) -> list[tuple[SSAValue, int]]:
-        """The class of each dim of a value, dims of size 1 left out."""
-        return [self._find((value, dim)) for dim, size in enumerate(_shape(value)) if size != 1]
+    def of(self, value: SSAValue) -> list[Axis]:
+        """The class of each dim of a value, without those of size 1."""
+        return [one for one, _ in self.sizes(value)]
 
-    def merged(self) -> dict[tuple[SSAValue, int], tuple[SSAValue, int]]:
+    def merged(self) -> dict[Axis, Axis]:
         """For each class the one that follows it wherever it stands, and that stands nowhere else."""
-        following: dict[tuple[SSAValue, int], set[object]] = {}
-        preceding: dict[tuple[SSAValue, int], set[object]] = {}
+        following: dict[Axis, set[object]] = {}
+        preceding: dict[Axis, set[object]] = {}
         for value in self.values:
             classes = self.of(value)
             for k, one in enumerate(classes):
                 following.setdefault(one, set()).add(classes[k + 1] if k + 1 < len(classes) else None)
                 preceding.setdefault(one, set()).add(classes[k - 1] if k else None)
-        found: dict[tuple[SSAValue, int], tuple[SSAValue, int]] = {}
+        found: dict[Axis, Axis] = {}
         for one, after in following.items():
             (next_one, *others) = after
+            if one in self.joined or next_one in self.joined:
+                continue
             if not others and isinstance(next_one, tuple) and next_one != one and preceding[next_one] == {one}:
                 found[one] = next_one
         return found
 
 
-def _linked(op: Operation) -> list[tuple[tuple[SSAValue, int], tuple[SSAValue, int]]]:
+def _joined(op: Operation) -> list[Axis]:
+    """The dims along which an op puts values together: of its result, and of each of them."""
+    return [(value, op.dim.value.data) for value in (*op.operands, *op.results)] if isinstance(op, ConcatOp) else []
+
+
+def _linked(op: Operation) -> list[tuple[Axis, Axis]]:
     """Pairs of (value, dim) that are one loop of an op."""
     (result,) = op.results or (None,)
     if result is None:
@@ -93,7 +109,8 @@ def _linked(op: Operation) -> list[tuple[tuple[SSAValue, int], tuple[SSAValue, i
     if isinstance(op, ReshapeOp):
         sides = [[(value, d) for d, n in enumerate(_shape(value)) if n != 1] for value in (op.x, result)]
         return list(zip(*sides, strict=True))
-    return [((operand, d), (result, d)) for operand in op.operands for d in range(len(_shape(operand)))]
+    apart = {d for _, d in _joined(op)}
+    return [((operand, d), (result, d)) for operand in op.operands for d in range(len(_shape(operand))) if d not in apart]
 
 
 def _allows(op: Operation) -> bool:
@@ -102,7 +119,7 @@ def _allows(op: Operation) -> bool:
         return op.moves_unit_dims
     if isinstance(op, DotOp):
         return any(op.shape()[d] != 1 for d in ints(op.lhs_contract))  # else nothing would be summed
-    return isinstance(op, ElementwiseOp | BroadcastOp | TransposeOp | ReduceOp | YieldOp) or (
+    return isinstance(op, ElementwiseOp | BroadcastOp | TransposeOp | ReduceOp | ConcatOp | YieldOp) or (
         op.name == "graph.const" and not _shape(op.results[0])
     )
 
@@ -112,6 +129,8 @@ def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSA
     if not all(map(_allows, body.ops)) or any(0 in _shape(v) for op in body.ops for v in op.results):
         return None
     axes = _Axes(body)
+    if axes.joined and any(isinstance(op, ReshapeOp) for op in body.ops):
+        return None  # which may give values the dim that they are put together along
     if any(len(set(classes)) < len(classes) for classes in map(axes.of, axes.values)):
         return None  # two dims of one value are one loop, as in x[i] * y[j] added to its transpose
     following = axes.merged()
@@ -120,8 +139,7 @@ def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSA
     def groups(value: SSAValue) -> list[tuple[object, int]]:
         """(class, size) of each new dim: the class is that of its first old dim."""
         found: list[tuple[object, int]] = []
-        sizes = [n for n in _shape(value) if n != 1]
-        for one, size in zip(axes.of(value), sizes, strict=True):
+        for one, size in axes.sizes(value):
             if one in inner:
                 found[-1] = found[-1][0], found[-1][1] * size
             else:
@@ -154,6 +172,9 @@ def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSA
             inside = [one for one, _ in groups(op.x)]
             perm = [inside.index(one) for one, _ in groups(op.y)]
             properties["perm"] = DenseArrayBase.from_list(i64, perm)
+        if isinstance(op, ConcatOp):
+            along = axes.find((op.y, op.dim.value.data))
+            properties["dim"] = IntegerAttr([one for one, _ in groups(op.y)].index(along), i64)
         if isinstance(op, DotOp):
             properties = _dot_dims(*([one for one, _ in groups(value)] for value in (op.lhs, op.rhs, op.y)))
         result = op.results[0]

@@ -9,6 +9,7 @@ spans.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
@@ -20,16 +21,19 @@ from ..codegen.targets.host import host
 from ..dialects.loop.memory import LoadOp, StoreOp
 from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
-from ..dialects.types import is_bool
+from ..dialects.types import DYNAMIC, is_bool
 from .analysis.lanes import lane_stride, varying_values
 from .analysis.nests import walk_block
 from .widening import is_lanewise, widen
 
 _EXPENSIVE = {"math": 20.0, "arith.divf": 5.0, "arith.divsi": 20.0, "arith.remsi": 20.0, "arith.remf": 20.0}
 _CHEAP_MATH = ("math.absf", "math.absi", "math.floor", "math.ceil", "math.roundeven", "math.fma", "math.copysign", "math.sqrt")
-_SCALARIZED = ("arith.divsi", "arith.remsi")
+_DIVISIONS = ("arith.divsi", "arith.remsi")
 _UNKNOWN_TRIP = 256
 _GATHER = 1.5
+_FAR_GATHER = 2.0
+"""As `_GATHER`, where each lane touches a line of the caches of its own."""
+_LINE_BITS = 512
 
 
 def weight(op: Operation) -> float:
@@ -69,14 +73,25 @@ def _wide_cost(block: Block, index: SSAValue, varying: set[SSAValue], lanes: int
             if stride[1] == 0:
                 total += 1
             else:
-                total += registers if contiguous else _GATHER * lanes
+                total += registers if contiguous else (_FAR_GATHER if _is_far(op, *stride) else _GATHER) * lanes
         elif isinstance(op, YieldOp):
             continue
         elif any(o in varying for o in op.operands):
-            total += (_GATHER * lanes if op.name in _SCALARIZED else registers) * weight(op)
+            total += (_GATHER * lanes if _is_scalarized(op) else registers) * weight(op)
         else:
             total += weight(op)
     return total
+
+
+def _is_far(op: LoadOp | StoreOp, dim: int, step: int) -> bool:
+    """Whether neighbouring lanes of an access are in different lines of the caches."""
+    inner = op.buffer.type.get_shape()[dim + 1 :]  # pyright: ignore[reportAttributeAccessIssue]
+    return DYNAMIC in inner or abs(step) * prod(inner) * bits_of(op.buffer.type.element_type) >= _LINE_BITS  # pyright: ignore
+
+
+def _is_scalarized(op: Operation) -> bool:
+    """Whether lanes are computed one after the other: quotients of i32 are found by vectors of f64."""
+    return op.name in _DIVISIONS and bits_of(op.results[0].type) != 32
 
 
 def obstacle(loop: ForOp, lanes: int) -> str | None:

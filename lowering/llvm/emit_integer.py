@@ -50,7 +50,8 @@ def divide(b: Builder, x: str, y: str, ty: Ty, signed: bool) -> tuple[str, str]:
     zero, one, ones = const(0, ty), const(1, ty), const(-1, ty)
     div, rem = ("sdiv", "srem") if signed else ("udiv", "urem")
     if _is_harmless(y):
-        return b.binary(div, x, y, ty), b.binary(rem, x, y, ty)
+        quotient = b.binary(div, x, y, ty)
+        return quotient, b.sub(x, b.mul(quotient, y, ty), ty)
     by_zero = b.icmp("eq", y, zero, ty)
     bad = by_zero
     by_minus_one = ""

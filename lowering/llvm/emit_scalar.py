@@ -147,10 +147,22 @@ def _index_cast(signed: bool) -> Pure:
 def _saturate(name: str) -> Pure:
     def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
         source = e.ty(op.operands[0].type, op)
+        if name == "fptosi" and ty.lanes > 1 and ty.bits >= 32:
+            return _limited(e.b, xs[0], source, ty)
         callee = e.b.module.declare(f"llvm.{name}.sat.{ty.mangled}.{source.mangled}", ty, (source,))
         return e.b.call(callee, ty, (source, xs[0]))
 
     return write
+
+
+def _limited(b: Builder, x: str, source: Ty, ty: Ty) -> str:
+    """Vectors of floats as integers; the intrinsic, which means the same, becomes code for one lane after the other."""
+    bound, most = 2.0 ** (ty.bits - 1), (1 << ty.bits - 1) - 1
+    limit, zero = const(bound, source), const(0.0, source)
+    inside = b.fcmp("olt", b.intrinsic("fabs", source, x), limit, source)
+    number = b.cast("fptosi", b.select(inside, x, zero, source), source, ty)
+    number = b.select(b.fcmp("oge", x, limit, source), const(most, ty), number, ty)
+    return b.select(b.fcmp("ole", x, const(-bound, source), source), const(-most - 1, ty), number, ty)
 
 
 # Functions

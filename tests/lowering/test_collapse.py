@@ -25,6 +25,13 @@ CASES = {
     "dot with unit dims": lambda np, x: x[:1, :1, 0] @ x[0, 0, 0, 0],
     "dot of one term": lambda np, x: x[..., :1] @ x[0, 0, 0, :1, :4],
     "batched dot": lambda np, x: x @ x.swapaxes(-1, -2),
+    "concat of leading dims": lambda np, x: np.concatenate([x * 2, x[:, :2], x[:, :0]], axis=1),
+    "stack as last dim": lambda np, x: np.stack([x, x + 1, x[:, ::-1]], axis=-1),
+    "stack as first dim": lambda np, x: np.stack([x[0, 0, 0], x[0, 1, 0].T.reshape(4, 5)]),
+    "concat along a unit dim": lambda np, x: np.concatenate([x, x * x, x], axis=2),
+    "concat of rows": lambda np, x: np.concatenate(
+        [x[0, 0, 0].sum(1, keepdims=True), x[1, 1, 0].max(1, keepdims=True)], axis=1
+    ),
     "no elements": lambda np, x: (x[:0] * 2).sum((0, 1)),
 }
 

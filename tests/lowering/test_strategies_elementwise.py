@@ -122,3 +122,13 @@ def test_rows_in_another_order_are_read_in_theirs():
 def test_permuted_dims_that_stay_together_are_one_loop():
     text = scheduled(lambda x: lnp.transpose(x, (0, 3, 1, 2)) + 1, (8, 14, 14, 64))
     assert "memref<8x196x64xf32>" in text and "memref<8x64x196xf32>" in text
+
+
+def test_quotients_of_integers_are_vectors():
+    text = lm.jit(lambda x, y: x // y).lower(*(lm.TensorSpec((100_000,), "int32") for _ in range(2))).as_text("scheduled")
+    assert re.search(r"arith\.divsi .* : vector<\d+xi32>", text)
+
+
+def test_values_put_side_by_side_are_read_in_their_order():
+    text = scheduled(lambda x, y, z: lnp.stack([x, y, z], axis=-1), (1000, 300), (1000, 300), (1000, 300))
+    assert "memref<300000x3xf32>" in text
