@@ -5,10 +5,10 @@ schedule. Columns go in blocks (`width`), whose part of the right operand is pac
 (`height`), on threads. If there are enough columns, their blocks go on threads instead: each packs what it reads itself, and
 nothing that one has written must come from the caches of another. A left operand whose rows run along the depth is read as it
 lies: a tile needs one number of each of its rows at a time, and the next ones are in the same cache line. Then the packed
-columns stay in the second-level cache. Another left operand is packed for each block of rows. A tile of `rows x columns` sums
-runs through the depth. Packing absorbs any order of the operands' dims and fills up the tiles at the edges with zeros; rows
-beyond the end are the last one again, so that there is but one inner loop. The tile goes to memory, and what comes after the
-sum reads it there.
+columns stay in the second-level cache. Where threads share the columns, another left operand is turned into such rows first,
+for all of them; else it is packed for each block of rows. A tile of `rows x columns` sums runs through the depth. Packing
+absorbs any order of the operands' dims and fills up the tiles at the edges with zeros; rows beyond the end are the last one
+again, so that there is but one inner loop. The tile goes to memory, and what comes after the sum reads it there.
 
     jo: blocks of columns                                        on threads
       right operand packed
@@ -22,7 +22,7 @@ sum reads it there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
@@ -76,6 +76,7 @@ class Blocks:
         width: columns of a block, a multiple of those of a tile.
         on_rows: whether threads share the blocks of rows, else those of columns.
         as_it_lies: whether the left operand is read where it lies: its rows run along the depth, as those of a tile do.
+        turned: whether they run so only in a copy that is made before, for all columns.
     """
 
     rows: int
@@ -85,6 +86,7 @@ class Blocks:
     width: int
     on_rows: bool
     as_it_lies: bool
+    turned: bool = False
 
 
 def find_blocks(product: Product, target: Target) -> Blocks | None:
@@ -98,8 +100,20 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
         or min(m, n) < LEAST_SIDE
     ):
         return None
+    blocks = _sizes(product, runs_along(product.left, product.depth), target)
+    if blocks.as_it_lies or m < MANY_ROWS or len(product.band) > 2:
+        return blocks
+    turned = _sizes(product, True, target)
+    if turned.on_rows or turned.depth < k:
+        return blocks
+    highest = WIDTH_BYTES // (k * bits_of(product.depth) // 8)
+    return replace(turned, height=_even(m, highest, turned.rows), turned=True)
+
+
+def _sizes(product: Product, as_it_lies: bool, target: Target) -> Blocks:
+    """The sizes where the left operand is read as it lies, or is packed."""
+    m, n, k = product.sizes
     bits = bits_of(product.depth)
-    as_it_lies = runs_along(product.left, product.depth)
     rows, columns = _tile(m, n, bits, target) if as_it_lies else _packed_tile(n, bits, target)
     deepest = min(DEEPEST_BYTES, target.l2_bytes // 4) // ((rows + columns) * bits // 8)
     depth = _even(k, 2 * deepest if as_it_lies else deepest, 4)  # what is not packed passes through L2
@@ -214,13 +228,31 @@ class Blocked:
         jo, j = take(Split(columns, blocks.width))
         io, i = take(Split(rows, blocks.height))
         others = [name_of(loop) for loop in product.band if loop not in (product.rows, product.columns)]
-        take(Reorder((*others, jo, io, i, j)))
+        take(Reorder((*others, *((io, jo) if blocks.turned else (jo, io)), i, j)))
         if self.on_threads:
             take(Serialize(jo))
+        if blocks.turned:
+            take(Serialize(io))
+            self._turn(io, i, k)
         ko = None
         if blocks.depth < (product.depth.trip_count() or 0):
             ko, k = take(Split(k, blocks.depth))
         return _Names(jo, io, i, j, k, ko)
+
+    def _turn(self, io: str, i: str, k: str) -> None:
+        """A copy of a block of rows of the left operand that runs along the depth: squares that registers transpose."""
+        product, take = self.product, self.take
+        assert product.left is not None
+        buffer = product.left.buffer
+        made = take(Stage(buffer.name_hint or "", io, (i, k), (i,), (self.blocks.rows,)))
+        rows, deep, *zeros = made
+        group, across = take(Split(deep, self.lanes))
+        take(Reorder((group, rows, across)))
+        take(Parallelize(group))
+        take(Vectorize(across, self.lanes))
+        take(Unroll(rows, self.lanes))
+        for along in zeros[1::2]:
+            take(Vectorize(along, self.lanes))
 
     def _expand_tiles(self, at: _Names, ip: str) -> tuple[str, ...]:
         """Each tile in memory, for what comes after it; the loops of that."""

@@ -131,6 +131,36 @@ def test_results_do_not_depend_on_the_number_of_threads(shape):
 
 
 @pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("shape", [(256, 512, 32), (300, 520, 37), (257, 1030, 5)], ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_left_operand_across_is_turned_once_for_all_columns(shape, dtype, blocks, monkeypatch):
+    """Threads share the copying, then the columns; rows of the copy run along the depth, some of zeros fill its tiles."""
+    m, n, k = shape
+    monkeypatch.setattr(blocked, "WIDTH_BYTES", m * k * np.dtype(dtype).itemsize // blocks + 1)
+    x, w, bias = random(k, m, dtype=dtype), random(k, n, dtype=dtype), random(n, dtype=dtype)
+
+    def f(x: Any, w: Any, bias: Any) -> Any:
+        return x.T @ w + bias
+
+    jitted = lm.jit(f)
+    turned, shared = jitted.lower(x, w, bias).as_text("scheduled").split("loop.for parallel %jo")
+    assert "loop.for parallel %k_xo" in turned
+    assert "%w_packed" in shared
+    before = lm.get_threads()
+    try:
+        results = []
+        for threads in (1, 2, 7):
+            lm.set_threads(threads)
+            results.append(jitted(x, w, bias))
+    finally:
+        lm.set_threads(before)
+    tolerance = 8 * k * np.finfo(dtype).eps
+    np.testing.assert_allclose(results[0], f(*(a.astype(np.float64) for a in (x, w, bias))), rtol=tolerance, atol=4 * tolerance)
+    assert len({result.tobytes() for result in results}) == 1
+
+
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("batch", [1, 3])
 def test_batches_of_blocks_multiply(batch):
     x, w = random(batch, 50, 45), random(batch, 45, 60)
