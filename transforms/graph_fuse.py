@@ -3,7 +3,8 @@
 A kernel computes each result element by *pulling*: the equation of the root asks the equations of its producers for the
 elements it needs, each at the loop level where its indices are known (a row maximum inside a row-wise loop is computed once a
 row). An op joins the group of its users when pulling it there repeats no work. An op whose value is needed elsewhere, too,
-joins as a further result when it is computed at the very points the group stores.
+joins as a further result when it is computed at the very points the group stores. A product of matrices has a kernel without
+other reductions.
 
 A contraction reads most of its operands many times: what they are computed by is better kept in memory. Elementwise ops join it
 where it reads each element once, as it does the matrix of a product with a vector. So do conversions of a large operand to a
@@ -149,6 +150,15 @@ def may_repeat(op: Operation) -> int:
     return FEW_TIMES if widens and prod(made.get_shape()) >= LARGE else 1
 
 
+def is_product(equation: Equation) -> bool:
+    """Whether an equation sums products of elements that it reads again and again, as a product of matrices does."""
+    if equation.n_reduce == 0 or len(equation.reads) < 2:
+        return False
+    loops = [dim for dim, size in enumerate(equation.space[: equation.n_parallel]) if size > 1]
+    used = [frozenset[int]().union(*(expr.used_dims() for expr in read.map.results)) for read in equation.reads]
+    return any(dim not in dims for dim in loops for dims in used)
+
+
 class _Planner:
     """Assigns the ops of one block to groups, last op first."""
 
@@ -241,6 +251,10 @@ class _Planner:
             return None  # such an op reads its operands many times, in loops of its own
         free = is_movable(op)
         contraction = equations[0].monoid is not None and len(equations[0].reads) > 1
+        if equations[0].n_reduce:
+            sums = [equations[0], *(e for member in group.ops for e in self.equations.get(member, ()) if e.n_reduce)]
+            if len(sums) > 1 and any(map(is_product, sums)):
+                return None  # a product has its schedule alone: rows of two of them would be read again for each element
         found: set[Place] = set()
         for equation, place in self._reads(op, group):
             if not free and equation.n_reduce and len(equation.reads) > 1 and not isinstance(op, ElementwiseOp):

@@ -45,6 +45,34 @@ func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>) -> tensor<8x5xf32>
   return %2 : tensor<8x5xf32>
 }
 
+/// What two products of matrices are combined by follows one of them: a schedule has room for one.
+// CHECK-LABEL: @two_products
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.dot
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.dot
+//  CHECK-NEXT:     graph.mul
+func.func @two_products(%x: tensor<8x4xf32>, %v: tensor<4x5xf32>, %w: tensor<4x5xf32>) -> tensor<8x5xf32> {
+  %0 = graph.dot %x, %v contract [1] with [0] : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>
+  %1 = graph.dot %x, %w contract [1] with [0] : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>
+  %2 = graph.mul %0, %1 : tensor<8x5xf32>
+  return %2 : tensor<8x5xf32>
+}
+
+/// Sums of products that read each element once go through their operands together.
+// CHECK-LABEL: @two_sums
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.dot
+//  CHECK-NEXT:     graph.dot
+//  CHECK-NEXT:     graph.div
+func.func @two_sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<8xf32> {
+  %0 = graph.dot %x, %y batch [0] with [0] contract [1] with [1] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8xf32>
+  %1 = graph.dot %y, %y batch [0] with [0] contract [1] with [1] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8xf32>
+  %2 = graph.div %0, %1 : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
 /// Where a dot reads each element of an operand once, what computes it is part of the sum.
 // CHECK-LABEL: @matrix_and_vector
 //       CHECK:   graph.fusion
