@@ -119,9 +119,10 @@ class _Alias(ModuleType):
         if name.startswith("__") and name != "__all__":
             raise AttributeError(name)
         home = _import(_ALIASES[self.__name__.rpartition(".")[2]])
+        value = getattr(home, name)  # may import a part of it
         self.__dict__.update({key: value for key, value in vars(home).items() if not key.startswith("__")})
         self.__doc__ = home.__doc__
-        return getattr(home, name)
+        return value
 
     def __dir__(self) -> list[str]:
         return dir(importlib.import_module(_ALIASES[self.__name__.rpartition(".")[2]], __name__))

@@ -195,7 +195,7 @@ def compile_to(
 
 
 @contextmanager
-def _collecting_later() -> Iterator[None]:
+def collecting_later() -> Iterator[None]:
     """Leave garbage be meanwhile: a full collection takes 50 ms with the usual packages imported, and would free a megabyte."""
     collecting = gc.isenabled()
     gc.disable()
@@ -206,7 +206,7 @@ def _collecting_later() -> Iterator[None]:
             gc.enable()
 
 
-@_collecting_later()
+@collecting_later()
 def build(
     module: ModuleOp,
     entry: str = "main",
@@ -282,7 +282,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     )
 
 
-@_collecting_later()
+@collecting_later()
 def build_kernel(
     module: ModuleOp, name: str | None = None, target: Target | None = None, *, by_default: bool = False
 ) -> KernelExecutable:
@@ -312,7 +312,7 @@ def build_kernel(
     return dataclasses.replace(cached_kernel(key, make), failed=_failure(kernel.sym_name.data, _checks(kernel)))
 
 
-@_collecting_later()
+@collecting_later()
 def build_known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> KernelExecutable:
     """As `build_kernel` of the one kernel of a module, by default for the host; the module is not made if the cache has it.
 

@@ -29,14 +29,15 @@ _found: dict[str, str] = {}
 
 
 def directory() -> Path | None:
-    """Where schedules are kept; None if the cache is off or its place cannot be trusted."""
+    """Where schedules are kept, made when there is one; None if the cache is off or its place cannot be trusted."""
     store = object_cache.default_cache()
     if store is None:
         return None
     place = store.directory.parent / _DIRECTORY
     try:
-        place.mkdir(mode=0o700, exist_ok=True)
         return None if object_cache.untrusted(place.lstat()) else place
+    except FileNotFoundError:
+        return place
     except OSError:
         return None
 
@@ -67,6 +68,7 @@ def save(key: str, steps: str, note: str) -> Path | None:
         return None
     path, temporary = place / (key + _SUFFIX), None
     try:
+        place.mkdir(mode=0o700, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=place)
         with os.fdopen(handle, "w") as file:
             file.write(text)

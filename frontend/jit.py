@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 
+from ..pipeline import collecting_later
 from ..runtime.arguments import apart, check_results, plain
 from ..runtime.callable import OUT, Executable, FunctionBase, function_class
 from .functions import (
@@ -197,10 +198,11 @@ class _Dispatcher:
         return found
 
     def specialize(self, key: Any, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
-        lowered = self.lower(structure, statics, avals)
-        made = self.specializations[key] = _Specialization(lowered, lowered.executable())
-        if not statics and made.is_flat():
-            self.install(dataclasses.replace(made.executable, takes_out=self.takes_out))
+        with collecting_later():
+            lowered = self.lower(structure, statics, avals)
+            made = self.specializations[key] = _Specialization(lowered, lowered.executable())
+            if not statics and made.is_flat():
+                self.install(dataclasses.replace(made.executable, takes_out=self.takes_out))
         return made
 
     def inline(self, leaves: Sequence[Any], structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DTypeError, ShapeError
 from .lnp_create import iota
 from .lnp_reduce import mean, sum
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
-from .nn_attention import attention
-from .nn_conv import avg_pool2d, conv2d, max_pool2d
-from .nn_embedding import embedding
-from .nn_norms import batch_norm, batch_norm_train, layer_norm, rms_norm
 from .promotion import FLOAT32, FLOAT64, INT64, canonical
 from .tracer import Tracer
 from .tracing import api, build, lift, lift_as
+
+if TYPE_CHECKING:
+    from .nn_attention import attention as attention
+    from .nn_conv import avg_pool2d as avg_pool2d
+    from .nn_conv import conv2d as conv2d
+    from .nn_conv import max_pool2d as max_pool2d
+    from .nn_embedding import embedding as embedding
+    from .nn_norms import batch_norm as batch_norm
+    from .nn_norms import batch_norm_train as batch_norm_train
+    from .nn_norms import layer_norm as layer_norm
+    from .nn_norms import rms_norm as rms_norm
 
 __all__ = [
     "attention",
@@ -38,6 +46,26 @@ __all__ = [
     "softmax",
     "softplus",
 ]
+
+_HOMES = {
+    "attention": "nn_attention",
+    **dict.fromkeys(("avg_pool2d", "conv2d", "max_pool2d"), "nn_conv"),
+    "embedding": "nn_embedding",
+    **dict.fromkeys(("batch_norm", "batch_norm_train", "layer_norm", "rms_norm"), "nn_norms"),
+}
+"""The functions with a file of their own, which is imported when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f".{home}", __package__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def _float(x: Any) -> Tracer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -344,10 +345,16 @@ def integer(attribute: Attribute) -> int:
     return attribute.value.data
 
 
+@lru_cache(maxsize=4096)
+def _integers(values: tuple[int, ...]) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, values)
+
+
 def to_attribute(value: Any) -> Attribute:
     """A property from a Python value: int sequences, ints, floats (f64), strings, bools; attributes pass through."""
-    if isinstance(value, Attribute):
-        return value
+    # what abstract classes are asked last: for a class that they have not met, their answer takes half a millisecond
+    if isinstance(value, (tuple, list)):
+        return _integers(tuple([int(v) for v in value]))
     if isinstance(value, bool):
         return BoolAttr.from_bool(value)
     if isinstance(value, int):
@@ -356,8 +363,8 @@ def to_attribute(value: Any) -> Attribute:
         return FloatAttr(value, f64)
     if isinstance(value, str):
         return StringAttr(value)
-    if isinstance(value, (tuple, list)):
-        return DenseArrayBase.from_list(i64, [int(v) for v in value])
+    if isinstance(value, Attribute):
+        return value
     raise TypeError(f"no property form for {value!r}")
 
 
