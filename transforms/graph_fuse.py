@@ -41,7 +41,7 @@ from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.types import DYNAMIC
 
 MAX_OPS = 64
-"""Ops a group: keeps basic blocks below the size where code generation turns superlinear."""
+"""Ops a group that compute something: keeps basic blocks below the size where code generation turns superlinear."""
 
 MAX_PLACES = 8
 """Places a value is computed at in one kernel, before it is better kept in memory."""
@@ -113,6 +113,8 @@ class Group:
     places: dict[Operation, set[Place]] = field(default_factory=dict)
     nest: Operation | None = None
     """The op that writes the loops of the kernel, where one does."""
+    work: int = 1
+    """How many of the ops compute something."""
 
     @property
     def ops(self) -> Iterable[Operation]:
@@ -201,6 +203,7 @@ class _Planner:
                 if places != {group.root} or whole != group.root or self._others_lead_to(group, users):
                     continue
             group.places[op] = places
+            group.work += not is_movable(op)
             self.of[op] = group
             return
         if isinstance(op, ReshapeOp):
@@ -221,7 +224,7 @@ class _Planner:
         whole = root_place(op.result_shape())
         for group in {self.of[user]: None for user in users if user in self.of}:
             reduces = any(equation.n_reduce for member in group.ops for equation in self.equations.get(member, ()))
-            if group.nest is not None or reduces or group.root != whole or len(group.places) >= MAX_OPS:
+            if group.nest is not None or reduces or group.root != whole or group.work >= MAX_OPS:
                 continue
             found = {place for _, place in self._reads(op, group)}
             if found == {whole} and not self._others_lead_to(group, users):
@@ -245,7 +248,7 @@ class _Planner:
     def _places(self, op: Operation, group: Group) -> set[Place] | None:
         """Where `op` would be computed in the group; None when it cannot be, or not without repeating work."""
         equations = self.equations[op]
-        if len(group.places) >= MAX_OPS or len(equations) != 1 or equations[0].write is not None:
+        if len(equations) != 1 or equations[0].write is not None or (group.work >= MAX_OPS and not is_movable(op)):
             return None
         if group.nest is not None and (equations[0].n_reduce or op.results[0] in group.nest.operands):
             return None  # such an op reads its operands many times, in loops of its own

@@ -132,3 +132,15 @@ def test_quotients_of_integers_are_vectors():
 def test_values_put_side_by_side_are_read_in_their_order():
     text = scheduled(lambda x, y, z: lnp.stack([x, y, z], axis=-1), (1000, 300), (1000, 300), (1000, 300))
     assert "memref<300000x3xf32>" in text
+
+
+def test_constants_of_a_long_chain_are_no_arrays():
+    def polynomial(x):
+        y = x
+        for k in range(12):
+            y = y * x * 0.5 + k
+        return y
+
+    assert scheduled(polynomial, (100_000,)).count("loop.kernel") == 1
+    x = random((1000,), "float32") / 10
+    np.testing.assert_allclose(lm.jit(polynomial)(x), polynomial(x), rtol=1e-4)
