@@ -43,6 +43,9 @@ from .subscripts import SubscriptParser, print_exprs
 
 _INDEX = IndexType()
 
+STREAMED = "streamed"
+"""The attribute of stores that may go past the caches."""
+
 
 class _Access(IRDLOperation):
     """Shared by load and store: `buffer[map(indices)]`, lanes moving along one dim, an optional mask."""
@@ -227,6 +230,8 @@ class StoreOp(_Access):
     ```mlir
     loop.store %v, %y[%i, %j] mask %m : memref<32x64xf32>, vector<8xf32>
     ```
+
+    The attribute `streamed` is a hint: whole cache lines may go past the caches.
 
     (C1) - (C5) as for `loop.load`.
     """

@@ -102,6 +102,8 @@ class FunctionEmitter:
         """Whether this function is the body of a parallel loop."""
         self.status: str | None = None
         self.threads = "0"
+        self.streams = False
+        """Whether stores go past the caches, which keep no order with others."""
         self.arena: str | None = None
         self.entry: list[str] = []
         self.slots: list[tuple[int, list[str]]] = [(0, self.entry)]
@@ -320,6 +322,8 @@ class FunctionEmitter:
             b.label("exit")
         for block in heap:
             b.emit_void(f"call void {b.module.declare('free', 'void', ('ptr',))}(ptr {block})")
+        if self.streams and self.module.target.triple.startswith("x86_64"):
+            b.emit_void(f"call void {b.module.declare('llvm.x86.sse.sfence', 'void', ())}()")
         b.ret()
         return self.body()
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
-from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.loop.memory import STREAMED, AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
 from ..plan_buffers import STACK_LIMIT_BYTES
 from .emit_core import Buffer, Effect, FunctionEmitter
@@ -24,6 +24,9 @@ from .emit_loops import affine, gather_terms
 from .emit_transpose import can_transpose, transposed
 from .emit_types import element_count, fail, memory_type
 from .text import I64, Builder, Ty, const
+
+_LINE = 64
+"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -277,7 +280,9 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
             x = _reverse(b, x, memory)
             mask = mask and _reverse(b, mask, ty.bool)
         address = _at(b, pointer, constant, elem)
-        if mask is None:
+        if mask is None and STREAMED in op.attributes:
+            _stream(e, x, address, memory, align)
+        elif mask is None:
             b.store(x, address, memory, align)
         elif plan.buffer.register:
             b.store(b.select(mask, x, b.load(address, memory, align), memory), address, memory, align)
@@ -291,6 +296,22 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
             if mask is not None:
                 address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
             b.store(b.extract(x, lane, memory), address, elem, align)
+
+
+def _stream(e: FunctionEmitter, x: str, address: str, memory: Ty, align: int) -> None:
+    """Store a vector past the caches if it begins with a cache line, or with a vector if these are shorter."""
+    b, whole = e.b, min(_LINE, memory.lanes * memory.bits // 8)
+    rest = b.emit(f"and i64 {b.emit(f'ptrtoint ptr {address} to i64')}, {whole - 1}")
+    aligned, plain, stored = b.fresh_label("aligned"), b.fresh_label("plain"), b.fresh_label("stored")
+    b.cond_br(b.icmp("eq", rest, "0", I64), aligned, plain)
+    b.label(aligned)
+    b.store(x, address, memory, whole, ", !nontemporal !{i32 1}")
+    b.br(stored)
+    b.label(plain)
+    b.store(x, address, memory, align)
+    b.br(stored)
+    b.label(stored)
+    e.streams = True
 
 
 def _spare(e: FunctionEmitter, elem: Ty, zero: bool) -> str:

@@ -2,7 +2,7 @@
 
 * Rows that are gathered or scattered: the loop along a row becomes vectors, around a sum over rows as well (an embedding bag
   keeps a row of sums in registers, and two bags take turns). Rows stay in their order, or go to threads, as they are written.
-  Those of some iterations on are asked for: no processor can guess them.
+  Those of some iterations on are asked for: no processor can guess them. Large results go past the caches.
 * A value carried along memory waits for itself, element by element: several rows are interleaved, each in its own order.
 """
 
@@ -23,6 +23,7 @@ from ..analysis.nests import around, buffer_name, find, name_of, statements
 from ..schedule.base import Primitive
 from ..schedule.prefetch import Prefetch
 from ..schedule.prefetch_rows import PrefetchRows
+from ..schedule.stream import Stream
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
@@ -33,6 +34,8 @@ _BAGS = 2
 """Sums over rows at places of their own that take turns."""
 _AHEAD = 16
 """Rows that are asked for before they are read: about what memory delivers while it is waited for."""
+_STREAMED = 4 << 20
+"""Bytes of a result from which it goes past the caches: more than the first two levels hold."""
 _LINE_BITS = 512
 _ROWS = 8
 """Rows that are interleaved: more than the latency of an addition in instructions."""
@@ -47,6 +50,8 @@ def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
                     _attempt(Vectorize(name_of(loop), lanes), take)
             if (bags := _bags(nest)) is not None:
                 _attempt(UnrollAndJam(name_of(bags), _BAGS), take)
+            for buffer in dict.fromkeys(op.buffer for op in nest.walk() if isinstance(op, StoreOp) and _is_long(op)):
+                _attempt(Stream(buffer_name(buffer)), take)
         elif (rows := _running_rows(nest)) is not None:
             _attempt(UnrollAndJam(name_of(rows), _ROWS), take)
     ask_ahead(kernel, target, take)
@@ -90,6 +95,16 @@ def _rows_in_order(loop: ForOp) -> list[str]:
         and stride[1] == 1
         and stride[0] < read.lane_dim()
     ]
+
+
+def _is_long(store: StoreOp) -> bool:
+    """Whether a store is of a part of a result that is written in order and that no cache would hold."""
+    type = store.buffer.type
+    assert isinstance(type, MemRefType)
+    bits = _bits(store.value)
+    if _at_data(store) or store.lanes * bits < _LINE_BITS or not type.has_static_shape():
+        return False
+    return prod(type.get_shape()) * bits // 8 >= _STREAMED
 
 
 def _is_far(read: LoadOp, target: Target) -> bool:

@@ -277,3 +277,18 @@ def test_against_jax() -> None:
         np.testing.assert_allclose(ours, np.asarray(theirs), rtol=2e-5, atol=1e-6)
     got = lm.vmap(lambda a, i: a[i])(x, IDS[:4])
     np.testing.assert_array_equal(got, np.asarray(jax.vmap(lambda a, i: a[i])(x, IDS[:4])))
+
+
+@pytest.mark.parametrize("columns", [32, 100, 128])
+@pytest.mark.parametrize("start", [0, 3])
+def test_take_of_much_goes_past_the_caches(columns: int, start: int) -> None:
+    rng = np.random.default_rng(columns)
+    table = rng.standard_normal((70, columns)).astype(np.float32)
+    index = rng.integers(-70, 70, 5_000_000 // (4 * columns))
+    function = lm.jit(lambda t, i: lnp.take(t, i, axis=0))
+    assert "streamed" in function.lower(table, index).as_text("scheduled")
+    memory = np.zeros(index.size * columns + start, np.float32)
+    out = memory[start:].reshape(index.size, columns)
+    same(function(table, index), table[index])
+    function(table, index, out=out)
+    same(out, table[index])

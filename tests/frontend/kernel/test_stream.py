@@ -1,0 +1,66 @@
+"""Stores that go past the caches: the same results wherever a buffer begins, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import lamina as lm
+import numpy as np
+import pytest
+
+
+@lm.kernel
+def doubled(x: lm.f32["M", "N"], y: lm.f32["M", "N"]):
+    for i, j in lm.grid(x.shape):
+        y[i, j] = 2.0 * x[i, j]
+
+
+@lm.kernel
+def summed(x: lm.f32["M", "N"], y: lm.f32["M", "N"]):
+    for i, j in lm.grid(x.shape):
+        y[i, j] += x[i, j]
+
+
+def at_offset(shape: tuple[int, ...], start: int) -> np.ndarray:
+    """An array that begins so many elements after a cache line."""
+    memory = np.zeros(np.prod(shape) + 64, np.float32)
+    line = -memory.ctypes.data % 64 // 4
+    return memory[line + start :][: np.prod(shape)].reshape(shape)
+
+
+@pytest.mark.parametrize("start", [0, 1, 8, 13])
+@pytest.mark.parametrize("columns", [16, 64, 37, 100])
+@pytest.mark.parametrize("lanes", [4, 16, 64])
+def test_results_are_the_same_wherever_they_begin(columns: int, start: int, lanes: int) -> None:
+    doubled.reset()
+    s = doubled.schedule()
+    s.parallelize(s["i"])
+    s.vectorize(s["j"], lanes)
+    s.stream("y")
+    assert "streamed" in str(s.module)
+    assert re.search(r"store <.*align (16|64), !nontemporal", doubled.as_text("llvmir"))
+    x, y = np.random.default_rng(lanes).standard_normal((3000, columns)).astype(np.float32), at_offset((3000, columns), start)
+    doubled(x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "buffer", "steps", "reason"),
+    [
+        (summed, "y", [("vectorize", "j", 8)], "is read as well"),
+        (doubled, "x", [("vectorize", "j", 8)], "is read as well"),
+        (doubled, "y", [], "no vectors are stored"),
+        (doubled, "y", [("vectorize", "i", 8)], "no vectors are stored"),
+        (doubled, "y", [("vectorize", "j", 8, "predicated")], "no vectors are stored"),
+        (doubled, "z", [], "no buffer"),
+    ],
+)
+def test_what_cannot_go_past_the_caches(kernel, buffer: str, steps: list[tuple], reason: str) -> None:
+    kernel.reset()
+    s = kernel.schedule()
+    for name, loop, *rest in steps:
+        getattr(s, name)(s[loop], *rest)
+    before = str(s.module)
+    with pytest.raises(lm.ScheduleError, match=reason):
+        s.stream(buffer)
+    assert str(s.module) == before
