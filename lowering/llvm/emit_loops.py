@@ -267,7 +267,10 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str], special: dict[i
 def _ascends(op: ForOp, k: int) -> bool:
     """Whether the positions that a reduction of pairs yields grow with its iterations, from one that is not above them."""
     bounds, init = op.constant_bounds(), op.inits[k].owner
-    if bounds is None or bounds[0] < 0 or bounds[1] >= 2**30 or not isinstance(init, arith.ConstantOp):
+    if bounds is None or bounds[0] < 0 or not isinstance(init, arith.ConstantOp):
+        return False
+    most = _most(op.yielded[k])
+    if most is None or most >= 2**31:
         return False
     start: Any = init.value
     first = start.value.data if isinstance(start, IntegerAttr) else max(start.get_values())
@@ -275,15 +278,34 @@ def _ascends(op: ForOp, k: int) -> bool:
 
 
 def _grows(value: SSAValue, op: ForOp) -> bool:
-    """Whether a value is the index of a loop, in any type that holds it, plus numbers that are not negative."""
+    """Whether a value is the index of a loop, in any type that holds it, plus indices that are not negative."""
     if value is op.index:
         return True
     owner = value.owner
     if isinstance(owner, IndexCastOp | vector.BroadcastOp):
         return _grows(owner.operands[0], op)
     if isinstance(owner, arith.AddiOp):
-        return any(_grows(x, op) and isinstance(y.owner, StepOp) for x, y in (owner.operands, owner.operands[::-1]))
+        return any(_grows(x, op) and _most(y) is not None for x, y in (owner.operands, owner.operands[::-1]))
     return False
+
+
+def _most(value: SSAValue) -> int | None:
+    """The greatest that an index may be, if it is known and the index is never negative."""
+    owner = value.owner
+    if isinstance(owner, IndexCastOp | vector.BroadcastOp):
+        return _most(owner.operands[0])
+    if isinstance(owner, arith.AddiOp | arith.MuliOp):
+        x, y = map(_most, owner.operands)
+        return None if x is None or y is None else x + y if isinstance(owner, arith.AddiOp) else x * y
+    found: int | None = None
+    if isinstance(owner, StepOp):
+        found = owner.results[0].type.get_shape()[0] - 1  # pyright: ignore[reportAttributeAccessIssue]
+    elif isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr) and owner.value.value.data >= 0:
+        found = owner.value.value.data
+    elif isinstance(loop := owner.parent_op(), ForOp) and value is loop.index:
+        bounds = loop.constant_bounds()
+        found = bounds[1] if bounds is not None and bounds[0] >= 0 else None
+    return found
 
 
 def conditional(e: FunctionEmitter, op: IfOp) -> None:

@@ -90,7 +90,7 @@ def test_positions(threads, function: str, shape: tuple[int, ...], dtype: type) 
     if dtype in (np.float32, np.float64):
         x[0, :] = -np.inf if function == "argmax" else np.inf
         x[1, RNG.integers(0, shape[1], 4)] = np.nan
-    for axis in (0, 1):
+    for axis in (0, 1, None):
         one, two = threads(lm.jit(partial(getattr(lnp, function), axis=axis)), x)
         np.testing.assert_array_equal(one, getattr(np, function)(x, axis))
         np.testing.assert_array_equal(one, two)
