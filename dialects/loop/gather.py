@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import IndexType, MemRefType, VectorType, i1
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -22,12 +21,13 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import vector
+from .base import LoopOp
 from .structure import segment_sizes
 
 _INDEX = IndexType()
 
 
-class _Lanes(IRDLOperation):
+class _Lanes(LoopOp):
     """Shared by gather and scatter: `buffer[subscripts]`, each an index or a vector of indices, and an optional mask."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)

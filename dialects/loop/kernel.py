@@ -18,19 +18,20 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
-from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from .base import LoopOp
 from .subscripts import NamedSubscriptParser, canonical, print_exprs
 
 _INDEX = IndexType()
 
 
 @irdl_op_definition
-class KernelOp(IRDLOperation):
+class KernelOp(LoopOp):
     """A kernel: its arguments are memrefs that do not alias, scalars, and sizes of type index, which are not negative.
 
     ```mlir

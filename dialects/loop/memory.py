@@ -21,7 +21,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -38,6 +37,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, 
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import vector
+from .base import LoopOp
 from .structure import MONOIDS, PAIR_MONOIDS, operand_group, segment_sizes
 from .subscripts import SubscriptParser, print_exprs
 
@@ -47,7 +47,7 @@ STREAMED = "streamed"
 """The attribute of stores that may go past the caches."""
 
 
-class _Access(IRDLOperation):
+class _Access(LoopOp):
     """Shared by load and store: `buffer[map(indices)]`, lanes moving along one dim, an optional mask."""
 
     @property
@@ -294,12 +294,12 @@ class StoreOp(_Access):
 
 
 for _op, _k in ((LoadOp, 1), (StoreOp, 2)):
-    for _name, _accessor in (("buffer", property(lambda op, k=_k: op.operands[k - 1])), ("indices", operand_group(_k))):
+    for _name, _accessor in (("buffer", property(lambda op, k=_k: op._operands[k - 1])), ("indices", operand_group(_k))):
         setattr(_op, _name, _accessor)
 
 
 @irdl_op_definition
-class AllocOp(IRDLOperation):
+class AllocOp(LoopOp):
     """A local buffer of a kernel: `register` tile, `stack` array, or `scratch` memory; contents start undefined.
 
     Each iteration of the loop around it has its own.
@@ -365,7 +365,7 @@ class AllocOp(IRDLOperation):
 
 
 @irdl_op_definition
-class PrefetchOp(IRDLOperation):
+class PrefetchOp(LoopOp):
     """A hint that an element will be read soon; it may lie outside of the buffer.
 
     ```mlir
@@ -414,7 +414,7 @@ class PrefetchOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CheckOp(IRDLOperation):
+class CheckOp(LoopOp):
     """Stop the kernel with a status unless a condition holds.
 
     ```mlir
@@ -459,7 +459,7 @@ class CheckOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReduceLanesOp(IRDLOperation):
+class ReduceLanesOp(LoopOp):
     """Combine the lanes of a vector in a fixed tree: lane `l` with lane `l + lanes/2`, and so on down to one.
 
     Upstream's `vector.reduction` leaves the order open and has no (value, index) pairs; here the order is part of the meaning,
@@ -523,7 +523,7 @@ class ReduceLanesOp(IRDLOperation):
 
 
 @irdl_op_definition
-class LaunchOp(IRDLOperation):
+class LaunchOp(LoopOp):
     """Run a kernel of this module on buffers, scalars and sizes.
 
     ```mlir

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -33,13 +32,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import CountedCall, parse_type_list, parse_values, print_type_list, print_values
 from ..types import memref
+from .base import LoopOp
 
 GROUPS = ("consts", "carry", "spare", "over", "into")
 _INDEX = memref(i64, ())
 
 
 @irdl_op_definition
-class RepeatOp(IRDLOperation):
+class RepeatOp(LoopOp):
     """Call a host function `count` times, each time on what the last call left.
 
     `carry` holds the carried values, before and after; `spare` is a second buffer for each, and the calls go from one to the

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -13,6 +14,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
+from ...dialects.loop.subscripts import linear_form
 from ...dialects.vocabulary import IndexCastOp
 from .linear import System
 from .nests import around, name_of, walk
@@ -30,6 +32,12 @@ class Access:
     loops: tuple[ForOp, ...]
     """The loops around it, outermost first."""
 
+    @cached_property
+    def terms(self) -> Sequence[tuple[dict[SSAValue, int], int] | None]:
+        """For each subscript of a load or store the coefficients of indices and the constant; None where it is not linear."""
+        op = self.op
+        return [_terms(expr, op.indices) for expr in op.map.data.results] if isinstance(op, LoadOp | StoreOp) else []
+
     @property
     def conditional(self) -> bool:
         """Whether it stands under an `if` or in a `while`, so that it may not happen in an iteration of its loops."""
@@ -44,10 +52,27 @@ class Access:
 def accesses(root: Operation) -> list[Access]:
     """The accesses in an op, in the order of the text."""
     found: list[Access] = []
+    loops: dict[Block | None, tuple[ForOp, ...]] = {}
     for op in walk(root):
-        if isinstance(op, LoadOp | StoreOp | GatherOp | ScatterOp):
-            found.append(Access(op, op.buffer, isinstance(op, StoreOp | ScatterOp), tuple(around(op))))
+        if type(op) in _ACCESSES:
+            block = op.parent
+            if block not in loops:
+                loops[block] = tuple(around(op))
+            found.append(Access(op, op.buffer, isinstance(op, StoreOp | ScatterOp), loops[block]))  # pyright: ignore
     return found
+
+
+_ACCESSES = {LoadOp, StoreOp, GatherOp, ScatterOp}
+
+
+def _terms(expr: AffineExpr, indices: Sequence[SSAValue]) -> tuple[dict[SSAValue, int], int] | None:
+    form = linear_form(expr, len(indices))
+    if form is None:
+        return None
+    terms: dict[SSAValue, int] = {}
+    for index, c in zip(indices, form[0], strict=True):
+        terms[index] = terms.get(index, 0) + c
+    return {index: c for index, c in terms.items() if c}, form[1]
 
 
 def private_to(buffer: SSAValue) -> tuple[ForOp, ...]:

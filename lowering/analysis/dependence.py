@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir import Operation
 
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp
-from ...dialects.loop.subscripts import linear_form
 from .accesses import Access, Instance, Terms, accesses, combine, private_to
 from .linear import System, Undecided
 from .nests import buffer_name, name_of, place
@@ -136,25 +134,13 @@ def _moves_with_one_loop(first: Access, second: Access, both: Sequence[ForOp], r
     one, two = first.op, second.op
     if not isinstance(one, LoadOp | StoreOp) or not isinstance(two, LoadOp | StoreOp) or one.lanes > 1 or two.lanes > 1:
         return False
-    for x, y in zip(one.map.data.results, two.map.data.results, strict=True):
-        form = _terms_of(x, one)
-        if form is None or form != _terms_of(y, two):
+    for form, other in zip(first.terms, second.terms, strict=True):
+        if form is None or form != other:
             continue
         moving = [index for index in form[0] if apart.get(index) != "="]
         if len(moving) == 1 and apart.get(moving[0]) in ("<", ">"):
             return True
     return False
-
-
-def _terms_of(expr: AffineExpr, op: LoadOp | StoreOp) -> tuple[dict[SSAValue, int], int] | None:
-    """The coefficients of the indices in a subscript and its constant; None when it is not linear."""
-    form = linear_form(expr, len(op.indices))
-    if form is None:
-        return None
-    terms: dict[SSAValue, int] = {}
-    for index, c in zip(op.indices, form[0], strict=True):
-        terms[index] = terms.get(index, 0) + c
-    return {index: c for index, c in terms.items() if c}, form[1]
 
 
 def _sizes(instance: Instance, point: Mapping[str, int]) -> dict[str, int]:

@@ -60,7 +60,7 @@ def varying_values(loop: ForOp) -> set[SSAValue]:
 def _visit(block: Block, loop: ForOp, varying: set[SSAValue]) -> None:
     for op in block.ops:
         if not op.regions:
-            if any(operand in varying for operand in op._operands) or isinstance(op, AllocOp):
+            if any(operand in varying for operand in op._operands) or type(op) is AllocOp:
                 varying.update(op.results)
         elif isinstance(op, ForOp):
             apart = has_own_bounds(op, varying)

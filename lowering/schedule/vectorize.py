@@ -22,7 +22,7 @@ The new loops: the one on full vectors, which keeps the name, and the rest, as f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,40 +45,53 @@ def lockstep_conflict(loop: ForOp, count: int) -> Conflict | None:
     Raises:
         CannotDecide: neither a witness nor a proof was found.
     """
-    position = {op: k for k, op in enumerate(walk(loop))}
-    varying = varying_values(loop)
-    return first_conflict(pairs(accesses(loop)), lambda one, two: _violation(one, two, loop, count, position, varying))
+    return first_conflict(pairs(found := accesses(loop)), _Lockstep(loop, count, found).violation)
 
 
-def _violation(
-    one: Access, two: Access, loop: ForOp, count: int, position: Mapping[Operation, int], varying: set
-) -> Conflict | None:
-    """A pair of iterations of which the later one, side by side, would access an element before the earlier one does."""
-    both = [inner for inner in one.loops[one.loops.index(loop) + 1 :] if inner in two.loops]
-    # a store that meets itself is done in the order of the lanes
-    in_order = position[one.op] < position[two.op] or one.op is two.op
-    comparable = not _in_one_while(one, two, loop) and not any(
-        has_own_bounds(inner, varying) and not shares_index(inner, loop, varying) for inner in both
-    )
-    if comparable and in_order and not both:
-        return None
-    undecided, conflict = None, None
-    try:
-        conflict = find_conflict(one, two, {loop: "<", **dict.fromkeys(both, "*")}, count)
-    except CannotDecide as error:
-        undecided = error
-    if undecided is None and conflict is None:
-        return None
-    if comparable:
-        against = [found for order in _against(loop, both) if (found := find_conflict(one, two, order)) is not None]
-        if not against:
-            return None if in_order else find_conflict(one, two, {loop: "<"}, count)
-        name, reach = name_of(loop), count * loop.step.value.data
-        near = [found for found in against if found.at_second[name] - found.at_first[name] < reach]
-        conflict = near[0] if near else conflict
-    if undecided is not None:
-        raise undecided
-    return conflict
+class _Lockstep:
+    """What is asked of all pairs of accesses in a loop.
+
+    Attributes:
+        position: of each op, in the order of the text.
+        apart: the loops inside that iterations of the loop cannot go through with one index.
+        whiles: the `loop.while` of the loop that an access stands in.
+    """
+
+    def __init__(self, loop: ForOp, count: int, found: Sequence[Access]):
+        self.loop, self.count = loop, count
+        self.position = {op: k for k, op in enumerate(walk(loop))}
+        varying = varying_values(loop)
+        inside = [op for op in self.position if isinstance(op, ForOp) and op is not loop]
+        self.apart = {op for op in inside if has_own_bounds(op, varying) and not shares_index(op, loop, varying)}
+        self.whiles = {access.op: _whiles_around(access, loop) for access in found}
+
+    def violation(self, one: Access, two: Access) -> Conflict | None:
+        """A pair of iterations of which the later one, side by side, would access an element before the earlier one does."""
+        loop, count, position = self.loop, self.count, self.position
+        both = [inner for inner in one.loops[one.loops.index(loop) + 1 :] if inner in two.loops]
+        # a store that meets itself is done in the order of the lanes
+        in_order = position[one.op] < position[two.op] or one.op is two.op
+        # which runs of a `while` that both stand in two accesses meet in is not known
+        comparable = self.whiles[one.op].isdisjoint(self.whiles[two.op]) and self.apart.isdisjoint(both)
+        if comparable and in_order and not both:
+            return None
+        undecided, conflict = None, None
+        try:
+            conflict = find_conflict(one, two, {loop: "<", **dict.fromkeys(both, "*")}, count)
+        except CannotDecide as error:
+            undecided = error
+        if undecided is None and conflict is None:
+            return None
+        if comparable:
+            against = [found for order in _against(loop, both) if (found := find_conflict(one, two, order)) is not None]
+            if not against:
+                return None if in_order else find_conflict(one, two, {loop: "<"}, count)
+            name, reach = name_of(loop), count * loop.step.value.data
+            near = [found for found in against if found.at_second[name] - found.at_first[name] < reach]
+            conflict = near[0] if near else conflict
+        if undecided is not None:
+            raise undecided
+        return conflict
 
 
 def _against(loop: ForOp, both: list[ForOp]) -> Iterator[dict[ForOp, str]]:
@@ -88,18 +101,15 @@ def _against(loop: ForOp, both: list[ForOp]) -> Iterator[dict[ForOp, str]]:
             yield {loop: "<", **dict.fromkeys(both[:k], "="), inner: sign, **dict.fromkeys(both[k + 1 :], "*")}
 
 
-def _in_one_while(one: Access, two: Access, loop: ForOp) -> bool:
-    """Whether two accesses stand in one `loop.while` of the loop: which runs of it they meet in is not known."""
-    around: list[set[Operation]] = []
-    for access in (one, two):
-        found: set[Operation] = set()
-        parent = access.op.parent_op()
-        while parent is not None and parent is not loop:
-            if isinstance(parent, WhileOp):
-                found.add(parent)
-            parent = parent.parent_op()
-        around.append(found)
-    return not around[0].isdisjoint(around[1])
+def _whiles_around(access: Access, loop: ForOp) -> set[Operation]:
+    """Each `loop.while` of a loop that an access stands in."""
+    found: set[Operation] = set()
+    parent = access.op.parent_op()
+    while parent is not None and parent is not loop:
+        if isinstance(parent, WhileOp):
+            found.add(parent)
+        parent = parent.parent_op()
+    return found
 
 
 @dataclass(frozen=True)
@@ -147,7 +157,7 @@ class Vectorize(Primitive):
         made = widen(find(kernel, self.loop, self.as_text()), self.lanes, self.tail)
         made[0].index.name_hint = self.loop
         for rest in made[1:]:  # names are unique, also those of the loops inside
-            for loop in [op for op in walk(rest) if op.regions and isinstance(op, ForOp)]:
+            for loop in [op for op in walk(rest) if isinstance(op, ForOp)]:
                 base = self.loop if loop is rest else name_of(loop)
                 loop.index.name_hint = fresh(kernel, f"{base}_rest")
         return tuple(name_of(loop) for loop in made)

@@ -4,7 +4,7 @@
 
 Stores run along memory with `%j`, some load with `%i`. A tile is as wide and as high as a vector: its rows are loaded
 as vectors and shuffled into columns (`llvm/emit_transpose.py`), so that every line of the caches that is touched is used up
-at once, however far rows are apart. Tiles go along `%j`; strips of them, a vector high, are what threads share, or parts of
+at once, however far rows are apart. What changes with the rows alone, as a bias, is loaded inside. Tiles go along `%j`; strips of them, a vector high, are what threads share, or parts of
 strips where there are few.
 """
 
@@ -23,6 +23,7 @@ from ..analysis.lanes import lane_stride
 from ..analysis.nests import around, loops, name_of, only_loop_in, statements
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
+from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
 from ..schedule.unroll import Unroll
 from ..schedule.vectorize import Vectorize
@@ -55,12 +56,13 @@ class Transpose:
     lanes: int
 
 
-def find_transpose(nest: ForOp, target: Target) -> Transpose | None:
+def find_transpose(kernel: KernelOp, nest: ForOp, target: Target) -> Transpose | None:
     """What a nest reads across, if its sizes are known and have room for tiles."""
-    band = [nest]
-    while (following := only_loop_in(band[-1])) is not None:
+    band, inside = [nest], list[Operation]()
+    while (following := _loop_inside(kernel, band[-1])) is not None:
+        inside += movable(kernel, following)
         band.append(following)
-    inside = statements(band[-1].body.block)
+    inside += statements(band[-1].body.block)
     moves = [op for op in inside if isinstance(op, LoadOp | StoreOp)]
     if any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in band) or len(inside) > _MOST_OPS:
         return None
@@ -75,6 +77,12 @@ def find_transpose(nest: ForOp, target: Target) -> Transpose | None:
     width = max(_bits(op) for op in moves)
     lanes = _lanes(rows[0].trip_count() or 0, columns[0].trip_count() or 0, target.lanes(width))
     return None if lanes is None else Transpose(tuple(band), rows[0], columns[0], lanes)
+
+
+def _loop_inside(kernel: KernelOp, loop: ForOp) -> ForOp | None:
+    """The loop that is another's body, but for what can be computed in it."""
+    *others, last = statements(loop.body.block) or [None]
+    return last if isinstance(last, ForOp) and not last.results and movable(kernel, last) == others else None
 
 
 def _bits(op: LoadOp | StoreOp) -> int:
@@ -111,13 +119,16 @@ def _lanes(rows: int, columns: int, most: int) -> int | None:
 def schedule_transposes(kernel: KernelOp, target: Target, take: Take) -> None:
     """Tile every nest of a kernel that reads across what it writes."""
     for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
-        found = find_transpose(nest, target)
+        found = find_transpose(kernel, nest, target)
         if found is not None:
             _tile(kernel, found, take)
 
 
 def _tile(kernel: KernelOp, found: Transpose, take: Take) -> None:
     """Strips as high as a vector has lanes; in them columns side by side, and the rows of a tile written out."""
+    for loop in found.band[1:]:
+        if movable(kernel, loop):
+            take(Sink(name_of(loop)))
     rows, columns, lanes = name_of(found.rows), name_of(found.columns), found.lanes
     trips = found.rows.trip_count() or 0
     others = [loop for loop in found.band if loop is not found.columns and loop is not found.rows]
@@ -131,7 +142,7 @@ def _tile(kernel: KernelOp, found: Transpose, take: Take) -> None:
         outside.insert(at, strip)
     length = found.columns.trip_count() or 0
     if strips < _FEW_STRIPS and length >= 2 * _FEW_STRIPS * lanes:
-        size = length // _FEW_STRIPS // lanes * lanes
+        size = lanes * _part(length // lanes, length // _FEW_STRIPS // lanes)
         blocks, columns = take(Split(columns, size))
         outside.insert(0, blocks)
     if _nest(kernel, rows) != [*outside, columns, rows]:
@@ -142,6 +153,11 @@ def _tile(kernel: KernelOp, found: Transpose, take: Take) -> None:
         take(Peel(strip, 0))
     take(Vectorize(columns, lanes, "scalar"))
     take(Unroll(rows))
+
+
+def _part(count: int, most: int) -> int:
+    """How many of `count` tiles a part of a strip has: at most so many, a divisor if one is at least half as large."""
+    return next((part for part in range(most, most // 2, -1) if count % part == 0), most)
 
 
 def _nest(kernel: KernelOp, inner: str) -> list[str]:
