@@ -197,7 +197,8 @@ def trace_function(
         out = function(*args, **kwargs)
         leaves, out_structure = flatten(out)
         results = [_result(trace, leaf, out_structure, k, symbol) for k, leaf in enumerate(leaves)]
-        trace.block.add_op(ReturnOp(*(r.value for r in results)))
+        # not its constructor, which asks of a tuple whether it is one of all classes of operations: a millisecond
+        trace.block.add_op(ReturnOp.create(operands=[r.value for r in results]))
     types = [a.type for a in trace.block.args], [r.value.type for r in results]
     op = FuncOp(symbol, types, Region(trace.block), "public" if public else "private")
     if location is not None:

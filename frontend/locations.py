@@ -52,7 +52,12 @@ def user_place() -> tuple[str, int, int] | None:
 @lru_cache(maxsize=16384)
 def file_location(file: str, line: int, column: int) -> FileLineColLoc:
     """The location attribute of a place; line and column count from 1."""
-    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
+    return FileLineColLoc(_name(file), IntAttr(line), IntAttr(column))
+
+
+@lru_cache(maxsize=1024)
+def _name(file: str) -> StringAttr:
+    return StringAttr(file)
 
 
 def user_location() -> FileLineColLoc | None:

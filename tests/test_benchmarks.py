@@ -113,6 +113,7 @@ def test_compile_times(tmp_path: Path) -> None:
     times = compiling.measure(["row sums", "n-body"], tmp_path, counts=(1, 2), small=True, rounds=1)
     assert set(times.cold) == set(times.cached) == {"row sums", "n-body"} and set(times.curve) == {1, 2}
     assert all(seconds > 0 for seconds in (*times.cold.values(), *times.curve.values())) and len(times.doublings) == 1
+    assert set(times.fresh) == {"cold", "cached"} and min(times.fresh.values()) > 0
     assert list((tmp_path / "rows-0").rglob("*"))  # the cache that the second process read
 
 

@@ -4,6 +4,10 @@ Measured in fresh processes, which have imported and used the compiler once befo
 
     python -m suite.compiling rows 1 NAME ...     # seconds that the first call takes longer than a later one, for each row
     python -m suite.compiling curve N             # seconds for a program of N kernels
+    python -m suite.compiling fresh               # seconds of a process from `import lamina` to its first result
+
+From the cache each row has a process of its own, so that none finds a part of the compiler imported because another row has
+used it. The bytecode of all modules is there, as it is where the package was installed.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ import numpy as np
 
 COLD, CACHED, DOUBLING = 0.150, 0.005, 2.0  # what is asked for: seconds, seconds, times
 COUNTS = (25, 50, 100, 200)
+_TOUCHED = 256 << 20  # bytes, more than the results and temporaries of most rows
 
 
 @dataclass
@@ -33,6 +38,8 @@ class CompileTimes:
     cold: dict[str, float] = field(default_factory=dict)
     cached: dict[str, float] = field(default_factory=dict)
     curve: dict[int, float] = field(default_factory=dict)
+    fresh: dict[str, float] = field(default_factory=dict)
+    """Of a process that knows nothing: `cold` and `cached` seconds from the import to the first result of a small function."""
 
     @property
     def doublings(self) -> list[float]:
@@ -46,12 +53,24 @@ def measure(
 ) -> CompileTimes:
     """Medians of rounds: this file run in processes of its own, with empty caches, then with what they have left there."""
     size = str(int(small))
-    cold, cached, curve = [], [], []
+    cold, cached, curve, fresh = [], [], [], []
+    _write_bytecode()
     for r in range(rounds):
-        cold.append(_run(folder / f"rows-{r}", "rows", size, *rows))
-        cached.append(_run(folder / f"rows-{r}", "rows", size, *rows))
+        cache = folder / f"rows-{r}"
+        cold.append(_run(cache, "rows", size, *rows))
+        cached.append({name: seconds for row in rows for name, seconds in _run(cache, "rows", size, row).items()})
         curve.append({n: _run(folder / f"curve-{n}-{r}", "curve", str(n)) for n in counts})
-    return CompileTimes(_medians(cold), _medians(cached), _medians(curve))
+        fresh.append({when: _run(folder / f"fresh-{r}", "fresh") for when in ("cold", "cached")})
+    return CompileTimes(_medians(cold), _medians(cached), _medians(curve), _medians(fresh))
+
+
+def _write_bytecode() -> None:
+    """Compile the modules of the compiler, as installing it does: they are not read as source while they are measured."""
+    import lamina
+
+    folder = str(Path(lamina.__file__).parent)
+    for path in (folder, str(Path(__file__).parent)):
+        subprocess.run([sys.executable, "-m", "compileall", "-q", "-x", r"[/\\][.]venv[/\\]", path], check=False)
 
 
 def _medians(rounds: Sequence[dict[Any, float]]) -> dict[Any, float]:
@@ -62,6 +81,7 @@ def _run(cache: Path, *arguments: str) -> Any:
     """The JSON that this file prints when run with a cache folder."""
     environment = {**os.environ, "LAMINA_CACHE_DIR": str(cache)}
     environment.pop("LAMINA_CACHE", None)  # the cache is what is measured
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "suite.compiling", *arguments]
     done = subprocess.run(
         command, cwd=Path(__file__).parent.parent, env=environment, capture_output=True, text=True, check=True
@@ -86,39 +106,64 @@ def row_times(names: Sequence[str], small: bool) -> dict[str, float]:
 
 
 def _first_call(function: Callable[..., Any], inputs: Sequence[np.ndarray]) -> float:
-    start = time.perf_counter()
-    function(*inputs)
-    first = time.perf_counter() - start
-    later = []
-    for _ in range(3):
+    """How many seconds a first call takes longer than a later one whose results get new memory, too."""
+    import lamina as lm
+
+    limit = lm.get_result_pool().limit_bytes
+    lm.set_result_pool(limit_bytes=0)  # every call faults its pages in
+    np.ones(
+        _TOUCHED // 4, np.float32
+    )  # and finds some that are back with the system: a virtual machine is slow to get new ones
+    times = []
+    for _ in range(4):
         start = time.perf_counter()
         function(*inputs)
-        later.append(time.perf_counter() - start)
-    return max(0.0, first - statistics.median(later))
+        times.append(time.perf_counter() - start)
+    lm.set_result_pool(limit_bytes=limit)
+    return max(0.0, times[0] - statistics.median(times[1:]))
 
 
 def curve_time(count: int) -> float:
-    """Seconds to compile a program of `count` kernels, none like another."""
+    """Seconds to compile a program of `count` kernels, none like another.
+
+    The widths of the matrices are as many different ones between 40 and 240, for each count alike: wide kernels have more code.
+    """
     import lamina as lm
     import lamina.numpy as lnp
 
     def program(*matrices: Any) -> list[Any]:
         return [lnp.sum(lnp.tanh(x * float(k + 1)), axis=1) for k, x in enumerate(matrices)]
 
-    inputs = [np.ones((8, 40 + k), np.float32) for k in range(count)]
+    inputs = [np.ones((8, 40 + 200 * k // count), np.float32) for k in range(count)]
     return _first_call(lm.jit(program), inputs)
 
 
-def main() -> None:
+def fresh_time() -> float:
+    """Seconds from the import of lamina to the first result of a function, NumPy being there."""
+    start = time.perf_counter()
+    import lamina as lm
+
+    lm.jit(lambda x: x * x + 1)(np.ones(8, np.float32))
+    return time.perf_counter() - start
+
+
+def _warm_up() -> None:
+    """Import what every compilation needs, and make the thread runtime."""
     import lamina as lm
 
     from . import kernels
 
-    # what every compilation needs is imported, the thread runtime made
     lm.jit(lambda x: x * x + 1)(np.ones(1 << 20, np.float32))
     kernels.double(np.ones(3, np.float32))
-    what, number, *names = sys.argv[1:]
-    print(json.dumps(row_times(names, number == "1") if what == "rows" else curve_time(int(number))))
+
+
+def main() -> None:
+    what, *rest = sys.argv[1:]
+    if what == "fresh":
+        print(json.dumps(fresh_time()))
+        return
+    _warm_up()
+    print(json.dumps(row_times(rest[1:], rest[0] == "1") if what == "rows" else curve_time(int(rest[0]))))
 
 
 if __name__ == "__main__":

@@ -125,12 +125,18 @@ def show_compiling(times: CompileTimes, console: Console) -> None:
     table.add_row("asked", f"{1e3 * compiling.COLD:.0f}", f"{1e3 * compiling.CACHED:.0f}", end_section=True)
     console.print(table)
     console.print(_curve(times), highlight=False)
+    console.print(_fresh(times), highlight=False)
 
 
 def _curve(times: CompileTimes) -> str:
     curve = ", ".join(f"{n}: {1e3 * seconds:.0f} ms" for n, seconds in times.curve.items())
     ratios = ", ".join(f"{ratio:.2f}" for ratio in times.doublings)
     return f"programs of so many distinct kernels, {curve}; each doubling takes {ratios} times as long (at most 2 is asked for)"
+
+
+def _fresh(times: CompileTimes) -> str:
+    spelled = ", ".join(f"{1e3 * seconds:.0f} ms {when}" for when, seconds in times.fresh.items())
+    return f"a process from the import to its first result: {spelled or 'not measured'}"
 
 
 # Files
@@ -208,7 +214,7 @@ def _compiling(times: CompileTimes) -> str:
             middle = 1e3 * sorted(seconds.values())[len(seconds) // 2]
             most = 1e3 * seconds[worst]
             sentences.append(f"{what} {middle:.3g} ms in the middle, {most:.3g} at most ({worst}; asked: {1e3 * limit:g})")
-    return f"Compiling a row: {'; '.join(sentences)}. {_curve(times).capitalize()}."
+    return f"Compiling a row: {'; '.join(sentences)}. {_curve(times).capitalize()}. {_fresh(times).capitalize()}."
 
 
 def update_readme(path: Path, text: str) -> None:
