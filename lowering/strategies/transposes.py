@@ -4,8 +4,8 @@
 
 Stores run along memory with `%j`, some load with `%i`. A tile is as wide and as high as a vector: its rows are loaded
 as vectors and shuffled into columns (`llvm/emit_transpose.py`), so that every line of the caches that is touched is used up
-at once, however far rows are apart. What changes with the rows alone, as a bias, is loaded inside. Tiles go along `%j`; strips of them, a vector high, are what threads share, or parts of
-strips where there are few.
+at once, however far rows are apart. What changes with the rows alone, as a bias, is loaded inside. Tiles go along `%j`; strips
+of them, a vector high, are what threads share, or parts of strips where there are few.
 """
 
 from __future__ import annotations

@@ -45,6 +45,9 @@ def test_transposes(case):
     np.testing.assert_array_equal(lm.jit(lambda x: lnp.transpose(x, perm))(x), np.transpose(x, perm))
     got = lm.jit(lambda x, y: lnp.maximum(lnp.transpose(x, perm), y))(x, y)
     np.testing.assert_array_equal(got, np.maximum(np.transpose(x, perm), y))
+    rows = y.max(axis=-1, keepdims=True)
+    got = lm.jit(lambda x, rows: lnp.minimum(lnp.transpose(x, perm), rows))(x, rows)
+    np.testing.assert_array_equal(got, np.minimum(np.transpose(x, perm), rows))
 
 
 @st.composite
@@ -144,3 +147,10 @@ def test_constants_of_a_long_chain_are_no_arrays():
     assert scheduled(polynomial, (100_000,)).count("loop.kernel") == 1
     x = random((1000,), "float32") / 10
     np.testing.assert_allclose(lm.jit(polynomial)(x), polynomial(x), rtol=1e-4)
+
+
+def test_transposes_with_a_number_for_each_row_have_tiles():
+    text = scheduled(lambda x, rows: lnp.maximum(x.T + rows, 0), (500, 700), (700, 1))
+    assert "loop.for unroll" in text
+    x, rows = random((50, 70), "float32"), random((70, 1), "float32", 1)
+    np.testing.assert_array_equal(lm.jit(lambda x, rows: lnp.maximum(x.T + rows, 0))(x, rows), np.maximum(x.T + rows, 0))
