@@ -42,6 +42,9 @@ def loop(e: FunctionEmitter, op: ForOp) -> None:
     if kind == "parallel" and not e.on_threads and emit_parallel.worth_threads(op):
         emit_parallel.parallel(e, op, lower, upper)
         return
+    if e.on_threads and emit_parallel.takes_registers(op):
+        emit_parallel.apart(e, op, lower, upper)
+        return
     inits = [e.value(v, op) for v in op.inits]
     trips = None
     if is_number(lower) and is_number(upper):

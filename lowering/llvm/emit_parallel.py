@@ -30,6 +30,8 @@ WORTH_OPS = 1 << 15
 _TYPICAL_TRIPS = 64
 """What a loop runs of which nothing is known."""
 _EXPENSIVE = 20.0
+_MANY_SUMS = 8
+"""Results of a loop that are most of the registers."""
 _LANES_AT_ONCE = 4
 """How many scalars a vector instruction stands for, at least: vectors do their work faster than loops of scalars."""
 
@@ -133,24 +135,63 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
     count = _trips(e, lower, upper, step)
     each = _emitted_work(e, op.body.block, count, {op.index})
     work = b.emit(f"mul i64 {count}, {each}")
-    name = f"{e.name}.parallel{len(e.module.outlined)}"
-    e.module.outlined.append("")  # the place and the number are taken, also for loops inside
-    place = len(e.module.outlined) - 1
-    fields, text = _body(e, op, name, lower, step)
-    e.module.outlined[place] = text
+    name, fields = _outlined(e, op, lower)
     offsets, words = _layout(fields)
     data = e.alloca(f"[{max(1, words)} x i64]", 64)
     for k, (ty, x) in zip(offsets, fields, strict=True):
         b.store(x, data if k == 0 else b.gep(data, str(k), "i64"), ty, 8)
     callee = b.module.declare("lamina_parallel", "void", ("ptr", "ptr", "i64", "i64", "i64"))
     b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {e.threads})')
-    if e.status is not None:  # an iteration may have failed: stop
+    _stop_where_failed(e)
+
+
+def _stop_where_failed(e: FunctionEmitter) -> None:
+    """Leave the function if a call that it has just made says in the kernel's status that an iteration failed."""
+    b = e.b
+    if e.status is not None:
         failed, fine = b.fresh_label("failed"), b.fresh_label("fine")
         b.cond_br(b.icmp("eq", b.load(e.status, I64, 8), "0", I64), fine, failed)
         b.label(failed)
         e.leaves = True
         b.br("exit")
         b.label(fine)
+
+
+def takes_registers(op: ForOp) -> bool:
+    """Whether a parallel loop that computes functions stands beside one that keeps many sums in registers.
+
+    Code generation loads the constants of the functions before all loops of a function, and there they take registers from
+    the sums. The body of a loop for threads is one function, unless such loops are functions of their own (`apart`).
+    """
+    if op.kind.data != "parallel" or op.results or not _computes(op):
+        return False
+    block = op.parent_block()
+    assert block is not None
+    others = [other for other in block.ops if isinstance(other, ForOp) and other is not op]
+    return any(isinstance(inner, ForOp) and len(inner.results) >= _MANY_SUMS for other in others for inner in other.walk())
+
+
+def _computes(op: ForOp) -> bool:
+    return any(inner.name.startswith("math.") and _weight(inner) >= _EXPENSIVE for inner in op.walk())
+
+
+def apart(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
+    """Write a loop as a call of a function of its own, in the same thread."""
+    count = _trips(e, lower, upper, op.step.value.data)
+    name, fields = _outlined(e, op, lower)
+    arguments = ", ".join(["i64 0", f"i64 {count}", *(f"{ty} {x}" for ty, x in fields)])
+    e.b.emit_void(f'call void @"{name}.body"({arguments})')
+    _stop_where_failed(e)
+
+
+def _outlined(e: FunctionEmitter, op: ForOp, lower: str) -> tuple[str, list[tuple[Ty, str]]]:
+    """Make a function of a loop's body: its name, and the values that it needs."""
+    name = f"{e.name}.parallel{len(e.module.outlined)}"
+    e.module.outlined.append("")  # the place and the number are taken, also for loops inside
+    place = len(e.module.outlined) - 1
+    fields, text = _body(e, op, name, lower, op.step.value.data)
+    e.module.outlined[place] = text
+    return name, fields
 
 
 def _layout(fields: list[tuple[Ty, str]]) -> tuple[list[int], int]:
@@ -268,6 +309,8 @@ def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tu
             child.levels[names[x]] = 0
             if x in e.not_negative:
                 child.not_negative.add(names[x])
+            if x in e.aliased:
+                child.aliased.add(names[x])
             fields.append((ty, x))
             parameters.append(f"{ty}{attributes} {names[x]}")
         return names[x]

@@ -104,7 +104,7 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
     if blocks.as_it_lies or m < MANY_ROWS or len(product.band) > 2:
         return blocks
     turned = _sizes(product, True, target)
-    if turned.on_rows or turned.depth < k:
+    if turned.on_rows or turned.depth < k or computes(product):
         return blocks
     highest = WIDTH_BYTES // (k * bits_of(product.depth) // 8)
     return replace(turned, height=_even(m, highest, turned.rows), turned=True)
@@ -121,7 +121,7 @@ def _sizes(product: Product, as_it_lies: bool, target: Target) -> Blocks:
     if as_it_lies and on_rows:
         height = _up(-(-m // _shares(m)), rows)
         widest = max(2 * columns, target.l2_bytes * 3 // 4 // (depth * bits // 8))
-        if depth >= k and not computes(product) and (shared := _columns_of_threads(m, n, columns, widest)):
+        if depth >= k and (shared := _columns_of_threads(m, n, columns, widest)):
             widest, on_rows = shared, False
     else:
         highest = max(rows, target.l2_bytes // 4 // (depth * bits // 8))
@@ -131,16 +131,17 @@ def _sizes(product: Product, as_it_lies: bool, target: Target) -> Blocks:
 
 
 def _columns_of_threads(m: int, n: int, columns: int, widest: int) -> int | None:
-    """The columns of a block, where there are as many blocks of at least two tiles as of rows; or None."""
-    parts = _up(-(-n // widest), _shares(m))
-    return _up(-(-n // parts), columns) if n >= parts * 2 * columns else None
+    """The columns of a block of at least two tiles, so that threads get as many; None: there are fewer blocks than of rows."""
+    shares = _shares(m)
+    widths = [width for width in range(2 * columns, widest + 1, columns) if -(-n // width) >= shares]
+    return min(widths, key=lambda width: (_up(-(-n // width), shares) * width, -width), default=None)
 
 
 def computes(product: Product) -> bool:
     """Whether what comes after the sum has constants that would take registers from the sums, were it in one function.
 
-    Code generation loads those of a polynomial before all loops. Where threads share the blocks of rows, a nest of its own
-    beside these becomes a function of its own.
+    Code generation loads those of a polynomial before all loops. A nest of its own becomes a function of its own: beside the
+    blocks of rows where threads share these, inside a block where they share the columns.
     """
     ops = statements(product.band[-1].body.block)
     return any(op.name.startswith("math.") and op.name not in CHEAP for op in ops)
@@ -199,10 +200,12 @@ class Blocked:
         self.kernel, self.product, self.blocks, self.take = kernel, product, blocks, take
         self.lanes = target.lanes(bits_of(product.depth))
         self.on_threads = blocks.on_rows and len(product.band) == 2
-        self.apart = self.on_threads and computes(product)
+        self.apart = computes(product) and len(product.band) == 2
 
     def run(self) -> None:
         blocks, take = self.blocks, self.take
+        assert self.product.left is not None
+        left = self.product.left.buffer.name_hint or ""
         at = self._blocks()
         if at.ko is not None:
             rest = self._sums(at)
@@ -211,10 +214,8 @@ class Blocked:
             jp, ip, i, j = self._tiles(at)
             rest = self._expand_tiles(at, ip)
         self._pack(at, jp, ip, i, j)
-        left = self.product.left
-        assert left is not None
         self._fill(j, blocks.columns)
-        self._fill(i, blocks.rows, (left.buffer.name_hint or "",) if blocks.as_it_lies else ())
+        self._fill(i, blocks.rows, (left,) if blocks.as_it_lies and not blocks.turned else ())
         take(Vectorize(j, self.lanes))
         take(UnrollAndJam(i, blocks.rows))
         if blocks.columns > self.lanes:
@@ -258,14 +259,16 @@ class Blocked:
         """Each tile in memory, for what comes after it; the loops of that."""
         rows, columns = self.blocks.rows, self.blocks.columns
         if self.apart:
-            return self.take(Expand(at.k, at.jo, (1, 1, 1, rows, columns)))
+            beside, outer = (at.jo, (1, 1, 1)) if self.on_threads else (at.io, (1, 1))
+            return self.take(Expand(at.k, beside, (*outer, rows, columns)))
         return self.take(Expand(at.k, ip, (rows, columns), "stack"))
 
     def _sums(self, at: _Names) -> tuple[str, ...]:
         """Sums in memory, from block to block of the depth; the loops of what comes after them."""
         blocks, take = self.blocks, self.take
         assert at.ko is not None
-        rest = take(Expand(at.ko, at.jo if self.apart else at.io, (*(1,) * self.apart, blocks.rows, blocks.columns)))
+        beside, outer = (at.jo, (1,)) if self.apart and self.on_threads else (at.io, ())
+        rest = take(Expand(at.ko, beside, (*outer, blocks.rows, blocks.columns)))
         take(Demote(at.ko))
         j_start, j = take(Fission(at.j, f"{at.ko}_results"))
         i_start, i = take(Fission(at.i, at.j))

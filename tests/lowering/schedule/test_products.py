@@ -66,10 +66,29 @@ def test_threads_pack_the_columns_that_they_read():
     assert "%w_packed = loop.alloc scratch" in inside
 
 
-def test_threads_share_rows_where_functions_follow_a_product():
-    text = scheduled(lambda x, w: lm.numpy.exp(x @ w), random(512, 512), random(512, 512))
-    assert "loop.for seq %jo" in text
-    assert text.count("loop.for parallel %io") == 2
+@pytest.mark.parametrize("shape", [(512, 512, 64), (300, 1100, 33), (100, 600, 200)], ids=lambda s: "x".join(map(str, s)))
+def test_functions_that_follow_a_product_leave_the_registers_to_its_sums(shape):
+    """Where threads share the columns, what computes the functions is called by each of them for a block of rows."""
+    m, n, k = shape
+    x, w = random(m, k, dtype=np.float32), random(k, n) / np.float32(k**0.5)
+    f = lm.jit(lambda x, w: lm.numpy.tanh(x @ w))
+    lowered = f.lower(x, w)
+    assert "loop.for parallel %jo" in lowered.as_text("scheduled")
+    one, other = (part.split("\n}")[0] for part in lowered.as_text("llvmir").split("noinline {")[1:])
+    assert "@llvm.fma.v" in one
+    assert "call void" in one
+    assert "fdiv" not in one
+    assert "fdiv" in other
+    before = lm.get_threads()
+    try:
+        results = []
+        for threads in (1, 2, 7):
+            lm.set_threads(threads)
+            results.append(f(x, w))
+    finally:
+        lm.set_threads(before)
+    np.testing.assert_allclose(results[0], np.tanh(x @ w), rtol=1e-4, atol=1e-5)
+    assert len({result.tobytes() for result in results}) == 1
 
 
 def test_a_small_product_is_not_packed():
