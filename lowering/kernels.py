@@ -2,7 +2,8 @@
 
 The root's iteration space gives the outer loops. Every other op is evaluated where its index is known, no deeper: the emitter
 keeps one record of computed scalars for each open loop and puts a computation into the outermost loop that knows its index, so
-what does not change in a loop never stands in it. A reduction opens loops of its own at its level.
+what does not change in a loop never stands in it. A reduction opens loops of its own at its level. What a contraction reads
+many times is stored first, in a nest and a local buffer of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ..dialects.graph.base import Equation, GraphOp, Read
-from ..dialects.loop.memory import LoadOp, StoreOp
+from ..dialects.graph.prologues import stored_first
+from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
@@ -90,6 +92,8 @@ class KernelEmitter:
         self.following: set[SSAValue] = set()
         """What depends on the result of an op that writes its own loops: known only where that writes."""
         self.inplace: list[tuple[int, int]] = []
+        self.stored_first: dict[SSAValue, SSAValue] = {}
+        """Local buffers of what is computed before the nest of the results."""
 
     def emit(self) -> Block:
         """The kernel's block with all loops in it."""
@@ -103,6 +107,8 @@ class KernelEmitter:
             for equation in root.equations():
                 self._store_nest(root, equation)
         else:
+            for value in stored_first(self.body.ops, self.outputs):
+                self._store_first(value)
             self._store_results()
         return self.kernel
 
@@ -122,6 +128,19 @@ class KernelEmitter:
 
         self._parallel_loops(self.outputs[0].type.get_shape(), (), body)  # pyright: ignore[reportAttributeAccessIssue]
         self._find_inplace()
+
+    def _store_first(self, value: SSAValue) -> None:
+        """A nest that computes all of a value into a local buffer."""
+        name = value.name_hint or value.owner.name.removeprefix("graph.")  # pyright: ignore[reportAttributeAccessIssue]
+        alloc = AllocOp.build_alloc("scratch", _memref_of(value), name=name)
+        alloc.location = value.owner.location  # pyright: ignore[reportAttributeAccessIssue]
+        self.kernel.add_op(alloc)
+
+        def body(point: Point) -> None:
+            self._store(self.pull(value, point), alloc.buffer, point)
+
+        self._parallel_loops(alloc.buffer.type.get_shape(), (), body)  # pyright: ignore[reportAttributeAccessIssue]
+        self.stored_first[value] = alloc.buffer
 
     def _write_nest(self, op: GraphOp) -> None:
         """The loops that an op writes itself; elementwise ops that follow are computed where it writes."""
@@ -253,6 +272,9 @@ class KernelEmitter:
             self.reads.setdefault(value, set()).add((level, point))
             map, indices = self.access(point)
             return level.builder.insert(LoadOp.build_load(self.buffers[value], map, indices))
+        if value in self.stored_first:
+            map, indices = self.access(point)
+            return level.builder.insert(LoadOp.build_load(self.stored_first[value], map, indices))
         op = value.owner
         assert isinstance(op, GraphOp)
         if op.name == "graph.const":

@@ -6,9 +6,11 @@ row). An op joins the group of its users when pulling it there repeats no work. 
 joins as a further result when it is computed at the very points the group stores. A product of matrices has a kernel without
 other reductions.
 
-A contraction reads most of its operands many times: what they are computed by is better kept in memory. Elementwise ops join it
-where it reads each element once, as it does the matrix of a product with a vector. So do conversions of a large operand to a
-wider type that it reads few times: that takes longer from memory than to convert it again.
+A contraction reads most of its operands many times. Elementwise ops join it where it reads each element once, as it does the
+matrix of a product with a vector, and are computed there. So are conversions of a large operand to a wider type that it reads
+few times: that takes longer from memory than to convert it again. Others join as a prologue, which the kernel stores first
+(`dialects/graph/prologues.py`): its schedule may compute it while an operand is packed. What follows a reduction is no
+prologue: it ends the kernel that reduces.
 
 An op that writes its own loops (a convolution, a reduction over windows) can end in the elementwise ops that follow: they are
 computed where it writes. It joins their group if it is the only such op there, and nothing in the group is reduced.
@@ -27,15 +29,14 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import Equation, GraphOp, Read
-from ..dialects.graph.choose import ConvertOp
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.prologues import contracts, may_repeat
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.types import DYNAMIC
@@ -46,12 +47,6 @@ MAX_OPS = 64
 MAX_PLACES = 8
 """Places a value is computed at in one kernel, before it is better kept in memory."""
 
-FEW_TIMES = 64
-"""How often a contraction may convert the same element of a large operand."""
-
-LARGE = 1 << 19
-"""Elements of an operand that caches do not hold once it is converted."""
-
 _INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.reverse", "graph.iota")
 
 
@@ -59,8 +54,8 @@ _INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.rever
 class Place:
     """Where a value is computed: the loops around it, and its index there, one expression of the loops a dim.
 
-    A loop is its size and the op whose reduction it is; None for the loops of the root. A position that data gives counts as a
-    loop that runs once.
+    A loop is its size and the op whose reduction it is, or which is stored first; None for the loops of the root. A position
+    that data gives counts as a loop that runs once.
     """
 
     loops: tuple[tuple[int, Operation | None], ...]
@@ -100,9 +95,9 @@ class Place:
         return Place((*self.loops[:level], *((size, op) for size in sizes)), index)
 
 
-def root_place(space: tuple[int, ...]) -> Place:
-    """The place of what is stored element by element."""
-    return Place(tuple((size, None) for size in space), tuple(AffineDimExpr(k) for k in range(len(space))))
+def root_place(space: tuple[int, ...], first: Operation | None = None) -> Place:
+    """The place of what is stored element by element: of the results, or of an op before them."""
+    return Place(tuple((size, first) for size in space), tuple(AffineDimExpr(k) for k in range(len(space))))
 
 
 @dataclass(eq=False)
@@ -139,17 +134,6 @@ def is_unit_reshape(op: Operation) -> bool:
 def kernel_equations(op: Operation | Block) -> tuple[Equation, ...]:
     """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
     return op.equations() if isinstance(op, GraphOp) and not op.composite and len(op.results) == 1 else ()
-
-
-def may_repeat(op: Operation) -> int:
-    """How often the same element of the result of an op may be computed."""
-    if not isinstance(op, ConvertOp):
-        return 1
-    given, made = op.x.type, op.results[0].type
-    assert isinstance(given, TensorType)
-    assert isinstance(made, TensorType)
-    widens = given.element_type.bitwidth < made.element_type.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    return FEW_TIMES if widens and prod(made.get_shape()) >= LARGE else 1
 
 
 def is_product(equation: Equation) -> bool:
@@ -263,13 +247,35 @@ class _Planner:
             if not free and equation.n_reduce and len(equation.reads) > 1 and not isinstance(op, ElementwiseOp):
                 return None  # what contracts, reduces or gathers is no part of the terms of a sum
             found.add(place)
-        if not free and any(place.repeats() > may_repeat(op) for place in found):
+        if not free and not isinstance(op, ElementwiseOp) and any(self._in_prologue(place) for place in found):
             return None
+        if not free and any(place.repeats() > may_repeat(op) for place in found):
+            return {root_place(equations[0].space, op)} if self._is_prologue(op, group) else None
         if contraction and (group.root is None or {place.points() for place in found} != {group.root.points()}):
             return None  # an epilogue, or not at all: a second evaluation would double the work
         if not free and len(found) > 1 and self._ends_contraction(op):
             return None  # better the epilogue of that contraction, evaluated once
         return found if len(found) <= MAX_PLACES else None
+
+    @staticmethod
+    def _in_prologue(place: Place) -> bool:
+        return bool(place.loops) and isinstance(place.loops[0][1], ElementwiseOp)
+
+    def _is_prologue(self, op: Operation, group: Group) -> bool:
+        """Whether only contractions of the group read what an op computes, and it does not end the kernel of a reduction."""
+        if not isinstance(op, ElementwiseOp) or group.nest is not None:
+            return False
+        work: list[Operation] = [op]
+        while work:
+            for use in work.pop().results[0].uses:
+                user = use.operation
+                if self.of.get(user) is not group:
+                    return False
+                if is_movable(user):
+                    work.append(user)
+                elif len(self.equations[user]) != 1 or not contracts(self.equations[user][0]):
+                    return False
+        return not _follows_reduction(op)
 
     @staticmethod
     def _ends_contraction(op: Operation) -> bool:
@@ -302,6 +308,24 @@ class _Planner:
                     seen.add(member)
                     work.extend(use.operation for result in member.results for use in result.uses)
         return False
+
+
+def _follows_reduction(op: Operation) -> bool:
+    """Whether elementwise ops alone lead from what reduces, or from an op that writes its own loops, to `op`."""
+    work, seen = [op], set[Operation]()
+    while work:
+        current = work.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if isinstance(current, GraphOp) and current.has_nest and current.writes_once:
+            return True
+        equations = kernel_equations(current)
+        if any(equation.n_reduce for equation in equations):
+            return True
+        if isinstance(current, ElementwiseOp) or is_movable(current):
+            work.extend(operand.owner for operand in current.operands if isinstance(operand.owner, Operation))
+    return False
 
 
 def copy_movable_ops(block: Block) -> None:

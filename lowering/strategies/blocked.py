@@ -45,6 +45,7 @@ from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
 from .product_nest import Product, bits_of
+from .prologues import compute_prologue_at, inline_prologue
 
 LEAST_WORK = 4 << 20
 """Multiplications below which packing does not pay."""
@@ -246,6 +247,7 @@ class Blocked:
         assert product.left is not None
         buffer = product.left.buffer
         made = take(Stage(buffer.name_hint or "", io, (i, k), (i,), (self.blocks.rows,)))
+        inline_prologue(self.kernel, buffer, 1, take)
         rows, deep, *zeros = made
         group, across = take(Split(deep, self.lanes))
         take(Reorder((group, rows, across)))
@@ -296,16 +298,24 @@ class Blocked:
             outer: tuple[str, ...] = ()
         else:
             here, outer = (at.jo, at.io), () if at.ko is None else (at.ko,)
-        self._pack_operand(product.right.buffer, here[0], (*outer, jp, at.k, j), self.blocks.columns)
+        m, n, _ = product.sizes
+        again, packed = -(-n // self.blocks.width), -(-m // self.blocks.height) if self.blocks.turned else 1
+        self._pack_operand(product.right.buffer, here[0], (*outer, jp, at.k, j), self.blocks.columns, packed)
         if not self.blocks.as_it_lies:
-            self._pack_operand(product.left.buffer, here[1], (*outer, ip, at.k, i), self.blocks.rows)
+            self._pack_operand(product.left.buffer, here[1], (*outer, ip, at.k, i), self.blocks.rows, again)
+        elif again == 1 and not self.blocks.turned:
+            compute_prologue_at(self.kernel, product.left.buffer, at.ko or at.io, self.lanes, self.take)
 
-    def _pack_operand(self, buffer: SSAValue, at: str, order: tuple[str, ...], size: int) -> None:
-        """Copy what a loop's body reads of an operand into panels of `size`; rows that run along the depth are transposed."""
+    def _pack_operand(self, buffer: SSAValue, at: str, order: tuple[str, ...], size: int, times: int) -> None:
+        """Copy what a loop's body reads of an operand into panels of `size`; rows that run along the depth are transposed.
+
+        What computes the operand is computed there, where each element is copied `times`.
+        """
         k, inside = order[-2:]
         load = next(op for op in loops(self.kernel)[k].body.block.ops if isinstance(op, LoadOp) and op.buffer is buffer)
         along_depth = runs_along(load, loops(self.kernel)[k])
         made = self.take(Stage(buffer.name_hint or "", at, order, (inside,), (size,)))
+        inline_prologue(self.kernel, buffer, times, self.take)
         copies, zeros = made[: len(order)], made[len(order) :]
         lanes = self.lanes
         while lanes > size or (along_depth and size % lanes):

@@ -32,6 +32,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.ir import SSAValue
+
 from ...codegen.targets import Target
 from ...dialects.loop.structure import KernelOp
 from ..analysis.lanes import runs_along
@@ -50,6 +52,7 @@ from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
 from .product_nest import Product, bits_of
+from .prologues import compute_prologue_at, inline_prologue, main_operand
 
 MOST_ROWS = 64
 """Of the result: for more of them packing pays, or their sums fill the first-level cache."""
@@ -114,7 +117,11 @@ def run_strips(kernel: KernelOp, product: Product, strips: Strips, target: Targe
     ko, k = take(Split(depth, strips.depth))
     take(Reorder((whole, jp, i, j)))
     take(Serialize(whole))
+    matrix = main_operand(kernel, product.right.buffer)
     copies = take(Stage(left, whole, (ko, i, k)))
+    inline_prologue(kernel, product.left.buffer, 1, take)
+    if inline_prologue(kernel, product.right.buffer, 1, take):
+        right = matrix
     take(Vectorize(copies[-1], 8))
     for loop in take(Peel(jp, 0)):
         _run_tiles(kernel, loop, right, strips, lanes, take)
@@ -172,14 +179,16 @@ def find_dots(product: Product, target: Target) -> Dots | None:
 def run_dots(kernel: KernelOp, product: Product, dots: Dots, take: Take) -> None:
     """Take the steps of a product of few rows where both operands run along the depth."""
     i, j, depth = name_of(product.rows), name_of(product.columns), name_of(product.depth)
+    assert product.right is not None
+    right = product.right.buffer
     jo, j = take(Split(j, dots.columns))
     take(Reorder((jo, i, j)))
     take(Split(depth, dots.depth))
     for loop in take(Peel(jo, 0)):
-        _run_dot_tiles(kernel, loop, dots, take)
+        _run_dot_tiles(kernel, loop, right, dots, take)
 
 
-def _run_dot_tiles(kernel: KernelOp, jo: str, dots: Dots, take: Take) -> None:
+def _run_dot_tiles(kernel: KernelOp, jo: str, right: SSAValue, dots: Dots, take: Take) -> None:
     """Tiles of as many columns as an iteration of `jo` has."""
     jo, i, j, ko, k = loops(loops(kernel)[jo])
     take(Expand(ko, jo))
@@ -187,6 +196,7 @@ def _run_dot_tiles(kernel: KernelOp, jo: str, dots: Dots, take: Take) -> None:
     start, j = take(Fission(j, f"{ko}_results"))
     _, i = take(Fission(i, start))
     take(Reorder((ko, i, j)))
+    compute_prologue_at(kernel, right, ko, dots.lanes, take)
     columns, before = loops(kernel)[j].trip_count() or 0, set(loops(kernel))
     take(UnrollAndJam(i, dots.rows))
     if columns > 1:

@@ -20,6 +20,7 @@ from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
 from .product_nest import Product, bits_of
+from .prologues import inline_prologue
 
 TILES_OF_A_PANEL = 4
 """Tiles of rows that read a panel of columns: for fewer of them it is not worth packing."""
@@ -92,6 +93,7 @@ def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product:
     panel = panel_of(product, lanes, target)
     if panel is not None and outer is not None:
         copies = take(Stage(panel.name_hint or "", outer, (depth, columns)))
+        inline_prologue(kernel, panel, 1, take)
         take(Vectorize(copies[1], lanes))
     take(Vectorize(columns, lanes))
     most, trips = _rows(target, bits_of(product.depth), lanes), loops(kernel)[rows].trip_count() or 0

@@ -1,0 +1,94 @@
+"""Prologues of products: what computes an operand moves to where the operand is packed, or to the blocks that are read.
+
+A kernel stores what an elementwise prologue computes before the product reads it (`dialects/graph/prologues.py`). Packing reads
+each element about once: there `loop-inline` computes it instead of loading it, and the first buffer is not needed. An operand
+that is not packed is computed a block at a time (`loop-compute-at`), from where the tiles find it in the caches.
+
+What is packed for several blocks is then computed for each of them. That pays while the work that is done again costs less than
+to store an element and to load it, which a nest of its own does: else the prologue stays where it is, before the product. A
+block that is computed is stored, too, so that it must be the only one that needs its elements.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...errors import ScheduleError
+from ..analysis.lanes import runs_along
+from ..analysis.nests import around, buffer_name, loops
+from ..loop_auto_vectorize import weight
+from ..schedule.base import Primitive
+from ..schedule.compute_at import ComputeAt
+from ..schedule.inline import Inline
+from ..schedule.reuse import WORTH
+from ..schedule.vectorize import Vectorize
+from .base import Take
+
+
+def prologue_of(kernel: KernelOp, buffer: SSAValue) -> ForOp | None:
+    """The nest before all others that computes a buffer, if the buffer is what a prologue stores."""
+    if not isinstance(buffer.owner, AllocOp) or buffer.owner.parent is not kernel.body.block:
+        return None
+    stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
+    nests = [op for op in kernel.body.block.ops if isinstance(op, ForOp) and any(op.is_ancestor(store) for store in stores)]
+    return nests[0] if len(stores) == len(nests) == 1 and _lies_alike(nests[0], stores[0]) else None
+
+
+def _lies_alike(nest: ForOp, store: StoreOp) -> bool:
+    """Whether a nest reads nothing across the rows that it stores: such a nest is better left to transpose squares."""
+    along = [loop for loop in around(store) if runs_along(store, loop)]
+    loads = [op for op in nest.walk() if isinstance(op, LoadOp)]
+    return all(runs_along(op, loop) or loop.index not in op.indices for loop in along for op in loads)
+
+
+def main_operand(kernel: KernelOp, buffer: SSAValue) -> str:
+    """The name of what takes longest to read of what a buffer is computed from; of the buffer, if it is no prologue's."""
+    nest = prologue_of(kernel, buffer)
+    read = [] if nest is None else [op.buffer for op in nest.walk() if isinstance(op, LoadOp)]
+    sizes = [prod(value.type.get_shape()) for value in read]  # pyright: ignore[reportAttributeAccessIssue]
+    return buffer_name(max(zip(sizes, read, strict=True), key=lambda pair: pair[0])[1]) if read else buffer_name(buffer)
+
+
+def cost_of(nest: ForOp) -> float:
+    """Operations that it takes to compute an element of a prologue, its loads among them."""
+    return sum(weight(op) for op in nest.walk() if not isinstance(op, ForOp | StoreOp) and op.results)
+
+
+def pays(kernel: KernelOp, buffer: SSAValue, times: int) -> bool:
+    """Whether to compute each element of a buffer `times` costs less than a nest of its own."""
+    nest = prologue_of(kernel, buffer)
+    return nest is not None and (times - 1) * cost_of(nest) <= WORTH
+
+
+def inline_prologue(kernel: KernelOp, buffer: SSAValue, times: int, take: Take) -> bool:
+    """Compute a buffer where it is read, `times` an element, if it is a prologue's and that pays; whether so."""
+    return pays(kernel, buffer, times) and _attempt(kernel, Inline(buffer_name(buffer)), take) is not None
+
+
+def compute_prologue_at(kernel: KernelOp, buffer: SSAValue, at: str, lanes: int, take: Take) -> bool:
+    """Compute what an iteration of a loop needs of a buffer there, on vectors, if it is a prologue's; whether so.
+
+    Only where each element is needed in one iteration: what is computed is stored and loaded as in a nest of its own.
+    """
+    if prologue_of(kernel, buffer) is None:
+        return False
+    made = _attempt(kernel, ComputeAt(buffer_name(buffer), at), take)
+    if made is None:
+        return False
+    inner = [name for name in made if not any(isinstance(op, ForOp) for op in loops(kernel)[name].body.block.ops)]
+    for name in inner:
+        _attempt(kernel, Vectorize(name, lanes), take)
+    return True
+
+
+def _attempt(kernel: KernelOp, step: Primitive, take: Take) -> tuple[str, ...] | None:
+    """The loops that a step makes; None where it is not legal."""
+    try:
+        step.check(kernel)
+    except ScheduleError:
+        return None
+    return take(step)
