@@ -70,8 +70,8 @@ def movable(kernel: KernelOp, loop: ForOp) -> list[Operation]:
     used = {operand for op in loop.body.block.walk() for operand in op.operands}
     body, moved = statements(loop.parent), list[Operation]()
     for op in reversed(body[: body.index(loop)]):
-        pure = op.name.startswith(("arith.", "math.")) and op.name != "arith.constant"
+        pure = op.name.startswith(("arith.", "math."))
         if any(result in used for result in op.results) and (pure or (isinstance(op, LoadOp) and op.buffer not in written)):
             moved.append(op)
             used.update(op.operands)
-    return moved[::-1]
+    return moved[::-1] if any(op.name != "arith.constant" for op in moved) else []  # constants alone are in nobody's way

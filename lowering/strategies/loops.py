@@ -16,6 +16,8 @@ kernel as it is written, bit for bit.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from xdsl.ir import Block
 
 from ...codegen.targets import Target
@@ -24,11 +26,12 @@ from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ...errors import ScheduleError
 from ..analysis.accesses import accesses
 from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
-from ..analysis.nests import loops, name_of, only_loop_in, perfect_band
+from ..analysis.nests import around, loops, name_of, only_loop_in, statements
 from ..schedule.accumulate import Accumulate
 from ..schedule.base import Primitive
 from ..schedule.parallelize import Parallelize
 from ..schedule.reorder import Reorder
+from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
@@ -120,6 +123,8 @@ class _Scheduler:
         A part is some whole cache lines, so that no two threads write into one.
         """
         *rows, along = band
+        for inner in band[1:]:  # `n = node[e]` before the loop over columns: each part reads it
+            self.attempt(Sink(inner))
         size = _PART_BITS // widest(self.loop(along))
         part, inside = self.take(Split(along, size))
         if self.attempt(Reorder((part, *rows, inside))):
@@ -168,16 +173,24 @@ class _Scheduler:
         return None
 
     def _columns_inside(self, outer: ForOp) -> list[str] | None:
-        """The perfect nest from a loop to the one that runs along rows, if its iterations stay apart whatever the rows are."""
+        """The loops from one over rows to the one along them, if its iterations stay apart whatever the rows are."""
         widened = self.costs.plan(outer).widened
-        if not self.has_threads or len(widened) != 1:
+        if not self.has_threads or len(widened) != 1 or _asks_much(outer):
             return None
-        band, known = perfect_band(outer, widened[0]), widened[0].trip_count()
-        if band is None or (known is not None and known * widest(widened[0]) < 2 * _PART_BITS):
+        along, known = widened[0], widened[0].trip_count()
+        band = [outer, *(loop for loop in around(along) if outer in around(loop)), along]
+        if along is outer or not all(_goes_with(self.kernel, *two) for two in pairwise(band)):
             return None
-        if any(loop.index in (*widened[0].lower_operands, *widened[0].upper_operands) for loop in band):
+        if any(loop.index in (*along.lower_operands, *along.upper_operands) for loop in band):
             return None
-        return [name_of(loop) for loop in band] if not _asks_much(outer) and are_apart(widened[0]) else None
+        is_long = known is None or known * widest(along) >= 2 * _PART_BITS
+        return [name_of(loop) for loop in band] if is_long and are_apart(along) else None
+
+
+def _goes_with(kernel: KernelOp, outer: ForOp, inner: ForOp) -> bool:
+    """Whether a loop is all of another one's body, but for what can be computed inside it."""
+    rest = [op for op in statements(outer.body.block) if op is not inner]
+    return inner.parent is outer.body.block and not outer.results and all(op in movable(kernel, inner) for op in rest)
 
 
 def are_apart(loop: ForOp) -> bool:

@@ -20,6 +20,15 @@ def segment_sum(values: lm.f32["E", "D"], node: lm.i64["E"], out: lm.f32["N", "D
 
 
 @lm.kernel
+def weighted(values: lm.f32["E", "D"], weight: lm.f32["E"], node: lm.i64["E"], out: lm.f32["N", "D"]):
+    for e in range(E):
+        n = node[e]
+        twice = 2.0 * weight[e]
+        for d in range(D):
+            out[n, d] += twice * values[e, d]
+
+
+@lm.kernel
 def gradient(g: lm.f64["B", "L", "D"], index: lm.i32["B", "L"], out: lm.f64["N", "D"]):
     for b in range(B):
         for k in range(L):
@@ -70,7 +79,7 @@ def on_threads(run: Callable[[], np.ndarray]) -> np.ndarray:
     return found[0]
 
 
-@pytest.mark.parametrize("kernel", [segment_sum, gradient, recurrence])
+@pytest.mark.parametrize("kernel", [segment_sum, weighted, gradient, recurrence])
 def test_columns_are_divided(kernel: Any) -> None:
     schedule = kernel.default_schedule()
     outermost = next(op for op in pipeline.find_kernel(schedule.module).body.block.ops if isinstance(op, ForOp))
@@ -97,6 +106,23 @@ def test_sums_of_segments(edges: int, columns: int) -> None:
         return out
 
     np.testing.assert_array_equal(on_threads(run), want)
+
+
+@pytest.mark.parametrize("columns", [1, 33, 64, 100])
+def test_what_belongs_to_a_row_is_read_by_each_part(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    values, weight = (rng.standard_normal(shape).astype(np.float32) for shape in ((700, columns), 700))
+    node = rng.integers(0, 9, 700)
+    want = np.zeros((9, columns), np.float32)
+    for e in range(700):
+        want[node[e]] += np.float32(2) * weight[e] * values[e]
+
+    def run() -> np.ndarray:
+        out = np.zeros_like(want)
+        weighted(values, weight, node, out)
+        return out
+
+    np.testing.assert_allclose(on_threads(run), want, rtol=1e-4, atol=1e-4)  # products are added without rounding them
 
 
 @pytest.mark.parametrize("columns", [0, 1, 17, 64, 130])
