@@ -69,6 +69,8 @@ class ModuleEmitter:
     by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
 
 
+STREAMED_BYTES = 4 << 20
+"""From how many bytes on a buffer may be stored past the caches: more than the first two levels hold."""
 START = "start"
 """The block after `entry` in functions that take memory from the heap, which may fail."""
 
@@ -104,6 +106,8 @@ class FunctionEmitter:
         self.threads = "0"
         self.streams = False
         """Whether stores go past the caches, which keep no order with others."""
+        self.small: dict[SSAValue, str] = {}
+        """Of buffers that are stored past the caches if they are large enough: an i64 that is not 0 where they are not."""
         self.arena: str | None = None
         self.entry: list[str] = []
         self.slots: list[tuple[int, list[str]]] = [(0, self.entry)]
@@ -222,6 +226,21 @@ class FunctionEmitter:
         result = self.shared(0, ("mul", x, y), lambda: self.b.emit(f"mul nsw i64 {x}, {y}"))
         self.not_negative.add(result)
         return result
+
+    def is_small(self, buffer: SSAValue) -> str:
+        """An i64 that is not 0 where a buffer is known or seen to have too few bytes to go past the caches."""
+        found = self.small.get(buffer)
+        if found is None:
+            b, size = self.b, str(self.buffers[buffer].elem.bits // 8)
+
+            def write() -> str:
+                total = size
+                for dim in self.shapes[buffer][0]:
+                    total = b.emit(f"mul i64 {total}, {dim}")
+                return b.emit(f"zext i1 {b.icmp('slt', total, str(STREAMED_BYTES), I64)} to i64")
+
+            found = self.small[buffer] = self.hoisted(0, write) if buffer in self.shapes else "0"
+        return found
 
     # Scopes
 

@@ -281,7 +281,7 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
             mask = mask and _reverse(b, mask, ty.bool)
         address = _at(b, pointer, constant, elem)
         if mask is None and STREAMED in op.attributes:
-            _stream(e, x, address, memory, align)
+            _stream(e, op.buffer, x, address, memory, align)
         elif mask is None:
             b.store(x, address, memory, align)
         elif plan.buffer.register:
@@ -298,10 +298,15 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
             b.store(b.extract(x, lane, memory), address, elem, align)
 
 
-def _stream(e: FunctionEmitter, x: str, address: str, memory: Ty, align: int) -> None:
-    """Store a vector past the caches if it begins with a cache line, or with a vector if these are shorter."""
+def _stream(e: FunctionEmitter, buffer: SSAValue, x: str, address: str, memory: Ty, align: int) -> None:
+    """Store a vector past the caches if it begins with a cache line, or with a vector if these are shorter.
+
+    A buffer whose size is known only now has to be large enough for that.
+    """
     b, whole = e.b, min(_LINE, memory.lanes * memory.bits // 8)
     rest = b.emit(f"and i64 {b.emit(f'ptrtoint ptr {address} to i64')}, {whole - 1}")
+    if (small := e.is_small(buffer)) != "0":
+        rest = b.emit(f"or i64 {rest}, {small}")
     aligned, plain, stored = b.fresh_label("aligned"), b.fresh_label("plain"), b.fresh_label("stored")
     b.cond_br(b.icmp("eq", rest, "0", I64), aligned, plain)
     b.label(aligned)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
 from ..analysis.lanes import varying_values
@@ -315,6 +315,7 @@ def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tu
             parameters.append(f"{ty}{attributes} {names[x]}")
         return names[x]
 
+    streamed = {store.buffer for store in op.walk() if isinstance(store, StoreOp) and STREAMED in store.attributes}
     for value in _captured(op):
         if not isinstance(value.type, MemRefType):
             child.values[value] = take(e.ty(value.type, op), e.value(value, op))
@@ -324,6 +325,7 @@ def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tu
         strides = tuple(s if isinstance(s, int) else take(I64, s) for s in buffer.strides)
         child.values[value] = pointer
         child.buffers[value] = Buffer(pointer, buffer.elem, strides, buffer.read_only)
+        child.small[value] = take(I64, e.is_small(value)) if value in streamed else "0"
     if e.status is not None:
         child.status = take(PTR, e.status)
     start = take(I64, lower)

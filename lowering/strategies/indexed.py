@@ -20,6 +20,7 @@ from ...dialects.types import is_bool, scalar_of
 from ...errors import ScheduleError
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import around, buffer_name, find, name_of, statements
+from ..llvm.emit_core import STREAMED_BYTES
 from ..schedule.base import Primitive
 from ..schedule.prefetch import Prefetch
 from ..schedule.prefetch_rows import PrefetchRows
@@ -34,8 +35,6 @@ _BAGS = 2
 """Sums over rows at places of their own that take turns."""
 _AHEAD = 16
 """Rows that are asked for before they are read: about what memory delivers while it is waited for."""
-_STREAMED = 4 << 20
-"""Bytes of a result from which it goes past the caches: more than the first two levels hold."""
 _LINE_BITS = 512
 _ROWS = 8
 """Rows that are interleaved: more than the latency of an addition in instructions."""
@@ -50,11 +49,22 @@ def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
                     _attempt(Vectorize(name_of(loop), lanes), take)
             if (bags := _bags(nest)) is not None:
                 _attempt(UnrollAndJam(name_of(bags), _BAGS), take)
-            for buffer in dict.fromkeys(op.buffer for op in nest.walk() if isinstance(op, StoreOp) and _is_long(op)):
-                _attempt(Stream(buffer_name(buffer)), take)
         elif (rows := _running_rows(nest)) is not None:
             _attempt(UnrollAndJam(name_of(rows), _ROWS), take)
     ask_ahead(kernel, target, take)
+    go_past(kernel, take)
+
+
+def go_past(kernel: KernelOp, take: Take) -> None:
+    """Let results whose rows are copied from places that data gives go past the caches, if they are or may be large."""
+    gathers = [op for op in kernel.body.block.ops if isinstance(op, ForOp) and any(map(_is_gathered, op.walk()))]
+    stores = [op for nest in gathers for op in nest.walk() if isinstance(op, StoreOp) and _is_long(op)]
+    for buffer in dict.fromkeys(store.buffer for store in stores):
+        _attempt(Stream(buffer_name(buffer)), take)
+
+
+def _is_gathered(op: Operation) -> bool:
+    return isinstance(op, LoadOp) and _at_data(op)
 
 
 def ask_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
@@ -98,13 +108,15 @@ def _rows_in_order(loop: ForOp) -> list[str]:
 
 
 def _is_long(store: StoreOp) -> bool:
-    """Whether a store is of a part of a result that is written in order and that no cache would hold."""
+    """Whether a store is of a part of a result that is written once and that no cache would hold, as far as is known."""
     type = store.buffer.type
     assert isinstance(type, MemRefType)
     bits = _bits(store.value)
-    if _at_data(store) or store.lanes * bits < _LINE_BITS or not type.has_static_shape():
+    if _at_data(store) or store.lanes * bits < _LINE_BITS:
         return False
-    return prod(type.get_shape()) * bits // 8 >= _STREAMED
+    if not all(loop.index in store.indices for loop in around(store) if loop.trip_count() != 1):
+        return False
+    return not type.has_static_shape() or prod(type.get_shape()) * bits // 8 >= STREAMED_BYTES
 
 
 def _is_far(read: LoadOp, target: Target) -> bool:

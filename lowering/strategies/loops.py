@@ -36,7 +36,7 @@ from ..schedule.split import Split
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .indexed import ask_ahead
+from .indexed import ask_ahead, go_past
 from .loop_costs import Costs, Plan, widest
 from .loop_tiles import Tile, find_tile
 from .products import schedule_products
@@ -57,6 +57,7 @@ def schedule_loops(kernel: KernelOp, target: Target, take: Take, threads: bool =
     schedule_products(kernel, target, take)
     _Scheduler(kernel, target, take, threads).block(kernel.body.block)
     ask_ahead(kernel, target, take)
+    go_past(kernel, take)
 
 
 class _Scheduler:

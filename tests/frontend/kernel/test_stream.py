@@ -21,6 +21,19 @@ def summed(x: lm.f32["M", "N"], y: lm.f32["M", "N"]):
         y[i, j] += x[i, j]
 
 
+@lm.kernel
+def gathered(table: lm.f32["R", "D"], index: lm.i64["C"], out: lm.f32["C", "D"]):
+    for i, d in lm.grid(out.shape):
+        out[i, d] = table[index[i], d]
+
+
+@lm.kernel
+def repeated(table: lm.f32["R", "D"], index: lm.i64["C"], out: lm.f32["C", "D"], times: lm.i64):
+    for _ in range(times):
+        for i, d in lm.grid(out.shape):
+            out[i, d] = table[index[i], d]
+
+
 def at_offset(shape: tuple[int, ...], start: int) -> np.ndarray:
     """An array that begins so many elements after a cache line."""
     memory = np.zeros(np.prod(shape) + 64, np.float32)
@@ -30,8 +43,9 @@ def at_offset(shape: tuple[int, ...], start: int) -> np.ndarray:
 
 @pytest.mark.parametrize("start", [0, 1, 8, 13])
 @pytest.mark.parametrize("columns", [16, 64, 37, 100])
-@pytest.mark.parametrize("lanes", [4, 16, 64])
-def test_results_are_the_same_wherever_they_begin(columns: int, start: int, lanes: int) -> None:
+@pytest.mark.parametrize("lanes", [4, 64])
+@pytest.mark.parametrize("rows", [300, 70_000])
+def test_results_are_the_same_wherever_they_begin(rows: int, columns: int, start: int, lanes: int) -> None:
     doubled.reset()
     s = doubled.schedule()
     s.parallelize(s["i"])
@@ -39,9 +53,23 @@ def test_results_are_the_same_wherever_they_begin(columns: int, start: int, lane
     s.stream("y")
     assert "streamed" in str(s.module)
     assert re.search(r"store <.*align (16|64), !nontemporal", doubled.as_text("llvmir"))
-    x, y = np.random.default_rng(lanes).standard_normal((3000, columns)).astype(np.float32), at_offset((3000, columns), start)
+    x, y = np.random.default_rng(lanes).standard_normal((rows, columns), np.float32), at_offset((rows, columns), start)
     doubled(x, y)
     np.testing.assert_array_equal(y, 2 * x)
+
+
+@pytest.mark.parametrize("shape", [(0, 64), (3, 5), (30_000, 40), (12_000, 100), (20_000, 64)])
+def test_rows_that_are_gathered_go_past_the_caches(shape: tuple[int, int]) -> None:
+    assert [step.name for step in gathered.default_schedule().steps][-1] == "loop-stream"
+    rng = np.random.default_rng(shape[0])
+    table, index = rng.standard_normal((50, shape[1]), np.float32), rng.integers(0, 50, shape[0])
+    out = np.zeros(shape, np.float32)
+    gathered(table, index, out)
+    np.testing.assert_array_equal(out, table[index])
+
+
+def test_what_is_written_again_and_again_does_not() -> None:
+    assert "loop-stream" not in [step.name for step in repeated.default_schedule().steps]
 
 
 @pytest.mark.parametrize(
