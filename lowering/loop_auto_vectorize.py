@@ -31,7 +31,7 @@ _CHEAP_MATH = ("math.absf", "math.absi", "math.floor", "math.ceil", "math.rounde
 _DIVISIONS = ("arith.divsi", "arith.remsi")
 _UNKNOWN_TRIP = 256
 _GATHER = 1.5
-_FAR_GATHER = 2.0
+_FAR_GATHER = 4.0
 """As `_GATHER`, where each lane touches a line of the caches of its own."""
 _LINE_BITS = 512
 

@@ -154,3 +154,11 @@ def test_transposes_with_a_number_for_each_row_have_tiles():
     assert "loop.for unroll" in text
     x, rows = random((50, 70), "float32"), random((70, 1), "float32", 1)
     np.testing.assert_array_equal(lm.jit(lambda x, rows: lnp.maximum(x.T + rows, 0))(x, rows), np.maximum(x.T + rows, 0))
+
+
+def test_columns_at_places_are_read_row_by_row():
+    """Along the columns each lane would touch a line of the caches of its own."""
+    taken = lm.jit(lambda x, at: x[:, at]).lower(lm.TensorSpec((1000, 900), "float32"), lm.TensorSpec((500,), "int64"))
+    kernels = taken.as_text("scheduled").split("loop.kernel")
+    (gather,) = [kernel for kernel in kernels if "1000x900" in kernel and "loop.for" in kernel]
+    assert "along 0" not in gather
