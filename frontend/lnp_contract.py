@@ -262,7 +262,7 @@ def _simple(x: Tracer, labels: list[str], sizes: dict[str, int]) -> Part:
             return x, labels
         i, k = repeated
         x = diagonal(x, axis1=i, axis2=k)
-        labels = [b for b in labels if b != labels[i]] + [labels[i]]
+        labels = [*(b for at, b in enumerate(labels) if at not in repeated), labels[i]]
 
 
 def _order(terms: Sequence[Sequence[str]], output: Sequence[str], sizes: dict[str, int]) -> list[tuple[int, ...]]:

@@ -257,11 +257,11 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = moveaxis(x, (axis1, axis2), (-2, -1))
     n, m = x.shape[-2:]
     length = max(0, min(n, m - offset) if offset >= 0 else min(n + offset, m))
+    flat = reshape_tracer(x, (*x.shape[:-2], n * m))
     if length == 0:
-        return reshape_tracer(x[..., :0, 0], (*x.shape[:-2], 0))
+        return flat[..., :0]
     # element k of the diagonal stands m + 1 places after element k - 1
     first = offset if offset >= 0 else -offset * m
-    flat = reshape_tracer(x, (*x.shape[:-2], n * m))
     return flat[..., first : first + (length - 1) * (m + 1) + 1 : m + 1]
 
 

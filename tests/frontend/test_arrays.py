@@ -46,7 +46,8 @@ CASES = [
     ("repeat", M, 2, 1), ("repeat", M, [1, 0, 2], 0), ("pad", M, 1), ("pad", M, ((1, 0), (0, 2))), ("pad", V, (2, 1)),
     ("atleast_1d", 3.0), ("atleast_2d", V), ("atleast_3d", V), ("atleast_3d", M), ("matrix_transpose", X), ("tril", M),
     ("triu", M), ("tril", M, 1), ("triu", M, -1), ("tril", V), ("diag", V), ("diag", V, 1), ("diag", V, -2), ("diag", M),
-    ("diag", M, 2), ("diagonal", X), ("diagonal", X, 1, 1, 2), ("diagonal", M, -1), ("trace", M), ("meshgrid", V, M[0]),
+    ("diag", M, 2), ("diagonal", X), ("diagonal", X, 1, 1, 2), ("diagonal", M, -1), ("diagonal", M[:0]),
+    ("trace", M), ("meshgrid", V, M[0]),
     ("sum", X), ("sum", X, 1), ("sum", X, (0, -1)), ("sum", M), ("sum", M > 3), ("sum", M.astype(np.int32), 0),
     ("sum", X, ()), ("prod", M + 1, 0), ("prod", X, -1), ("prod", M > 3), ("max", X), ("max", X, (0, 2)), ("min", M, 0),
     ("max", M > 5, 1), ("ptp", M, 1), ("any", M > 5, 0), ("all", M, 1), ("any", X), ("argmax", X), ("argmax", X, 1),
@@ -134,7 +135,8 @@ EINSUMS = [
     ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)), ("ij,ij->ij", (2, 3), (2, 3)), ("ij,i->j", (2, 3), (2,)),
     ("...->...", (2, 3)), ("ijk,k->...", (2, 3, 4), (4,)), ("ij,kl->jl", (2, 3), (4, 5)), ("ji", (2, 3)),
     ("ij,jk->ik", (2, 1), (3, 4)), ("ijj->i", (2, 3, 3)), ("i,ij,j->", (2,), (2, 3), (3,)), ("...i->i...", (2, 3, 4)),
-    ("iij,jk->ik", (2, 2, 3), (3, 4)),
+    ("iij,jk->ik", (2, 2, 3), (3, 4)), ("iii->i", (3, 3, 3)), ("ijij->ji", (2, 3, 2, 3)), ("ijij", (2, 3, 2, 3)),
+    ("ii->i", (0, 0)),
 ]  # fmt: skip
 
 
