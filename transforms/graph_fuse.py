@@ -10,7 +10,7 @@ A contraction reads most of its operands many times. Elementwise ops join it whe
 matrix of a product with a vector, and are computed there. So are conversions of a large operand to a wider type that it reads
 few times: that takes longer from memory than to convert it again. Others join as a prologue, which the kernel stores first
 (`dialects/graph/prologues.py`): its schedule may compute it while an operand is packed. What follows a reduction is no
-prologue: it ends the kernel that reduces.
+prologue: it ends the kernel that reduces. Cheap ops also precede an op that writes its own loops and copies that operand.
 
 An op that writes its own loops (a convolution, a reduction over windows) can end in the elementwise ops that follow: they are
 computed where it writes. It joins their group if it is the only such op there, and nothing in the group is reduced.
@@ -36,7 +36,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import Equation, GraphOp, Read
 from ..dialects.graph.elementwise import ElementwiseOp
-from ..dialects.graph.prologues import contracts, may_repeat
+from ..dialects.graph.prologues import contracts, is_cheap, may_repeat
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.types import DYNAMIC
@@ -215,6 +215,9 @@ class _Planner:
                 group.nest, group.places[op] = op, found
                 self.of[op] = group
                 return
+        if any(self._precedes(op.operands[k].owner, op) for k in op.copied()):
+            self.of[op] = group = Group(None, {op: set()}, op)
+            self.groups.append(group)
 
     def _reads(self, op: Operation, group: Group) -> Iterator[tuple[Equation, Place]]:
         """The equations of a group that read the result of `op`, and at which places."""
@@ -234,8 +237,11 @@ class _Planner:
         equations = self.equations[op]
         if len(equations) != 1 or equations[0].write is not None or (group.work >= MAX_OPS and not is_movable(op)):
             return None
-        if group.nest is not None and (equations[0].n_reduce or op.results[0] in group.nest.operands):
-            return None  # such an op reads its operands many times, in loops of its own
+        if group.nest is not None and equations[0].n_reduce:
+            return None
+        if group.nest is not None and op.results[0] in group.nest.operands:
+            # such an op reads its operands many times, in loops of its own, unless it copies them
+            return {root_place(equations[0].space, op)} if self._precedes(op, group.nest) else None
         free = is_movable(op)
         contraction = equations[0].monoid is not None and len(equations[0].reads) > 1
         if equations[0].n_reduce:
@@ -247,8 +253,9 @@ class _Planner:
             if not free and equation.n_reduce and len(equation.reads) > 1 and not isinstance(op, ElementwiseOp):
                 return None  # what contracts, reduces or gathers is no part of the terms of a sum
             found.add(place)
-        if not free and not isinstance(op, ElementwiseOp) and any(self._in_prologue(place) for place in found):
-            return None
+        if not free and any(self._in_prologue(place) for place in found):
+            if not isinstance(op, ElementwiseOp) or (group.nest is not None and not is_cheap(op)):
+                return None
         if not free and any(place.repeats() > may_repeat(op) for place in found):
             return {root_place(equations[0].space, op)} if self._is_prologue(op, group) else None
         if contraction and (group.root is None or {place.points() for place in found} != {group.root.points()}):
@@ -260,6 +267,14 @@ class _Planner:
     @staticmethod
     def _in_prologue(place: Place) -> bool:
         return bool(place.loops) and isinstance(place.loops[0][1], ElementwiseOp)
+
+    @staticmethod
+    def _precedes(op: Operation | Block, nest: Operation) -> bool:
+        """Whether an elementwise op is computed where an op that writes its own loops copies its operand."""
+        if not isinstance(op, ElementwiseOp) or not isinstance(nest, GraphOp) or not is_cheap(op) or _follows_reduction(op):
+            return False
+        uses = list(op.results[0].uses)
+        return len(uses) == 1 and uses[0].operation is nest and uses[0].index in nest.copied()
 
     def _is_prologue(self, op: Operation, group: Group) -> bool:
         """Whether only contractions of the group read what an op computes, and it does not end the kernel of a reduction."""

@@ -207,6 +207,10 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         """The loop form of an op that no equation describes: write all loops with a `lowering.nest_builder.NestBuilder`."""
         raise NotImplementedError(f"'{self.name}' op has no nest of its own")
 
+    def copied(self) -> tuple[int, ...]:
+        """The operands that the op's nest copies before it computes, so that it reads each element about once."""
+        return ()
+
     @property
     def has_nest(self) -> bool:
         """Whether the op writes its own loops."""

@@ -351,6 +351,11 @@ class ConvOp(GraphOp):
             y = y.reshape(shape)
         return (np.ascontiguousarray(y.transpose(np.argsort(c.y_dims)), operands[0].dtype),)
 
+    def copied(self) -> tuple[int, ...]:
+        c = Convolution.of(self.properties)
+        features_last = c.y_dims[1] == len(c.y_dims) - 1
+        return (0,) if not features_last or max(c.low) > 0 else ()  # pixels without padding are read where they lie
+
     def nest(self, b: Any) -> None:
         c = Convolution.of(self.properties)
         if c.tile in TILES and 0 not in (*self.shape(0), *self.result_shape()):

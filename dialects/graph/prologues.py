@@ -3,6 +3,9 @@
 A contraction reads most of its operands many times. What computes them is stored first then, in a nest of its own before that
 of the contraction, from where the schedule takes it: into the copy that packs the operand, or into a block of it. So every
 schedule has the choice, and one that does not use it computes each element once all the same.
+
+An op that writes its own loops may copy an operand before it computes (`GraphOp.copied`). What is cheap is computed by the
+copy: the edges of blocks are copied twice.
 """
 
 from __future__ import annotations
@@ -34,6 +37,15 @@ def may_repeat(op: Operation) -> int:
     assert isinstance(made, TensorType)
     widens = given.element_type.bitwidth < made.element_type.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
     return FEW_TIMES if widens and prod(made.get_shape()) >= LARGE else 1
+
+
+CHEAP = ("add", "sub", "mul", "max", "min", "neg", "abs", "convert", "select", "compare")
+"""Elementwise ops that take about as long as a load."""
+
+
+def is_cheap(op: Operation) -> bool:
+    """Whether to compute an element again for each of the few blocks that copy it is no loss."""
+    return isinstance(op, ElementwiseOp) and op.name.removeprefix("graph.") in CHEAP
 
 
 def contracts(equation: Equation) -> bool:

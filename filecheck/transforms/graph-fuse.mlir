@@ -30,19 +30,38 @@ func.func @rows(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %3 : tensor<8x4xf32>
 }
 
-/// The epilogue of a dot is fused, its operands are not: they are read many times.
-// CHECK-LABEL: @epilogue
+/// The prologue and the epilogue of a dot are parts of its kernel; the first is stored there before it is read many times.
+// CHECK-LABEL: @prologue_and_epilogue
 //       CHECK:   graph.fusion
 //  CHECK-NEXT:     graph.exp
-//  CHECK-NEXT:     graph.yield
-//       CHECK:   graph.fusion
 //  CHECK-NEXT:     graph.dot
 //  CHECK-NEXT:     graph.tanh
-func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>) -> tensor<8x5xf32> {
+func.func @prologue_and_epilogue(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>) -> tensor<8x5xf32> {
   %0 = graph.exp %x : tensor<8x4xf32>
   %1 = graph.dot %0, %w contract [1] with [0] : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>
   %2 = graph.tanh %1 : tensor<8x5xf32>
   return %2 : tensor<8x5xf32>
+}
+
+/// What ends the kernel of a reduction, and what is also needed elsewhere, is no prologue.
+// CHECK-LABEL: @no_prologue
+//       CHECK:   graph.fusion
+//       CHECK:     graph.reduce
+//       CHECK:     graph.exp
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.neg
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.dot
+func.func @no_prologue(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>) -> (tensor<8x5xf32>, tensor<4x5xf32>) {
+  %0 = graph.reduce add %x over [1] : tensor<8x4xf32> -> tensor<8xf32>
+  %1 = graph.broadcast %0 to [0] : tensor<8xf32> -> tensor<8x4xf32>
+  %2 = graph.sub %x, %1 : tensor<8x4xf32>
+  %3 = graph.exp %2 : tensor<8x4xf32>
+  %4 = graph.neg %w : tensor<4x5xf32>
+  %5 = graph.dot %3, %4 contract [1] with [0] : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>
+  return %5, %4 : tensor<8x5xf32>, tensor<4x5xf32>
 }
 
 /// What two products of matrices are combined by follows one of them: a schedule has room for one.
@@ -73,12 +92,10 @@ func.func @two_sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<8xf32> {
   return %2 : tensor<8xf32>
 }
 
-/// Where a dot reads each element of an operand once, what computes it is part of the sum.
+/// Where a dot reads each element of an operand once, what computes it is part of the sum, not a prologue.
 // CHECK-LABEL: @matrix_and_vector
 //       CHECK:   graph.fusion
 //  CHECK-NEXT:     graph.exp
-//  CHECK-NEXT:     graph.yield
-//       CHECK:   graph.fusion
 //  CHECK-NEXT:     graph.abs
 //  CHECK-NEXT:     graph.dot
 func.func @matrix_and_vector(%w: tensor<64x32xf32>, %v: tensor<32xf32>) -> tensor<64xf32> {
@@ -99,12 +116,12 @@ func.func @conversion_of_a_large_operand(%x: tensor<8x1024xf32>, %w: tensor<1024
   return %1 : tensor<8x512xf32>
 }
 
-/// Not of one that it reads many times.
-// CHECK-LABEL: @no_conversion_again_and_again
+/// One that is read many times is converted in a prologue.
+// CHECK-LABEL: @conversion_of_what_is_read_again_and_again
 //       CHECK:   graph.fusion
 //  CHECK-NEXT:     graph.convert
-//  CHECK-NEXT:     graph.yield
-func.func @no_conversion_again_and_again(%x: tensor<80x1024xf32>, %w: tensor<1024x512xf16>) -> tensor<80x512xf32> {
+//  CHECK-NEXT:     graph.dot
+func.func @conversion_of_what_is_read_again_and_again(%x: tensor<80x1024xf32>, %w: tensor<1024x512xf16>) -> tensor<80x512xf32> {
   %0 = graph.convert %w : tensor<1024x512xf16> -> tensor<1024x512xf32>
   %1 = graph.dot %x, %0 contract [1] with [0] : (tensor<80x1024xf32>, tensor<1024x512xf32>) -> tensor<80x512xf32>
   return %1 : tensor<80x512xf32>
@@ -181,6 +198,22 @@ func.func @no_unit_dims_of_an_argument(%x: tensor<8x1x4xf32>) -> tensor<8x4xf32>
   %0 = graph.reshape %x : tensor<8x1x4xf32> -> tensor<8x4xf32>
   %1 = graph.neg %0 : tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
+}
+
+/// What is cheap precedes a convolution that copies its image; what is not is better computed once.
+// CHECK-LABEL: @prologue_of_loops_of_its_own
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.tanh
+//  CHECK-NEXT:     graph.yield
+//       CHECK:   graph.fusion
+//  CHECK-NEXT:     graph.neg
+//  CHECK-NEXT:     graph.conv
+func.func @prologue_of_loops_of_its_own(%x: tensor<1x2x8x8xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x4x6x6xf32> {
+  %0 = graph.tanh %x : tensor<1x2x8x8xf32>
+  %1 = graph.neg %0 : tensor<1x2x8x8xf32>
+  %2 = graph.conv %1, %w stride [1, 1] low [0, 0] high [0, 0] groups 1
+    : (tensor<1x2x8x8xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return %2 : tensor<1x4x6x6xf32>
 }
 
 /// A convolution ends in the elementwise ops that follow; its own value may be a further result.

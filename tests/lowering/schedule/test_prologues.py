@@ -193,3 +193,30 @@ def test_random_prologues_of_random_products(sizes, prologues, dtypes, across, b
         return of
 
     agrees(product(wide), x, w, *extra, reference=product(np.float64))
+
+
+def convolved(x: Any, w: Any, stride: int, padding: int) -> Any:
+    return lm.nn.conv2d(x, w, stride=stride, padding=((padding, padding),) * 2)
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize(("stride", "window"), [(1, 3), (2, 3), (1, 1), (2, 1), (1, 5)])
+@pytest.mark.parametrize("features", [1, 5, 32])
+def test_convolutions_of_cheap_prologues(features, stride, window, padding, monkeypatch):
+    monkeypatch.setenv("LAMINA_CACHE", "0")
+    x, w, s = random(2, features, 13, 18), random(7, features, window, window), random(features, 1, 1)
+
+    def fused(x: Any, w: Any, s: Any) -> Any:
+        return convolved(lnp.maximum(x * s + s, 0), w, stride, padding)
+
+    apart = lm.jit(lambda x, w: convolved(x, w, stride, padding))(np.maximum(x * s + s, 0), w)
+    np.testing.assert_allclose(lm.jit(fused)(x, w, s), apart, rtol=0, atol=2e-5 * np.abs(apart).max())
+
+
+def test_an_image_is_rectified_while_it_is_copied():
+    x, w = random(1, 16, 28, 28), random(16, 16, 5, 5)
+    text = scheduled(lambda x, w: convolved(lnp.maximum(x, 0), w, 1, 2), x, w)
+    assert text.count("loop.launch") == 1
+    assert "arith.maximumf" in text.split("reduce<add>")[0]
+    functions = scheduled(lambda x, w: convolved(lnp.tanh(x), w, 1, 2), x, w)
+    assert functions.count("loop.launch") == 2
