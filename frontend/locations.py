@@ -62,8 +62,13 @@ def _name(file: str) -> StringAttr:
 
 def user_location() -> FileLineColLoc | None:
     """The location attribute for ops that the user's expression stands for."""
-    place = user_place()
-    return None if place is None else file_location(*place)
+    frame = user_frame()
+    return None if frame is None else _location(frame.f_code, frame.f_lasti)
+
+
+@lru_cache(maxsize=16384)
+def _location(code: CodeType, instruction: int) -> FileLineColLoc:
+    return file_location(*_place(code, instruction))
 
 
 def place_of(function: object) -> tuple[str, int, int] | None:

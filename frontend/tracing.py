@@ -73,6 +73,8 @@ class Trace:
         self.active = False
         self._by_identity: dict[int, Tracer] = {}
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
+        self._types: dict[int, tuple[tuple[int, ...], np.dtype[Any], Any]] = {}
+        """Shapes and dtypes of types by identity, each with the type, which keeps it one."""
         self._location = location
 
     def __enter__(self) -> Self:
@@ -95,8 +97,11 @@ class Trace:
 
     def wrap(self, value: SSAValue, weak: bool = False) -> Tracer:
         """The tracer of a value that an op of this trace has computed."""
-        type = value.type
-        return Tracer(self, value, type.get_shape(), numpy_dtype(type.element_type), weak)  # pyright: ignore
+        type: Any = value.type
+        known = self._types.get(id(type))
+        if known is None:
+            known = self._types[id(type)] = (type.get_shape(), numpy_dtype(type.element_type), type)
+        return Tracer(self, value, known[0], known[1], weak)
 
     def constant(self, array: np.ndarray[Any, Any]) -> SSAValue:
         """A constant; equal scalars share one op."""
@@ -291,7 +296,7 @@ def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Trace
     """One graph op with one result in the current trace."""
     trace = current()
     assert trace is not None
-    return trace.wrap(getattr(trace.builder, op)(*(x.value for x in operands), **props), weak)
+    return trace.wrap(trace.builder.build(op, [x.value for x in operands], props), weak)
 
 
 def api(function: Function) -> Function:

@@ -12,7 +12,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, TensorType, f64, i64
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    f64,
+    i64,
+)
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -231,7 +241,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             types = cls.infer_types([operand.type for operand in operands], props, results)  # pyright: ignore[reportArgumentType]
         except (ShapeError, DTypeError) as error:
             raise type(error)(f"'{cls.name}' op {error}") from None
-        return cls.create(operands=operands, result_types=types, properties=props)
+        return cls.create(operands=operands, result_types=types, properties=props, location=UNKNOWN_LOC)
 
     def print(self, printer: Printer) -> None:
         print_graph_op(self, printer)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,12 +47,15 @@ class GraphBuilder:
             self.point.block.add_op(op)
         return op.results[0] if len(op.results) == 1 else tuple(op.results)
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        from . import OPS
+    def build(self, name: str, operands: Sequence[SSAValue], props: Mapping[str, Any]) -> Any:
+        """The op of that name, as its method, on operands and properties."""
+        return self.insert(_op(name.rstrip("_")).make(operands, props))
 
-        cls = OPS.get(name.rstrip("_"))
-        if cls is None:
-            raise AttributeError(f"the graph dialect has no op {name!r}")
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        try:
+            cls = _op(name.rstrip("_"))
+        except KeyError:
+            raise AttributeError(f"the graph dialect has no op {name!r}") from None
 
         def emit(*operands: SSAValue, result: TensorType | None = None, **props: Any) -> Any:
             return self.insert(cls.make(operands, props, None if result is None else (result,)))
@@ -103,6 +107,7 @@ class GraphBuilder:
         return self.mul(self.sign(x), self.floor(self.abs(x)))
 
 
+@cache
 def _op(name: str) -> Any:
     from . import OPS
 
