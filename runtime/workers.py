@@ -5,7 +5,8 @@
 `@lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)`, which runs the iterations 0 to `count` of a
 loop through `body(ptr %data, i64 %begin, i64 %end)`: in pieces, on several threads; or all at once in the calling thread,
 when `work` (scalar operations of the whole loop) is too little, when one thread is asked for (`threads`; 0 means the
-default), or when another region is active.
+default), or when another region is active. `ONCE` added to `threads` asks for one piece a thread, where each goes through all
+of something.
 
 The workers belong to the process and are made when a region first needs them. A region does not wait for them to come: the
 calling thread begins at the front of the pieces, workers take from the back whenever they are there, and the region ends
@@ -24,6 +25,7 @@ import sys
 from . import threads
 
 PARALLEL_SYMBOLS = ("lamina_parallel",)
+ONCE = 1 << 32
 
 
 def parallel_module(architecture: str) -> str:
@@ -184,8 +186,9 @@ define void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %t
 policy:
   %default.at = getelementptr i8, ptr @state, i64 <S.threads>
   %default = load atomic i64, ptr %default.at monotonic, align 8
-  %given = icmp sgt i64 %threads, 0
-  %asked = select i1 %given, i64 %threads, i64 %default
+  %number = and i64 %threads, 4294967295
+  %given = icmp sgt i64 %number, 0
+  %asked = select i1 %given, i64 %number, i64 %default
   %team = call i64 @llvm.umin.i64(i64 %asked, i64 <MOST>)
   %others = icmp sgt i64 %team, 1
   %least = sub i64 %team, 2
@@ -205,7 +208,8 @@ enter: ; unless a region is active: of another thread, or the one that this loop
   %entered = extractvalue { i64, i1 } %swap, 1
   br i1 %entered, label %region, label %alone
 region:
-  call void @region(ptr %body, ptr %data, i64 %count, i64 %team)
+  %once = icmp ugt i64 %threads, 4294967295
+  call void @region(ptr %body, ptr %data, i64 %count, i64 %team, i1 %once)
   store atomic i64 0, ptr %busy.at release, align 8
   ret void
 alone:
@@ -213,9 +217,10 @@ alone:
   ret void
 }
 
-define internal void @region(ptr %body, ptr %data, i64 %count, i64 %team) noinline {
+define internal void @region(ptr %body, ptr %data, i64 %count, i64 %team, i1 %once) noinline {
   call void @hire(i64 %team)
-  %most = shl i64 %team, 2 ; some for each, as neither processors nor iterations are equally fast
+  %some = shl i64 %team, 2 ; for each thread, as neither processors nor iterations are equally fast
+  %most = select i1 %once, i64 %team, i64 %some
   %pieces = call i64 @llvm.umin.i64(i64 %count, i64 %most)
   %modes = call i64 @control()
   %body.at = getelementptr i8, ptr @state, i64 <S.body>

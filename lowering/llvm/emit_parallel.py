@@ -29,6 +29,8 @@ WORTH_OPS = 1 << 15
 
 _TYPICAL_TRIPS = 64
 """What a loop runs of which nothing is known."""
+_ONCE = 1 << 32
+"""Added to the number of threads: no more pieces than these (`ONCE` of runtime/workers.py)."""
 _EXPENSIVE = 20.0
 _MANY_SUMS = 8
 """Results of a loop that are most of the registers."""
@@ -141,7 +143,10 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
     for k, (ty, x) in zip(offsets, fields, strict=True):
         b.store(x, data if k == 0 else b.gep(data, str(k), "i64"), ty, 8)
     callee = b.module.declare("lamina_parallel", "void", ("ptr", "ptr", "i64", "i64", "i64"))
-    b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {e.threads})')
+    threads = e.threads
+    if _sequence_in(op) is not None:  # one piece a thread: each goes through all rows
+        threads = str(int(threads) + _ONCE) if is_number(threads) else b.emit(f"add i64 {threads}, {_ONCE}")
+    b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {threads})')
     _stop_where_failed(e)
 
 

@@ -196,10 +196,11 @@ def test_each_iteration_runs_once(loops, count_threads):
 
 @pytest.mark.parametrize("count", [2, 7, 8, 9, 1001, (1 << 62) + 12345, (1 << 63) - 1])
 @pytest.mark.parametrize("count_threads", [2, 7])
-def test_chunks_are_the_whole_and_nearly_equal(loops, runtime, count, count_threads):
-    notes = np.zeros(1 + 2 * 4 * count_threads, np.int64)
-    loops.run("ranges", notes, count, MUCH, count_threads)
-    chunks = min(count, 4 * count_threads)
+@pytest.mark.parametrize(("flag", "each"), [(0, 4), (workers.ONCE, 1)])
+def test_chunks_are_the_whole_and_nearly_equal(loops, runtime, count, count_threads, flag, each):
+    notes = np.zeros(1 + 2 * each * count_threads, np.int64)
+    loops.run("ranges", notes, count, MUCH, count_threads + flag)
+    chunks = min(count, each * count_threads)
     assert notes[0] == 2 * chunks
     ranges = sorted((int(b), int(e)) for b, e in notes[1 : 1 + 2 * chunks].reshape(-1, 2))
     assert ranges[0][0] == 0 and ranges[-1][1] == count
