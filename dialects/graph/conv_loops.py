@@ -406,9 +406,25 @@ class _Flat:
         resumes = self.depth < form.depth
         tile.start(lambda i, j: b.load(sums, [row + i, column + j]) if resumes else form.zero)
         filters = block.group * form.per_group + chunk + row
-        for of_row, of_column in product(self.first.phases, self.last.phases):
-            self._accumulate(tile, block, filters, column, features, (self.first.taps(of_row), self.last.taps(of_column)))
+        for taps in self._phases():
+            self._accumulate(tile, block, filters, column, features, taps)
         tile.finish(lambda i, j, value: b.store(value, sums, [row + i, column + j]))
+
+    def _phases(self) -> Iterator[tuple[Taps, Taps]]:
+        """The elements of the window of each phase, one after the other; for a large window in loops over the phases."""
+        rows, columns = ([axis.taps(phase) for phase in axis.phases] for axis in (self.first, self.last))
+        if self._kind == "seq" and all(Taps.of_phase(each, AffineExpr.dimension(0)) for each in (rows, columns)):
+            with over(self.b, (len(rows), len(columns)), "seq") as (i, j):
+                down, right = Taps.of_phase(rows, i), Taps.of_phase(columns, j)
+                assert down is not None and right is not None
+                yield down, right
+            return
+        yield from product(rows, columns)
+
+    @property
+    def _kind(self) -> str:
+        """How the loop over the elements of the window along the last dim runs."""
+        return _unrolled(self.last.window * len(self.first.phases))
 
     def _accumulate(
         self,
@@ -419,7 +435,7 @@ class _Flat:
         features: Part,
         taps: tuple[Taps, Taps],
     ) -> None:
-        """Add the products of the elements of the window that have one phase of rows, and one of columns."""
+        """Add the products of elements of the window."""
         form, b, (first, count), (down, right) = self.form, self.b, features, taps
 
         def filter_(i: AffineExpr, at: list[Index]) -> SSAValue:
@@ -434,7 +450,7 @@ class _Flat:
             return b.load(block.copy, [first + f, *places, down.phase, right.phase, place])
 
         loops = [(count, "seq"), *((axis.window, "seq") for axis in self.outer)]
-        loops += [(down.count, "seq"), (right.count, _unrolled(self.last.window * len(self.first.phases)))]
+        loops += [(down.count, "seq"), (right.count, self._kind)]
         tile.accumulate(loops, filter_, point)
 
 

@@ -246,6 +246,8 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
             x = _reverse(b, x, memory)
     elif stride == 0 and mask is None:
         x = b.splat(b.load(_at(b, pointer, constant, elem), elem, align), memory)
+    elif stride == 2 and ty.lanes >= 4 and plan.buffer.strides[-1:] == (1,) and not plan.buffer.register:
+        x = _every_other(b, _at(b, pointer, constant, elem), mask, memory, align)
     else:
         spare = None if mask is None else _spare(e, elem, zero=True)
         x = "poison"
@@ -255,6 +257,35 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
                 address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
             x = b.insert(x, b.load(address, elem, align), lane, memory)
     return b.icmp("ne", x, const(0, memory), memory) if memory is not ty else x
+
+
+def _every_other(b: Builder, address: str, mask: str | None, ty: Ty, align: int) -> str:
+    """Every other element from an address on; under a mask only elements whose lane is on are read, others are zero.
+
+    They are picked from two vectors, of which the second one begins with the last element of the first: so no element is read
+    behind the last one that is wanted.
+    """
+    lanes, half = ty.lanes, ty.lanes // 2
+    addresses = address, b.gep(address, str(lanes - 1), ty.scalar, "")
+    if mask is None:
+        x, y = (b.load(at, ty, align) for at in addresses)
+    else:
+        callee = b.module.declare(f"llvm.masked.load.{ty.mangled}.p0", ty, ("ptr", ty.bool, ty))
+        wanted = (
+            [k // 2 if k % 2 == 0 else lanes for k in range(lanes)],
+            [half + k // 2 if k % 2 else lanes for k in range(lanes)],
+        )
+        masks = (_shuffle(b, mask, "zeroinitializer", each, ty.bool) for each in wanted)
+        x, y = (
+            b.emit(f"call {ty} {callee}(ptr align {align} {at}, {ty.bool} {on}, {ty} zeroinitializer)")
+            for at, on in zip(addresses, masks, strict=True)
+        )
+    return _shuffle(b, x, y, [2 * k + (k >= half) for k in range(lanes)], ty)
+
+
+def _shuffle(b: Builder, x: str, y: str, lanes: Sequence[int], ty: Ty) -> str:
+    mask = ", ".join([f"i32 {lane}" for lane in lanes])
+    return b.emit(f"shufflevector {ty} {x}, {ty} {y}, <{ty.lanes} x i32> <{mask}>")
 
 
 def store(e: FunctionEmitter, op: StoreOp) -> None:

@@ -223,3 +223,27 @@ def test_vector_ops():
     Compiled(text)(x, y, z)
     assert y.tolist() == [8, 1, 7, 2, 3, 6, 7, 8]
     np.testing.assert_allclose(z, x[:4] * x[4:] + y[:4])
+
+
+EVERY_OTHER = """
+loop.kernel @k(%x: memref<{size}x{t}>, %y: memref<{lanes}x{t}>, %n: index) {{
+  %m = vector.create_mask %n : vector<{lanes}xi1>
+  loop.for seq %i = 1 to 2 {{
+    %a = loop.load %x[%i] step 2{mask} : memref<{size}x{t}>, vector<{lanes}x{t}>
+    loop.store %a, %y[0] : memref<{lanes}x{t}>, vector<{lanes}x{t}>
+  }}
+}}"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+@pytest.mark.parametrize("lanes", [2, 4, 8, 32])
+@pytest.mark.parametrize("mask", ["", " mask %m"])
+def test_every_other_element_is_read_from_two_vectors(dtype, lanes, mask):
+    size = 2 * lanes  # the last lane reads the last element
+    kernel = Compiled(EVERY_OTHER.format(lanes=lanes, size=size, t=TYPE[dtype], mask=mask))
+    assert kernel.ir.count("= load ") + kernel.ir.count("@llvm.masked.load") < max(4, lanes)
+    x = (np.arange(size) % 3 + 1).astype(dtype)
+    for n in (0, 1, lanes - 1, lanes):
+        y = np.zeros(lanes, dtype)
+        kernel(x, y, n)
+        np.testing.assert_array_equal(y, np.where(np.arange(lanes) < n, x[1::2], 0) if mask else x[1::2])
