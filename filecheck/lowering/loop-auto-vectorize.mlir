@@ -36,8 +36,8 @@ loop.kernel @sum(%x: memref<64xf32>, %y: memref<1xf32>) {
 //  CHECK-NEXT:     loop.for vector %j = 0 to 32 step 32 {
 //  CHECK-NEXT:       loop.for reduce<add> %k = 0 to 16 init %{{.*}} : vector<32xf32> {
 //  CHECK-NEXT:         %[[A:.+]] = loop.load %x[%i, %k] : memref<8x16xf32>
-//  CHECK-NEXT:         loop.load %w[%k, %j] : memref<16x32xf32>, vector<32xf32>
 //  CHECK-NEXT:         vector.broadcast %[[A]]
+//  CHECK-NEXT:         loop.load %w[%k, %j] : memref<16x32xf32>, vector<32xf32>
 loop.kernel @dot(%x: memref<8x16xf32>, %w: memref<16x32xf32>, %y: memref<8x32xf32>) {
   %zero = arith.constant 0.0 : f32
   loop.for parallel %i = 0 to 8 {

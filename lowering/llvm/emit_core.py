@@ -49,6 +49,8 @@ class Scope:
     certain: bool
     """Whether the body runs at least once when its surroundings run: a loop of known positive trip count."""
     branch: bool
+    entered: list[str] | None = None
+    """Lines right before the first iteration of a loop that may not run: behind the test that it does."""
     addresses: dict[Any, str] = field(default_factory=dict)
 
 
@@ -254,13 +256,19 @@ class FunctionEmitter:
         self.slots.append((len(self.b.lines), slot))
         return slot
 
-    def push(self, slot: list[str], certain: bool, branch: bool = False) -> None:
+    def push(self, slot: list[str], certain: bool, branch: bool = False, entered: list[str] | None = None) -> None:
         """Enter a loop body or a branch."""
-        self.scopes.append(Scope(slot, certain, branch))
+        self.scopes.append(Scope(slot, certain, branch, entered))
         self._depths()
 
     def pop(self) -> None:
         self.scopes.pop()
+        self._depths()
+
+    def doubt(self) -> None:
+        """What follows may not be reached although the loops around it are entered."""
+        for scope in self.scopes:
+            scope.certain, scope.entered = False, None
         self._depths()
 
     def _depths(self) -> None:
@@ -280,6 +288,16 @@ class FunctionEmitter:
             x = write()
         if x[0] == "%":
             self.levels.setdefault(x, level)
+        return x
+
+    def entering(self, write: Callable[[], str]) -> str:
+        """Write a pure value where the innermost loop that may not run is entered; its operands are of outer levels."""
+        entered = self.scopes[self.uncertain_depth].entered
+        assert entered is not None
+        lines, self.b.lines = self.b.lines, entered
+        x = write()
+        self.b.lines = lines
+        self.levels[x] = self.uncertain_depth
         return x
 
     def shared(self, level: int, key: Any, write: Callable[[], str]) -> str:

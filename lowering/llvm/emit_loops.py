@@ -192,12 +192,15 @@ def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, tr
     b = e.b
     body, done = b.fresh_label("loop"), b.fresh_label("done")
     slot = e.open_slot()
-    before = b.block
+    before = entry = b.block
+    runs, entered = "true", None
     if trips is None:
-        b.cond_br(b.icmp("slt", lower, upper, I64), body, done)
+        runs = b.icmp("slt", lower, upper, I64)
+        b.cond_br(runs, body, done)
+        entered = e.open_slot()
     else:
         b.br(body)
-    e.push(slot, certain=trips is not None)
+    e.push(slot, certain=trips is not None, entered=entered)
     b.label(body)
     positions = len(b.lines)
     index, phis, special = b.name(), [b.name() for _ in inits], extremes(e, op)
@@ -215,9 +218,13 @@ def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, tr
     following = b.emit(f"add {'nuw ' if from_zero else ''}nsw i64 {index}, {step}")
     b.cond_br(b.icmp("slt", following, upper, I64), body, done)
     latch = b.block
-    b.lines[positions] = f"  {index} = phi i64 [ {lower}, %{before} ], [ {following}, %{latch} ]"
+    if entered:
+        entry = b.fresh_label("enter")
+        b.lines[positions - 2] = f"  br i1 {runs}, label %{entry}, label %{done}"
+        entered[:] = [f"{entry}:", *entered, f"  br label %{body}"]
+    b.lines[positions] = f"  {index} = phi i64 [ {lower}, %{entry} ], [ {following}, %{latch} ]"
     for k, (ty, phi, init, last) in enumerate(zip(types, phis + masks, inits, carried, strict=True)):
-        b.lines[positions + 1 + k] = f"  {phi} = phi {ty} [ {init}, %{before} ], [ {last}, %{latch} ]"
+        b.lines[positions + 1 + k] = f"  {phi} = phi {ty} [ {init}, %{entry} ], [ {last}, %{latch} ]"
     e.pop()
     b.label(done)
     if trips is None:

@@ -167,7 +167,9 @@ def load(e: FunctionEmitter, op: LoadOp) -> None:
     pointer, level = _base(e, plan.buffer, terms, mask is None)
     if mask is not None:
         level = max(level, e.levels.get(mask, 0))
-    if plan.buffer.read_only and (level := max(level, e.uncertain_depth)) < e.depth:
+    if plan.buffer.read_only and level < e.uncertain_depth and e.scopes[e.uncertain_depth].entered is not None:
+        e.values[result] = e.entering(lambda: _load(e, plan, pointer, constant, mask))
+    elif plan.buffer.read_only and (level := max(level, e.uncertain_depth)) < e.depth:
         x = e.hoisted(level, lambda: _load(e, plan, pointer, constant, mask))
         e.values[result] = x
     else:
@@ -521,6 +523,7 @@ def check(e: FunctionEmitter, op: CheckOp) -> None:
     b.label(bad)
     e.leave(str(op.status.value.data), value)
     b.label(good)
+    e.doubt()
 
 
 EFFECTS: dict[str, Effect] = {

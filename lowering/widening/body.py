@@ -162,6 +162,10 @@ class Body:
         lanes = vector_type(scalar.type, self.lanes)
         if isinstance(scalar.owner, arith.ConstantOp):
             splat = self.constant(scalar.owner.value.value.data, lanes)  # pyright: ignore[reportAttributeAccessIssue]
+        elif isinstance(scalar.owner, LoadOp) and scalar.owner.parent is target:  # one instruction, if they stay together
+            op = vector.BroadcastOp.create(operands=[scalar], result_types=[lanes])
+            target.insert_op_after(op, scalar.owner)
+            splat = op.results[0]
         else:
             splat = ScalarBuilder(target).insert(vector.BroadcastOp.create(operands=[scalar], result_types=[lanes]))
         self.vectors[scalar] = splat

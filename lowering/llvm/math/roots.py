@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import struct
-
 from ..text import Builder, Ty
 
-_LEAST, _MOST = 2.0**-90, 2.0**127
-"""Between these no step of `_by_products` leaves the range of normal numbers."""
+_LEAST = 2.0**-45
+"""Of larger roots no step of `_by_products` leaves the range of normal numbers."""
 
 
 def sqrt(b: Builder, x: str, ty: Ty) -> str:
@@ -31,18 +29,18 @@ def sqrt_shared(b: Builder, x: str, ty: Ty) -> str:
     For those, an estimate of `1 / sqrt(x)` of 14 bits, one step of Newton and Goldschmidt for `g = sqrt(x)` and
     `h = 1 / (2 sqrt(x))`, and `g + h (x - g^2)` with the remainder exact (Markstein, "IA-64 and elementary functions", ch. 9).
     That this rounds correctly has been tried for all `x` in [1, 4), from starts anywhere within 2^-14 of the root. Where a lane
-    is 0, negative, tiny or not finite, the divider does it.
+    is 0, negative, tiny or not finite, the divider does it. All that one comparison sees: at zeros and infinities `x` times the
+    estimate is NaN.
     """
     half = ty.with_lanes(ty.lanes // 2)
     first, second = (b.slice(x, start, half.lanes, ty) for start in (0, half.lanes))
     divided = sqrt(b, first, half)
     multiplied, rare, join = (b.fresh_label(hint) for hint in ("multiplied", "rare", "root"))
-    bits = b.bitcast(second, half, half.int)
-    least, most = (b.const(_bits(bound), half.int) for bound in (_LEAST, _MOST))
-    is_rare = b.icmp("uge", b.sub(bits, least, half.int), b.sub(most, least, half.int), half.int)
-    b.cond_br(b.any(is_rare, half), rare, multiplied)
+    start = _estimate(b, second, half)
+    rough = b.fmul(second, start, half)
+    b.cond_br(b.any(b.fcmp("ult", rough, b.const(_LEAST, half), half), half), rare, multiplied)
     b.label(multiplied)
-    common = _by_products(b, second, half)
+    common = _by_products(b, second, start, rough, half)
     b.br(join)
     b.label(rare)
     exact = sqrt(b, second, half)
@@ -51,17 +49,13 @@ def sqrt_shared(b: Builder, x: str, ty: Ty) -> str:
     return b.joined([divided, b.phi(half, (common, multiplied), (exact, rare))], half)
 
 
-def _by_products(b: Builder, x: str, ty: Ty) -> str:
-    start, half = _estimate(b, x, ty), b.const(0.5, ty)
-    g, h = b.fmul(x, start, ty), b.fmul(half, start, ty)
+def _by_products(b: Builder, x: str, start: str, g: str, ty: Ty) -> str:
+    """The root of `x` from an estimate `start` of its reciprocal and `g = x start`."""
+    half = b.const(0.5, ty)
+    h = b.fmul(half, start, ty)
     error = b.fma(b.fneg(g, ty), h, half, ty)
     g, h = b.fma(g, error, g, ty), b.fma(h, error, h, ty)
     return b.fma(b.fma(b.fneg(g, ty), g, x, ty), h, g, ty)
-
-
-def _bits(x: float) -> int:
-    """The bits of an f32."""
-    return struct.unpack("<i", struct.pack("<f", x))[0]
 
 
 def _estimate(b: Builder, x: str, ty: Ty) -> str:
