@@ -68,8 +68,7 @@ def _write_bytecode() -> None:
     """Compile the modules of the compiler, as installing it does: they are not read as source while they are measured."""
     import lamina
 
-    folder = str(Path(lamina.__file__).parent)
-    for path in (folder, str(Path(__file__).parent)):
+    for path in (lamina.__path__[0], str(Path(__file__).parent)):
         subprocess.run([sys.executable, "-m", "compileall", "-q", "-x", r"[/\\][.]venv[/\\]", path], check=False)
 
 
