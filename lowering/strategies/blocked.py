@@ -201,7 +201,7 @@ class Blocked:
         self.kernel, self.product, self.blocks, self.take = kernel, product, blocks, take
         self.lanes = target.lanes(bits_of(product.depth))
         self.on_threads = blocks.on_rows and len(product.band) == 2
-        self.apart = computes(product) and len(product.band) == 2
+        self.apart = computes(product) and len(product.band) == 2 and product.sizes[0] >= MANY_ROWS
 
     def run(self) -> None:
         blocks, take = self.blocks, self.take

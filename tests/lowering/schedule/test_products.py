@@ -66,7 +66,7 @@ def test_threads_pack_the_columns_that_they_read():
     assert "%w_packed = loop.alloc scratch" in inside
 
 
-@pytest.mark.parametrize("shape", [(512, 512, 64), (300, 1100, 33), (100, 600, 200)], ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("shape", [(512, 512, 64), (300, 1100, 33)], ids=lambda s: "x".join(map(str, s)))
 def test_functions_that_follow_a_product_leave_the_registers_to_its_sums(shape):
     """Where threads share the columns, what computes the functions is called by each of them for a block of rows."""
     m, n, k = shape
