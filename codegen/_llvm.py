@@ -1,12 +1,87 @@
-"""llvmlite, imported on first use (0.15 s) and initialised once."""
+"""llvmlite, imported on first use (0.15 s) and initialised once.
+
+A fork waits until no other thread is in LLVM, and lets none in meanwhile: in the child, nobody would leave it.
+"""
 
 from __future__ import annotations
 
+import os
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-_lock = threading.Lock()
+
+class _Gate:
+    """What lets threads into LLVM without llvmlite's lock, any number of them, but none while the process forks."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.inside = 0
+        self.forking = False
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of a function that other threads may be in as well."""
+        with self.changed:
+            self.changed.wait_for(lambda: not self.forking)
+            self.inside += 1
+        try:
+            return function(*arguments)
+        finally:
+            with self.changed:
+                self.inside -= 1
+                self.changed.notify_all()
+
+    def close(self) -> None:
+        """Wait until nobody is inside; until `open`, in the child too, nobody else comes in."""
+        self.changed.acquire()
+        self.forking = True
+        self.changed.wait_for(lambda: self.inside == 0)
+
+    def open(self) -> None:
+        """Let threads in again, after `close`."""
+        self.forking = False
+        self.changed.notify_all()
+        self.changed.release()
+
+
+_gate = _Gate()
+_locks: list[Any] = []
+"""What a fork waits for; what is taken inside of others stands before them."""
+
+
+def lock_across_forks() -> Any:
+    """A lock that no other thread holds when the process forks; who holds it may only take locks that were made before it."""
+    lock = threading.Lock()
+    _locks.append(lock)
+    return lock
+
+
+def _before_fork() -> None:
+    for lock in reversed(_locks):
+        lock.acquire()
+    if (lock := _lock_of_llvmlite()) is not None:
+        lock.__enter__()
+    _gate.close()
+
+
+def _after_fork() -> None:
+    _gate.open()
+    if (lock := _lock_of_llvmlite()) is not None:
+        lock.__exit__(None, None, None)
+    for lock in _locks:
+        lock.release()
+
+
+def _lock_of_llvmlite() -> Any:
+    """The lock that lets one thread at a time into LLVM; None before llvmlite is used."""
+    return getattr(_native().ffi.lib, "_lock", None) if _native.cache_info().currsize else None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+_lock = lock_across_forks()
 
 
 def llvm() -> Any:
@@ -21,12 +96,14 @@ def llvm_with_all_targets() -> Any:
         return _all()
 
 
-def unlocked(name: str) -> Any:
-    """A function of llvmlite's C interface, without the lock that lets one thread at a time into LLVM.
+def unlocked(name: str, *arguments: Any) -> Any:
+    """Call a function of llvmlite's C interface without the lock that lets one thread at a time into LLVM.
 
-    LLVM itself asks only that threads work in different contexts. Meant for what takes long.
+    LLVM itself asks only that threads work in different contexts. Meant for what takes long. An llvmlite that keeps its library
+    elsewhere is called as it wants to be, with its lock.
     """
-    return getattr(llvm().ffi.lib._lib, name)
+    library = llvm().ffi.lib
+    return _gate.call(getattr(getattr(library, "_lib", library), name), *arguments)
 
 
 @cache

@@ -107,14 +107,14 @@ def _optimize(module: Any, machine: Any) -> None:
     manager = binding.create_new_module_pass_manager()
     for name in _PIPELINE:
         getattr(manager, f"add_{name}_pass")()
-    unlocked("LLVMPY_RunNewModulePassManager")(manager, module, builder)
+    unlocked("LLVMPY_RunNewModulePassManager", manager, module, builder)
 
 
 def _emit_object(machine: Any, module: Any) -> bytes:
     """`machine.emit_object(module)`; other threads may use LLVM meanwhile."""
     ffi = llvm().ffi
     with ffi.OutputString() as error:
-        buffer = unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
+        buffer = unlocked("LLVMPY_TargetMachineEmitToMemory", machine, module, 1, error)
         if not buffer:
             raise RuntimeError(str(error))
     try:

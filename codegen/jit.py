@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import threading
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
 from ..errors import CompileError
-from ._llvm import llvm
+from ._llvm import llvm, lock_across_forks
 from .compile import target_machine
 from .parts import separated
 from .targets.host import detect
 
-_lock = threading.Lock()
+_lock = lock_across_forks()
 _numbers = itertools.count()
 
 

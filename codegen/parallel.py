@@ -23,16 +23,15 @@
 
 from __future__ import annotations
 
-import threading
-
 from ..errors import CompileError
 from ..runtime import threads, workers
 from . import cache as object_cache
+from ._llvm import lock_across_forks
 from .compile import compile_object
 from .jit import Library, load_object
 from .targets.host import detect
 
-_lock = threading.Lock()
+_lock = lock_across_forks()
 _library: Library | None = None
 
 

@@ -49,8 +49,11 @@ def compile_parts(text: str, target: Target | None = None) -> bytes:
     parts = parts_of(text)
     if len(parts) == 1:
         return compile_object(text, target)
-    with ThreadPoolExecutor(min(len(parts), _processors())) as pool:
-        return joined(list(pool.map(lambda part: compile_object(part, target), parts)))
+    try:
+        with ThreadPoolExecutor(min(len(parts), _processors())) as pool:
+            return joined(list(pool.map(lambda part: compile_object(part, target), parts)))
+    except RuntimeError:  # there are no more threads to have, as when the interpreter is about to end
+        return joined([compile_object(part, target) for part in parts])
 
 
 def _processors() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 
 import numpy as np
 import pytest
@@ -72,6 +73,16 @@ def test_parts_are_decided_by_sizes_alone(monkeypatch):
         monkeypatch.setattr(parts, "_processors", lambda n=processors: n)
         made.append(compile_parts(MODULE))
     assert made[0] == made[1] == made[2]
+
+
+def test_without_threads_parts_are_compiled_one_after_the_other(monkeypatch):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(parts_of, "__defaults__", (5,))
+    expected = compile_parts(MODULE)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert compile_parts(MODULE) == expected
 
 
 def test_what_calls_another_part_declares_it():
