@@ -20,6 +20,7 @@ from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
 from ..analysis.lanes import varying_values
 from ..analysis.nests import kernel_of, name_of, only_loop_in
+from .emit_columns import Columns, begin_before_row, find_columns, share_of_columns
 from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .text import I64, PTR, Ty
@@ -254,29 +255,55 @@ def _divides_rows(access: LoadOp | StoreOp, parts: ForOp, rows: ForOp) -> bool:
     return part is None or (row is not None and row < part)
 
 
-def _interchanged(op: ForOp, inside: ForOp) -> Block:
-    """A parallel loop from one argument of a block to the other, inside of the loop that is all of it."""
-    share, body = Block(arg_types=[IndexType(), IndexType()]), Block(arg_types=[IndexType()])
-    outer = inside.clone({op.index: body.args[0]})
-    for moved in list(outer.body.block.ops):
-        moved.detach()
-        body.add_op(moved)
-    bounds = [(AffineMap.identity(1), [argument]) for argument in share.args]
-    inner = ForOp.build_loop(*bounds, step=op.step.value.data, kind="seq", body=body, name=name_of(op))
-    inner.location = op.location
-    outer.body.block.add_ops([inner, YieldOp.create()])
+def _interchanged(op: ForOp, inside: ForOp, columns: Columns | None) -> Block:
+    """A parallel loop from one argument of a block to the other, inside of the loop that is all of it.
+
+    With `columns` a second one follows, over a part that begins before the row, from the third argument to the fourth.
+    """
+    share = Block(arg_types=[IndexType()] * (2 if columns is None else 4))
+    outer, parts = _parts(op, inside, *share.args[:2])
+    body = outer.body.block
+    body.add_op(parts)
+    if columns is not None:
+        other, parts = _parts(op, inside, *share.args[2:])
+        begin_before_row(parts.body.block, parts.index)
+        other.index.replace_all_uses_with(outer.index)
+        body.add_op(parts)
+    body.add_op(YieldOp.create())
     share.add_op(outer)
     return share
 
 
+def _parts(op: ForOp, inside: ForOp, *ends: SSAValue) -> tuple[ForOp, ForOp]:
+    """A copy of the loop that is all of a parallel one, with nothing in it, and a loop over parts that has its body."""
+    body = Block(arg_types=[IndexType()])
+    outer = inside.clone({op.index: body.args[0]})
+    for moved in list(outer.body.block.ops):
+        moved.detach()
+        body.add_op(moved)
+    bounds = [(AffineMap.identity(1), [end]) for end in ends]
+    inner = ForOp.build_loop(*bounds, step=op.step.value.data, kind="seq", body=body, name=name_of(op))
+    inner.location = op.location
+    return outer, inner
+
+
 def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str) -> None:
-    """Write the share of a thread in rows that follow one another: a single part of each as it stands, several row by row."""
+    """Write the share of a thread in rows that follow one another: a single part of each as it stands, several row by row.
+
+    Parts begin with cache lines where they may (`emit_columns.py`), unless the thread has all of them.
+    """
     from .emit_loops import rotated
 
     b, step = e.b, op.step.value.data
     slot = e.open_slot()
+    columns = find_columns(op)
+    ends = (first, last) if columns is None else share_of_columns(e, columns, first, last)
+    first, last, *before = ends
+    is_one = b.icmp("sle", b.emit(f"sub nsw i64 {last}, {first}"), str(step), I64)
+    if before:
+        is_one = b.emit(f"and i1 {is_one}, {b.icmp('eq', before[0], before[1], I64)}")
     single, several, done = b.fresh_label("single"), b.fresh_label("several"), b.fresh_label("shared")
-    b.cond_br(b.icmp("sle", b.emit(f"sub nsw i64 {last}, {first}"), str(step), I64), single, several)
+    b.cond_br(is_one, single, several)
     b.label(single)
     e.push(slot, certain=False, branch=True)
     rotated(e, op, first, last, step, None, [])
@@ -284,8 +311,8 @@ def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str) -
     b.br(done)
     b.label(several)
     e.push(slot, certain=False, branch=True)
-    share = _interchanged(op, inside)
-    for argument, x in zip(share.args, (first, last), strict=True):
+    share = _interchanged(op, inside, columns)
+    for argument, x in zip(share.args, ends, strict=True):
         e.define(argument, x)
     e.run(share)
     e.pop()
