@@ -41,12 +41,38 @@ loop.kernel @perhaps_empty(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
 
 // -----
 
-/// Only the end is held, not the start.
-// expected-error@unknown {{the added iteration ii=7 reads x at -1 of dim 0, which has 7 elements}}
+/// What goes backwards is held at the beginning.
+// CHECK-LABEL: loop.kernel @before_the_start
+//       CHECK:     %[[AT:.*]] = arith.addi %{{.*}}, %{{.*}} : index
+//       CHECK:     %[[ROW:.*]] = arith.maxsi %[[AT]], %{{.*}} : index
+//  CHECK-NEXT:     loop.load %x[%[[ROW]]]
 loop.kernel @before_the_start(%x: memref<7xf32>) {
   %t = loop.alloc stack : memref<8xf32>
   loop.for seq %ii = 0 to 7 {
     %a = loop.load %x[-%ii + 6] : memref<7xf32>
     loop.store %a, %t[%ii] : memref<8xf32>
+  }
+}
+
+// -----
+
+/// A place that is not linear is not held.
+// expected-error@unknown {{a read of x has a place that is not linear}}
+loop.kernel @to_and_fro(%x: memref<7xf32>) {
+  %t = loop.alloc stack : memref<8xf32>
+  loop.for seq %ii = 0 to 7 {
+    %a = loop.load %x[%ii - %ii floordiv 2] : memref<7xf32>
+    loop.store %a, %t[%ii] : memref<8xf32>
+  }
+}
+
+// -----
+
+/// Reads are held, not writes.
+// expected-error@unknown {{more iterations would write y, which is not local to the kernel}}
+loop.kernel @not_local(%x: memref<7xf32>, %y: memref<8xf32>) {
+  loop.for seq %ii = 0 to 7 {
+    %a = loop.load %x[-%ii + 6] : memref<7xf32>
+    loop.store %a, %y[%ii] : memref<8xf32>
   }
 }

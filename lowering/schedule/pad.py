@@ -10,7 +10,8 @@
 
 Requires a loop from 0 that carries nothing. Legal when in the iterations added every access stays inside its buffer, all that
 is written is local, and no iteration that was there before reads any of it later. Of the buffers in `clamp` they may read
-beyond the end: what is read there is the last element instead, `%x[min(%io + %ii, %N - 1)]`. Returns the loop.
+beyond the end: what is read there is the last element instead, `%x[min(%io + %ii, %N - 1)]`, or before the beginning where they
+go backwards: `%x[max(%N - 1 - %io - %ii, 0)]`. Returns the loop.
 """
 
 from __future__ import annotations
@@ -72,16 +73,20 @@ class _Padding:
                 subscripts = instance.subscripts()
                 sizes = self.sizes(instance)
                 for dim, (at, size) in enumerate(zip(subscripts, sizes, strict=True)):
-                    for outside in (({}, -1), at), (at, size):
-                        if outside[0] is at and not access.writes and buffer_name(access.buffer) in self.clamped:
-                            continue
-                        point = self.ordered(system, *outside)
+                    for outside, is_held in zip(((({}, -1), at), (at, size)), self.held(access, dim), strict=True):
+                        point = None if is_held else self.ordered(system, *outside)
                         if point is None:
                             continue
                         if instance.opaque or access.conditional:
                             raise CannotDecide(f"where {buffer_name(access.buffer)} is accessed depends on data")
                         return self.told(access, instance, point, dim, _at(at, point), _at(size, point))
         return None
+
+    def held(self, access: Access, dim: int) -> tuple[bool, bool]:
+        """Whether an access is held at the beginning and at the end of a dim."""
+        if access.writes or buffer_name(access.buffer) not in self.clamped or not isinstance(access.op, LoadOp):
+            return False, False
+        return _ends(subscripts(access.op)[dim], self.loop)
 
     @staticmethod
     def ordered(system: System, low: Linear, high: Linear) -> dict[str, int] | None:
@@ -171,7 +176,8 @@ class Pad(Primitive):
     Attributes:
         loop: a loop that runs no further than that.
         size: how far it is to run.
-        clamp: buffers that are only read, of which the iterations added read the last element where they would leave them.
+        clamp: buffers that are only read, of which the iterations added read the last element, or the first one where they go
+            backwards, where they would leave them.
     """
 
     name = "loop-pad"
@@ -227,13 +233,21 @@ class Pad(Primitive):
         for read in self._clamped_reads(kernel, loop):
             if is_vector(read):
                 raise self.refuse(f"a read of {buffer_name(read.buffer)} moves a vector: pad before you vectorize")
+            if not all(form.is_linear for form in subscripts(read)):
+                raise self.refuse(f"a read of {buffer_name(read.buffer)} has a place that is not linear: stage it before")
             domain = Domain(around(loop))
             if not all(domain.never(Affine.of(0) - size) for size in sizes(kernel, read.buffer)):
                 raise self.refuse(f"{buffer_name(read.buffer)} may be empty: it has no last element")
 
 
+def _ends(form: Affine, loop: ForOp) -> tuple[bool, bool]:
+    """Whether a linear subscript may leave a dim at its beginning and at its end as a loop goes on."""
+    step = form.terms.get(loop.index, 0)
+    return step < 0, step > 0
+
+
 def _clamp(kernel: KernelOp, read: LoadOp, loop: ForOp) -> None:
-    """Let a read whose place changes with a loop stop at the end of its buffer."""
+    """Let a read whose place changes with a loop stop at the end of its buffer that it goes towards."""
     at = subscripts(read)
     for dim, (form, size) in enumerate(zip(at, sizes(kernel, read.buffer), strict=True)):
         if loop.index not in form.values():
@@ -241,7 +255,10 @@ def _clamp(kernel: KernelOp, read: LoadOp, loop: ForOp) -> None:
         home, before = _innermost(read, form)
         block = Block()
         builder = ScalarBuilder(block, read.location)
-        place = builder.min(computed(form, builder), computed(size - 1, builder))
+        if _ends(form, loop) == (True, False):
+            place = builder.max(computed(form, builder), computed(Affine.of(0), builder))
+        else:
+            place = builder.min(computed(form, builder), computed(size - 1, builder))
         place.name_hint = loop.index.name_hint
         ops = list(block.ops)
         for op in ops:

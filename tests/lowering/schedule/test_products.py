@@ -180,6 +180,19 @@ def test_a_left_operand_across_is_turned_once_for_all_columns(shape, dtype, bloc
 
 
 @pytest.mark.usefixtures("small_blocks")
+BACKWARDS = {"all": slice(None, None, -1), "some": slice(-3, None, -1), "every other": slice(None, None, -2)}
+
+
+@pytest.mark.parametrize("rows", BACKWARDS)
+@pytest.mark.parametrize("shape", [(257, 129, 300), (700, 512, 64)], ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_a_left_operand_may_go_backwards(rows, shape, dtype):
+    """Tiles beyond the last row read the first one again where the operand is read as it lies."""
+    (m, n, k), rows = shape, BACKWARDS[rows]
+    x, w = (RNG.integers(-3, 4, size).astype(dtype) for size in ((m, k), (k, n)))
+    np.testing.assert_array_equal(lm.jit(lambda x, w: x[rows] @ w)(x, w), x[rows] @ w)
+
+
 @pytest.mark.parametrize("batch", [1, 3])
 def test_batches_of_blocks_multiply(batch):
     x, w = random(batch, 50, 45), random(batch, 45, 60)
