@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ..dialects.graph.base import Equation, GraphOp, Read
+from ..dialects.graph.places import loop_order
 from ..dialects.graph.prologues import stored_first
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
@@ -126,7 +127,12 @@ class KernelEmitter:
                 self._store(scalar, target, point)
             self.stored.add((self.levels[-1], point))
 
-        self._parallel_loops(self.outputs[0].type.get_shape(), (), body)  # pyright: ignore[reportAttributeAccessIssue]
+        shape, order = self.outputs[0].type.get_shape(), loop_order(self.body, self.outputs)  # pyright: ignore
+
+        def in_order(point: Point) -> None:
+            body(tuple(point[order.index(dim)] for dim in range(len(shape))))
+
+        self._parallel_loops([shape[dim] for dim in order], (), in_order)
         self._find_inplace()
 
     def _store_first(self, value: SSAValue) -> None:

@@ -15,6 +15,9 @@ prologue: it ends the kernel that reduces. Cheap ops also precede an op that wri
 An op that writes its own loops (a convolution, a reduction over windows) can end in the elementwise ops that follow: they are
 computed where it writes. It joins their group if it is the only such op there, and nothing in the group is reduced.
 
+What is reduced along leading dims, and read again, would be computed for each row. If the columns that it is computed from stay
+in a cache, the group's loops over columns go outside (`dialects/graph/places.py`): all passes over them are one kernel.
+
 Index-only ops (broadcast, transpose, slice, ...) and scalar constants are first copied to each of their users: they cost no
 arithmetic and no memory, and a copy belongs to one group. A reshape that adds or drops dims of size 1 is one of them where it
 stands between two ops of a group; elsewhere it stays a view.
@@ -24,18 +27,19 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.passes import ModulePass
 
-from ..dialects.graph.base import Equation, GraphOp, Read
+from ..dialects.graph.base import Equation, GraphOp
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.places import Place, columns_first, repeated, root_place
 from ..dialects.graph.prologues import contracts, is_cheap, may_repeat
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.graph.structure import FusionOp, YieldOp
@@ -50,56 +54,6 @@ MAX_PLACES = 8
 _INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.reverse", "graph.iota")
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a value is computed: the loops around it, and its index there, one expression of the loops a dim.
-
-    A loop is its size and the op whose reduction it is, or which is stored first; None for the loops of the root. A position
-    that data gives counts as a loop that runs once.
-    """
-
-    loops: tuple[tuple[int, Operation | None], ...]
-    index: tuple[AffineExpr, ...]
-
-    def points(self) -> tuple[tuple[tuple[int, Operation | None], ...], tuple[AffineExpr, ...]]:
-        """The place without what has size 1: equal for values that are computed side by side."""
-        number = {loop: k for k, loop in enumerate(loop for loop, (size, _) in enumerate(self.loops) if size != 1)}
-        dims = [AffineDimExpr(number[k]) if k in number else AffineConstantExpr(0) for k in range(len(self.loops))]
-        index = [expr.replace_dims_and_symbols(dims, []) for expr in self.index]
-        return (
-            tuple(loop for loop in self.loops if loop[0] != 1),
-            tuple(expr for expr in index if not isinstance(expr, AffineConstantExpr)),
-        )
-
-    def used(self) -> frozenset[int]:
-        """The loops that the index varies with."""
-        return frozenset().union(*(expr.used_dims() for expr in self.index))
-
-    def level(self) -> int:
-        """How many loops must be open to know the index."""
-        return max(self.used(), default=-1) + 1
-
-    def repeats(self) -> int:
-        """How often the same element is computed."""
-        used = self.used()
-        return prod(size for loop, (size, _) in enumerate(self.loops[: self.level()]) if loop not in used)
-
-    def of_read(self, op: Operation, equation: Equation, read: Read) -> Place:
-        """The place of what an equation of `op`, computed here, reads."""
-        level = self.level()
-        reduced = equation.space[equation.n_parallel :]
-        sizes = (*reduced, *(1 for _ in read.positions))
-        new = [AffineDimExpr(level + k) for k in range(len(sizes))]
-        dims, symbols = [*self.index, *new[: len(reduced)]], new[len(reduced) :]
-        index = tuple(expr.replace_dims_and_symbols(dims, symbols) for expr in read.map.results)
-        return Place((*self.loops[:level], *((size, op) for size in sizes)), index)
-
-
-def root_place(space: tuple[int, ...], first: Operation | None = None) -> Place:
-    """The place of what is stored element by element: of the results, or of an op before them."""
-    return Place(tuple((size, first) for size in space), tuple(AffineDimExpr(k) for k in range(len(space))))
-
-
 @dataclass(eq=False)
 class Group:
     """A kernel to be: its ops with the places they are computed at."""
@@ -110,6 +64,8 @@ class Group:
     """The op that writes the loops of the kernel, where one does."""
     work: int = 1
     """How many of the ops compute something."""
+    order: tuple[int, ...] | None = None
+    """The dims of the results in the order of their loops, where that is another than theirs."""
 
     @property
     def ops(self) -> Iterable[Operation]:
@@ -178,14 +134,12 @@ class _Planner:
         groups = {self.of[user]: None for user in users if user in self.of}
         outside = any(user not in self.of for user in users)
         for group in groups:
+            further = outside or len(groups) > 1
             places = self._places(op, group)
-            if places is None:
+            if places is None and not further:
+                places = self._reorder(op, group)
+            if places is None or (further and not self._may_store(op, group, places, users)):
                 continue
-            if outside or len(groups) > 1:
-                # a further result: stored from the root's loops, and nobody else who needs it leads back here
-                whole = root_place(self.equations[op][0].space[: self.equations[op][0].n_parallel])
-                if places != {group.root} or whole != group.root or self._others_lead_to(group, users):
-                    continue
             group.places[op] = places
             group.work += not is_movable(op)
             self.of[op] = group
@@ -201,6 +155,49 @@ class _Planner:
             group.places[op] = set()
         self.groups.append(group)
         self.of[op] = group
+
+    def _may_store(self, op: Operation, group: Group, places: set[Place], users: set[Operation]) -> bool:
+        """Whether an op may be a further result: stored from the root's loops, and nobody else who needs it leads back."""
+        equation = self.equations[op][0]
+        shape = equation.space[: equation.n_parallel]
+        if group.root is None or len(shape) != len(group.root.loops):
+            return False
+        return places == {group.root} == {root_place(shape, order=group.order)} and not self._others_lead_to(group, users)
+
+    def _reorder(self, op: Operation, group: Group) -> set[Place] | None:
+        """The places of `op` in the group with loops over columns outside, None if that is no gain; else changes the group."""
+        if group.root is None or group.order is not None or group.nest is not None or is_movable(op):
+            return None
+        root, rank = next(iter(group.ops)), len(group.root.loops)
+        place = repeated((place for _, place in self._reads(op, group)), op)
+        if place is None or not _stay_in_cache(root.results[0], place.used()) or not self._rereads(op, root):
+            return None
+        order = columns_first(place, rank)
+        trial = replace(group, root=root_place(self.equations[root][0].space[:rank], order=order), places={}, order=order)
+        self.of.update(dict.fromkeys(group.ops, trial))
+        places = self._places(op, trial) if self._moves_to(group, trial) else None
+        if places is not None:
+            group.root, group.places, group.order = trial.root, trial.places, order
+        self.of.update(dict.fromkeys(group.ops, group))
+        return places
+
+    def _moves_to(self, group: Group, trial: Group) -> bool:
+        """Fill in the places of a group's ops for another order of the root's loops; whether all are computed as often."""
+        for k, (op, before) in enumerate(group.places.items()):
+            places = {trial.root} if k == 0 else before if is_scalar_const(op) else self._places(op, trial)
+            is_result = any(self.of.get(use.operation) is not trial for use in op.results[0].uses)
+            if places is None or (is_result and places != {trial.root}):
+                return False
+            trial.places[op] = places  # pyright: ignore[reportArgumentType]
+        return True
+
+    @staticmethod
+    def _rereads(op: Operation, root: Operation) -> bool:
+        """Whether a reduction that leads to `op` reads what the root reads, too, all of it."""
+        whole = prod(root.results[0].type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+        read = {v for v in _leads_to(root.results[0]) if prod(v.type.get_shape()) == whole}  # pyright: ignore
+        sums = [v.owner for v in _leads_to(op.results[0]) if any(e.n_reduce for e in kernel_equations(v.owner))]
+        return any(v in read for found in sums for operand in found.operands for v in _leads_to(operand))  # pyright: ignore
 
     def _place_nest(self, op: GraphOp) -> None:
         """Let an op that writes its own loops end in what follows it: in the one group that stores at its points."""
@@ -341,6 +338,53 @@ def _follows_reduction(op: Operation) -> bool:
         if isinstance(current, ElementwiseOp) or is_movable(current):
             work.extend(operand.owner for operand in current.operands if isinstance(operand.owner, Operation))
     return False
+
+
+def _leads_to(value: SSAValue) -> dict[SSAValue, None]:
+    """The values from which elementwise ops and ops that only move elements lead to one, and that one."""
+    found: dict[SSAValue, None] = {}
+    work = [value]
+    while work:
+        current = work.pop()
+        if current not in found:
+            found[current] = None
+            if isinstance(current.owner, ElementwiseOp) or (isinstance(current.owner, Operation) and is_movable(current.owner)):
+                work.extend(current.owner.operands)
+    return found
+
+
+SHORT_BYTES = 128
+"""Contiguous bytes that are worth reading out of their order."""
+
+COLUMN_BYTES = 1 << 20
+"""Bytes of a column of long pieces that caches keep from one pass over it to the next."""
+
+ROW_BYTES, BLOCK_BYTES = 256, 128 << 10
+"""Columns that are neighbours run side by side: bytes of their rows, and of all rows, each in another place of the caches."""
+
+FEW = 8
+"""Parts of a kernel that many threads cannot share."""
+
+
+def _stay_in_cache(result: SSAValue, kept: frozenset[int]) -> bool:
+    """Whether passes over the columns of a result, one for each index of the dims `kept`, read it from a cache.
+
+    There must be enough columns for threads, and enough that is contiguous for vectors.
+    """
+    type_ = result.type
+    assert isinstance(type_, TensorType)
+    shape, element = type_.get_shape(), -(-type_.element_type.bitwidth // 8)  # pyright: ignore[reportAttributeAccessIssue]
+    are_neighbours = len(shape) - 1 in kept
+    first = next((dim + 1 for dim in reversed(range(len(shape))) if (dim in kept) != are_neighbours), 0)
+    run = prod(shape[first:])
+    columns = prod(size for dim, size in enumerate(shape) if dim in kept)
+    column = element * prod(shape) // max(1, columns)
+    if are_neighbours:
+        side_by_side = max(1, min(run, ROW_BYTES // element))
+        fits, parts = column * side_by_side <= BLOCK_BYTES, columns // side_by_side
+    else:
+        fits, parts = column <= COLUMN_BYTES, columns
+    return fits and run * element >= SHORT_BYTES and (parts >= FEW or element * prod(shape) <= COLUMN_BYTES)
 
 
 def copy_movable_ops(block: Block) -> None:

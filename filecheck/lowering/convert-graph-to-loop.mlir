@@ -101,6 +101,25 @@ func.func @moved(%x: tensor<2x2xf32>) -> tensor<7xf32> {
 
 // -----
 
+/// What is reduced along rows and read again is computed for columns: their loop is outside.
+// CHECK-LABEL: func.func @columns
+//       CHECK: loop.kernel @abs_reduce_div(%x: memref<6x32xf32>, %out: memref<6x32xf32>)
+//       CHECK:   loop.for parallel %i = 0 to 32 {
+//       CHECK:     loop.for reduce<add> %k = 0 to 6
+//       CHECK:       loop.load %x[%k, %i]
+//       CHECK:     loop.for parallel %j = 0 to 6 {
+//       CHECK:       loop.store %{{.*}}, %out[%j, %i]
+//   CHECK-NOT: loop.kernel
+func.func @columns(%x: tensor<6x32xf32>) -> tensor<6x32xf32> {
+  %0 = graph.abs %x : tensor<6x32xf32>
+  %1 = graph.reduce add %0 over [0] : tensor<6x32xf32> -> tensor<32xf32>
+  %2 = graph.broadcast %1 to [1] : tensor<32xf32> -> tensor<6x32xf32>
+  %3 = graph.div %0, %2 : tensor<6x32xf32>
+  return %3 : tensor<6x32xf32>
+}
+
+// -----
+
 /// A function that only passes its argument on has nothing to launch.
 // CHECK-LABEL: func.func @no_kernel
 //  CHECK-NEXT:   memref.copy
