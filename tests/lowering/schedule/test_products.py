@@ -179,7 +179,6 @@ def test_a_left_operand_across_is_turned_once_for_all_columns(shape, dtype, bloc
     assert len({result.tobytes() for result in results}) == 1
 
 
-@pytest.mark.usefixtures("small_blocks")
 BACKWARDS = {"all": slice(None, None, -1), "some": slice(-3, None, -1), "every other": slice(None, None, -2)}
 
 
@@ -193,6 +192,7 @@ def test_rows_of_a_left_operand_may_go_backwards(rows, shape, dtype):
     np.testing.assert_array_equal(lm.jit(lambda x, w: x[rows] @ w)(x, w), x[rows] @ w)
 
 
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("batch", [1, 3])
 def test_batches_of_blocks_multiply(batch):
     x, w = random(batch, 50, 45), random(batch, 45, 60)
