@@ -51,6 +51,7 @@ class Body:
         self._first: dict[SSAValue, SSAValue] = {}
         self._steps: dict[SSAValue, int | None] = {loop.index: loop.step.value.data}
         self._inside: dict[Operation, bool] = {}
+        self._strides: dict[Operation, tuple[int, int] | None] = {}
 
     def copy(self, source: Block, target: Block) -> None:
         """Append the ops of a block, but for its terminator, to another."""
@@ -224,14 +225,25 @@ class Body:
 
     def _stride(self, op: LoadOp | StoreOp) -> tuple[int, int] | None:
         """(buffer dim, elements) from lane to lane; (0, 0): one place; None: anything else."""
+        if op not in self._strides:
+            self._strides[op] = self._find_stride(op)
+        return self._strides[op]
+
+    def _find_stride(self, op: LoadOp | StoreOp) -> tuple[int, int] | None:
         steps = [self.step(index) for index in op.indices]
+        if steps.count(0) == len(steps):
+            return 0, 0
         moves: list[tuple[int, int]] = []
         for dim, expr in enumerate(op.map.data.results):
-            used = [steps[k] for k in expr.used_dims()]
             form = linear_form(expr, len(steps))
-            if None in used or (form is None and any(used)):
+            if form is None:
+                if any(steps[k] != 0 for k in expr.used_dims()):
+                    return None
+                continue
+            moving = [(c, step) for c, step in zip(form[0], steps, strict=True) if c]
+            if any(step is None for _, step in moving):
                 return None
-            if form is not None and (move := sum(c * (step or 0) for c, step in zip(form[0], steps, strict=True))):
+            if move := sum(c * (step or 0) for c, step in moving):
                 moves.append((dim, move))
         if not moves:
             return 0, 0
