@@ -6,7 +6,7 @@
 //       CHECK:   %[[ADDRESS:.+]] = ptrtoint ptr %[[OUT:.+]] to i64
 //  CHECK-NEXT:   %[[BACK:.+]] = sub i64 0, %[[ADDRESS]]
 //  CHECK-NEXT:   %[[BYTES:.+]] = and i64 %[[BACK]], 63
-//  CHECK-NEXT:   %[[AHEAD:.+]] = lshr i64 %[[BYTES]], 2
+//  CHECK-NEXT:   %[[AHEAD:.+]] = udiv i64 %[[BYTES]], 4
 //       CHECK:   %[[TURNED:.+]] = and i64 %{{.+}}, 15
 //  CHECK-NEXT:   %[[WHOLE:.+]] = icmp eq i64 %[[TURNED]], 0
 //  CHECK-NEXT:   select i1 %[[WHOLE]], i64 %[[AHEAD]], i64 0
@@ -16,7 +16,8 @@
 //       CHECK:   %[[PART:.+]] = phi i64 [ %[[START]],
 //       CHECK:   %[[LEFT:.+]] = sub i64 0, %[[PART]]
 //       CHECK:   %[[SOME:.+]] = icmp sgt <32 x i32>
-//       CHECK:   %[[MASK:.+]] = xor <32 x i1> %[[SOME]],
+//       CHECK:   %[[INSIDE:.+]] = xor <32 x i1> %[[SOME]],
+//  CHECK-NEXT:   %[[MASK:.+]] = and <32 x i1> %[[INSIDE]],
 //       CHECK:   call void @llvm.masked.store.v32f32.p0(<32 x float> %{{.+}}, ptr align 4 %{{.+}}, <32 x i1> %[[MASK]])
 builtin.module attributes {lamina.phase = "program"} {
   loop.kernel @k(%x: memref<?x?xf32>, %p: memref<?xi64>, %out: memref<?x?xf32>, %E: index, %D: index, %N: index)

@@ -13,8 +13,8 @@ for a column depends on `%do + %di` alone, so its parts may begin anywhere: wher
     threads                                                      | 2       | 1                   | 2
 
 The last thread has the first columns, too, since their line is that of the end of the row before. They are the last lanes of a
-part that begins before the row: a masked store takes lines from other threads also where all of its lanes are off. A thread
-that has all columns goes through rows as they lie.
+part that begins before the row and ends with their line: a masked store takes lines from other threads also where all of its
+lanes are off. A thread that has all columns goes through rows as they lie.
 """
 
 from __future__ import annotations
@@ -46,12 +46,14 @@ class Columns:
         size: columns of a part.
         store: a store whose cache lines count: to a place that data gives, if there is one.
         dim: the dim of its buffer along which columns are.
+        bits: of an element of the buffer.
     """
 
     end: SSAValue
     size: int
     store: StoreOp
     dim: int
+    bits: int
 
 
 def find_columns(parts: ForOp) -> Columns | None:
@@ -73,7 +75,10 @@ def find_columns(parts: ForOp) -> Columns | None:
     by_data = (op for op in stores if any(isinstance(value.owner, Operation) for value in op.indices))
     store = next(by_data, stores[0])
     place = reader.places[store]
-    return None if place is None else Columns(end, reader.size, store, place[0])
+    bits = max(8, getattr(store.element_type_().element_type, "bitwidth", 0))  # pyright: ignore[reportAttributeAccessIssue]
+    if place is None or reader.size * bits < _LINE * 8:
+        return None
+    return Columns(end, reader.size, store, place[0], bits)
 
 
 class _Reader:
@@ -155,14 +160,17 @@ class _Reader:
         return result is not None
 
 
-def begin_before_row(block: Block, part: SSAValue) -> None:
-    """Make a block for a part of a row one for a part that begins before the row, at a negative `part`, and ends in it.
+def begin_before_row(columns: Columns, block: Block, part: SSAValue) -> None:
+    """Make a block for a part of a row one for a part that begins before it, at a negative `part`, and ends in its first line.
 
-    Only lanes from column 0 on are columns. Prefetches of elements ahead of the part go: those are another thread's.
+    Only the lanes of that line from column 0 on are columns. Lanes of other lines are known to be off, so that nothing is
+    written for them; prefetches of other lines go.
     """
+    unused = columns.size - _LINE * 8 // columns.bits
     for op in list(block.walk()):
         if isinstance(op, PrefetchOp):
-            if any(part in form.terms and form.constant for form in forms(op.map.data, op.indices)):
+            moved = [form for form in forms(op.map.data, op.indices) if part in form.terms]
+            if any(form.constant < unused for form in moved):
                 Rewriter.erase_op(op)
         elif isinstance(op, CreateMaskOp):
             type = op.results[0].type
@@ -170,8 +178,12 @@ def begin_before_row(block: Block, part: SSAValue) -> None:
             zero = arith.ConstantOp.from_int_and_width(0, IndexType())
             outside = arith.SubiOp(zero, part)
             before = CreateMaskOp([outside.result], type)
-            every = arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [1]))
-            Rewriter.replace_op(op, [zero, outside, before, every, arith.XOrIOp(before, every)])
+            every, line = (
+                arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [int(lane >= least) for lane in range(columns.size)]))
+                for least in (0, unused)
+            )
+            inside = arith.XOrIOp(before, every)
+            Rewriter.replace_op(op, [zero, outside, before, every, line, inside, arith.AndIOp(inside, line)])
 
 
 def share_of_columns(e: FunctionEmitter, columns: Columns, first: str, last: str) -> tuple[str, str, str, str]:
@@ -191,14 +203,13 @@ def share_of_columns(e: FunctionEmitter, columns: Columns, first: str, last: str
 
 
 def _first_of_line(e: FunctionEmitter, columns: Columns) -> str:
-    """The first column whose element begins a cache line; 0 where that differs from row to row or is beyond the first part."""
+    """The first column whose element begins a cache line; 0 where that differs from row to row."""
     b, buffer = e.b, e.buffer(columns.store.buffer, columns.store)
-    line = _LINE * 8 // buffer.elem.bits
-    if buffer.strides[columns.dim] != 1 or line > columns.size:
+    line = _LINE * 8 // columns.bits
+    if buffer.strides[columns.dim] != 1:
         return "0"
     back = b.emit(f"sub i64 0, {b.emit(f'ptrtoint ptr {buffer.pointer} to i64')}")
-    size = buffer.elem.bits // 8
-    found = b.emit(f"lshr i64 {b.emit(f'and i64 {back}, {_LINE - 1}')}, {size.bit_length() - 1}")
+    found = b.emit(f"udiv i64 {b.emit(f'and i64 {back}, {_LINE - 1}')}, {columns.bits // 8}")
     pitches = [stride for dim, stride in enumerate(buffer.strides) if dim != columns.dim]
     turned = "0"
     for pitch in pitches:

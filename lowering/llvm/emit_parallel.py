@@ -266,7 +266,7 @@ def _interchanged(op: ForOp, inside: ForOp, columns: Columns | None) -> Block:
     body.add_op(parts)
     if columns is not None:
         other, parts = _parts(op, inside, *share.args[2:])
-        begin_before_row(parts.body.block, parts.index)
+        begin_before_row(columns, parts.body.block, parts.index)
         other.index.replace_all_uses_with(outer.index)
         body.add_op(parts)
     body.add_op(YieldOp.create())
