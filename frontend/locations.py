@@ -37,16 +37,23 @@ def user_frame() -> FrameType | None:
     return frame
 
 
+def _instruction(frame: FrameType) -> tuple[CodeType, str, int]:
+    """What a frame does at this moment: the code, the file that it is in, the offset of the instruction."""
+    code = frame.f_code
+    return code, code.co_filename, frame.f_lasti
+
+
 @lru_cache(maxsize=16384)
-def _place(code: CodeType, instruction: int) -> tuple[str, int, int]:
+def _place(code: CodeType, file: str, instruction: int) -> tuple[str, int, int]:
+    # the same code in two files is equal: `file` tells the two apart in the cache
     line, _, column, _ = next(itertools.islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
-    return (code.co_filename, line or code.co_firstlineno, (column or 0) + 1)
+    return (file, line or code.co_firstlineno, (column or 0) + 1)
 
 
 def user_place() -> tuple[str, int, int] | None:
     """File, line and column (both from 1) of the user's expression that is being evaluated. Cost: about 1 us."""
     frame = user_frame()
-    return None if frame is None else _place(frame.f_code, frame.f_lasti)
+    return None if frame is None else _place(*_instruction(frame))
 
 
 @lru_cache(maxsize=16384)
@@ -63,12 +70,12 @@ def _name(file: str) -> StringAttr:
 def user_location() -> FileLineColLoc | None:
     """The location attribute for ops that the user's expression stands for."""
     frame = user_frame()
-    return None if frame is None else _location(frame.f_code, frame.f_lasti)
+    return None if frame is None else _location(*_instruction(frame))
 
 
 @lru_cache(maxsize=16384)
-def _location(code: CodeType, instruction: int) -> FileLineColLoc:
-    return file_location(*_place(code, instruction))
+def _location(code: CodeType, file: str, instruction: int) -> FileLineColLoc:
+    return file_location(*_place(code, file, instruction))
 
 
 def place_of(function: object) -> tuple[str, int, int] | None:

@@ -195,6 +195,14 @@ def test_errors_show_the_users_line() -> None:
     assert text.endswith("\n    return x @ x\n           ^")
 
 
+def test_errors_tell_files_with_the_same_code_apart() -> None:
+    for name in ("one.py", "other.py"):
+        space: dict[str, Any] = {}
+        exec(compile("def f(x, y):\n    return x + y\n", name, "exec"), space)
+        with pytest.raises(lm.ShapeError, match=f"^{name}:2:12: "):
+            lm.jit(space["f"])(np.ones(3, np.float32), np.ones(4, np.float32))
+
+
 def test_weak_numbers_stay_weak(interpret: Any) -> None:
     def function(x: Any, rate: Any, count: Any) -> Any:
         return x * rate, x * (rate + count) / 2, count + 1, rate * 2
