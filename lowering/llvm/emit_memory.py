@@ -2,7 +2,7 @@
 
 An address is the buffer's pointer plus its index terms, outermost first, each partial sum written in the outermost place
 where it is known and kept for the accesses that follow. Loads from buffers that the kernel never stores to are hoisted as
-arithmetic is, over loops that certainly run.
+arithmetic is, over loops that certainly run, and to where a loop is entered that may not run.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
             x = _reverse(b, x, memory)
             mask = mask and _reverse(b, mask, ty.bool)
         address = _at(b, pointer, constant, elem)
-        if mask is None and STREAMED in op.attributes:
+        if mask is None and STREAMED in op.attributes and _is_aligned(memory):
             _stream(e, op.buffer, x, address, memory, align)
         elif mask is None:
             b.store(x, address, memory, align)
@@ -329,6 +329,12 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
             if mask is not None:
                 address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
             b.store(b.extract(x, lane, memory), address, elem, align)
+
+
+def _is_aligned(ty: Ty) -> bool:
+    """Whether vectors one after the other begin and end with cache lines, or divide them."""
+    size = ty.lanes * ty.bits // 8
+    return size % _LINE == 0 or _LINE % size == 0
 
 
 def _stream(e: FunctionEmitter, buffer: SSAValue, x: str, address: str, memory: Ty, align: int) -> None:

@@ -247,3 +247,22 @@ def test_every_other_element_is_read_from_two_vectors(dtype, lanes, mask):
         y = np.zeros(lanes, dtype)
         kernel(x, y, n)
         np.testing.assert_array_equal(y, np.where(np.arange(lanes) < n, x[1::2], 0) if mask else x[1::2])
+
+
+@pytest.mark.parametrize("lanes", [3, 5, 8, 12, 16, 24, 32, 48])
+@pytest.mark.parametrize("dtype", ["float32", "bool"])
+def test_vectors_of_any_length_may_be_stored_past_the_caches(dtype, lanes):
+    """Those that do not fit into lines are stored as others are."""
+    t, size = TYPE[dtype], 4 * lanes
+    text = f"""
+    loop.kernel @k(%x: memref<{size}x{t}>, %y: memref<{size}x{t}>) {{
+      loop.for vector %i = 0 to {size} step {lanes} {{
+        %a = loop.load %x[%i] : memref<{size}x{t}>, vector<{lanes}x{t}>
+        loop.store %a, %y[%i] {{streamed}} : memref<{size}x{t}>, vector<{lanes}x{t}>
+      }}
+    }}"""
+    kernel, x = Compiled(text), sample((size,), dtype)
+    for start in (0, 1):
+        y = np.zeros(size + 1, dtype)[start : size + start]
+        kernel(x, y)
+        np.testing.assert_array_equal(y, x)
