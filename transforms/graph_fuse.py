@@ -26,7 +26,7 @@ stands between two ops of a group; elsewhere it stays a view.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -400,6 +400,28 @@ def copy_movable_ops(block: Block) -> None:
             use.operation.operands[use.index] = copy.results[0]
 
 
+def _read_again(members: list[Operation], inputs: Container[SSAValue]) -> list[tuple[Operation, int]]:
+    """The operands (op, number) that are given once more: a product of a matrix with itself has two operands all the same.
+
+    A schedule tells what it packs by the buffer. That of the right side is read by the product alone.
+    """
+    found: list[tuple[Operation, int]] = []
+    for op in members:
+        if not any(is_product(equation) for equation in kernel_equations(op)):
+            continue
+        ends = [(op, k) for k in range(len(op.operands))]
+        for side, (user, k) in enumerate(ends):
+            while isinstance(source := user.operands[k].owner, Operation) and source in members and len(source.operands) == 1:
+                if not is_movable(source) or len(list(source.results[0].uses)) > 1:
+                    break
+                user, k = source, 0
+            ends[side] = user, k
+        (left, i), (right, j) = ends[0], ends[-1]
+        if (left, i) != (right, j) and left.operands[i] is right.operands[j] and left.operands[i] in inputs:
+            found.append((right, j))
+    return found
+
+
 def _build_fusion(members: list[Operation]) -> FusionOp:
     """One `graph.fusion` of the members, detached; uses of their results from outside are moved to its results."""
     inside = set(members)
@@ -408,24 +430,29 @@ def _build_fusion(members: list[Operation]) -> FusionOp:
         for operand in op.operands:
             if operand.owner not in inside:
                 inputs.setdefault(operand)
-    body = Block(arg_types=[value.type for value in inputs])
-    mapping: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=True))
-    for value, argument in zip(inputs, body.args, strict=True):
+    again = _read_again(members, inputs)
+    operands = [*inputs, *(op.operands[k] for op, k in again)]
+    body = Block(arg_types=[value.type for value in operands])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=False))
+    for value, argument in zip(operands, body.args, strict=True):
         argument.name_hint = value.name_hint
+    arguments = dict(zip(again, body.args[len(inputs) :], strict=True))
     known: dict[object, SSAValue] = {}
     for op in members:
         # copies of one movable op that met in this group are one again
-        key = (op.name, tuple(op.properties.items()), tuple(mapping[o] for o in op.operands), op.results[0].type)
+        inside_operands = [arguments.get((op, k), mapping[o]) for k, o in enumerate(op.operands)]
+        key = (op.name, tuple(op.properties.items()), tuple(inside_operands), op.results[0].type)
         if is_movable(op) and key in known:
             mapping[op.results[0]] = known[key]
             continue
         clone = op.clone(mapping)
+        clone.operands = inside_operands
         clone.location = op.location
         body.add_op(clone)
         known[key] = clone.results[0]
     outputs = [r for op in members for r in op.results if any(use.operation not in inside for use in r.uses)]
     body.add_op(YieldOp.create(operands=[mapping[value] for value in outputs]))
-    fusion = FusionOp.create(operands=list(inputs), result_types=[v.type for v in outputs], regions=[Region(body)])
+    fusion = FusionOp.create(operands=operands, result_types=[v.type for v in outputs], regions=[Region(body)])
     fusion.location = members[-1].location
     for value, result in zip(outputs, fusion.results, strict=True):
         result.name_hint = value.name_hint
