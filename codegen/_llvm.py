@@ -48,6 +48,10 @@ class _Gate:
 _gate = _Gate()
 _locks: list[Any] = []
 """What a fork waits for; what is taken inside of others stands before them."""
+_fork = threading.Lock()
+"""One fork at a time."""
+_held: list[Any] = []
+"""What the fork of this moment holds: others may be made meanwhile."""
 
 
 def lock_across_forks() -> Any:
@@ -58,8 +62,10 @@ def lock_across_forks() -> Any:
 
 
 def _before_fork() -> None:
-    for lock in reversed(_locks):
+    _fork.acquire()
+    for lock in _locks[::-1]:
         lock.acquire()
+        _held.append(lock)
     if (lock := _lock_of_llvmlite()) is not None:
         lock.__enter__()
     _gate.close()
@@ -69,8 +75,9 @@ def _after_fork() -> None:
     _gate.open()
     if (lock := _lock_of_llvmlite()) is not None:
         lock.__exit__(None, None, None)
-    for lock in _locks:
-        lock.release()
+    while _held:
+        _held.pop().release()
+    _fork.release()
 
 
 def _lock_of_llvmlite() -> Any:

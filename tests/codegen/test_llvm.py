@@ -67,6 +67,18 @@ def test_a_fork_waits_for_threads_in_llvm(enter: Callable[[Callable[[], Any]], N
     assert seven() == 7
 
 
+def test_a_lock_that_is_made_while_a_process_forks_stays_as_it_is() -> None:
+    _llvm._before_fork()
+    try:
+        lock = _llvm.lock_across_forks()
+        assert lock.acquire(blocking=False)
+    finally:
+        _llvm._after_fork()
+    assert lock.locked()
+    lock.release()
+    _llvm._locks.remove(lock)
+
+
 def test_an_llvmlite_without_its_library_is_called_with_its_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     class Library:
         """Another version, which has its functions but not the library that they are from."""
