@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import lamina as lm
@@ -111,12 +112,12 @@ def test_a_recurrence_stays_as_it_is_written() -> None:
     assert check(running, [random(100, dtype=np.float64), np.zeros(100)]) == ""
 
 
-def test_rows_that_are_scattered_are_vectors_one_after_the_other() -> None:
+def test_rows_that_are_scattered_stay_in_order_and_threads_share_their_columns() -> None:
     node = np.random.default_rng(0).integers(0, 7, 50)
     steps = check(segments, [random(50, 19), node, random(7, 19)])
     assert "loop-vectorize{loop=f" in steps
     assert "loop-prefetch-rows{buffer=out at=e" in steps
-    assert "parallelize" not in steps
+    assert re.findall(r"loop-parallelize{loop=(\w+)}", steps) == ["fo"]
 
 
 @pytest.mark.parametrize("sizes", [(5, 3, 64), (4, 20, 70), (1, 1, 16), (7, 0, 100)])
