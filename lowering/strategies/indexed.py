@@ -17,17 +17,15 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool, scalar_of
-from ...errors import ScheduleError
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import around, buffer_name, find, name_of, statements
 from ..llvm.emit_core import STREAMED_BYTES
-from ..schedule.base import Primitive
 from ..schedule.prefetch import Prefetch
 from ..schedule.prefetch_rows import PrefetchRows
 from ..schedule.stream import Stream
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, attempt
 
 _REGISTERS = 4
 """Vector registers that one row takes at most."""
@@ -46,11 +44,11 @@ def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
         if any(isinstance(op, LoadOp | StoreOp) and _at_data(op) for op in nest.walk()):
             for loop in [op for op in nest.walk() if isinstance(op, ForOp) and _is_row(op)]:
                 if (lanes := _lanes(loop, target)) >= 2:
-                    _attempt(Vectorize(name_of(loop), lanes), take)
+                    attempt(Vectorize(name_of(loop), lanes), take)
             if (bags := _bags(nest)) is not None:
-                _attempt(UnrollAndJam(name_of(bags), _BAGS), take)
+                attempt(UnrollAndJam(name_of(bags), _BAGS), take)
         elif (rows := _running_rows(nest)) is not None:
-            _attempt(UnrollAndJam(name_of(rows), _ROWS), take)
+            attempt(UnrollAndJam(name_of(rows), _ROWS), take)
     ask_ahead(kernel, target, take)
     go_past(kernel, take)
 
@@ -60,7 +58,7 @@ def go_past(kernel: KernelOp, take: Take) -> None:
     gathers = [op for op in kernel.body.block.ops if isinstance(op, ForOp) and any(map(_is_gathered, op.walk()))]
     stores = [op for nest in gathers for op in nest.walk() if isinstance(op, StoreOp) and _is_long(op)]
     for buffer in dict.fromkeys(store.buffer for store in stores):
-        _attempt(Stream(buffer_name(buffer)), take)
+        attempt(Stream(buffer_name(buffer)), take)
 
 
 def _is_gathered(op: Operation) -> bool:
@@ -80,11 +78,11 @@ def ask_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
             found[step] = found.get(step, 0) + 1
     for (buffer, at, outer), reads in found.items():
         distance = max(2, _AHEAD // reads)
-        asked = outer and _attempt(PrefetchRows(buffer, at, distance, outer), take)
-        if asked or _attempt(PrefetchRows(buffer, at, distance), take):
+        asked = outer and attempt(PrefetchRows(buffer, at, distance, outer), take) is not None
+        if asked or attempt(PrefetchRows(buffer, at, distance), take) is not None:
             beside.update(dict.fromkeys((name, at) for name in _rows_in_order(find(kernel, at, "ask_ahead"))))
     for buffer, at in beside:
-        _attempt(Prefetch(buffer, at, _AHEAD), take)
+        attempt(Prefetch(buffer, at, _AHEAD), take)
 
 
 def _rows_in_order(loop: ForOp) -> list[str]:
@@ -142,15 +140,6 @@ def _bags(nest: ForOp) -> ForOp | None:
     if nest.kind.data != "parallel" or (nest.trip_count() or 0) < _BAGS or len(sums) != 1 or len(inside) != 2:
         return None
     return nest if any(isinstance(op, LoadOp) and _at_data(op) for op in sums[0].walk()) else None
-
-
-def _attempt(step: Primitive, take: Take) -> bool:
-    """Take a step unless it is refused: the nest stays as it is, for the strategies that follow."""
-    try:
-        take(step)
-    except ScheduleError:
-        return False
-    return True
 
 
 def _at_data(op: LoadOp | StoreOp) -> bool:

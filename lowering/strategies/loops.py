@@ -35,7 +35,7 @@ from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, attempt
 from .indexed import ask_ahead, go_past
 from .loop_costs import Costs, Plan, widest
 from .loop_tiles import Tile, find_tile
@@ -141,11 +141,7 @@ class _Scheduler:
 
     def attempt(self, step: Primitive) -> bool:
         """Take a step unless it is refused."""
-        try:
-            self.take(step)
-        except ScheduleError:
-            return False
-        return True
+        return attempt(step, self.take) is not None
 
     def vectors(self, name: str) -> list[str]:
         """Widen the loops of a nest that cost least so; those that are widened."""

@@ -17,16 +17,14 @@ from xdsl.ir import SSAValue
 
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...errors import ScheduleError
 from ..analysis.lanes import runs_along
 from ..analysis.nests import around, buffer_name, loops
 from ..loop_auto_vectorize import weight
-from ..schedule.base import Primitive
 from ..schedule.compute_at import ComputeAt
 from ..schedule.inline import Inline
 from ..schedule.reuse import WORTH
 from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, attempt
 
 
 def prologue_of(kernel: KernelOp, buffer: SSAValue) -> ForOp | None:
@@ -66,7 +64,7 @@ def pays(kernel: KernelOp, buffer: SSAValue, times: int) -> bool:
 
 def inline_prologue(kernel: KernelOp, buffer: SSAValue, times: int, take: Take) -> bool:
     """Compute a buffer where it is read, `times` an element, if it is a prologue's and that pays; whether so."""
-    return pays(kernel, buffer, times) and _attempt(kernel, Inline(buffer_name(buffer)), take) is not None
+    return pays(kernel, buffer, times) and attempt(Inline(buffer_name(buffer)), take) is not None
 
 
 def compute_prologue_at(kernel: KernelOp, buffer: SSAValue, at: str, lanes: int, take: Take) -> bool:
@@ -76,19 +74,10 @@ def compute_prologue_at(kernel: KernelOp, buffer: SSAValue, at: str, lanes: int,
     """
     if prologue_of(kernel, buffer) is None:
         return False
-    made = _attempt(kernel, ComputeAt(buffer_name(buffer), at), take)
+    made = attempt(ComputeAt(buffer_name(buffer), at), take)
     if made is None:
         return False
     inner = [name for name in made if not any(isinstance(op, ForOp) for op in loops(kernel)[name].body.block.ops)]
     for name in inner:
-        _attempt(kernel, Vectorize(name, lanes), take)
+        attempt(Vectorize(name, lanes), take)
     return True
-
-
-def _attempt(kernel: KernelOp, step: Primitive, take: Take) -> tuple[str, ...] | None:
-    """The loops that a step makes; None where it is not legal."""
-    try:
-        step.check(kernel)
-    except ScheduleError:
-        return None
-    return take(step)

@@ -27,16 +27,6 @@ def product(x: Any, w: Any) -> Any:
     return x @ w
 
 
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks also where they would not pay: of few elements, so that small arrays have several."""
-    monkeypatch.setenv("LAMINA_CACHE", "0")
-    monkeypatch.setattr(blocked, "LEAST_WORK", 1)
-    monkeypatch.setattr(blocked, "LEAST_SIDE", 2)
-    monkeypatch.setattr(blocked, "DEEPEST_BYTES", 224 * 40)
-    monkeypatch.setattr(blocked, "WIDEST", 96)
-
-
 def test_a_large_product_packs_what_does_not_lie_well_and_has_one_inner_loop():
     text = scheduled(product, random(512, 512), random(512, 500))
     assert "%w_packed = loop.alloc scratch" in text

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from lamina.lowering.strategies import blocked, skinny
+from lamina.lowering.strategies import skinny
 
 EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "40"))
 RNG = np.random.default_rng(0)
@@ -55,13 +55,8 @@ def scheduled(f: Callable[..., Any], *args: np.ndarray) -> str:
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks also where they would not pay: of few elements, so that small arrays have several."""
-    monkeypatch.setenv("LAMINA_CACHE", "0")
-    monkeypatch.setattr(blocked, "LEAST_WORK", 1)
-    monkeypatch.setattr(blocked, "LEAST_SIDE", 2)
-    monkeypatch.setattr(blocked, "DEEPEST_BYTES", 224 * 40)
-    monkeypatch.setattr(blocked, "WIDEST", 96)
+def small_operands(small_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small blocks, of few rows too."""
     monkeypatch.setattr(skinny, "LEAST_BYTES", 1 << 14)
     monkeypatch.setattr(skinny, "LEAST_BLOCKS", 2)
 
@@ -155,7 +150,7 @@ PROLOGUES = (plain, rectified, affine, standardized, squashed, mirrored)
 DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32)
 
 
-@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.usefixtures("small_operands")
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
