@@ -139,7 +139,7 @@ def steps_to(module: ModuleOp, phase: str) -> Iterator[Step]:
 
 
 def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any = None, *, tuned: bool = False) -> None:
-    """Bring a module to a phase, in place. `each(step, module)` is called after every step.
+    """Bring a module to a phase, in place, for the target that it names. `each(step, module)` is called after every step.
 
     With `tuned`, kernels get the schedules that were found for them before the default schedule sees the others.
     """
@@ -170,20 +170,24 @@ def compile_to(
     Args:
         module: a module at `phase` or before it.
         phase: one of `PHASES`.
-        target: what `llvmir`, `asm` and `object` are for; the host if not given.
+        target: what the module is for from here on; if not given, what it names itself, else the host.
         standalone: whether these are to work without our runtime.
         tuned: whether kernels get the schedules that `tune` found for them, as they do where they are run.
 
     Raises:
         CompileError: an op cannot be lowered, or the module is past the phase.
     """
+    from .lowering.target import set_target, target_of
+
+    if target is not None:
+        set_target(module, target)
     run_to(module, phase, ctx, tuned=tuned)
     if phase not in ("llvmir", "asm", "object"):
         return str(module) + "\n"
     from .codegen import compile as codegen
     from .lowering.llvm.emit import emit_module
 
-    target = target or host()
+    target = target_of(module)
     text = emit_module(module, target)
     if standalone:
         from .codegen.standalone import standalone as complete
@@ -221,20 +225,20 @@ def build(
         module: graph IR or a later phase; if `consume`, it is brought to `program` unless the cache has the result.
         entry: the public function to call.
         names: what messages call the arguments; by default as the text calls them.
-        target: by default the host.
+        target: if not given, what the module names itself, else the host.
         consume: whether the module may be changed; otherwise a copy is, which a result from the cache does not need.
 
     Raises:
-        CompileError: an op cannot be lowered, or there is no such function.
+        CompileError: an op cannot be lowered, there is no such function, or this machine cannot run code for the target.
     """
     from .codegen import tuned
     from .codegen.cache import key_of
     from .codegen.executable import cached_executable
     from .dialects.fingerprint import fingerprint
 
-    target = target or host()
+    target = _runnable(module, target)
     key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
-    return cached_executable(key, lambda: lower(module if consume else module.clone(), entry, names, target), entry)
+    return cached_executable(key, lambda: lower(module if consume else module.clone(), entry, names, target), entry, target)
 
 
 def lower(
@@ -242,9 +246,27 @@ def lower(
 ) -> tuple[Signature, str]:
     """The signature of one function of a module, and the LLVM IR text of the module."""
     from .lowering.llvm.emit import emit_module
+    from .lowering.target import set_target, target_of
 
+    if target is not None:
+        set_target(module, target)
     run_to(module, "program", tuned=True)
-    return signature_of(module, entry, names), emit_module(module, target or host())
+    return signature_of(module, entry, names), emit_module(module, target_of(module))
+
+
+def _runnable(module: ModuleOp, target: Target | None) -> Target:
+    """The target to run a module for: `target` or what the module names, else the host.
+
+    Raises:
+        CompileError: this machine cannot run code for it.
+    """
+    from .codegen.targets.host import why_not_here
+    from .lowering.target import declared_target
+
+    target = target or declared_target(module) or host()
+    if (reason := why_not_here(target)) is not None:
+        raise CompileError(f"the module is for target '{target}', which cannot run here: {reason}")
+    return target
 
 
 def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = None) -> Signature:
@@ -291,25 +313,25 @@ def build_kernel(
     Args:
         module: loop IR, scheduled or not; it stays as it is.
         name: the kernel; not needed when there is one.
-        target: by default the host.
-        by_default: whether the kernel gets the default schedule, which is that of the host; else it is compiled as it stands.
+        target: if not given, what the module names itself, else the host.
+        by_default: whether the kernel gets the default schedule for the target; else it is compiled as it stands.
 
     Raises:
         CompileError: an op cannot be lowered, or there is no such kernel.
     """
     from .codegen.kernel_executable import cached_kernel
 
-    target = target or host()
+    target = _runnable(module, target)
     kernel = find_kernel(module, name)
     key = _kernel_key(module, kernel, target, by_default)
 
     def make() -> tuple[KernelSignature, str]:
         from .lowering.llvm.emit import emit_module
 
-        compiled = scheduled_by_default(module) if by_default else module
+        compiled = scheduled_by_default(module, target) if by_default else module
         return kernel_signature_of(kernel), emit_module(compiled, target, callable_kernels=True)
 
-    return dataclasses.replace(cached_kernel(key, make), failed=_failure(kernel.sym_name.data, _checks(kernel)))
+    return dataclasses.replace(cached_kernel(key, make, target), failed=_failure(kernel.sym_name.data, _checks(kernel)))
 
 
 @collecting_later()
@@ -350,21 +372,27 @@ def _kernel_key(module: ModuleOp, kernel: KernelOp, target: Target, by_default: 
     return key_of(version(), target.key, *kind, kernel.sym_name.data, str(module))
 
 
-def scheduled_by_default(module: ModuleOp) -> ModuleOp:
+def scheduled_by_default(module: ModuleOp, target: Target | None = None) -> ModuleOp:
     """A copy of a module whose kernels have the default schedule, but for those that their authors scheduled."""
+    from .lowering.target import set_target
+
     copy = module.clone()
+    if target is not None:
+        set_target(copy, target)
     replay_tuned(copy)
     load_pass(_AUTO).apply(_context(), copy)
     return copy
 
 
-def tuning_key(kernel: KernelOp, target: Target | None = None) -> str:
-    """What a schedule is kept under: the kernel as nobody has scheduled it, whatever its name, and the target."""
+def tuning_key(kernel: KernelOp) -> str:
+    """What a schedule is kept under: the kernel as nobody has scheduled it, whatever its name, and its module's target."""
     from xdsl.dialects.builtin import StringAttr
+
+    from .lowering.target import target_of
 
     copy = kernel.clone()
     copy.properties["sym_name"] = StringAttr("kernel")
-    text = f"{(target or host()).key}\n{copy}"
+    text = f"{target_of(kernel).key}\n{copy}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 

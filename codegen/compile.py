@@ -38,7 +38,7 @@ def compile_object(text: str, target: Target | None = None, *, isolated: bool = 
         try:
             return _emit_object(machine, module)
         except RuntimeError as error:
-            raise CompileError(f"LLVM cannot emit an object for target '{target.name}': {error}") from None
+            raise CompileError(f"LLVM cannot emit an object for target '{target}': {error}") from None
 
 
 def emit_asm(text: str, target: Target | None = None, *, isolated: bool = False) -> str:
@@ -50,7 +50,7 @@ def emit_asm(text: str, target: Target | None = None, *, isolated: bool = False)
         try:
             return machine.emit_assembly(module)
         except RuntimeError as error:
-            raise CompileError(f"LLVM cannot emit assembly for target '{target.name}': {error}") from None
+            raise CompileError(f"LLVM cannot emit assembly for target '{target}': {error}") from None
 
 
 def optimized_llvm(text: str, target: Target | None = None, *, isolated: bool = False) -> str:
@@ -78,10 +78,18 @@ def _in_child(what: str, text: str, target: Target) -> bytes:
 def _prepared(text: str, target: Target) -> Iterator[tuple[Any, Any]]:
     """The target machine and the optimized module."""
     machine = target_machine(target)
-    with _parsed(text) as module:
+    with _parsed(_tuned(text, target)) as module:
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         _optimize(module, machine)
         yield machine, module
+
+
+_DEFINITION = re.compile(r"^(define [^\n]*\)(?: [a-z_]+)*) \{$", re.MULTILINE)
+
+
+def _tuned(text: str, target: Target) -> str:
+    """The text with the processor that its functions are tuned for; functions with other attributes stay as they are."""
+    return _DEFINITION.sub(rf'\1 "tune-cpu"="{target.tune}" {{', text) if target.tune else text
 
 
 def target_machine(target: Target) -> Any:

@@ -47,7 +47,9 @@ def load_executable(signature: Signature, obj: bytes, host: str = "f") -> Execut
     return Executable(signature, library, host, native_entry() if abi.native_calls() else None)
 
 
-def cached_executable(key: str, make: Callable[[], tuple[Signature, str]], host: str = "f") -> Executable:
+def cached_executable(
+    key: str, make: Callable[[], tuple[Signature, str]], host: str = "f", target: Target | None = None
+) -> Executable:
     """The executable kept on disk under `key`, or else the one that `make` returns as a signature and LLVM IR text.
 
     `key` (from `cache.key_of`) must cover all that the text depends on, the target's `key` included.
@@ -59,7 +61,7 @@ def cached_executable(key: str, make: Callable[[], tuple[Signature, str]], host:
         except (CompileError, ValueError, KeyError, TypeError):
             pass  # not what this function writes: a miss
     signature, text = make()
-    obj = object_for(signature, text, host)
+    obj = object_for(signature, text, host, target)
     object_cache.put(key, obj, {"signature": signature.to_json()})
     return load_executable(signature, obj, host)
 

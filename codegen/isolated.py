@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import asdict
-from typing import Any
 
 from ..errors import CompileError
-from .targets import Target
+from .targets import Target, get
 
 _TIMEOUT_SECONDS = 300.0
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
@@ -17,17 +15,17 @@ _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module}
 
 def run_in_child(what: str, text: str, target: Target) -> bytes:
     """Do `what` (`object`, `asm` or `optimized`) in a child; the bytes it yields."""
-    job = json.dumps({"what": what, "text": text, "target": asdict(target)}).encode()
+    job = json.dumps({"what": what, "text": text, "target": str(target)}).encode()
     command = [sys.executable, "-c", _START.format(module=__name__), json.dumps(sys.path)]
     try:
         done = subprocess.run(command, input=job, capture_output=True, timeout=_TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        raise CompileError(f"LLVM took more than {_TIMEOUT_SECONDS:.0f} s for target '{target.name}'") from None
+        raise CompileError(f"LLVM took more than {_TIMEOUT_SECONDS:.0f} s for target '{target}'") from None
     if done.returncode == 0 and done.stdout[:1] == b"+":
         return done.stdout[1:]
     if done.returncode == 0 and done.stdout[:1] == b"-":
         raise CompileError(done.stdout[1:].decode(errors="replace"))
-    raise CompileError(f"LLVM aborted on this module for target '{target.name}': {_reason(done)}")
+    raise CompileError(f"LLVM aborted on this module for target '{target}': {_reason(done)}")
 
 
 def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -43,8 +41,7 @@ def main() -> None:
     from . import compile
 
     job = json.loads(sys.stdin.buffer.read())
-    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in job["target"].items()}
-    target = Target(**fields)
+    target = get(job["target"])
     functions = {
         "object": compile.compile_object,
         "asm": compile.emit_asm,

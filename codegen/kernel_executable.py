@@ -50,7 +50,7 @@ def load_kernel(signature: KernelSignature, obj: bytes) -> KernelExecutable:
     return KernelExecutable(signature, library, native_kernel_entry() if abi.native_calls() else None)
 
 
-def cached_kernel(key: str, make: Callable[[], tuple[KernelSignature, str]]) -> KernelExecutable:
+def cached_kernel(key: str, make: Callable[[], tuple[KernelSignature, str]], target: Target | None = None) -> KernelExecutable:
     """The executable kept on disk under `key`, or else the one that `make` returns as a signature and LLVM IR text.
 
     `key` (from `cache.key_of`) must cover all that the text depends on, the target's `key` included.
@@ -59,7 +59,7 @@ def cached_kernel(key: str, make: Callable[[], tuple[KernelSignature, str]]) -> 
     if kept is not None:
         return kept
     signature, text = make()
-    obj = kernel_object(text)
+    obj = kernel_object(text, target)
     object_cache.put(key, obj, {"kernel": signature.to_json()})
     return load_kernel(signature, obj)
 

@@ -12,7 +12,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ..codegen import machine
-from ..codegen.targets.host import host
 from ..dialects.loop.gather import GatherOp, ScatterOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
@@ -21,6 +20,7 @@ from ..dialects.types import f64, is_float, scalar_of
 from ..errors import ScheduleError
 from ..lowering.analysis.accesses import Access, accesses
 from ..lowering.analysis.nests import buffer_name, name_of
+from ..lowering.target import target_of
 from ..runtime.kernel_arguments import prepare
 from ..runtime.kernel_callable import KernelExecutable
 from .kernel_text import spell_affine, spell_bound
@@ -115,12 +115,13 @@ def _vectorization(loop: ForOp, kernel: KernelOp) -> str:
     from ..lowering.schedule.vectorize import Vectorize
 
     width = 64 if any(scalar_of(r.type) == f64 for op in loop.body.walk() for r in op.results) else 32
+    native = target_of(kernel).lanes(width)
     try:
-        Vectorize(name_of(loop), max(2, host().lanes(width))).check(kernel)
+        Vectorize(name_of(loop), max(2, native)).check(kernel)
     except ScheduleError as error:
         reason = str(error).partition("\n")[0].partition("}: ")[2] or str(error)
         return f"not vectorized: {reason}"
-    return f"not vectorized: no step asks for it; schedule.vectorize({name_of(loop)!r}, {host().lanes(width)}) is legal"
+    return f"not vectorized: no step asks for it; schedule.vectorize({name_of(loop)!r}, {native}) is legal"
 
 
 def _stride(access: Access, loop: ForOp, kernel: KernelOp) -> str:

@@ -25,6 +25,7 @@ from ..errors import ScheduleError
 from ..lowering.analysis.nests import loops, outline, unique_names
 from ..lowering.schedule.auto import schedule_written
 from ..lowering.schedule.base import Primitive
+from ..lowering.target import target_of
 
 
 @cache
@@ -213,5 +214,5 @@ def default_schedule(module: ModuleOp) -> Schedule:
         made = schedule.take(step)
         return tuple(loop.name for loop in (made if isinstance(made, tuple) else (made,)))
 
-    schedule_written(schedule.kernel, take)
+    schedule_written(schedule.kernel, target_of(schedule.kernel), take)
     return schedule

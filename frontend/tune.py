@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 from .. import pipeline
 from ..codegen import tuned
 from ..codegen.kernel_executable import kernel_object, load_kernel
-from ..codegen.targets.host import host
+from ..codegen.targets import Target
 from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import InternalError, LaminaError
@@ -28,6 +28,7 @@ from ..lowering.analysis.bounds import constant_extent
 from ..lowering.llvm.emit import emit_module
 from ..lowering.schedule.auto import schedule_module
 from ..lowering.schedule.base import Primitive
+from ..lowering.target import target_of
 from ..runtime.kernel_callable import KernelFunction
 from ..runtime.threads import get_threads
 from .jit import JitBase
@@ -116,7 +117,7 @@ def _tune_module(module: ModuleOp, given: dict[str, Sequence[Any]], seconds: flo
     """Tune every kernel of a module at phase `loop` that nobody scheduled; each gets time by what it takes."""
     kernels = [op for op in module.body.block.ops if isinstance(op, KernelOp) and not is_scheduled(op)]
     defaults = _default_steps(module)
-    searches = [_Search(k, defaults[k.sym_name.data], given.get(k.sym_name.data), seed) for k in kernels]
+    searches = [_Search(k, target_of(module), defaults[k.sym_name.data], given.get(k.sym_name.data), seed) for k in kernels]
     total = sum(search.default_seconds for search in searches) or 1.0
     return tuple(search.run(seconds * search.default_seconds / total) for search in searches)
 
@@ -131,8 +132,8 @@ def _default_steps(module: ModuleOp) -> dict[str, list[Primitive]]:
 class _Search:
     """The search for one kernel."""
 
-    def __init__(self, kernel: KernelOp, default: Sequence[Primitive], args: Sequence[Any] | None, seed: int):
-        self.kernel, self.default = kernel, list(default)
+    def __init__(self, kernel: KernelOp, target: Target, default: Sequence[Primitive], args: Sequence[Any] | None, seed: int):
+        self.kernel, self.target, self.default = kernel, target, list(default)
         self.key = pipeline.tuning_key(kernel)
         self.rng = random.Random(f"{seed} {self.key}")
         self.seed = seed
@@ -156,10 +157,10 @@ class _Search:
                 return None
             module = ModuleOp([kernel])
             signature = pipeline.kernel_signature_of(kernel)
-            text = emit_module(module, host(), callable_kernels=True)
+            text = emit_module(module, self.target, callable_kernels=True)
         except LaminaError:
             return None
-        function = KernelFunction(load_kernel(signature, kernel_object(text)))
+        function = KernelFunction(load_kernel(signature, kernel_object(text, self.target)))
         arrays = self.arrays()
         run = functools.partial(function, *arrays, threads=get_threads())
         return _Run(run, arrays)

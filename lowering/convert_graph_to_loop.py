@@ -42,13 +42,14 @@ MAX_NAME_OPS = 5
 class _Kernels:
     """The kernels of a module, one for each distinct fusion body."""
 
+    module: builtin.ModuleOp
     by_key: dict[object, KernelOp] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
     def get(self, body: Block, outputs: list[SSAValue]) -> KernelOp:
         key = body_key(body, outputs)
         if key not in self.by_key:
-            emitter = KernelEmitter(body, outputs)
+            emitter = KernelEmitter(body, outputs, self.module)
             block = emitter.emit()
             if (overwritten := overwritten_operand(outputs[0].owner)) is not None:
                 block.erase_arg(emitter.buffers[overwritten])  # pyright: ignore[reportArgumentType]
@@ -413,7 +414,7 @@ class ConvertGraphToLoopPass(ModulePass):
     name = "convert-graph-to-loop"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        kernels = _Kernels()
+        kernels = _Kernels(op)
         block = op.body.block
         kernels.names = {o.properties["sym_name"].data for o in block.ops if "sym_name" in o.properties}  # pyright: ignore
         by_hand = {o.sym_name.data: o for o in block.ops if isinstance(o, KernelOp)}

@@ -23,7 +23,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..codegen.targets import Target
-from ..codegen.targets.host import host
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conv import TILES, Convolution, ConvOp, pick
@@ -32,6 +31,7 @@ from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
 from ..dialects.types import DYNAMIC
+from .target import target_of
 
 GAIN = 1.25
 """By how much an algorithm must be estimated to be faster than the direct form."""
@@ -171,7 +171,8 @@ class GraphWinogradPass(ModulePass):
     amplification: float = 200.0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in [inner for inner in op.walk() if isinstance(inner, ConvOp)]:
-            tile = choose_tile(inner, self.amplification, host())
+        convolutions = [inner for inner in op.walk() if isinstance(inner, ConvOp)]
+        for inner in convolutions:
+            tile = choose_tile(inner, self.amplification, target_of(op))
             if tile > 1:
                 relayout(inner, tile)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
@@ -73,8 +73,8 @@ class KernelEmitter:
     the output is stored, so that both may be one buffer.
     """
 
-    def __init__(self, body: Block, outputs: Sequence[SSAValue]):
-        self.body, self.outputs = body, outputs
+    def __init__(self, body: Block, outputs: Sequence[SSAValue], module: ModuleOp):
+        self.body, self.outputs, self.module = body, outputs, module
         block = Block(arg_types=[_memref_of(value) for value in (*body.args, *outputs)])
         self.kernel = block
         self.buffers: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=False))

@@ -17,13 +17,13 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ..codegen.targets.host import host
 from ..dialects.loop.memory import LoadOp, StoreOp
 from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..dialects.types import DYNAMIC, is_bool
 from .analysis.lanes import lane_stride, varying_values
 from .analysis.nests import walk_block
+from .target import target_of
 from .widening import is_lanewise, widen
 
 _EXPENSIVE = {"math": 20.0, "arith.divf": 5.0, "arith.divsi": 20.0, "arith.remsi": 20.0, "arith.remf": 20.0}
@@ -206,7 +206,7 @@ class LoopAutoVectorizePass(ModulePass):
     unroll: int = 4
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        planner = Planner(self.bits or host().vector_bits, self.unroll)
+        planner = Planner(self.bits or target_of(op).vector_bits, self.unroll)
         for kernel in op.body.block.ops:
             if isinstance(kernel, KernelOp) and not is_scheduled(kernel):
                 for loop, lanes in planner.block(kernel.body.block).widened:

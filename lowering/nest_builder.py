@@ -15,11 +15,11 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..codegen.targets import Target
-from ..codegen.targets.host import host
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, YieldOp
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.types import memref
+from .target import target_of
 
 if TYPE_CHECKING:
     from ..dialects.graph.base import GraphOp
@@ -48,14 +48,17 @@ class NestBuilder:
 
     Attributes:
         results: the buffers of the op's results, to `load` from and `store` to; `write` stores by number.
-        target: the machine, for sizes of blocks.
     """
 
     def __init__(self, emitter: KernelEmitter, op: GraphOp):
         self.emitter = emitter
         self.op = op
         self.results: Sequence[SSAValue] = emitter.targets
-        self.target: Target = host()
+
+    @property
+    def target(self) -> Target:
+        """The machine, for sizes of blocks."""
+        return target_of(self.emitter.module)
 
     @property
     def scalar(self) -> ScalarBuilder:

@@ -7,7 +7,12 @@ import difflib
 import re
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..errors import CompileError
+
+if TYPE_CHECKING:
+    from ..codegen.targets import Target
 
 MAX_INPUT_BYTES = 1 << 30
 
@@ -29,6 +34,32 @@ class ArgumentParser(argparse.ArgumentParser):
             close = difflib.get_close_matches(found[1].partition("=")[0], options, 1)
             message = f"unknown option {found[1]}" + (f", did you mean {close[0]}?" if close else "; --help shows all")
         raise UsageError(message)
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--target`."""
+    parser.add_argument(
+        "--target",
+        metavar="TARGET",
+        help="what to schedule and compile for: host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64, with options as "
+        "'x86-64-v3{l2=256K}' (what the module says in lamina.target, else host)",
+    )
+
+
+def target_option(options: argparse.Namespace) -> Target | None:
+    """The target that `--target` names; None if it is not given.
+
+    Raises:
+        UsageError: it names none.
+    """
+    if options.target is None:
+        return None
+    from ..codegen import targets
+
+    try:
+        return targets.get(options.target)
+    except CompileError as error:
+        raise UsageError(str(error)) from None
 
 
 def read_input(name: str) -> tuple[str, bytes]:

@@ -105,11 +105,14 @@ class KernelRun:
         from xdsl.dialects.builtin import ModuleOp
 
         from .. import pipeline
+        from ..lowering.target import declared_target
         from ..runtime.kernel_callable import KernelFunction
 
         module: Any = self.kernel.parent_op()
         by_default = not as_written and pipeline.is_before(module, "scheduled")
-        executable = pipeline.build_kernel(ModuleOp([self.kernel.clone()]), self.name, by_default=by_default)
+        alone = ModuleOp([self.kernel.clone()])
+        target = declared_target(module)
+        executable = pipeline.build_kernel(alone, self.name, target, by_default=by_default)
         compiled = KernelFunction(executable)
 
         def run(*inputs: np.ndarray) -> Arrays:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError
-from .arguments import ArgumentParser, UsageError
+from .arguments import ArgumentParser, UsageError, add_target, target_option
 from .reading import guarded, parse, read_text
 
 if TYPE_CHECKING:
@@ -44,22 +44,18 @@ def main(args: Sequence[str] | None = None) -> int:
 def run(args: Sequence[str] | None) -> int:
     """Read, compile, write."""
     from .. import pipeline
-    from ..codegen import targets
     from ..dialects.context import make_context
 
     parser = ArgumentParser(prog="lamina-compile", description="Compile a module to an object, assembly or LLVM IR.")
     parser.add_argument("file", help="MLIR text of any phase up to program; - is standard input")
     parser.add_argument("-o", "--output", required=True, help="a file ending in .o, .s or .ll")
-    parser.add_argument("--target", default="host", help="host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64 (host)")
+    add_target(parser)
     parser.add_argument("--header", help="write a C header with the prototypes")
     options = parser.parse_args(args)
     suffix = Path(options.output).suffix
     if suffix not in _PHASES:
         raise UsageError(f"the output must end in .o, .s or .ll, got {options.output}")
-    try:
-        target = targets.get(options.target)
-    except CompileError as error:
-        raise UsageError(str(error)) from None
+    target = target_option(options)
     ctx = make_context()
     module = parse(ctx, *read_text(options.file))
     result = pipeline.compile_to(module, _PHASES[suffix], ctx, target, standalone=True)

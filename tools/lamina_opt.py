@@ -25,7 +25,8 @@ from ..dialects.context import make_context
 from ..dialects.dominance import errors_in
 from ..dialects.parsing import decode, parse_module
 from ..errors import InternalError, LaminaError
-from .arguments import ArgumentParser, UsageError, read_input
+from ..lowering.target import set_target
+from .arguments import ArgumentParser, UsageError, add_target, read_input, target_option
 from .expectations import mismatches
 from .reading import guarded, sources
 
@@ -43,18 +44,20 @@ class LaminaOpt(xDSLOptMain):
         self.args = arg_parser.parse_args(args)
         self.available_targets = {}
         self.ctx = make_context(allow_unregistered=self.args.allow_unregistered_dialect)
-        self.check_target(self.args.target)
+        self.check_format(self.args.format)
+        self.target = target_option(self.args)
+        self.args.target = self.args.format  # what xDSL's driver calls a target
         self.setup_pipeline()
 
     # -- set-up --------------------------------------------------------------------------------------------------------
 
-    def check_target(self, name: str) -> None:
+    def check_format(self, name: str) -> None:
         """Load xDSL's output formats if one is asked for."""
         if name == "mlir":
             return
         self.register_all_targets()
         if name.partition("{")[0] not in self.available_targets:
-            raise UsageError(f"unknown target '{name}', there are: {', '.join(self.available_targets)}")
+            raise UsageError(f"unknown format '{name}', there are: {', '.join(self.available_targets)}")
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         add = arg_parser.add_argument
@@ -62,7 +65,8 @@ class LaminaOpt(xDSLOptMain):
         add("-o", "--output-file", metavar="FILE", help="where to write; standard output if missing")
         add("-p", "--passes", default="", metavar="PIPELINE", help="passes with options: 'a,b{x=1 names=p,q}'")
         add("--compile-to", choices=PHASES, metavar="PHASE", help=f"run the pipeline to a phase: {', '.join(PHASES)}")
-        add("-t", "--target", default="mlir", metavar="NAME", help="an output format of xDSL instead of text (default mlir)")
+        add_target(arg_parser)
+        add("-t", "--format", default="mlir", metavar="NAME", help="an output format of xDSL instead of text (default mlir)")
         add("--list-passes", action="store_true", help="print all passes, one line each")
         add("--split-input-file", action="store_true", help=f"treat the parts between '{SEPARATOR}' lines as separate inputs")
         add("--verify-diagnostics", action="store_true", help="check messages against the 'expected-error' comments")
@@ -135,6 +139,8 @@ class LaminaOpt(xDSLOptMain):
 
     def transform(self, module: ModuleOp) -> str | bytes:
         """Run the passes, then the pipeline to the phase asked for; what to print."""
+        if self.target is not None:
+            set_target(module, self.target)
         if self.args.validate_each:
             self.validate(module)
         else:

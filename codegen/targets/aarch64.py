@@ -13,6 +13,5 @@ TARGET = Target(
     l1_bytes=64 << 10,
     l2_bytes=1 << 20,
     l3_bytes=16 << 20,
-    tile_f32=(8, 12),  # 24 accumulators of 4 lanes
-    tile_f64=(8, 6),
+    tile=(8, 3),  # 24 accumulators
 )

@@ -21,45 +21,78 @@ _NARROW_CPUS = {
 
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
+_USEFUL = frozenset(
+    """
+    avx f16c fma avx2 bmi bmi2 lzcnt movbe prfchw gfni avxvnni avx512vnni avx512bf16 avx512fp16 avx512vbmi avx512vbmi2
+    avx512ifma avx512bitalg avx512vpopcntdq fullfp16 dotprod bf16 i8mm lse
+    """.split()
+)
+"""Features that code generation has a use for; others would make the text of a target long for nothing."""
+
 
 @cache
 def host() -> Target:
-    """The detected host, or the target that the environment variable `LAMINA_TARGET` names."""
-    wanted = os.environ.get("LAMINA_TARGET")
-    if wanted and wanted != "host":
-        from . import get
+    """The detected host, or the target that the environment variable `LAMINA_TARGET` says.
 
-        target, triple = get(wanted), detect().triple
-        # the data name Linux; code that runs here is of this system
-        return replace(target, triple=triple) if triple.split("-")[0] == target.triple.split("-")[0] else target
-    return detect()
+    Raises:
+        CompileError: `LAMINA_TARGET` is the text of no target.
+    """
+    from . import parse
+
+    detected = detect()
+    target = parse(os.environ.get("LAMINA_TARGET", "").strip() or "host", detect)
+    # the data name Linux; code that runs here is of this system
+    return replace(target, triple=detected.triple) if target.architecture == detected.architecture else target
 
 
 @cache
 def detect() -> Target:
-    """The host as found: its level's data with its own processor name, features and cache sizes."""
+    """The host as found: its level's data with its own name, features and cache sizes."""
     from .._llvm import llvm
 
     binding = llvm()
     triple = binding.get_process_triple()
     cpu = binding.get_host_cpu_name()
-    found = binding.get_host_cpu_features()
-    level = classify(triple, {name for name, present in found.items() if present})
+    found = {name for name, present in binding.get_host_cpu_features().items() if present}
+    level = classify(triple, found)
     sizes = cache_bytes()
+    beyond = sorted((found & _USEFUL) - _implied(level))
     detected = replace(
         level,
-        name="host",
         triple=triple,
-        cpu=cpu,
-        features=found.flatten(),
+        features=",".join([*([level.features] if level.features else []), *(f"+{name}" for name in beyond)]),
+        tune=cpu,
         l1_bytes=sizes.get(1, level.l1_bytes),
         l2_bytes=sizes.get(2, level.l2_bytes),
         l3_bytes=sizes.get(3, level.l3_bytes),
     )
     if level is x86_64_v4.TARGET and cpu in _NARROW_CPUS:
         narrow = x86_64_v3.TARGET
-        detected = replace(detected, vector_bits=256, tile_f32=narrow.tile_f32, tile_f64=narrow.tile_f64)
+        detected = replace(detected, vector_bits=narrow.vector_bits, tile=narrow.tile)
     return detected
+
+
+def _implied(level: Target) -> set[str]:
+    """The useful features that a level has anyway."""
+    if level is x86_64_v4.TARGET:
+        return {"avx", *_V3, *_V4}
+    return {"avx", *_V3} if level is x86_64_v3.TARGET else set()
+
+
+@cache
+def why_not_here(target: Target) -> str | None:
+    """Why code for a target cannot run on this machine; None if it can."""
+    here = detect()
+    if target.architecture != here.architecture:
+        return f"it is for {target.architecture}, this machine is {here.architecture}"
+    levels = (x86_64_v2.TARGET.name, x86_64_v3.TARGET.name, x86_64_v4.TARGET.name)
+    if target.name in levels and levels.index(target.name) > levels.index(here.name):
+        return f"this machine is {here.name}"
+    if target.cpu not in (*levels[: levels.index(here.name) + 1 if here.name in levels else 0], here.cpu, here.tune):
+        return f"this machine has no {target.cpu} processor"
+    has = {*here.features.split(","), *(f"+{name}" for name in _implied(here))}
+    lacking = [name for name in target.features.split(",") if name.startswith("+") and name not in has]
+    return f"this machine lacks {', '.join(name[1:] for name in lacking)}" if lacking else None
 
 
 def classify(triple: str, features: set[str]) -> Target:

@@ -13,6 +13,5 @@ TARGET = Target(
     l1_bytes=32 << 10,
     l2_bytes=256 << 10,
     l3_bytes=8 << 20,
-    tile_f32=(6, 8),
-    tile_f64=(6, 4),
+    tile=(6, 2),
 )

@@ -13,6 +13,5 @@ TARGET = Target(
     l1_bytes=32 << 10,
     l2_bytes=512 << 10,
     l3_bytes=16 << 20,
-    tile_f32=(6, 16),  # 12 accumulators of 8 lanes, 2 for the right operand, 1-2 for broadcasts
-    tile_f64=(6, 8),
+    tile=(6, 2),  # 12 accumulators, 2 registers for the right operand, 1 or 2 for broadcasts
 )

@@ -13,7 +13,6 @@ TARGET = Target(
     l1_bytes=32 << 10,
     l2_bytes=1 << 20,
     l3_bytes=16 << 20,
-    tile_f32=(8, 48),  # 24 accumulators of 16 lanes, 3 for the right operand; fewer rows mean fewer broadcasts than 12 x 32
-    tile_f64=(8, 24),
+    tile=(8, 3),  # 24 accumulators, 3 registers for the right operand; 8 x 3 loads fewer broadcasts than 12 x 2
     has_avx512=True,
 )

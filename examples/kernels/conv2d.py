@@ -27,7 +27,7 @@ def reference(image: np.ndarray, filters: np.ndarray, out: np.ndarray) -> np.nda
 def schedule(s) -> None:
     """A tile of outputs by points in registers, to which each weight and each vector of points adds."""
     target = lm.target()
-    outputs, points = target.tile_f32
+    outputs, points = target.tile_of(32)
     co, c = s.split("c", 32)
     oo, o = s.split("o", outputs)
     xo, x = s.split("x", points)

@@ -35,7 +35,7 @@ def steps(s, panels: int = 16, depth: int = 384, width: int = 48) -> Iterator[st
     of A for the second-level cache) and `width` tiles of columns (a block of B for the last one).
     """
     target = lm.target()
-    rows, columns = target.tile_f32
+    rows, columns = target.tile_of(32)
     lanes = target.lanes(32)
 
     jo, j = s.split(s["j"], width * columns)

@@ -1,9 +1,9 @@
 // The instructions that each target should run in the loop of a vectorized saxpy.
 
-// RUN: env LAMINA_TARGET=x86-64-v2 lamina-opt %s -p 'loop-vectorize{loop=i lanes=4}' --compile-to=asm | filecheck %s --check-prefix=V2
-// RUN: env LAMINA_TARGET=x86-64-v3 lamina-opt %s -p 'loop-vectorize{loop=i lanes=8}' --compile-to=asm | filecheck %s --check-prefix=V3
-// RUN: env LAMINA_TARGET=x86-64-v4 lamina-opt %s -p 'loop-vectorize{loop=i lanes=16}' --compile-to=asm | filecheck %s --check-prefix=V4
-// RUN: env LAMINA_TARGET=aarch64 lamina-opt %s -p 'loop-vectorize{loop=i lanes=4}' --compile-to=asm | filecheck %s --check-prefix=NEON
+// RUN: lamina-opt %s --target=x86-64-v2 -p 'loop-vectorize{loop=i lanes=4}' --compile-to=asm | filecheck %s --check-prefix=V2
+// RUN: lamina-opt %s --target=x86-64-v3 -p 'loop-vectorize{loop=i lanes=8}' --compile-to=asm | filecheck %s --check-prefix=V3
+// RUN: lamina-opt %s --target=x86-64-v4 -p 'loop-vectorize{loop=i lanes=16}' --compile-to=asm | filecheck %s --check-prefix=V4
+// RUN: lamina-opt %s --target=aarch64 -p 'loop-vectorize{loop=i lanes=4}' --compile-to=asm | filecheck %s --check-prefix=NEON
 
 loop.kernel @saxpy(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
   loop.for seq %i = 0 to %N {

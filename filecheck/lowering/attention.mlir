@@ -1,5 +1,5 @@
 // RUN: lamina-opt %s --compile-to=loop | filecheck %s
-// RUN: env LAMINA_TARGET=x86-64-v3 lamina-opt %s --compile-to=scheduled | filecheck %s --check-prefix=TILES
+// RUN: lamina-opt %s --target=x86-64-v3 --compile-to=scheduled | filecheck %s --check-prefix=TILES
 
 /// Attention works on blocks of 64 queries and 64 keys. A block of queries is transposed once, no more scores are held than
 /// those of a block, and the blocks of keys end where the last query of the block does.

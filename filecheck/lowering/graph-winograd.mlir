@@ -1,5 +1,5 @@
-// RUN: env LAMINA_TARGET=x86-64-v3 lamina-opt %s -p graph-winograd --split-input-file | filecheck %s
-// RUN: env LAMINA_TARGET=x86-64-v3 lamina-opt %s -p 'graph-winograd{amplification=20.0}' --split-input-file | filecheck %s --check-prefix=TWO
+// RUN: lamina-opt %s --target=x86-64-v3 -p graph-winograd --split-input-file | filecheck %s
+// RUN: lamina-opt %s --target=x86-64-v3 -p 'graph-winograd{amplification=20.0}' --split-input-file | filecheck %s --check-prefix=TWO
 
 /// Much to compute: tiles, features innermost.
 // CHECK-LABEL: func.func @tiles

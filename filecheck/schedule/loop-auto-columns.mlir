@@ -1,4 +1,4 @@
-// RUN: env LAMINA_TARGET=x86-64-v4 lamina-opt %s -p loop-auto | filecheck %s
+// RUN: lamina-opt %s --target=x86-64-v4 -p loop-auto | filecheck %s
 
 /// Rows that are added to at places that data gives keep their order, their columns are divided among threads: parts of two
 /// cache lines, whatever the sizes are. What belongs to a row is computed in each part.

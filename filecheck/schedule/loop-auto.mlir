@@ -1,5 +1,5 @@
-// RUN: env LAMINA_TARGET=x86-64-v3 lamina-opt %s -p 'loop-auto' | filecheck %s
-// RUN: env LAMINA_TARGET=x86-64-v3 lamina-opt %s -p 'loop-auto{verbose=true}' 2>&1 | filecheck %s --check-prefix=STEPS
+// RUN: lamina-opt %s --target=x86-64-v3 -p 'loop-auto' | filecheck %s
+// RUN: lamina-opt %s --target=x86-64-v3 -p 'loop-auto{verbose=true}' 2>&1 | filecheck %s --check-prefix=STEPS
 
 // A product: packed panels of the right operand, two vectors of columns, six rows at once; four rows are left.
 

@@ -18,11 +18,12 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.passes import ModulePass
 
-from ...codegen.targets.host import host
+from ...codegen.targets import Target
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.parameters import is_scheduled
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.nests import statements, unique_names
+from ..target import target_of
 from .base import Primitive
 
 if TYPE_CHECKING:
@@ -59,17 +60,18 @@ def schedule_module(module: builtin.ModuleOp, took: Callable[[KernelOp, Primitiv
         took(kernel, step)
         return made
 
+    target = target_of(module)
     launched = {launch.kernel.string_value() for launch in module.walk() if isinstance(launch, LaunchOp)}
     for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp) and not is_scheduled(k)]:
         if kernel.sym_name.data not in launched:
-            schedule_written(kernel, partial(take, kernel), threads)
+            schedule_written(kernel, target, partial(take, kernel), threads)
             continue
         _drop_empty(kernel)
         if not any(isinstance(op, ForOp) for op in kernel.walk()):
             continue
         unique_names(kernel)
         for strategy in STRATEGIES:
-            strategy(kernel, host(), partial(take, kernel))
+            strategy(kernel, target, partial(take, kernel))
 
 
 def _drop_empty(kernel: KernelOp) -> None:
@@ -82,7 +84,7 @@ def _drop_empty(kernel: KernelOp) -> None:
             loop.erase()
 
 
-def schedule_written(kernel: KernelOp, take: Take, threads: bool = True) -> None:
+def schedule_written(kernel: KernelOp, target: Target, take: Take, threads: bool = True) -> None:
     """Take the steps of the default schedule of a kernel that is written by hand; `take` runs a step and returns the new loops.
 
     What a kernel computes stays the same, bit for bit, for any number of threads.
@@ -90,4 +92,4 @@ def schedule_written(kernel: KernelOp, take: Take, threads: bool = True) -> None
     from ..strategies import schedule_loops
 
     unique_names(kernel)
-    schedule_loops(kernel, host(), take, threads)
+    schedule_loops(kernel, target, take, threads)

@@ -61,7 +61,7 @@ def _stride(op: LoadOp | StoreOp, loop: ForOp) -> int | None:
 def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, take: Take) -> None:
     """Columns in vectors, rows side by side through the sum; rows that fill no tile all at once."""
     bits = scalar_of(product.depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    tile_rows, tile_columns = target.tile_f32 if bits == 32 else target.tile_f64
+    tile_rows, tile_columns = target.tile_of(bits)
     sums = tile_rows * tile_columns // target.lanes(bits)  # registers for sums
     wide = 4 if sums >= 24 else 2
     lanes = 2

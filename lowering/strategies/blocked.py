@@ -158,7 +158,7 @@ def _shares(m: int) -> int:
 
 def _packed_tile(n: int, bits: int, target: Target) -> tuple[int, int]:
     """Rows and columns of a tile, whose left operand is packed."""
-    rows, columns = target.tile_f32 if bits == 32 else target.tile_f64
+    rows, columns = target.tile_of(bits)
     return rows, min(columns, _up(n, target.lanes(bits)))
 
 

@@ -41,7 +41,7 @@ def panel_of(product: Product, width: int, target: Target) -> SSAValue | None:
 
 def _rows(target: Target, bits: int, width: int) -> int:
     """How many rows of `width` columns each keep their sums in registers; narrow ones are no more than those of two vectors."""
-    rows, columns = target.tile_f32 if bits == 32 else target.tile_f64
+    rows, columns = target.tile_of(bits)
     return max(1, rows * columns // max(width, 2 * target.lanes(bits)))
 
 

@@ -7,17 +7,24 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lamina import pipeline
 from lamina.codegen.targets import TARGETS, get, host
 from lamina.codegen.targets import host as host_module
-from lamina.codegen.targets.host import cache_bytes, classify, detect
+from lamina.codegen.targets.host import cache_bytes, classify, detect, why_not_here
+from lamina.dialects.context import make_context
+from lamina.dialects.parsing import parse_module
 from lamina.errors import CompileError
+from lamina.lowering.target import set_target
 
 
 @pytest.mark.parametrize("target", [*TARGETS.values(), detect()], ids=lambda t: t.name)
 def test_data_are_consistent(target):
     assert target.lanes(target.vector_bits) == 1 and target.lanes(8) == target.vector_bits // 8
     assert target.l1_bytes < target.l2_bytes < target.l3_bytes
-    for bits, (rows, columns) in ((32, target.tile_f32), (64, target.tile_f64)):
+    for bits in (32, 64):
+        rows, columns = target.tile_of(bits)
         vectors = columns // target.lanes(bits)
         assert columns % target.lanes(bits) == 0
         assert rows * vectors + vectors + 1 <= target.vector_registers, "the tile does not fit in the registers"
@@ -27,8 +34,70 @@ def test_data_are_consistent(target):
 def test_get():
     assert get("x86-64-v3").vector_bits == 256
     assert get("host") is host()
-    with pytest.raises(CompileError, match="unknown target 'z80', known are: host, x86-64-v2"):
-        get("z80")
+    assert get("host{l2=3M}") == dataclasses.replace(host(), l2_bytes=3 << 20)
+    assert get(" x86-64-v3 { l2=256K  l3=0 } ") == dataclasses.replace(TARGETS["x86-64-v3"], l2_bytes=256 << 10, l3_bytes=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("z80", "unknown target 'z80', known are: host, x86-64-v2"),
+        ("a b", "no name with options in braces"),
+        ("x86-64-v3{l2=256K", "no name with options in braces"),
+        ("x86-64-v3{l4=1M}", r"'x86-64-v3' has no option 'l4=1M', options are: triple=, cpu=, .*l1=, l2=, l3="),
+        ("x86-64-v3{l2}", "has no option 'l2'"),
+        ("x86-64-v3{l2=}", "l2= takes bytes, at least 1K, as 512K or 2M, got ''"),
+        ("x86-64-v3{l2=12}", "l2= takes bytes"),
+        ("x86-64-v3{l2=999999999999G}", "l2= takes bytes"),
+        ("x86-64-v3{l1=64K l2=32K}", "l1=64K is larger than l2=32K"),
+        ("x86-64-v3{vector=512}", "vector=512 is wider than its registers, 256 bits"),
+        ("x86-64-v3{vector=100}", "vector= takes 128, 256 or 512 bits, got '100'"),
+        ("x86-64-v3{tile=12x2}", "tile=12x2 needs 27 registers, there are 16"),
+        ("x86-64-v3{tile=0x2}", "tile= takes rows x vectors"),
+        ("x86-64-v3{features=gfni}", r"features= takes features as \+gfni"),
+    ],
+)
+def test_what_is_no_target(text, message):
+    with pytest.raises(CompileError, match=message):
+        get(text)
+
+
+SIZES = st.integers(0, 10).map(lambda k: 1024 << k)
+
+
+@given(
+    level=st.sampled_from(sorted(TARGETS)),
+    l1=SIZES,
+    more=st.integers(1, 5000),
+    l3=st.just(0) | SIZES,
+    narrow=st.booleans(),
+    rows=st.integers(1, 5),
+    tune=st.sampled_from(("", "znver3", "neoverse-n1")),
+    features=st.sampled_from(("", "+gfni", "+gfni,-avxvnni")),
+)
+def test_text_gives_the_target_back(level, l1, more, l3, narrow, rows, tune, features):
+    base = TARGETS[level]
+    target = dataclasses.replace(base, l1_bytes=l1, l2_bytes=l1 + more, l3_bytes=l3, tile=(rows, 1), tune=tune or base.tune)
+    target = dataclasses.replace(target, vector_bits=128 if narrow else base.vector_bits, features=features or base.features)
+    assert get(str(target)) == target
+    assert get(str(base)) is base and get(str(host())) == host()
+
+
+def test_what_cannot_run_here():
+    here = detect()
+    other = "aarch64" if here.architecture == "x86_64" else "x86-64-v3"
+    assert "this machine is" in (why_not_here(get(other)) or "")
+    assert why_not_here(here) is None and why_not_here(dataclasses.replace(here, l2_bytes=1 << 20)) is None
+    assert "no i486 processor" in (why_not_here(dataclasses.replace(here, cpu="i486")) or "")
+    assert why_not_here(dataclasses.replace(here, features="+teleport")) == "this machine lacks teleport"
+    for name in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
+        runs = here.architecture == "x86_64" and name <= here.name
+        assert (why_not_here(TARGETS[name]) is None) == runs
+    text = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }"
+    module = parse_module(make_context(), text, "m")
+    set_target(module, get(other))
+    with pytest.raises(CompileError, match=f"the module is for target '{other}', which cannot run here"):
+        pipeline.build(module)
 
 
 V3 = {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"}
@@ -59,13 +128,13 @@ def test_narrow_cpus_get_narrow_vectors(monkeypatch):
     monkeypatch.setattr(host_module, "classify", lambda *_: TARGETS["x86-64-v4"], raising=False)
     monkeypatch.setattr(sys.modules[detect.__module__], "classify", lambda *_: TARGETS["x86-64-v4"])
     target = detect.__wrapped__()
-    assert (target.cpu, target.vector_bits, target.tile_f32) == ("cascadelake", 256, TARGETS["x86-64-v3"].tile_f32)
+    assert (target.tune, target.vector_bits, target.tile) == ("cascadelake", 256, TARGETS["x86-64-v3"].tile)
     assert target.vector_registers == 32
 
 
 def test_environment_overrides():
     code = f"import sys; sys.path[:] = {sys.path!r}\nfrom lamina.codegen.targets import host; print(host().name)"
-    for name, code_out in (("x86-64-v2", "x86-64-v2"), ("host", "host"), ("", "host")):
+    for name, code_out in (("x86-64-v2", "x86-64-v2"), ("host", detect().name), ("x86-64-v3{l2=256K}", "x86-64-v3")):
         out = subprocess.run(
             [sys.executable, "-c", code], env={"LAMINA_TARGET": name}, capture_output=True, text=True, check=True
         )

@@ -44,7 +44,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "element", "instruction"), CASES)
 def test_the_tile_of_the_target_stays_in_its_registers(name: str, element: str, instruction: str) -> None:
     target = targets.get(name)
-    rows, columns = target.tile_f32 if element == "f32" else target.tile_f64
+    rows, columns = target.tile_of(int(element[1:]))
     lanes = target.lanes(32 if element == "f32" else 64)
     s = Schedule(parse_module(make_context(), TEXT.format(m=rows, n=columns, t=element)))
     s.reorder(s["k", "i", "j"])
