@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .codegen.targets.host import host as target  # noqa: F401
+    from .codegen.targets import get as target  # noqa: F401
     from .errors import CompileError as CompileError
     from .errors import DifferentiationError as DifferentiationError
     from .errors import DTypeError as DTypeError
@@ -133,7 +133,7 @@ for _alias in [_Alias(f"{__name__}.{_key}") for _key in _ALIASES]:
 
 
 # what is public under another name than where it is defined
-_RENAMED = {"target": ("host", ".codegen.targets.host")}
+_RENAMED = {"target": ("get", ".codegen.targets")}
 
 __all__ += [*_RENAMED]  # pyright: ignore[reportUnsupportedDunderAll]
 

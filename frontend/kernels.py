@@ -87,14 +87,18 @@ class KernelBase(FunctionBase):
         """Forget the schedule: calls run the default one again."""
         self.__kernel__.reset()
 
-    def as_text(self, phase: str = "loop") -> str:
+    def as_text(self, phase: str = "loop", target: str | None = None) -> str:
         """The kernel at a phase: `loop` as it is written, `scheduled` as it runs, `llvmir` or `asm`.
+
+        Args:
+            phase: where to stop.
+            target: what `llvmir` and `asm` are for, as `"aarch64"`; the host if not given. A schedule stays as it is.
 
         Raises:
             ValueError: no such phase.
-            CompileError: an op cannot be lowered.
+            CompileError: an op cannot be lowered, or there is no such target.
         """
-        return self.__kernel__.as_text(phase)
+        return self.__kernel__.as_text(phase, target)
 
     def explain(self, *args: Any) -> str:
         """A report on the loops of the kernel as scheduled: kinds, trip counts, strides, what is vectorized and why not;
@@ -210,21 +214,23 @@ class _State:
                 owner.install(executable)
                 self.installed = executable
 
-    def as_text(self, phase: str) -> str:
+    def as_text(self, phase: str, target: str | None) -> str:
         texts: dict[str, Callable[[], str]] = {
             "loop": lambda: f"{self.module!s}\n",
             "scheduled": lambda: f"{self.latest!s}\n",
-            "llvmir": lambda: self._code("llvmir"),
-            "asm": lambda: self._code("asm"),
+            "llvmir": lambda: self._code("llvmir", target),
+            "asm": lambda: self._code("asm", target),
         }
         if phase not in texts:
             raise ValueError(f"no phase {phase!r}; there are: {', '.join(texts)}")
         return texts[phase]()
 
-    def _code(self, phase: str) -> str:
+    def _code(self, phase: str, target: str | None) -> str:
+        from ..codegen import targets
+
         module = self.latest.clone()
         module.attributes["lamina.phase"] = StringAttr("program")  # nothing is added to what the schedule says
-        text = pipeline.compile_to(module, phase)
+        text = pipeline.compile_to(module, phase, target=None if target is None else targets.get(target))
         assert isinstance(text, str)
         return text
 

@@ -49,12 +49,16 @@ class Lowered:
         """Dtypes and shapes of the result leaves."""
         return self.traced.out_avals
 
-    def as_text(self, phase: str = "graph") -> str:
+    def as_text(self, phase: str = "graph", target: str | None = None) -> str:
         """The program at a phase: graph, optimized, loop, scheduled, program, llvmir or asm.
+
+        Args:
+            phase: where to stop.
+            target: what to schedule and compile for, as `"aarch64"` or `"x86-64-v3{l2=256K}"`; the host if not given.
 
         Raises:
             ValueError: no such phase.
-            CompileError: an op cannot be lowered.
+            CompileError: an op cannot be lowered, or there is no such target.
         """
         if phase == "graph":
             return f"{self._module!s}\n"
@@ -64,7 +68,9 @@ class Lowered:
             raise ValueError(
                 f"no phase {phase!r} with a text; there are: {', '.join(p for p in pipeline.PHASES if p != 'object')}"
             )
-        text = pipeline.compile_to(self.module, phase, tuned=True)
+        from ..codegen import targets
+
+        text = pipeline.compile_to(self.module, phase, target=None if target is None else targets.get(target), tuned=True)
         assert isinstance(text, str)
         return text
 

@@ -27,8 +27,8 @@ def parse(text: str, this: Callable[[], Target]) -> Target:
 
 
 @lru_cache(maxsize=256)
-def get(text: str) -> Target:
-    """The target of a text: `host` or a key of `TARGETS`, with options in braces.
+def get(text: str = "host") -> Target:
+    """The target of a text: `host` or a key of `TARGETS`, with options in braces; public as `lamina.target`.
 
     Raises:
         CompileError: the text names no target, or an option that does not exist.

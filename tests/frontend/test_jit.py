@@ -339,3 +339,13 @@ def test_compiled_code_means_the_graph(name: str, dtype: str, shape: tuple[int, 
     for g, w in zip(got, want, strict=True):
         assert g.dtype == w.dtype and g.shape == w.shape
         np.testing.assert_allclose(g, w, rtol=rtol, atol=rtol)
+
+
+def test_text_for_another_target():
+    lowered = lm.jit(lambda x, y: x * y + 1).lower(np.zeros(1000, np.float32), np.zeros(1000, np.float32))
+    assert "vector<4xf32>" in lowered.as_text("scheduled", target="aarch64")
+    assert 'lamina.target = "x86-64-v4{l2=3M}"' in lowered.as_text("scheduled", target="x86-64-v4{l2=3M}")
+    assert ".4s" in lowered.as_text("asm", target="aarch64")
+    assert lm.target("x86-64-v3").vector_bits == 256 and lm.target() == lm.target("host")
+    with pytest.raises(lm.CompileError, match="unknown target 'z80'"):
+        lowered.as_text("asm", target="z80")
