@@ -106,7 +106,7 @@ def test_candidates_follow_from_the_seed():
         pipeline.run_to(module, "loop")
         (kernel,) = (pipeline.find_kernel(module),)
         (default,) = tuning._default_steps(module).values()
-        search = tuning._Search(kernel, default, None, seed)
+        search = tuning._Search(kernel, lm.target(), default, None, seed)
         return [tuning._text(search.mutated()) for _ in range(30)]
 
     assert candidates(3) == candidates(3) != candidates(4)

@@ -1,0 +1,317 @@
+"""What must hold between the ops of a module so that running it touches no memory that it does not own.
+
+An op sees its own types. Whether a view stays inside its arena, whether a launch fits its kernel, and whether the `lamina.*`
+attributes of a function agree with its arguments is decided here, on modules whose ops verify one by one.
+
+    'loop.launch' op passes memref<4xf32> for argument #0 of @scale, which takes memref<64xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
+
+from .loop.memory import LaunchOp, StoreOp
+from .loop.structure import KernelOp
+
+PHASES = ("graph", "optimized", "loop", "scheduled", "program")
+"""The phases that `lamina.phase` may name."""
+MOST_LANES = 4096
+"""Of a vector: sixty-four registers of 512 bits. LLVM takes memory and time by the lane, and aborts on far more."""
+
+Complaint = str
+Check = Callable[[Any], Iterator[Complaint]]
+
+
+def errors_in_module(module: ModuleOp) -> Iterator[tuple[Operation, Complaint]]:
+    """The rules that a module breaks: the op at fault, and a message."""
+    symbols: dict[str, Operation] = {}
+    for op in module.body.block.ops:
+        if isinstance(name := op.properties.get("sym_name"), StringAttr):
+            symbols[name.data] = op
+    yield from _told(module, _module_attributes(module))
+    for op in module.body.block.ops:
+        if isinstance(op, KernelOp):
+            yield from _told(op, _kernel_attributes(op))
+        elif isinstance(op, func.FuncOp) and op.body.blocks:
+            yield from _told(op, _function_attributes(op))
+        for inner in op.walk():
+            if isinstance(inner, LaunchOp):
+                yield from _told(inner, _launch(inner, symbols))
+            elif inner.name in _OPS:
+                yield from _told(inner, _OPS[inner.name](inner))
+            yield from _told(inner, _vectors(inner))
+
+
+def _told(op: Operation, complaints: Iterator[Complaint]) -> Iterator[tuple[Operation, Complaint]]:
+    for complaint in complaints:
+        yield op, f"'{op.name}' op {complaint}"
+        return  # what follows from the first would be told as well
+
+
+# Attributes
+
+
+def _module_attributes(module: ModuleOp) -> Iterator[Complaint]:
+    phase, target = module.attributes.get("lamina.phase"), module.attributes.get("lamina.target")
+    if phase is not None and not (isinstance(phase, StringAttr) and phase.data in PHASES):
+        yield f"attribute lamina.phase must be one of {', '.join(PHASES)}, got {phase}"
+    if target is not None and not isinstance(target, StringAttr):
+        yield f"attribute lamina.target must be a string, got {target}"
+
+
+def _count(op: Operation, name: str) -> int | None:
+    """An attribute that is a number; None if it is missing, -1 if it is something else."""
+    value = op.attributes.get(name)
+    if value is None:
+        return None
+    return value.value.data if isinstance(value, IntegerAttr) else -1
+
+
+def _pairs(attribute: Attribute | None) -> list[tuple[int, int]] | None:
+    """The pairs of an attribute `[[0, 1], ...]`; None if it has another form."""
+    if attribute is None:
+        return []
+    entries = list(attribute.data) if isinstance(attribute, ArrayAttr) else [attribute]
+    found: list[tuple[int, int]] = []
+    for entry in entries:
+        numbers = [n.value.data for n in entry.data if isinstance(n, IntegerAttr)] if isinstance(entry, ArrayAttr) else []
+        if len(numbers) != 2:
+            return None
+        found.append((numbers[0], numbers[1]))
+    return found
+
+
+def _function_attributes(op: func.FuncOp) -> Iterator[Complaint]:
+    arguments = op.body.block.args
+    results, arena = _count(op, "lamina.results"), _count(op, "lamina.arena")
+    for name in ("lamina.work", "lamina.peak_bytes", "lamina.results", "lamina.arena"):
+        if (value := _count(op, name)) is not None and value < 0:
+            yield f"attribute {name} must be a number of at least 0, got {op.attributes[name]}"
+    if arena is not None and results is None:
+        yield "attribute lamina.arena needs lamina.results beside it"
+    if results is None:
+        return
+    n_args = len(arguments) - results - (arena is not None)
+    if n_args < 0:
+        yield f"attribute lamina.results = {results} exceeds its {len(arguments)} arguments"
+    if arena is not None:
+        type = arguments[-1].type
+        if not (isinstance(type, MemRefType) and str(type.element_type) == "i8" and tuple(type.get_shape()) == (arena,)):
+            yield f"attribute lamina.arena = {arena} needs a last argument of type memref<{arena}xi8>, got {type}"
+    for argument in arguments:
+        type = argument.type
+        if not isinstance(type, MemRefType) or DYNAMIC_INDEX in type.get_shape():
+            yield f"argument must be a memref of static shape, got {type}"
+    donations = _pairs(op.attributes.get("lamina.donations"))
+    if donations is None or any(not (0 <= r < results and 0 <= a < n_args) for r, a in donations):
+        yield f"attribute lamina.donations must be pairs of a result and an argument, got {op.attributes['lamina.donations']}"
+        return
+    for r, a in donations:
+        if arguments[n_args + r].type != arguments[a].type:
+            yield f"attribute lamina.donations pairs {arguments[n_args + r].type} with {arguments[a].type}"
+
+
+def _kernel_attributes(op: KernelOp) -> Iterator[Complaint]:
+    arguments = op.body.block.args
+    if not isinstance(op.attributes.get("lamina.scheduled", UnitAttr()), UnitAttr):
+        yield "attribute lamina.scheduled must have no value"
+    checks = op.attributes.get("lamina.checks")
+    if checks is not None and not (isinstance(checks, ArrayAttr) and all(isinstance(c, StringAttr) for c in checks.data)):
+        yield f"attribute lamina.checks must be a list of strings, got {checks}"
+    pairs = _pairs(op.attributes.get("lamina.inplace"))
+    if pairs is None or any(not (0 <= k < len(arguments)) for pair in pairs for k in pair):
+        yield f"attribute lamina.inplace must be pairs of numbers of arguments, got {op.attributes['lamina.inplace']}"
+        return
+    for result, operand in pairs:
+        if arguments[result].type != arguments[operand].type or not isinstance(arguments[result].type, MemRefType):
+            yield f"attribute lamina.inplace pairs {arguments[result].type} with {arguments[operand].type}"
+
+
+# Launches
+
+
+def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
+    name = op.kernel.string_value()
+    kernel = symbols.get(name)
+    if not isinstance(kernel, KernelOp):
+        yield f"names @{name}, which is no loop.kernel of this module"
+        return
+    parameters = kernel.body.block.args
+    if len(parameters) != len(op.arguments):
+        yield f"passes {len(op.arguments)} values to @{name}, which takes {len(parameters)}"
+        return
+    scratch = op.attributes.get("lamina.scratch")
+    if scratch is not None and (_count(op, "lamina.scratch") or 0) < 0:
+        yield f"attribute lamina.scratch must be a number of at least 0, got {scratch}"
+    sizes = [_constant(v) for v in op.arguments if isinstance(v.type, IndexType)]
+    for k, (parameter, given) in enumerate(zip(parameters, op.arguments, strict=True)):
+        shown = f"passes {given.type} for argument #{k} of @{name}, which takes {parameter.type}"
+        if not isinstance(parameter.type, MemRefType) or not isinstance(given.type, MemRefType):
+            if parameter.type != given.type:
+                yield shown
+            continue
+        if parameter.type.element_type != given.type.element_type or given.type.layout != parameter.type.layout:
+            yield shown
+            return
+        wanted = [_value(size, sizes) for size in kernel.sizes_of(parameter)]
+        if len(wanted) != given.type.get_num_dims():
+            yield shown
+            return
+        if None in wanted:
+            yield f"{shown}: its sizes must be arith.constant here"
+        elif wanted != list(given.type.get_shape()):
+            yield f"{shown} of sizes {wanted}"
+    written = {store.buffer for store in kernel.walk() if isinstance(store, StoreOp)}
+    pairs = _pairs(kernel.attributes.get("lamina.inplace")) or []
+    shared = {frozenset(pair) for pair in pairs}
+    places = [_place(v) for v in op.arguments]
+    for k, parameter in enumerate(parameters):
+        for other, place in enumerate(places):
+            mine = places[k]
+            if parameter in written and other != k and mine is not None and place is not None and _meet(mine, place):
+                if frozenset((k, other)) not in shared or mine != place:
+                    yield f"passes memory for argument #{k} of @{name}, which is written, that argument #{other} overlaps"
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if not isinstance(owner, arith.ConstantOp) or not isinstance(owner.value, IntegerAttr):
+        return None
+    return owner.value.value.data
+
+
+def _value(expr: AffineExpr, sizes: list[int | None]) -> int | None:
+    """A size, given the index arguments; None if it depends on one that is not known, or is not an expression of them."""
+    if isinstance(expr, AffineConstantExpr):
+        return expr.value
+    used = {dim.position for dim in expr.dfs() if isinstance(dim, AffineDimExpr)}
+    if any(k >= len(sizes) or sizes[k] is None for k in used):
+        return None
+    return expr.eval([size or 0 for size in sizes], [])
+
+
+def _place(value: SSAValue) -> tuple[SSAValue, int, int] | None:
+    """(arena, first byte, byte after the last) of a view; None for other values."""
+    view = value.owner
+    if not isinstance(view, memref.ViewOp) or (shift := _constant(view.byte_shift)) is None:
+        return (value, 0, 1) if isinstance(value.type, MemRefType) and not isinstance(view, Operation) else None
+    return view.source, shift, shift + _bytes(value.type)
+
+
+def _meet(one: tuple[SSAValue, int, int], two: tuple[SSAValue, int, int]) -> bool:
+    return one[0] is two[0] and one[1] < two[2] and two[1] < one[2]
+
+
+# Views
+
+
+def _element_bytes(type: Any) -> int:
+    return max(8, getattr(type.element_type, "bitwidth", 64)) // 8
+
+
+def _bytes(type: Any) -> int:
+    return prod(type.get_shape()) * _element_bytes(type)
+
+
+def _static(type: Attribute) -> bool:
+    return isinstance(type, MemRefType) and DYNAMIC_INDEX not in type.get_shape()
+
+
+def _view(op: memref.ViewOp) -> Iterator[Complaint]:
+    source, result = op.source.type, op.results[0].type
+    shift = _constant(op.byte_shift)
+    if not _static(source) or not _static(result) or list(op.operands[2:]):
+        yield f"needs static shapes, got {source} to {result}"
+        return
+    if shift is None:
+        yield "needs a byte shift that is an arith.constant"
+        return
+    if not 0 <= shift <= _bytes(source) - _bytes(result):
+        yield f"of {_bytes(result)} bytes at byte {shift} is not inside {source}"
+    elif shift % _element_bytes(result):
+        yield f"at byte {shift} is not aligned to the elements of {result}"
+
+
+def _reinterpret(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
+    source: Any = op.source.type
+    result: Any = op.result.type
+    if not _static(source) or not _static(result) or op.offsets or op.sizes or op.strides:
+        yield f"needs static offsets, sizes and strides, got {source} to {result}"
+        return
+    (offset,), sizes, strides = (list(a.get_values()) for a in (op.static_offsets, op.static_sizes, op.static_strides))
+    if sizes != list(result.get_shape()):
+        yield f"has sizes {sizes} for {result}"
+    last = offset + sum((n - 1) * stride for n, stride in zip(sizes, strides, strict=True))
+    count = prod(source.get_shape())
+    if 0 not in sizes and (offset < 0 or min(strides, default=0) < 0 or last >= count):
+        yield f"reaches element {max(last, offset)} of {count} of {source}"
+
+
+def _subview(op: memref.SubviewOp) -> Iterator[Complaint]:
+    source: Any = op.source.type
+    if not _static(source) or op.offsets or op.sizes or op.strides:
+        return  # no lowering takes it
+    offsets, sizes, strides = (list(a.get_values()) for a in (op.static_offsets, op.static_sizes, op.static_strides))
+    for dim, (n, first, size, stride) in enumerate(zip(source.get_shape(), offsets, sizes, strides, strict=True)):
+        last = first + (size - 1) * stride
+        if size and not (0 <= first < n and 0 <= last < n):
+            yield f"takes elements {first} to {last} of dim {dim} of {source}"
+
+
+def _cast(op: memref.CastOp) -> Iterator[Complaint]:
+    source, result = op.source.type, op.results[0].type
+    if not isinstance(source, MemRefType) or not isinstance(result, MemRefType):
+        return
+    for known, said in zip(source.get_shape(), result.get_shape(), strict=False):
+        if known != said and said != DYNAMIC_INDEX:
+            yield f"cannot know that {source} is {result}"
+            return
+
+
+def _copy(op: memref.CopyOp) -> Iterator[Complaint]:
+    source, target = op.source.type, op.destination.type
+    if isinstance(source, MemRefType) and isinstance(target, MemRefType):
+        if source.get_shape() != target.get_shape() or source.element_type != target.element_type:
+            yield f"copies {source} to {target}"
+
+
+_OPS: dict[str, Check] = {
+    "memref.view": _view,
+    "memref.reinterpret_cast": _reinterpret,
+    "memref.subview": _subview,
+    "memref.cast": _cast,
+    "memref.copy": _copy,
+}
+
+
+# Vectors
+
+
+def _vectors(op: Operation) -> Iterator[Complaint]:
+    for result in op.results:
+        if isinstance(result.type, VectorType) and prod(result.type.get_shape()) > MOST_LANES:
+            yield f"makes {result.type}, vectors have at most {MOST_LANES} lanes"
+    positions: Any = op.properties.get("static_position") if op.name in ("vector.extract", "vector.insert") else None
+    if positions is None:
+        return
+    whole = op.operands[0] if op.name == "vector.extract" else op.operands[1]
+    for at, size in zip(positions.get_values(), getattr(whole.type, "get_shape", tuple)(), strict=False):
+        if at != DYNAMIC_INDEX and not 0 <= at < size:
+            yield f"position {at} is outside of {whole.type}"
