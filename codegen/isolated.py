@@ -16,7 +16,7 @@ _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module}
 def run_in_child(what: str, text: str, target: Target) -> bytes:
     """Do `what` (`object`, `asm` or `optimized`) in a child; the bytes it yields."""
     job = json.dumps({"what": what, "text": text, "target": str(target)}).encode()
-    command = [sys.executable, "-c", _START.format(module=__name__), json.dumps(sys.path)]
+    command = [sys.executable, "-I", "-c", _START.format(module=__name__), json.dumps(sys.path)]
     try:
         done = subprocess.run(command, input=job, capture_output=True, timeout=_TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired:

@@ -28,12 +28,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from .loop.memory import LaunchOp, StoreOp
-from .loop.structure import KernelOp
+from .loop.structure import MOST_LANES, KernelOp
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program")
 """The phases that `lamina.phase` may name."""
-MOST_LANES = 4096
-"""Of a vector: sixty-four registers of 512 bits. LLVM takes memory and time by the lane, and aborts on far more."""
 
 Complaint = str
 Check = Callable[[Any], Iterator[Complaint]]

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from .. import pipeline
 from ..codegen import tuned
@@ -24,7 +23,7 @@ from ..codegen.targets import Target
 from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import InternalError, LaminaError
-from ..lowering.analysis.bounds import constant_extent
+from ..lowering.analysis.bounds import code_size
 from ..lowering.llvm.emit import emit_module
 from ..lowering.schedule.auto import schedule_module
 from ..lowering.schedule.base import Primitive
@@ -153,7 +152,7 @@ class _Search:
         try:
             for step in steps:
                 step.run(kernel)
-            if _code_size(kernel) > MOST_CODE:
+            if code_size(kernel) > MOST_CODE:
                 return None
             module = ModuleOp([kernel])
             signature = pipeline.kernel_signature_of(kernel)
@@ -327,13 +326,6 @@ def _other(rng: random.Random, value: Any) -> Any:
         return (*value[:k], _other(rng, value[k]), *value[k + 1 :])
     choices = {value * 2, value // 2, value * 3 // 2, value * 3 // 4, value + 1, value - 1, value * 4} - {value}
     return rng.choice(sorted(v for v in choices if v >= 1) or [2])
-
-
-def _code_size(op: Operation) -> int:
-    """How many ops there are when unrolled loops are copied."""
-    inside = sum(_code_size(inner) for region in op.regions for block in region.blocks for inner in block.ops)
-    copies = (constant_extent(op) or 1) if isinstance(op, ForOp) and op.kind.data == "unroll" else 1
-    return 1 + inside * copies
 
 
 def _text(steps: Sequence[Primitive]) -> str:

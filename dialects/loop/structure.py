@@ -46,6 +46,11 @@ from .subscripts import SubscriptParser, print_bound
 KINDS = ("seq", "parallel", "vector", "unroll", "reduce")
 """How a loop runs: in order; in any order or at once; one iteration per vector; unrolled at emission; as a reduction."""
 
+LARGEST_STEP = 1 << 40
+"""Of a loop: a step, a size or a factor within it leaves room for arithmetic on indices in 64 bits."""
+MOST_LANES = 4096
+"""Of a vector: sixty-four registers of 512 bits. LLVM takes memory and time by the lane, and aborts on far more."""
+
 MONOIDS = ("add", "mul", "max", "min", "and", "or", "argmax", "argmin")
 """What a `reduce` loop combines its yielded contributions with; the last two combine (value, index) pairs."""
 
@@ -105,7 +110,7 @@ class ForOp(LoopOp):
     ```
 
     (C1) The kind is one of seq, parallel, vector, unroll, reduce; a reduction names its monoid.
-    (C2) The step is positive.
+    (C2) The step is positive and at most 2^40.
     (C3) Each bound is one or more expressions over the index values given to it.
     (C4) The body's first argument is the index; a carrying loop has one more argument a carried value.
     (C5) The body yields one value a result, of the result's type, and as many inits are given.
@@ -191,8 +196,8 @@ class ForOp(LoopOp):
             raise VerifyException(f"'loop.for' op kind must be one of {', '.join(KINDS)} (reduce with its monoid), got {kind}")
         if self.monoid is not None and self.monoid.data not in MONOIDS:  # C1
             raise VerifyException(f"'loop.for' op monoid must be one of {', '.join(MONOIDS)}, got {self.monoid.data}")
-        if self.step.value.data <= 0:  # C2
-            raise VerifyException(f"'loop.for' op step must be positive, got {self.step.value.data}")
+        if not 0 < self.step.value.data <= LARGEST_STEP:  # C2
+            raise VerifyException(f"'loop.for' op step must be positive and at most {LARGEST_STEP}, got {self.step.value.data}")
         for which, map, values in (
             ("lower", self.lower.data, self.lower_operands),
             ("upper", self.upper.data, self.upper_operands),

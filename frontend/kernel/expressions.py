@@ -66,10 +66,10 @@ class Expressions(Scope):
 
     def constant(self, node: ast.expr, found: Any) -> Value:
         """A number from outside."""
-        if isinstance(found, bool | int | float):
-            return Number(found)
-        if isinstance(found, np.bool_ | np.integer | np.floating):
-            return Number(found.item())
+        # numbers of Python's own types: np.float64 is a float, too, and an IntEnum an int
+        for types, plain in ((bool | np.bool_, bool), (int | np.integer, int), (float | np.floating, float)):
+            if isinstance(found, types):
+                return Number(plain(found))
         what = ast.unparse(node)
         if found is MISSING:
             self.refuse(node, f"unknown name '{what}'; kernels see their parameters, sizes, local variables and constants")

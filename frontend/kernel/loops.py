@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 
-from ...dialects.loop.structure import ForOp, WhileOp
+from ...dialects.loop.structure import LARGEST_STEP, ForOp, WhileOp
 from ...dialects.types import i32
 from ...dialects.types import index as index_type
 from . import annotations
@@ -156,6 +156,8 @@ class Loops(Memory):
         step = self.affine(call.args[2], args[2]).constant if len(args) == 3 else 1
         if not step:
             self.refuse(call.args[2], "the step of a loop is a number that is not 0")
+        if abs(step) > LARGEST_STEP:
+            self.refuse(call.args[2], f"the step of a loop is at most {LARGEST_STEP}, got {step}")
         kind = "parallel" if function is annotations.parallel else "seq"
         if step > 0:
             return [Header(name, self.bound(call, start, "max"), self.bound(call, stop, "min"), step, kind)]

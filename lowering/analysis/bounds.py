@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import AffineMapAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.structure import ForOp, segment_sizes
@@ -17,6 +17,11 @@ from ...dialects.loop.subscripts import canonical
 from .accesses import Access, Instance, Terms, combine
 from .linear import System, Undecided
 from .nests import around
+
+UNROLL_LIMIT = 8192
+"""How many ops an unrolled loop may expand to: code generation takes more than linear time in the size of a block."""
+NEST_LIMIT = 1 << 16
+"""How many ops a nest of unrolled loops may expand to."""
 
 Linear = tuple[Terms, int]
 
@@ -98,6 +103,24 @@ def constant_extent(loop: ForOp) -> int | None:
     if high is None:
         return None
     return 0 if low is not None and low > high else max(0, -(-high // loop.step.value.data))
+
+
+def code_size(op: Operation) -> int:
+    """How many ops an op and those in it are at emission, where unrolled loops are copied."""
+    inside = sum(code_size(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+    copies = (constant_extent(op) or 1) if isinstance(op, ForOp) and op.kind.data == "unroll" else 1
+    return 1 + inside * copies
+
+
+def too_much_code(loop: ForOp, copies: int) -> str | None:
+    """What is wrong with so many copies of the body of a loop; None if that is not too much for code generation."""
+    for size, limit in (
+        (sum(1 for _ in loop.body.walk()), UNROLL_LIMIT),
+        (sum(map(code_size, loop.body.block.ops)), NEST_LIMIT),
+    ):
+        if copies * size > limit:
+            return f"{copies} iterations of {size} ops, more than {limit} in all"
+    return None
 
 
 def affine_map(exprs: Sequence[AffineExpr], values: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:

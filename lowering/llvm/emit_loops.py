@@ -22,6 +22,7 @@ from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.vocabulary import IndexCastOp, StepOp
+from ..analysis.bounds import too_much_code
 from . import emit_parallel
 from .emit_core import Effect, FunctionEmitter
 from .emit_integer import is_number
@@ -29,9 +30,6 @@ from .emit_reduce import Extreme, combine, combine_pairs, extremes
 from .emit_transpose import Window
 from .emit_types import fail
 from .text import I64, const
-
-UNROLL_LIMIT = 8192
-"""How many ops one `unroll` loop may expand to: code generation takes more than linear time in the size of a block."""
 
 
 def loop(e: FunctionEmitter, op: ForOp) -> None:
@@ -65,14 +63,8 @@ def loop(e: FunctionEmitter, op: ForOp) -> None:
 
 
 def _unrolled(e: FunctionEmitter, op: ForOp, lower: int, step: int, trips: int, carried: list[str]) -> list[str]:
-    if trips > 1:
-        size = sum(1 for _ in op.body.walk())
-        if trips * size > UNROLL_LIMIT:
-            raise fail(
-                op,
-                f"unrolls to {trips} iterations of {size} ops, more than {UNROLL_LIMIT} in all; "
-                "split the loop and unroll the inner part, or make it seq",
-            )
+    if trips > 1 and (reason := too_much_code(op, trips)) is not None:
+        raise fail(op, f"unrolls to {reason}; split the loop and unroll the inner part, or make it seq")
     if trips > 1 and step == 1:
         e.windows[op.index] = Window(op.index, lower, trips, e.depth, e.b.block)
     for k in range(trips):

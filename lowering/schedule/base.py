@@ -20,7 +20,7 @@ from xdsl.dialects import builtin
 from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.structure import LARGEST_STEP, KernelOp
 from ...errors import ScheduleError
 from ..analysis.nests import loops, unique_names
 
@@ -45,11 +45,20 @@ class Primitive(ModulePass):
     def run(self, kernel: KernelOp) -> tuple[str, ...]:
         """Check and rewrite one kernel; the names of the new loops."""
         unique_names(kernel)
+        self._check_numbers()
         self.check(kernel)
         module = kernel.parent_op()
         if module is not None:  # what is scheduled by hand is not scheduled again
             module.attributes["lamina.phase"] = StringAttr("scheduled")
         return self.rewrite(kernel)
+
+    def _check_numbers(self) -> None:
+        """Sizes, factors and counts leave room for arithmetic on indices in 64 bits."""
+        for option in dataclasses.fields(self):
+            value = getattr(self, option.name)
+            for number in value if isinstance(value, tuple) else (value,):
+                if type(number) is int and abs(number) > LARGEST_STEP:
+                    raise self.refuse(f"{option.name} is at most {LARGEST_STEP} in size, got {number}")
 
     def target(self, module: builtin.ModuleOp) -> KernelOp:
         """The kernel of a module that the step is for."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp
 from ...dialects.loop.subscripts import canonical
 from ..analysis.bounds import constant_extent, set_bounds, simplify_bounds
 from ..analysis.nests import find, kernel_of, name_of
@@ -123,6 +123,8 @@ class Peel(Primitive):
         loop = find(kernel, self.loop, self.name)
         if self.count == 0 and loop.step.value.data == 1:
             raise self.refuse(f"{self.loop} has step 1: all its iterations are full tiles; say how many to peel: count=<n>")
+        if abs(self.count) * loop.step.value.data > LARGEST_STEP:
+            raise self.refuse(f"the cut would be {abs(self.count) * loop.step.value.data} from an end, above {LARGEST_STEP}")
         if not can_peel(loop, self.count):
             raise self.refuse(f"the bounds of {self.loop} are several expressions: they cannot be cut there")
 

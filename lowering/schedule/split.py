@@ -19,7 +19,8 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp, YieldOp
+from ...errors import ScheduleError
 from ..analysis.bounds import affine_map, simplify_bounds
 from ..analysis.nests import find, fresh, name_of
 from .base import Primitive
@@ -27,7 +28,12 @@ from .rewriting import put_instead, rebased, replace_index, take_body
 
 
 def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[ForOp, ForOp]:
-    """The outer and the inner loop that take the place of a loop."""
+    """The outer and the inner loop that take the place of a loop.
+
+    Raises:
+        ScheduleError: the step of the outer loop would be too large; the kernel stays as it was.
+    """
+    _check_step(loop, size)
     step, kind = loop.step.value.data, loop.kind.data
     names = fresh(kernel, name + "o"), fresh(kernel, name + "i")  # while the body is where it is searched
     body = take_body(loop)
@@ -70,6 +76,13 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
     return outer, inner
 
 
+def _check_step(loop: ForOp, size: int) -> None:
+    if (step := loop.step.value.data * size) > LARGEST_STEP:
+        raise ScheduleError(
+            f"split of {name_of(loop)} by {size}: the step of its outer loop is at most {LARGEST_STEP}, got {step}"
+        )
+
+
 @dataclass(frozen=True)
 class Split(Primitive):
     """`loop` becomes two, the inner one of at most `size` iterations."""
@@ -79,9 +92,10 @@ class Split(Primitive):
     size: int
 
     def check(self, kernel: KernelOp) -> None:
-        find(kernel, self.loop, self.name)
+        loop = find(kernel, self.loop, self.name)
         if self.size < 1:
             raise self.refuse(f"the size must be 1 or more, got {self.size}")
+        _check_step(loop, self.size)
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         outer, inner = split_loop(kernel, find(kernel, self.loop, self.name), self.loop, self.size)

@@ -21,7 +21,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
-from ..analysis.bounds import constant_extent, set_bounds, simplify_bounds
+from ..analysis.bounds import constant_extent, set_bounds, simplify_bounds, too_much_code
 from ..analysis.nests import find, fresh, name_of
 from .base import Primitive
 from .rewriting import put_instead, rebased, replace_index, take_body
@@ -105,13 +105,20 @@ class Unroll(Primitive):
         if self.factor < 0 or self.factor == 1:
             raise self.refuse(f"the factor must be 2 or more, or 0 for all iterations, got {self.factor}")
         if self.factor:
+            self._check_size(loop, self.factor)
             return
-        if constant_extent(loop) is None:
+        extent = constant_extent(loop)
+        if extent is None:
             raise self.refuse(f"the trip count of {self.loop} has no limit that is a number; give a factor")
+        self._check_size(loop, extent)
         if _starts_anywhere(loop):
             start, *more = loop.lower.data.results
             if more or linear_form(start, len(loop.lower_operands)) is None:
                 raise self.refuse(f"the first iteration of {self.loop} is no linear expression; give a factor")
+
+    def _check_size(self, loop: ForOp, copies: int) -> None:
+        if copies > 1 and (reason := too_much_code(loop, copies)) is not None:
+            raise self.refuse(f"{reason}; split {self.loop} and unroll the inner loop, or give a factor")
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)

@@ -34,6 +34,7 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, YieldOp
 from ..analysis.accesses import is_inside
+from ..analysis.bounds import too_much_code
 from ..analysis.dependence import CannotDecide, carried_conflict
 from ..analysis.nests import find, fresh, name_of, only_loop_in
 from .base import Primitive
@@ -198,6 +199,8 @@ class UnrollAndJam(Primitive):
         loop = find(kernel, self.loop, self.name)
         if self.factor < 2:
             raise self.refuse(f"the factor must be 2 or more, got {self.factor}")
+        if (reason := too_much_code(loop, self.factor)) is not None:
+            raise self.refuse(f"{reason}; give a smaller factor")
         if loop.results:
             raise self.refuse(f"{self.loop} carries values from one iteration to the next")
         for inner in jammed_loops(loop.body.block):

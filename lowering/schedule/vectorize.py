@@ -28,7 +28,7 @@ from typing import Literal
 
 from xdsl.ir import Operation
 
-from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ...dialects.loop.structure import MOST_LANES, ForOp, KernelOp, WhileOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, first_conflict, pairs
 from ..analysis.lanes import has_own_bounds, shares_index, varying_values
@@ -136,6 +136,8 @@ class Vectorize(Primitive):
             raise self.refuse(f"only a seq, parallel or reduce loop can be vectorized, this one is {kind}")
         if self.lanes < 2 or self.lanes & (self.lanes - 1):
             raise self.refuse(f"lanes must be a power of two above 1, got {self.lanes}")
+        if self.lanes > MOST_LANES:
+            raise self.refuse(f"vectors have at most {MOST_LANES} lanes, got {self.lanes}")
         if self.tail not in ("masked", "scalar", "predicated"):
             raise self.refuse(f"tail must be masked, scalar or predicated, got {self.tail}")
         if loop.monoid is None and loop.results:
