@@ -25,7 +25,7 @@ NUMBERS = [
     np.float32(2.5),
     np.float64(2.5),
 ]
-NUMBERS += [np.longdouble(2.5), Level.HIGH]
+NUMBERS += [np.float64(2.5), np.longdouble(2.5), Level.HIGH]
 NUMBER: object = 0
 
 
