@@ -11,18 +11,16 @@ from __future__ import annotations
 import dataclasses
 import gc
 import hashlib
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .codegen.targets.base import Target
 from .codegen.targets.host import host
+from .codegen.version import frontend_version, version
 from .errors import CompileError
 from .runtime.signature import Param, Signature
 
@@ -531,43 +529,6 @@ def kernel_signature_of(kernel: KernelOp) -> KernelSignature:
         return KernelSignature(name, tuple(params), names, HEAVY_ELEMENTS.get(depth, 0))
     except ValueError as error:
         raise CompileError(f"kernel @{name} cannot be called: {error}") from None
-
-
-_SOURCES = (
-    *("", "dialects", "dialects/graph", "dialects/loop", "transforms"),
-    *("lowering", "lowering/analysis", "lowering/schedule", "lowering/strategies", "lowering/llvm", "lowering/llvm/math"),
-    *("codegen", "codegen/targets", "runtime"),
-)
-"""The folders whose files decide what is compiled."""
-_FRONTEND = ("frontend", "frontend/kernel")
-"""The folders whose files decide which IR is made of Python."""
-
-
-@cache
-def version() -> str:
-    """The state of the compiler: the versions it is built on, and every source file's size and time of change."""
-    import llvmlite
-    import numpy
-    import xdsl
-
-    return _state([f"{module.__name__}=={module.__version__}" for module in (numpy, xdsl, llvmlite)], _SOURCES)
-
-
-@cache
-def frontend_version() -> str:
-    """The state of what reads Python: the version of Python, and every source file's size and time of change."""
-    return _state([sys.version], _FRONTEND)
-
-
-def _state(parts: list[str], folders: Sequence[str]) -> str:
-    root = Path(__file__).parent
-    for folder in folders:
-        with os.scandir(root / folder) as entries:
-            for item in sorted(entries, key=lambda e: e.name):
-                if item.name.endswith(".py"):
-                    stat = item.stat()
-                    parts.append(f"{folder}/{item.name}:{stat.st_size}:{stat.st_mtime_ns}")
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _context() -> Context:

@@ -1,0 +1,64 @@
+"""The state of our own source files, which is part of every key of the object cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Collection, Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FRONT = ("frontend", "tools")
+"""What makes IR: keys hold the IR itself, or `frontend_version` beside the facts of a kernel that is not read again."""
+
+
+@cache
+def version() -> str:
+    """The state of the compiler: the versions it is built on, and its source files from IR to machine code."""
+    import llvmlite
+    import numpy
+    import xdsl
+
+    libraries = [f"{module.__name__}=={module.__version__}" for module in (numpy, xdsl, llvmlite)]
+    return digest([*libraries, *source_files(ROOT, without=FRONT)])
+
+
+@cache
+def frontend_version() -> str:
+    """The state of what reads Python: the version of Python, and the source files of the frontend."""
+    return digest([sys.version, *source_files(ROOT / "frontend")])
+
+
+def digest(parts: list[str]) -> str:
+    """A hash of some lines."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def source_files(root: Path, without: Collection[str] = ()) -> list[str]:
+    """Every source file of a package and of the packages below it, with its size and time of change.
+
+    Args:
+        root: the folder of the package.
+        without: names of folders in `root` to leave out. Folders that are no packages (tests, docs, environments) never count.
+    """
+    return sorted(_lines(str(root), "", without))
+
+
+def _lines(folder: str, prefix: str, without: Collection[str] = ()) -> Iterator[str]:
+    files: list[str] = []
+    folders: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.endswith(".py"):
+                stat = entry.stat()
+                files.append(f"{prefix}{name}:{stat.st_size}:{stat.st_mtime_ns}")
+            elif "." not in name and name != "__pycache__" and name not in without and entry.is_dir():
+                folders.append(name)
+    if not any(line.startswith(f"{prefix}__init__.py:") for line in files):
+        return
+    yield from files
+    for name in folders:
+        yield from _lines(f"{folder}/{name}", f"{prefix}{name}/")
