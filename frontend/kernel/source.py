@@ -84,21 +84,33 @@ def read(function: Callable[..., Any]) -> tuple[ast.FunctionDef, Source]:
     name = getattr(function, "__name__", "?")
     if not inspect.isfunction(function):
         raise KernelError(f"a kernel is a function defined by def, got {type(function).__name__} {name!r}")
+    missing = KernelError(
+        f"kernel '{name}' has no source to read ({function.__code__.co_filename}): define it in a file or a notebook"
+    )
     try:
         lines, first = inspect.getsourcelines(function)
         filename = inspect.getsourcefile(function) or function.__code__.co_filename
     except (OSError, TypeError):
-        raise KernelError(
-            f"kernel '{name}' has no source to read ({function.__code__.co_filename}): define it in a file or a notebook"
-        ) from None
+        raise missing from None
     source = Source(filename, lines, first, _names(function))
     try:
         tree = source.parse()
     except SyntaxError:
         raise KernelError(f"kernel '{name}' has no source of its own to read: define it by a def statement") from None
+    if not _may_define(tree, function):
+        raise missing
     if not isinstance(tree, ast.FunctionDef):
         raise source.error(tree, "a kernel is a function defined by def")
     return tree, source
+
+
+def _may_define(tree: ast.stmt, function: Any) -> bool:
+    """Whether a function may come from a statement. Sources go by file names, and any text can be called `<string>`: since
+    Python 3.13 that of `python -c` is found under this name for every function that `exec` made."""
+    code = inspect.unwrap(function).__code__
+    if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
+        return (tree.name, len(tree.args.posonlyargs + tree.args.args)) == (code.co_name, code.co_argcount)
+    return code.co_name == "<lambda>"
 
 
 def _names(function: Any) -> dict[str, Any]:

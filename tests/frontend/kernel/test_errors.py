@@ -6,6 +6,7 @@ import ast
 import copy
 import importlib.util
 import itertools
+import linecache
 import random
 import sys
 import time
@@ -375,6 +376,18 @@ def test_a_fault_of_a_kernel_called_from_another_file(tmp_path: Path) -> None:
 def test_without_source() -> None:
     names: dict[str, Any] = {"lm": lm}
     exec("def k(x: lm.f32['N']):\n    pass", names)
+    with pytest.raises(KernelError, match="kernel 'k' has no source to read"):
+        build_kernel(names["k"])
+
+
+@pytest.mark.parametrize(
+    "text", ["import sys\n", "def other(x):\n    pass\n", "def k(x, y):\n    pass\n", "class k:\n    pass\n"]
+)
+def test_the_source_of_something_else(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another text may bear the name of the one that a function was compiled from."""
+    name, names = "<another text>", {"lm": lm}
+    exec(compile("def k(x: lm.f32['N']):\n    pass", name, "exec"), names)
+    monkeypatch.setitem(linecache.cache, name, (len(text), None, text.splitlines(keepends=True), name))
     with pytest.raises(KernelError, match="kernel 'k' has no source to read"):
         build_kernel(names["k"])
 
