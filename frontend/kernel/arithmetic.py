@@ -14,7 +14,23 @@ from ...dialects.loop.subscripts import canonical, from_linear, linear_form
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import f64, i1, i64, index, is_bool, is_float
 from ...lowering.analysis.inbounds import materialize
-from .values import Choice, Extreme, Index, Kind, Mismatch, Number, Scalar, Value, default, held, kind_of, meet, spell, unify
+from .values import (
+    Choice,
+    Extreme,
+    Index,
+    Kind,
+    Mismatch,
+    Number,
+    Scalar,
+    Value,
+    default,
+    held,
+    kind_of,
+    known,
+    meet,
+    spell,
+    unify,
+)
 
 _AFFINE = {
     "+": AffineBinaryOpKind.Add,
@@ -217,8 +233,8 @@ class Arithmetic:
         return Scalar(self.builder.cmp(predicate, self.scalar(x, type), self.scalar(y, type)))
 
     def negate(self, x: Value) -> Value:
-        if isinstance(x, Number):
-            return Number(-x.value)
+        if isinstance(x, Number | Choice):
+            return known(lambda value: -value, x)
         if isinstance(x, Index | Extreme):
             return self.binary("-", Number(0), x)
         kind = i64 if is_bool(default(kind_of(x))) else kind_of(x)

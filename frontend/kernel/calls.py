@@ -15,7 +15,7 @@ from .annotations import ELEMENTS, ElementType, empty, zeros
 from .arithmetic import Arithmetic
 from .expressions import Expressions
 from .source import MISSING
-from .values import Choice, Extreme, Index, Mismatch, Number, Scalar, Value, default, held, kind_of, meet
+from .values import Choice, Extreme, Index, Number, Scalar, Value, choice, default, held, kind_of, known, meet
 
 FUNCTIONS = (
     *("exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "erf"),
@@ -42,14 +42,6 @@ def canonical(function: Any) -> tuple[str | None, bool]:
         return None, False  # NumPy's reduce arrays
     name = "float_power" if function is math.pow else name
     return _SYNONYMS.get(name, name), module in _PYTHONS_OWN
-
-
-def _python(function: Callable[[Any], Any], value: float) -> Any:
-    """What Python's function gives for a number."""
-    try:
-        return function(value)
-    except (ValueError, OverflowError) as error:
-        raise Mismatch(str(error)) from None
 
 
 class Calls(Expressions):
@@ -115,7 +107,7 @@ class Calls(Expressions):
     def of_float(self, b: Arithmetic, name: str, x: Value) -> Value:
         """A function of a float; integers become f64."""
         if isinstance(x, Number) and hasattr(math, name):
-            return Number(_python(getattr(math, name), x.value))
+            return known(getattr(math, name), x)
         return self.as_float(b, x, lambda y: b.builder.unary(name, y))
 
     def as_float(self, b: Arithmetic, x: Value, make: Callable[..., Any], *others: Value) -> Value:
@@ -127,8 +119,8 @@ class Calls(Expressions):
 
     def whole(self, b: Arithmetic, x: Value, name: str) -> Value:
         """A float rounded to an integer, as Python's functions give it; integers stay."""
-        if isinstance(x, Number):
-            return Number(_python({"floor": math.floor, "ceil": math.ceil, "rint": round}[name], x.value))
+        if isinstance(x, Number | Choice):
+            return known({"floor": math.floor, "ceil": math.ceil, "rint": round}[name], x)
         if isinstance(x, Index | Extreme):
             return x
         ssa = b.scalar(x)
@@ -171,7 +163,7 @@ class Calls(Expressions):
         return self.as_float(b, x, lambda u, v: b.builder.binary("atan2", u, v), y)
 
     def fn_abs(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
-        return Number(abs(x.value)) if isinstance(x, Number) else held(b.builder.abs(b.scalar(x)), kind_of(x))
+        return known(abs, x) if isinstance(x, Number | Choice) else held(b.builder.abs(b.scalar(x)), kind_of(x))
 
     def fn_sign(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
         return held(b.builder.sign(b.scalar(x)), kind_of(x))
@@ -191,8 +183,8 @@ class Calls(Expressions):
     def fn_where(self, b: Arithmetic, condition: Value, x: Value, y: Value, *, python: bool) -> Value:
         """`np.where` of scalars: both values are computed."""
         test, kind = b.truth(condition), meet(x, y)
-        if isinstance(x, Number) and isinstance(y, Number):
-            return Choice(test, x, y)
+        if (chosen := choice(test, x, y)) is not None:
+            return chosen
         return held(b.builder.select(test, b.scalar(x, default(kind)), b.scalar(y, default(kind))), kind)
 
     # -- conversions
@@ -203,14 +195,13 @@ class Calls(Expressions):
             self.refuse(node, f"a conversion takes one value, got {len(node.args)}")
         value, b = self.value(node.args[0]), self.math(node)
         if isinstance(to, ElementType):
-            if isinstance(value, Number):
-                known = value.value if is_float(to.type) else _python(int if not is_bool(to.type) else bool, value.value)
-                return Scalar(b.scalar(Number(known), to.type))
+            if isinstance(value, Number | Choice) and not is_float(to.type):
+                value = known(bool if is_bool(to.type) else int, value)
             if isinstance(value, Index) and to.type == i64:
                 return value
             return Scalar(b.scalar(value, to.type))
-        if isinstance(value, Number):
-            return Number(_python(to, value.value))
+        if isinstance(value, Number | Choice):
+            return known(to, value)
         if to is int:
             return value if isinstance(value, Index | Extreme) else held(b.scalar(value, i64), "whole")
         if to is float:

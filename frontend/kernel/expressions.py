@@ -15,7 +15,7 @@ from ...dialects.loop.structure import IfOp
 from ...dialects.types import i1, is_float
 from .scope import Scope, discard, words
 from .source import MISSING
-from .values import Array, Choice, Mismatch, Number, Scalar, Value, as_map, default, held, kind_of, meet
+from .values import Array, Mismatch, Number, Scalar, Value, as_map, choice, default, held, kind_of, meet
 
 OPERATORS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
@@ -151,7 +151,7 @@ class Expressions(Scope):
         if isinstance(node.op, ast.Not):
             return Number(not x.value) if isinstance(x, Number) else Scalar(b.builder.invert(b.truth(x)))
         if isinstance(x, Number) and isinstance(x.value, int):
-            return Number(~x.value)
+            return Number(~int(x.value))
         if is_float(default(kind_of(x))):
             raise Mismatch("~ needs an integer")
         return held(b.builder.invert(b.scalar(x)), kind_of(x))
@@ -218,8 +218,8 @@ class Expressions(Scope):
             with self.within(Block()) as block:
                 branches.append((block, self.value(part)))
         x, y = (value for _, value in branches)
-        if isinstance(x, Number) and isinstance(y, Number) and isinstance(x.value, bool) == isinstance(y.value, bool):
-            return Choice(condition, x, y)
+        if (chosen := choice(condition, x, y)) is not None:
+            return chosen
         kind = meet(x, y)
         values: list[tuple[Block, SSAValue]] = []
         for block, value in branches:

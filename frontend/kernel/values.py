@@ -7,8 +7,9 @@ takes the type of what it meets; what comes from an array or a parameter has a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
@@ -69,7 +70,7 @@ class Extreme:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One of two numbers; they take the type of what they meet."""
+    """One of two numbers, both bools or none; they take the type of what they meet."""
 
     condition: SSAValue
     yes: Number
@@ -107,6 +108,23 @@ class Array:
 Value = Number | Index | Extreme | Choice | Scalar
 Kind = Attribute | str
 """An element type, or what has none: `int`, `float` and `bool` for numbers, `whole` for integers that are computed."""
+
+
+def choice(condition: SSAValue, x: Value, y: Value) -> Choice | None:
+    """The choice between two values, if they are numbers that can have one type."""
+    if isinstance(x, Number) and isinstance(y, Number) and isinstance(x.value, bool) == isinstance(y.value, bool):
+        return Choice(condition, x, y)
+    return None
+
+
+def known(function: Callable[[Any], Any], value: Number | Choice) -> Number | Choice:
+    """A function of Python's on a number, or on both that a choice has."""
+    try:
+        if isinstance(value, Number):
+            return Number(function(value.value))
+        return Choice(value.condition, Number(function(value.yes.value)), Number(function(value.no.value)))
+    except (ValueError, OverflowError) as error:
+        raise Mismatch(str(error)) from None
 
 
 def kind_of(value: Value) -> Kind:

@@ -168,6 +168,11 @@ def arrays(seed: int, wholes: int, reals: int) -> list[Any]:
     st.integers(0, 99),
 )
 def test_random_expressions(wholes: list[Typed], reals: list[Typed], seed: int) -> None:
+    agreed(wholes, reals, seed)
+
+
+def agreed(wholes: list[Typed], reals: list[Typed], seed: int) -> None:
+    """Interpreter and machine code compute what Python computes."""
     k = function([text for text, _ in wholes], [text for text, _ in reals])
     args = arrays(seed, len(wholes), len(reals))
     want = by_python(k, args)
@@ -176,3 +181,37 @@ def test_random_expressions(wholes: list[Typed], reals: list[Typed], seed: int) 
         for column, (text, kind) in enumerate([*wholes, *reals]):
             part, at = (8, column) if column < len(wholes) else (9, column - len(wholes))
             np.testing.assert_array_equal(got[part][:, at], want[part][:, at], f"{text} ({kind}) by {run.__name__}")
+
+
+CHOICES = (
+    *("int(0.5 if t[i] else 0.5)", "int(1.5 if t[i] else -2.5)", "int(7 if t[i] else 2.5)", "int(True if t[i] else False)"),
+    *("int(float(2 if t[i] else 3) / 2)", "bool(0.5 if t[i] else 0.0)", "bool(2 if t[i] else 0)", "abs(-1 if t[i] else 2)"),
+    *("abs(True if t[i] else False)", "-(True if t[i] else False)", "int(abs(-1.5 if t[i] else 2.5))"),
+    *("int(min(0.5 if t[i] else 2.5, 1.5))", "int(max(0.5 if t[i] else 2.5, 1))", "min(3 if t[i] else 5, 4, i)"),
+    *("int((0.5 if t[i] else 1.5) if x[i] > 0 else 2.5)", "int(0.5 if t[i] else (1.5 if x[i] > 0 else 2.5))"),
+    *("int((0.5 if t[i] else 1.5) if x[i] > 0 else (2.5 if t[i] else 3))", "int(int(0.5 if t[i] else 3.5) / 2)"),
+    *("round(0.5 if t[i] else 1.5)", "math.floor(-0.5 if t[i] else 1.5)", "math.ceil(2 if t[i] else 1.5)"),
+    *(
+        "lm.i32(0.5 if t[i] else -1.5)",
+        "lm.i64(7.5 if t[i] else 1)",
+        "lm.bool_(0.5 if t[i] else 0)",
+        "np.int32(2.5 if t[i] else 1)",
+    ),
+    *("a[int(1.5 if t[i] else 2.5)]", "m[i] + int(1.5 if t[i] else 2.5)", "~int(1.5 if t[i] else 2.5)"),
+    *("(True if t[i] else 2)", "np.where(t[i], True, 2)", "int(np.where(t[i], 1.5, 2))", "~(2 if t[i] else 3)"),
+)
+REAL_CHOICES = (
+    *("float(1 if t[i] else 2)", "float(True if t[i] else False)", "float(0.1 if t[i] else 1) * x[i]", "-(0.1 if t[i] else 1)"),
+    *(
+        "abs(-0.1 if t[i] else 1)",
+        "lm.f32(0.1 if t[i] else 3)",
+        "max(0.1 if t[i] else 0.3, 0.2)",
+        "x[i] * abs(-0.1 if t[i] else 1)",
+    ),
+    *("float(0.1 if t[i] else (1 if x[i] > 0 else 2))", "x[i] + -(0.1 if t[i] else 0.2)", "min(x[i], 0.25 if t[i] else 0.5)"),
+)
+
+
+def test_choices_between_numbers() -> None:
+    """Functions and conversions of a number that depends on a condition are those of either number."""
+    agreed([(text, "int") for text in CHOICES], [(text, "float") for text in REAL_CHOICES], 0)
