@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import hypothesis.core
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from skips import excess
 
 ROOT = Path(__file__).parent.parent
 
@@ -39,3 +44,39 @@ def awaited(path: Path) -> None:
 @pytest.fixture(name="awaited", scope="session")
 def _awaited():
     return awaited
+
+
+# -- chance: what hypothesis finds it prints with a line that replays it. LAMINA_TEST_SEED=n lets every random test draw others,
+# the same ones for the same n; without it hypothesis draws anew each time, in CI the same ones always
+
+_SEED = os.environ.get("LAMINA_TEST_SEED")
+hypothesis.settings.register_profile("lamina", hypothesis.settings(), print_blob=True)
+hypothesis.settings.load_profile("lamina")
+if _SEED:
+    hypothesis.settings.register_profile("seeded", hypothesis.settings(), derandomize=False, database=None)
+    hypothesis.settings.load_profile("seeded")
+    hypothesis.core.global_force_seed = int(_SEED)  # as --hypothesis-seed does
+
+
+# -- in CI all that tests need is there, so that only machines are a reason to skip (skips.py)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the summary is printed, whose lines tell why
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not os.environ.get("CI") or reporter is None or hasattr(session.config, "workerinput"):
+        return
+    skipped = {
+        (report.nodeid, str(report.longrepr[2]).removeprefix("Skipped: ")) for report in reporter.stats.get("skipped", ())
+    }
+    session.config.stash[_EXCESS] = found = excess(reason for _, reason in skipped)
+    if found and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in terminalreporter.config.stash.get(_EXCESS, ()):
+        terminalreporter.write_line(f"ERROR {line}", red=True)
+
+
+_EXCESS = pytest.StashKey[list[str]]()

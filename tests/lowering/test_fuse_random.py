@@ -28,6 +28,7 @@ CTX = make_context()
 SIZES = (0, 1, 2, 3, 5, 8, 9, 17, 33)
 MAX_ELEMENTS = 4000
 EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "120"))
+SAME = EXAMPLES <= 120 and not os.environ.get("LAMINA_TEST_SEED")
 EXACT_BELOW = 2**22
 """Whole floats below this are added and multiplied without rounding, in any order."""
 
@@ -329,7 +330,7 @@ def check(module: ModuleOp, arguments: list[np.ndarray], results: list[Value]) -
             np.testing.assert_allclose(have, want.array, rtol=tolerance, atol=tolerance * scale, err_msg=text)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES <= 120)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=SAME)
 @given(programs())
 def test_random_graphs(program: Drawn) -> None:
     check(program.module.clone(), program.arguments, program.results)
@@ -353,7 +354,7 @@ def gradients_of(module: ModuleOp) -> ModuleOp:
     return module
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES <= 120)
+@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=SAME)
 @given(programs(dtypes=(np.float64,)))
 def test_gradients_of_random_graphs(program: Drawn) -> None:
     """Optimized and compiled, against the graph as differentiation left it."""

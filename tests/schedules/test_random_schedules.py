@@ -202,7 +202,8 @@ def letters(text: str) -> str:
 
 
 def explained(case: Case, steps: Sequence[Primitive], error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}\n\n{case.drawn.text}\n{','.join(step.as_text() for step in steps)}"
+    seed = f"LAMINA_TEST_SEED={FIRST_SEED}"
+    return f"{seed}: {type(error).__name__}: {error}\n\n{case.drawn.text}\n{','.join(step.as_text() for step in steps)}"
 
 
 def check_refusal(case: Case, schedule: Schedule, step: Primitive, error: ScheduleError) -> None:

@@ -16,7 +16,7 @@ from graphs import BY_NAME, EXPAND, OPTIMIZE, Case, derivatives, run
 from lamina.runtime.interpreter import interpret
 
 if find_spec("jax") is None:
-    pytest.skip("jax is not installed", allow_module_level=True)
+    pytest.skip("jax is not installed (extra lamina[oracles])", allow_module_level=True)
 
 # our op: the same in jax, as an expression of its arguments
 SMOOTH = {

@@ -78,11 +78,9 @@ class Point:
         return interpret(self.module, "vjp", [*args, *ct])
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name not in HIDDEN])
 def test_forward(name: str) -> None:
     p = Point(BY_NAME[name])
-    if name in HIDDEN:
-        pytest.skip("differences see through stop_gradient")
     close(p.jvp(p.t), differences(p.f, p.args, p.t))
 
 
