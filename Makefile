@@ -3,42 +3,68 @@
 PYTHON ?= python3
 JOBS ?= 2
 # relative paths only: the folder may have any name, spaces included
+ifeq ($(origin PYTHON),file)
 VENV := .venv
+else  # an interpreter that was asked for has an environment of its own
+VENV := .venv-$(shell "$(PYTHON)" -c 'import sys; print("%d.%d%s" % (*sys.version_info[:2], sys.abiflags))' || echo none)
+endif
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -c tests/pytest.ini --rootdir=. -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check lint types demo bench clean
+.PHONY: help setup oracles test test-entry test-pythons test-targets check lint types demo bench clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@echo 'PYTHON=python3.13 takes another interpreter, in an environment .venv-3.13 of its own; JOBS=4 runs more tests at a time'
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python3 >= 3.11 is needed, PYTHON=... chooses one" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python3 >= 3.11 is needed, PYTHON=... chooses one" >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
 
-$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+$(VENV)/.entry: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[entry]'
 	@touch $@
 
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[test]'
+	@touch $@ $(VENV)/.entry
+
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
-	@touch $@ $(VENV)/.test
+	$(PIP) -e '.[test,dev]'
+	@touch $@ $(VENV)/.test $(VENV)/.entry
+
+$(VENV)/.oracles: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[oracles]'
+	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo]'
+	$(PIP) -e '.[demo]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(PIP) -e '.[bench]'
 	@touch $@
 
 setup: $(VENV)/.dev  ## create .venv and install lamina with the test and dev extras
 
+oracles: $(VENV)/.oracles  ## install jax and torch, which some tests compare with; without them these are skipped
+
 test: $(VENV)/.test  ## set up, then run every test (pytest and lit)
-	$(BIN)/python -m pytest -c tests/pytest.ini --rootdir=. -n $(JOBS) tests
+	$(PYTEST) tests
 	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q filecheck
 
-check: $(VENV)/.dev lint types test  ## what CI runs: ruff, types, tests
+test-targets: $(VENV)/.test  ## run what depends on the target for other targets than this machine (TARGETS='v2 --share 1/1')
+	$(BIN)/python tests/on_targets.py -n $(JOBS) $(TARGETS)
+
+test-entry: $(VENV)/.entry  ## run the tests of native calls, which read CPython's objects
+	$(PYTEST) tests/runtime
+
+test-pythons: $(VENV)/bin/python  ## test-entry with every Python >= 3.11 that this machine has
+	$(BIN)/python tests/on_pythons.py
+
+check: lint types test  ## ruff, types, every test: before a commit. CI (.ci/run) runs the matrices of targets and Pythons besides
 
 lint: $(VENV)/.dev  ## ruff: rules and formatting
 	$(BIN)/python -m ruff check .
@@ -54,6 +80,6 @@ bench: $(VENV)/.bench  ## set up, then run the benchmarks beside their peers; th
 	$(BIN)/python benchmarks/bench.py --update-readme $(BENCH)
 	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
-clean:  ## remove .venv and everything generated
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .lit_test_times.txt
+clean:  ## remove the environments and everything generated
+	rm -rf .venv .venv-* build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .lit_test_times.txt
 	find . -name __pycache__ -prune -exec rm -rf {} + ; find filecheck -name Output -prune -exec rm -rf {} +

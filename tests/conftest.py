@@ -58,6 +58,15 @@ if _SEED:
     hypothesis.core.global_force_seed = int(_SEED)  # as --hypothesis-seed does
 
 
+# -- LAMINA_TEST_SHARE=2/3 runs every third test, from the second on: parts of a matrix that together run all (on_targets.py)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    first, step = map(int, os.environ.get("LAMINA_TEST_SHARE", "1/1").split("/"))
+    config.hook.pytest_deselected(items=[item for k, item in enumerate(items) if k % step != first - 1])
+    items[:] = items[first - 1 :: step]
+
+
 # -- in CI all that tests need is there, so that only machines are a reason to skip (skips.py)
 
 
