@@ -12,6 +12,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -c tests/pytest.ini --rootdir=. -n $(JOBS)
 
+# what reads CPython's objects and the source of functions
+ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads kernel_call kernel_fuzz pool signature threads) \
+  tests/frontend/kernel/test_facts.py
+
 .DEFAULT_GOAL := help
 .PHONY: help setup oracles test test-entry test-pythons test-targets check lint types demo bench clean
 
@@ -59,7 +63,7 @@ test-targets: $(VENV)/.test  ## run what depends on the target for other targets
 	$(BIN)/python tests/on_targets.py -n $(JOBS) $(TARGETS)
 
 test-entry: $(VENV)/.entry  ## run the tests of native calls, which read CPython's objects
-	$(PYTEST) tests/runtime
+	$(PYTEST) $(ENTRY)
 
 test-pythons: $(VENV)/bin/python  ## test-entry with every Python >= 3.11 that this machine has
 	$(BIN)/python tests/on_pythons.py

@@ -50,7 +50,13 @@ def _awaited():
 # the same ones for the same n; without it hypothesis draws anew each time, in CI the same ones always
 
 _SEED = os.environ.get("LAMINA_TEST_SEED")
-hypothesis.settings.register_profile("lamina", hypothesis.settings(), print_blob=True)
+hypothesis.settings.register_profile(
+    "lamina",
+    hypothesis.settings(),
+    print_blob=True,
+    deadline=None,  # machines are busy at times
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("lamina")
 if _SEED:
     hypothesis.settings.register_profile("seeded", hypothesis.settings(), derandomize=False, database=None)
