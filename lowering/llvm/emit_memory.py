@@ -21,6 +21,7 @@ from ..plan_buffers import STACK_LIMIT_BYTES
 from .emit_core import Buffer, Effect, FunctionEmitter
 from .emit_integer import is_number
 from .emit_loops import affine, gather_terms
+from .emit_masks import masked_load, masked_store, unfolded_mask
 from .emit_transpose import can_transpose, transposed
 from .emit_types import element_count, fail, memory_type
 from .text import I64, Builder, Ty, const
@@ -227,6 +228,9 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
     b, ty, elem, stride = e.b, plan.ty, plan.buffer.elem, plan.lane_stride
     memory = memory_type(ty)
     align = elem.bits // 8
+    every_other = stride == 2 and ty.lanes >= 4 and plan.buffer.strides[-1:] == (1,) and not plan.buffer.register
+    if mask is not None and plan.mask is not None and (every_other or _is_masked(plan)):
+        mask = unfolded_mask(e, plan.mask, mask, memory)
     if ty.lanes == 1:
         address = _at(b, pointer, constant, elem)
         if mask is not None:
@@ -242,13 +246,12 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
         elif plan.buffer.register:  # a masked load would keep the tile out of registers
             x = b.select(mask, b.load(address, memory, align), const(0, memory), memory)
         else:
-            callee = b.module.declare(f"llvm.masked.load.{memory.mangled}.p0", memory, ("ptr", ty.bool, memory))
-            x = b.emit(f"call {memory} {callee}(ptr align {align} {address}, {ty.bool} {mask}, {memory} zeroinitializer)")
+            x = masked_load(b, address, mask, memory, align)
         if stride == -1:
             x = _reverse(b, x, memory)
     elif stride == 0 and mask is None:
         x = b.splat(b.load(_at(b, pointer, constant, elem), elem, align), memory)
-    elif stride == 2 and ty.lanes >= 4 and plan.buffer.strides[-1:] == (1,) and not plan.buffer.register:
+    elif every_other:
         x = _every_other(b, _at(b, pointer, constant, elem), mask, memory, align)
     else:
         spare = None if mask is None else _spare(e, elem, zero=True)
@@ -259,6 +262,11 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
                 address = b.emit(f"select i1 {b.extract(mask, lane, ty.bool)}, ptr {address}, ptr {spare}")
             x = b.insert(x, b.load(address, elem, align), lane, memory)
     return b.icmp("ne", x, const(0, memory), memory) if memory is not ty else x
+
+
+def _is_masked(plan: Plan) -> bool:
+    """Whether an access with a mask is one of neighbouring elements in memory."""
+    return plan.ty.lanes > 1 and plan.lane_stride in (1, -1) and not plan.buffer.register
 
 
 def _every_other(b: Builder, address: str, mask: str | None, ty: Ty, align: int) -> str:
@@ -272,16 +280,12 @@ def _every_other(b: Builder, address: str, mask: str | None, ty: Ty, align: int)
     if mask is None:
         x, y = (b.load(at, ty, align) for at in addresses)
     else:
-        callee = b.module.declare(f"llvm.masked.load.{ty.mangled}.p0", ty, ("ptr", ty.bool, ty))
         wanted = (
             [k // 2 if k % 2 == 0 else lanes for k in range(lanes)],
             [half + k // 2 if k % 2 else lanes for k in range(lanes)],
         )
         masks = (_shuffle(b, mask, "zeroinitializer", each, ty.bool) for each in wanted)
-        x, y = (
-            b.emit(f"call {ty} {callee}(ptr align {align} {at}, {ty.bool} {on}, {ty} zeroinitializer)")
-            for at, on in zip(addresses, masks, strict=True)
-        )
+        x, y = (masked_load(b, at, on, ty, align) for at, on in zip(addresses, masks, strict=True))
     return _shuffle(b, x, y, [2 * k + (k >= half) for k in range(lanes)], ty)
 
 
@@ -302,6 +306,8 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
     memory, align = memory_type(ty), elem.bits // 8
     if memory is not ty:
         x = b.cast("zext", x, ty, memory)
+    if mask is not None and plan.mask is not None and _is_masked(plan):
+        mask = unfolded_mask(e, plan.mask, mask, memory)
     if ty.lanes == 1:
         address = _at(b, pointer, constant, elem)
         if mask is not None:
@@ -320,8 +326,7 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
         elif plan.buffer.register:
             b.store(b.select(mask, x, b.load(address, memory, align), memory), address, memory, align)
         else:
-            callee = b.module.declare(f"llvm.masked.store.{memory.mangled}.p0", "void", (memory, "ptr", ty.bool))
-            b.emit_void(f"call void {callee}({memory} {x}, ptr align {align} {address}, {ty.bool} {mask})")
+            masked_store(b, x, address, mask, memory, align)
     else:
         spare = None if mask is None else _spare(e, elem, zero=False)
         for lane in range(ty.lanes):
