@@ -22,6 +22,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.parameters import is_scheduled
 from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.bounds import constant_extent
 from ..analysis.nests import statements, unique_names
 from ..target import target_of
 from .base import Primitive
@@ -77,7 +78,9 @@ def schedule_module(module: builtin.ModuleOp, took: Callable[[KernelOp, Primitiv
 def _drop_empty(kernel: KernelOp) -> None:
     """Remove the loops that never run or do nothing: peeling and splitting would leave none of those that are expected."""
     for loop in reversed([op for op in kernel.walk() if isinstance(op, ForOp)]):  # those inside of others first
-        if loop.trip_count() == 0 or not (loop.results or statements(loop.body.block)):
+        trips = loop.trip_count()
+        never_runs = trips == 0 or (trips is None and constant_extent(loop) == 0)
+        if never_runs or not (loop.results or statements(loop.body.block)):
             for result, init in zip(loop.results, loop.inits, strict=True):
                 result.replace_all_uses_with(init)
             loop.detach()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from lamina.lowering.llvm.emit_columns import find_columns
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import emit, parse
+from guarded import needs_mprotect, pages
 
 ONE_PIECE = """
 @first = global i64 0
@@ -165,36 +165,21 @@ def test_conditions_are_kept() -> None:
     np.testing.assert_array_equal(out, want)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect through ctypes")
-@pytest.mark.parametrize("offset", [0, 16, 60])
-def test_nothing_outside_of_arrays_is_touched(offset: int) -> None:
-    """Before and behind each array is a page that nobody may read; parts that begin before a row leave it alone."""
-    page, libc = mmap.PAGESIZE, ctypes.CDLL(None, use_errno=True)
-    kept = []
-
-    def between(shape: tuple[int, ...], at: int | None) -> np.ndarray:
-        """An array `at` bytes after the page that is closed, or right before the other one."""
-        memory = mmap.mmap(-1, 3 * page)
-        data = np.frombuffer(memory, np.uint8)
-        kept.append(data)
-        for closed in (0, 2 * page):
-            assert libc.mprotect(ctypes.c_void_p(data.ctypes.data + closed), ctypes.c_size_t(page), 0) == 0
-        size = int(np.prod(shape)) * 4
-        start = page + at if at is not None else 2 * page - size
-        return data[start : start + size].view(np.float32).reshape(shape)
-
-    pieces = Pieces(add_f32)
+@needs_mprotect
+@pytest.mark.parametrize("dtype", KERNELS)
+@pytest.mark.parametrize("offset", [0, 16, 56])
+def test_nothing_outside_of_arrays_is_touched(offset: int, dtype: Any) -> None:
+    """Parts that begin before a row leave what is there alone."""
+    pieces = Pieces(KERNELS[dtype])
     node = np.array([0, 2, 1, 0])
-    for columns in (64, 80, 96):
-        for at in (0, None):
-            values, out = between((4, columns), at), between((3, columns), offset)
-            values[:], out[:] = 1, 0
-            for part in range(pieces.parts(columns)):
-                pieces(values, node, out, part, part + 1)
-            np.testing.assert_array_equal(out, np.array([[2.0], [1.0], [1.0]], np.float32).repeat(columns, 1))
-    del values, out
-    for data in kept:
-        assert libc.mprotect(ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(3 * page), 3) == 0
+    with pages() as memory:
+        for columns in (64, 80, 96):
+            for at in (0, None):
+                values, out = memory.zeros((4, columns), dtype, at), memory.zeros((3, columns), dtype, offset)
+                values[:] = 1
+                for part in range(pieces.parts(columns)):
+                    pieces(values, node, out, part, part + 1)
+                np.testing.assert_array_equal(out, np.array([[2], [1], [1]], dtype).repeat(columns, 1))
 
 
 LOOP = """
