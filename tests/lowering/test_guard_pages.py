@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,43 +26,41 @@ ELEMENTS = {
     "i1": np.uint8, "i8": np.uint8, "i16": np.uint16, "f16": np.uint16, "bf16": np.uint16,
 }  # fmt: skip
 
-Bits = Sequence[bool]
+
+def _literal(lanes: np.ndarray) -> str:
+    return f"arith.constant dense<[{', '.join(str(on).lower() for on in lanes.tolist())}]> : vector<{lanes.size}xi1>"
 
 
-def _literal(bits: Bits) -> str:
-    return f"arith.constant dense<[{', '.join(str(bool(bit)).lower() for bit in bits)}]> : vector<{len(bits)}xi1>"
-
-
-def masks(lanes: int) -> dict[str, tuple[str, Callable[[int], Bits]]]:
+def masks(lanes: int) -> dict[str, tuple[str, Callable[[int], np.ndarray]]]:
     """Ways to say which lanes are on: `%m` computed from `%n`, and its meaning."""
-    every = range(lanes)
+    lane, quarter, half = np.arange(lanes), lanes // 4, lanes // 2
     count = f"%count = vector.create_mask %n : vector<{lanes}xi1>\n"
-    behind = f"%every = {_literal([True] * lanes)}\n%behind = arith.xori %count, %every : vector<{lanes}xi1>\n"
+    behind = f"%every = {_literal(lane >= 0)}\n%behind = arith.xori %count, %every : vector<{lanes}xi1>\n"
 
-    def some(first: int, last: int, op: str, value: str) -> str:
-        return f"%some = {_literal([first <= k < last for k in every])}\n%m = arith.{op} {value}, %some : vector<{lanes}xi1>"
+    def combined(op: str, value: str, some: np.ndarray) -> str:
+        return f"{count}{behind}%some = {_literal(some)}\n%m = arith.{op} {value}, %some : vector<{lanes}xi1>"
 
-    quarter, half = lanes // 4, lanes // 2
+    front, middle, end = lane < half, (lane >= quarter) & (lane <= half), lane >= lanes - quarter
     return {
-        "count": (f"%m = vector.create_mask %n : vector<{lanes}xi1>", lambda n: [k < n for k in every]),
-        "literal": (f"%m = {_literal([quarter <= k < half + 1 for k in every])}", lambda n: [quarter <= k < half + 1 for k in every]),
-        "front": (count + some(0, half, "andi", "%count"), lambda n: [k < n and k < half for k in every]),
-        "middle": (count + some(quarter, half + 1, "andi", "%count"), lambda n: [k < n and quarter <= k < half + 1 for k in every]),
-        "behind": (count + behind + some(half, lanes, "andi", "%behind"), lambda n: [k >= n and k >= half for k in every]),
-        "end": (count + behind + some(lanes - quarter, lanes, "andi", "%behind"), lambda n: [k >= max(n, lanes - quarter) for k in every]),
-        "either": (count + some(0, quarter, "ori", "%count"), lambda n: [k < n or k < quarter for k in every]),
-    }  # fmt: skip
+        "count": (f"%m = vector.create_mask %n : vector<{lanes}xi1>", lambda n: lane < n),
+        "literal": (f"%m = {_literal(middle)}", lambda n: middle),
+        "front": (combined("andi", "%count", front), lambda n: (lane < n) & front),
+        "middle": (combined("andi", "%count", middle), lambda n: (lane < n) & middle),
+        "behind": (combined("andi", "%behind", ~front), lambda n: (lane >= n) & ~front),
+        "end": (combined("andi", "%behind", end), lambda n: (lane >= n) & end),
+        "either": (combined("ori", "%count", lane < quarter), lambda n: (lane < n) | (lane < quarter)),
+    }
 
 
 def _kernel(name: str, element: str, lanes: int, step: int, mask: str) -> str:
     """Copies the lanes that are on from %x to %y, and all lanes to %all."""
     along, value = f"step {step} mask %m : memref<?x{element}>", f"vector<{lanes}x{element}>"
-    lines = (
-        mask.splitlines()
-        + [f"%a = loop.load %x[%p] {along}, {value}"]
-        + [f"loop.store %a, %all[0] : memref<{lanes}x{element}>, {value}"]
-        + [f"loop.store %a, %y[%p] {along}, {value}"]
-    )
+    lines = [
+        *mask.splitlines(),
+        f"%a = loop.load %x[%p] {along}, {value}",
+        f"loop.store %a, %all[0] : memref<{lanes}x{element}>, {value}",
+        f"loop.store %a, %y[%p] {along}, {value}",
+    ]
     arguments = f"%x: memref<?x{element}>, %y: memref<?x{element}>, %all: memref<{lanes}x{element}>, %p: index, %n: index"
     return f"loop.kernel @{name}({arguments}) {{\n" + "\n".join(f"  {line}" for line in lines) + "\n}"
 
@@ -92,7 +90,7 @@ def test_masked_accesses_touch_lanes_that_are_on(element: str, lanes: int) -> No
         step = STEPS[int(k)]
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)(library.address(name))
         for n in sorted({0, 1, lanes // 4, lanes // 2, lanes // 2 + 1, lanes - 1, lanes}):
-            mask = np.array(forms[form][1](n), bool)
+            mask = forms[form][1](n)
             at = step * np.flatnonzero(mask)
             least, size = (int(at.min()), int(np.ptp(at)) + 1) if at.size else (0, 0)
             data = rng.integers(0, 2 if element == "i1" else 100, size).astype(bits)
