@@ -27,6 +27,7 @@ CASES: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...], tuple[int, ..
     (lambda a: lm.grad(lambda x: x.max(axis=0).sum())(a), ((33, 0, 100),), (33, 0, 100)),
     (lambda a: (a[..., None] * a[:, None]).sum(axis=-1), ((0, 100),), (0, 100)),
     (lambda a: a.sum(axis=0), ((0, 100),), (100,)),
+    (lambda q, k: lm.nn.attention(q, k, k, causal=True), ((2, 33, 4), (2, 0, 4)), (2, 33, 4)),
     (lambda a: lnp.concatenate([a, a * 2], axis=0).T * 3, ((0, 100),), (100, 0)),
 ]
 

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lamina.codegen.targets import get
 
+TARGET = "x86-64-v4"
+"""What schedules are shown for; what they compute is computed on this machine."""
 SIZES = st.sampled_from([1, 2, 3, 4, 7, 8, 15, 16, 17, 24, 33, 40])
 DTYPES = ["float32", "float64", "int32", "int64", "bool"]
 
@@ -20,7 +23,7 @@ def random(shape, dtype, seed=0):
 
 
 def scheduled(function, *shapes) -> str:
-    return lm.jit(function).lower(*(lm.TensorSpec(shape, "float32") for shape in shapes)).as_text("scheduled")
+    return lm.jit(function).lower(*(lm.TensorSpec(shape, "float32") for shape in shapes)).as_text("scheduled", TARGET)
 
 
 @pytest.fixture
@@ -102,7 +105,7 @@ def test_a_short_loop_is_left_whole():
 
 def test_a_transpose_gets_square_tiles():
     text = scheduled(lambda x: x.T, (512, 256))
-    lanes = lm.target().lanes(32)
+    lanes = get(TARGET).lanes(32)
     assert f"loop.for unroll %ii = 0 to {lanes}" in text and f"step {lanes}" in text and "along 0" in text
 
 
@@ -128,7 +131,9 @@ def test_permuted_dims_that_stay_together_are_one_loop():
 
 
 def test_quotients_of_integers_are_vectors():
-    text = lm.jit(lambda x, y: x // y).lower(*(lm.TensorSpec((100_000,), "int32") for _ in range(2))).as_text("scheduled")
+    text = (
+        lm.jit(lambda x, y: x // y).lower(*(lm.TensorSpec((100_000,), "int32") for _ in range(2))).as_text("scheduled", TARGET)
+    )
     assert re.search(r"arith\.divsi .* : vector<\d+xi32>", text)
 
 
@@ -159,6 +164,6 @@ def test_transposes_with_a_number_for_each_row_have_tiles():
 def test_columns_at_places_are_read_row_by_row():
     """Along the columns each lane would touch a line of the caches of its own."""
     taken = lm.jit(lambda x, at: x[:, at]).lower(lm.TensorSpec((1000, 900), "float32"), lm.TensorSpec((500,), "int64"))
-    kernels = taken.as_text("scheduled").split("loop.kernel")
+    kernels = taken.as_text("scheduled", TARGET).split("loop.kernel")
     (gather,) = [kernel for kernel in kernels if "1000x900" in kernel and "loop.for" in kernel]
     assert "along 0" not in gather

@@ -8,10 +8,13 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
-from lamina.codegen.targets.host import host
+from lamina.codegen.targets import get
 from lamina.lowering.strategies import blocked
 from lamina.lowering.strategies.tiled import tile_width
 
+TARGET = "x86-64-v4"
+"""What schedules are shown for; what they compute is computed on this machine."""
+MACHINE = get(TARGET)
 RNG = np.random.default_rng(0)
 
 
@@ -20,7 +23,7 @@ def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 
 def scheduled(f: Callable[..., Any], *args: np.ndarray) -> str:
-    return lm.jit(f).lower(*args).as_text("scheduled")
+    return lm.jit(f).lower(*args).as_text("scheduled", TARGET)
 
 
 def product(x: Any, w: Any) -> Any:
@@ -63,8 +66,8 @@ def test_functions_that_follow_a_product_leave_the_registers_to_its_sums(shape):
     x, w = random(m, k, dtype=np.float32), random(k, n) / np.float32(k**0.5)
     f = lm.jit(lambda x, w: lm.numpy.tanh(x @ w))
     lowered = f.lower(x, w)
-    assert "loop.for parallel %jo" in lowered.as_text("scheduled")
-    one, other = (part.split("\n}")[0] for part in lowered.as_text("llvmir").split("noinline {")[1:])
+    assert "loop.for parallel %jo" in lowered.as_text("scheduled", TARGET)
+    one, other = (part.split("\n}")[0] for part in lowered.as_text("llvmir", TARGET).split("noinline {")[1:])
     assert "@llvm.fma.v" in one
     assert "call void" in one
     assert "fdiv" not in one
@@ -91,7 +94,7 @@ def test_packing_absorbs_transposes(left, right):
     def f(x: Any, w: Any) -> Any:
         return (x.T if left else x) @ (w.T if right else w)
 
-    text = lm.jit(f).lower(random(512, 512), random(512, 512)).as_text("scheduled")
+    text = lm.jit(f).lower(random(512, 512), random(512, 512)).as_text("scheduled", TARGET)
     assert text.count("loop.launch") == 1
     assert ("%x_packed" in text) == left
     assert "%w_packed" in text
@@ -153,7 +156,7 @@ def test_a_left_operand_across_is_turned_once_for_all_columns(shape, dtype, bloc
         return x.T @ w + bias
 
     jitted = lm.jit(f)
-    turned, shared = jitted.lower(x, w, bias).as_text("scheduled").split("loop.for parallel %jo")
+    turned, shared = jitted.lower(x, w, bias).as_text("scheduled", TARGET).split("loop.for parallel %jo")
     assert "loop.for parallel %k_xo" in turned
     assert "%w_packed" in shared
     before = lm.get_threads()
@@ -212,7 +215,7 @@ def test_functions_of_the_sums_are_computed_in_a_nest_of_their_own(depth):
     """Beside the blocks of rows, so that their constants take no registers from the sums."""
     x, w = random(300, depth), random(depth, 100)
     f = lm.jit(lambda x, w: lm.numpy.tanh(x @ w))
-    assert f.lower(x, w).as_text("scheduled").count("loop.for parallel %io") >= 2
+    assert f.lower(x, w).as_text("scheduled", TARGET).count("loop.for parallel %io") >= 2
     np.testing.assert_allclose(f(x, w), np.tanh(x @ w), rtol=1e-4, atol=1e-4)
 
 
@@ -224,7 +227,7 @@ def test_a_vector_times_a_matrix_reads_rows(dtype):
         return x @ w + bias
 
     jitted = lm.jit(f)
-    assert "loop.for seq %jo = 0 to 64 step 8" in jitted.lower(x, w, bias).as_text("scheduled")
+    assert "loop.for seq %jo = 0 to 64 step 8" in jitted.lower(x, w, bias).as_text("scheduled", TARGET)
     np.testing.assert_allclose(jitted(x, w, bias), f(x, w, bias), rtol=1e-4, atol=1e-4)
 
 
@@ -237,7 +240,7 @@ def test_a_matrix_times_a_vector_reads_several_rows_at_once(shape, dtype):
         return w @ x + bias
 
     jitted = lm.jit(f)
-    text = jitted.lower(w, x, bias).as_text("scheduled")
+    text = jitted.lower(w, x, bias).as_text("scheduled", TARGET)
     assert f"loop.for parallel %io = 0 to {shape[0] // 8 * 8} step 8" in text
     assert "packed" not in text
     sums = text.split("reduce<add> %j =")[1].split("loop.yield")[0]
@@ -254,7 +257,7 @@ def test_each_of_several_vectors_times_a_matrix_of_its_own():
         return (q * keys).sum(-1)
 
     jitted = lm.jit(f)
-    assert "loop.for parallel %jo = 0 to 200 step 8" in jitted.lower(q, keys).as_text("scheduled")
+    assert "loop.for parallel %jo = 0 to 200 step 8" in jitted.lower(q, keys).as_text("scheduled", TARGET)
     np.testing.assert_allclose(jitted(q, keys), f(q, keys), rtol=1e-4, atol=1e-4)
 
 
@@ -272,12 +275,12 @@ def test_rows_of_a_product_with_a_vector_do_not_depend_on_threads_or_tiles():
 
 
 def test_tiles_are_as_wide_as_registers_allow_and_columns_fill():
-    lanes = host().lanes(32)
-    widest = 4 if host().vector_registers >= 32 else 2
-    assert tile_width(12 * lanes, 32, host()) == widest * lanes
-    assert tile_width(6 * lanes, 32, host()) == 2 * lanes
-    assert tile_width(4 * lanes + 1, 32, host()) == 2 * lanes
-    assert tile_width(lanes, 32, host()) == lanes
+    lanes = MACHINE.lanes(32)
+    widest = 4 if MACHINE.vector_registers >= 32 else 2
+    assert tile_width(12 * lanes, 32, MACHINE) == widest * lanes
+    assert tile_width(6 * lanes, 32, MACHINE) == 2 * lanes
+    assert tile_width(4 * lanes + 1, 32, MACHINE) == 2 * lanes
+    assert tile_width(lanes, 32, MACHINE) == lanes
 
 
 @pytest.mark.parametrize("shape", [(5, 64, 64, 64), (3, 64, 20, 128), (2, 7, 33, 192), (4, 50, 9, 80), (2, 130, 40, 64)])
@@ -287,9 +290,9 @@ def test_batches_of_small_products_stay_in_registers(shape, dtype):
     batch, m, k, n = shape
     x, w = random(batch, m, k, dtype=dtype), random(batch, k, n, dtype=dtype)
     f = lm.jit(product)
-    text = f.lower(x, w).as_text("scheduled")
+    text = f.lower(x, w).as_text("scheduled", TARGET)
     assert f"loop.for parallel %i = 0 to {batch}" in text
-    if tile_width(n, x.itemsize * 8, host()) == n:
+    if tile_width(n, x.itemsize * 8, MACHINE) == n:
         assert "packed" not in text
     np.testing.assert_allclose(f(x, w), x @ w, rtol=1e-4, atol=1e-4)
     before = lm.get_threads()

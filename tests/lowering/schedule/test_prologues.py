@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lamina.lowering.strategies import skinny
 
+TARGET = "x86-64-v4"
+"""What schedules are shown for; what they compute is computed on this machine."""
 EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "40"))
 RNG = np.random.default_rng(0)
 
@@ -51,7 +53,7 @@ def test_a_vector_times_integers_that_are_scaled():
 
 
 def scheduled(f: Callable[..., Any], *args: np.ndarray) -> str:
-    return lm.jit(f).lower(*args).as_text("scheduled")
+    return lm.jit(f).lower(*args).as_text("scheduled", TARGET)
 
 
 @pytest.fixture

@@ -8,9 +8,12 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
-from lamina.codegen.targets.host import host
+from lamina.codegen.targets import get
 from lamina.lowering.strategies import skinny
 
+TARGET = "x86-64-v4"
+"""What schedules are shown for; what they compute is computed on this machine."""
+MACHINE = get(TARGET)
 RNG = np.random.default_rng(0)
 
 
@@ -23,7 +26,7 @@ def product(x: Any, w: Any) -> Any:
 
 
 def scheduled(f: Callable[..., Any], *args: np.ndarray) -> str:
-    return lm.jit(f).lower(*args).as_text("scheduled")
+    return lm.jit(f).lower(*args).as_text("scheduled", TARGET)
 
 
 def is_read_as_it_lies(text: str) -> bool:
@@ -42,9 +45,9 @@ def test_a_large_matrix_is_not_copied_and_asked_for_ahead():
     text = scheduled(product, random(32, 2048), random(2048, 4096))
     assert is_read_as_it_lies(text)
     assert "%x_packed = loop.alloc scratch" in text
-    columns = host().vector_registers // 8 * host().lanes(32)
+    columns = MACHINE.vector_registers // 8 * MACHINE.lanes(32)
     tile = text.split("loop.prefetch %w")[1].split("loop.yield")[0]
-    assert tile.count("loop.load %w") == columns // host().lanes(32)
+    assert tile.count("loop.load %w") == columns // MACHINE.lanes(32)
     assert "loop.for parallel %jioo" in text
 
 
@@ -65,7 +68,7 @@ def test_other_products_are_not_for_it(shape, why):
 def test_columns_along_the_depth_are_summed_in_lanes():
     text = scheduled(lambda x, w: x @ w.T, random(8, 2048), random(4096, 2048))
     assert "packed" not in text
-    rows = host().vector_registers // 8
+    rows = MACHINE.vector_registers // 8
     tile = text.split("reduce<add>")[1].split("loop.yield")[0]
     assert tile.count("loop.load %w") == skinny.COLUMNS_OF_DOTS
     assert tile.count("loop.load %x") == rows
@@ -115,7 +118,7 @@ def test_few_rows_of_any_shape_multiply(shape, dtype, transposed):
 def test_a_matrix_of_halves_is_converted_in_registers():
     x, w = random(8, 1024), random(1024, 1040, dtype=np.float16)
     f = lm.jit(lambda x, w: x @ w.astype(np.float32))
-    text = f.lower(x, w).as_text("scheduled")
+    text = f.lower(x, w).as_text("scheduled", TARGET)
     assert is_read_as_it_lies(text)
     assert text.count("loop.launch") == 1
     np.testing.assert_allclose(f(x, w), x @ w.astype(np.float64), rtol=1e-5, atol=1e-4)
