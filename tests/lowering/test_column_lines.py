@@ -81,7 +81,9 @@ class Pieces:
         assert "call void @lamina_parallel(" in ir
         ir = ir.replace("call void @lamina_parallel(", "call void @one.piece(") + ONE_PIECE
         self.library = load_object(compile_object(ir), [name, "first", "last"])
-        self.function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3)(self.library.address(name))
+        types = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 4 + [ctypes.c_void_p]
+        self.function = ctypes.CFUNCTYPE(None, *types)(self.library.address(name))
+        self.status = np.zeros(2, np.int64)
 
     def parts(self, columns: int) -> int:
         return -(-columns // self.size)
@@ -90,7 +92,8 @@ class Pieces:
         for name, value in (("first", first), ("last", last)):
             ctypes.c_int64.from_address(self.library.address(name)).value = value
         addresses = (a.ctypes.data for a in (values, node, out))
-        self.function(*addresses, len(values), values.shape[1], len(out))
+        self.function(*addresses, len(values), values.shape[1], len(out), 1, self.status.ctypes.data)
+        assert not self.status.any()
 
 
 def placed(shape: tuple[int, ...], dtype: Any, offset: int) -> tuple[np.ndarray, np.ndarray]:
