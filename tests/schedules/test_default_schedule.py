@@ -1,7 +1,7 @@
 """Random kernels with the default schedule: it is legal, replayable text, and changes no bit on any number of threads.
 
-The kernels are those of test_random_schedules.py, which says how they are run. LAMINA_TEST_DEFAULTS says how many there are,
-LAMINA_TEST_SEED from which seed on.
+The kernels are those of test_random_schedules.py, which says how they are run: on this machine, whichever target a schedule is
+for. LAMINA_TEST_DEFAULTS says how many there are, LAMINA_TEST_SEED from which seed on.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 from lamina import pipeline
+from lamina.codegen.targets import get
 from lamina.dialects.dominance import verify_module
 from lamina.frontend.schedules import default_schedule
+from lamina.lowering.target import set_target
 
 sys.path.insert(0, str(Path(__file__).parent))
 from strategies import draw_kernel
@@ -22,11 +24,16 @@ from test_random_schedules import FIRST_SEED, case_of, check, explained, replay
 
 EXAMPLES = int(os.environ.get("LAMINA_TEST_DEFAULTS", "208"))
 GROUPS = 16
+TARGETS = (
+    "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4{vector=256}", "aarch64", "x86-64-v3{l1=16K l2=256K l3=0}",
+    "x86-64-v3{l1=64K l2=2M l3=64M}",
+)  # fmt: skip
 
 
 def default_runs_as_written(rng: random.Random) -> tuple[str, ...]:
     """Check one kernel; the names of the steps it got."""
     case = case_of(draw_kernel(rng), rng)
+    set_target(case.module, get(rng.choice(TARGETS)))
     schedule = default_schedule(case.module)
     try:
         verify_module(schedule.module)

@@ -35,6 +35,7 @@ from lamina.lowering.llvm import emit_parallel
 from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.schedule.pad import Pad
+from lamina.lowering.target import set_target
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.kernel_callable import KernelFunction
 from xdsl.dialects.builtin import ModuleOp
@@ -106,7 +107,9 @@ def parsed(text: str) -> ModuleOp:
 
 
 def compiled(module: ModuleOp) -> Any:
-    """The kernel as a function whose parallel loops always use threads."""
+    """The kernel as a function of this machine whose parallel loops always use threads."""
+    module = module.clone()
+    set_target(module, host())
     kernel = pipeline.find_kernel(module)
     if "loop.for parallel" not in str(module):
         return KernelFunction(pipeline.build_kernel(module))
