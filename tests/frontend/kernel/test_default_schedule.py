@@ -8,7 +8,13 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
+from lamina.codegen.targets import get
+from lamina.frontend.kernel.build import build_kernel
+from lamina.frontend.schedules import default_schedule
+from lamina.lowering.target import set_target
 
+TARGET = "x86-64-v4"
+"""What steps are shown for; kernels run with those for this machine."""
 AUTO_OR_NONE: tuple[Any, ...] = ("auto", "none")
 
 
@@ -75,7 +81,7 @@ def random(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 
 def check(function: Any, arguments: list[Any]) -> str:
-    """Compare with what is written, on several threads; the steps."""
+    """Compare with what is written, on several threads; the steps for `TARGET`."""
     auto, written = both(function)
     wanted = [np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
     written(*wanted)
@@ -84,7 +90,9 @@ def check(function: Any, arguments: list[Any]) -> str:
         auto(*found, threads=threads)
         for x, y in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(x, y)
-    return str(auto.default_schedule())
+    module = build_kernel(function)
+    set_target(module, get(TARGET))
+    return str(default_schedule(module))
 
 
 @pytest.mark.parametrize("rows", [2, 3, 32, 33, 34, 35, 66, 97])
