@@ -179,3 +179,12 @@ def test_programs_touch_their_arrays_alone(name: str) -> None:
             out = memory.zeros(want.shape, want.dtype, end)
             compiled(*(memory.copy(array, begin) for array in arrays), out=out)
             np.testing.assert_array_equal(out, want)
+
+
+@pytest.mark.parametrize(
+    "target", ["x86-64-v2", "x86-64-v3{l1=16K l2=256K l3=0}", "x86-64-v4", "x86-64-v4{vector=256}", "aarch64"]
+)
+def test_programs_are_compiled_for_every_target(target: str) -> None:
+    for function, arrays in PROGRAMS.values():
+        text = lm.jit(function).lower(*arrays).as_text("asm", target)
+        assert "main:" in text

@@ -10,9 +10,12 @@ from typing import Any
 
 import lamina as lm
 import numpy as np
+from lamina.codegen.targets import get
 from lamina.errors import KernelError
 from lamina.frontend.kernel.annotations import ArrayType, Size
 from lamina.frontend.kernel.build import build_kernel
+from lamina.frontend.schedules import Schedule, default_schedule
+from lamina.lowering.target import set_target
 from lamina.pipeline import find_kernel, kernel_signature_of
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.kernel_signature import ArrayParam
@@ -25,6 +28,13 @@ def compiled(function: Any) -> Any:
     if function not in _compiled:
         _compiled[function] = lm.kernel(function)
     return _compiled[function]
+
+
+def default_steps(function: Any, target: str) -> Schedule:
+    """The default schedule of a function for a target, which need not be this machine."""
+    module = build_kernel(function)
+    set_target(module, get(target))
+    return default_schedule(module)
 
 
 def parameters(function: Any) -> dict[str, Any]:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 import lamina as lm
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from running import default_steps
+
+TARGET = "x86-64-v4"
+"""What steps are shown for; kernels run with those for this machine."""
 
 
 @lm.kernel
@@ -21,13 +29,11 @@ def summed(x: lm.f32["M", "N"], y: lm.f32["M", "N"]):
         y[i, j] += x[i, j]
 
 
-@lm.kernel
 def gathered(table: lm.f32["R", "D"], index: lm.i64["C"], out: lm.f32["C", "D"]):
     for i, d in lm.grid(out.shape):
         out[i, d] = table[index[i], d]
 
 
-@lm.kernel
 def repeated(table: lm.f32["R", "D"], index: lm.i64["C"], out: lm.f32["C", "D"], times: lm.i64):
     for _ in range(times):
         for i, d in lm.grid(out.shape):
@@ -60,16 +66,16 @@ def test_results_are_the_same_wherever_they_begin(rows: int, columns: int, start
 
 @pytest.mark.parametrize("shape", [(0, 64), (3, 5), (30_000, 40), (12_000, 100), (20_000, 64)])
 def test_rows_that_are_gathered_go_past_the_caches(shape: tuple[int, int]) -> None:
-    assert [step.name for step in gathered.default_schedule().steps][-1] == "loop-stream"
+    assert default_steps(gathered, TARGET).steps[-1].name == "loop-stream"
     rng = np.random.default_rng(shape[0])
     table, index = rng.standard_normal((50, shape[1]), np.float32), rng.integers(0, 50, shape[0])
     out = np.zeros(shape, np.float32)
-    gathered(table, index, out)
+    lm.kernel(gathered)(table, index, out)
     np.testing.assert_array_equal(out, table[index])
 
 
 def test_what_is_written_again_and_again_does_not() -> None:
-    assert "loop-stream" not in [step.name for step in repeated.default_schedule().steps]
+    assert "loop-stream" not in [step.name for step in default_steps(repeated, TARGET).steps]
 
 
 @pytest.mark.parametrize(
