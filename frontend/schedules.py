@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
@@ -173,20 +173,20 @@ class Schedule:
         Raises:
             ScheduleError: it is not legal; the schedule stays as it was.
         """
-        kernel = self.kernel
-        before = set(loops(kernel))
-        names = step.run(kernel)
-        self.steps.append(step)
-        after = loops(kernel)
-        for name in before - set(after):
-            self._consumed[name] = step
-            self._born.pop(name, None)
-        for name in after:
-            if name not in before:
-                self._born[name] = len(self.steps)
+        names = step.run(self.kernel)
+        self.taken(step, tuple(loops(self.kernel)))
         self._changed()
         made = tuple(Loop(name, self, self._born[name]) for name in names)
         return made[0] if len(made) == 1 else made
+
+    def taken(self, step: Primitive, loops_after: Collection[str]) -> None:
+        """Note a step that the kernel has taken, and the loops there are now."""
+        self.steps.append(step)
+        for name in self._born.keys() - set(loops_after):
+            self._consumed[name] = step
+            del self._born[name]
+        for name in loops_after:
+            self._born.setdefault(name, len(self.steps))
 
     def __str__(self) -> str:
         """The steps as a pipeline that `lamina-opt -p` runs."""
@@ -209,10 +209,5 @@ class Schedule:
 def default_schedule(module: ModuleOp) -> Schedule:
     """The default schedule of the kernel of a module that nobody scheduled, which stays as it is."""
     schedule = Schedule(module)
-
-    def take(step: Primitive) -> tuple[str, ...]:
-        made = schedule.take(step)
-        return tuple(loop.name for loop in (made if isinstance(made, tuple) else (made,)))
-
-    schedule_written(schedule.kernel, target_of(schedule.kernel), take)
+    schedule_written(schedule.kernel, target_of(schedule.kernel), lambda _, taken: schedule.taken(taken.step, taken.loops))
     return schedule

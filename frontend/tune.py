@@ -124,7 +124,7 @@ def _tune_module(module: ModuleOp, given: dict[str, Sequence[Any]], seconds: flo
 def _default_steps(module: ModuleOp) -> dict[str, list[Primitive]]:
     """The default schedule of every kernel of a module, which stays as it is."""
     steps: dict[str, list[Primitive]] = {op.sym_name.data: [] for op in module.body.block.ops if isinstance(op, KernelOp)}
-    schedule_module(module.clone(), lambda kernel, step: steps[kernel.sym_name.data].append(step))
+    schedule_module(module.clone(), lambda kernel, taken: steps[kernel.sym_name.data].append(taken.step))
     return steps
 
 

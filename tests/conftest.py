@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import deque
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis.core
 import pytest
+from lamina.lowering.fallbacks import Fallback, recorded
 
 sys.path.insert(0, str(Path(__file__).parent))
 from skips import excess
 
 ROOT = Path(__file__).parent.parent
+
+
+os.environ["LAMINA_FALLBACKS"] = "error"
+"""What the compiler gives up (`lowering/fallbacks.py`) is an error, here and in the processes that tests start."""
+
+
+@pytest.fixture
+def fallbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[deque[Fallback]]:
+    """Lets the compiler fall back in a test: the events so far."""
+    monkeypatch.delenv("LAMINA_FALLBACKS", raising=False)
+    recorded.clear()
+    yield recorded
+    recorded.clear()
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,10 @@
 """The default schedule: for every kernel that nobody scheduled, the steps that its loops and the target suggest.
 
 The strategies (`lowering/strategies/`) schedule the kinds of kernels they know, the last one vectorizes the loops that are
-left where a cost estimate says that it gains. Kernels that no function of their module launches are written by hand: their
-loops have an order, which is kept where it matters. All steps are the public primitives: `lamina-opt -p
-loop-auto{verbose=true}` shows them on standard error, to be edited and replayed.
+left where a cost estimate says that it gains. Each is a transaction (`transactions.py`): one that fails leaves the kernel as it
+was. Kernels that no function of their module launches are written by hand: their loops have an order, which is kept where it
+matters. All steps are the public primitives: `lamina-opt -p loop-auto{verbose=true}` shows those that stayed on standard error,
+to be edited and replayed.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
@@ -24,11 +23,9 @@ from ...dialects.loop.parameters import is_scheduled
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.bounds import constant_extent
 from ..analysis.nests import statements, unique_names
+from ..fallbacks import Fallback
 from ..target import target_of
-from .base import Primitive
-
-if TYPE_CHECKING:
-    from ..strategies import Take
+from .transactions import Taken, run_strategies
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class LoopAutoPass(ModulePass):
     """Schedule every kernel of a module that is not scheduled yet.
 
     Attributes:
-        verbose: print the steps.
+        verbose: print the steps, and the strategies that were rolled back.
         threads: whether kernels that are written by hand get loops for threads, which a caller from C has to know.
     """
 
@@ -45,34 +42,38 @@ class LoopAutoPass(ModulePass):
     threads: bool = True
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        def took(kernel: KernelOp, step: Primitive) -> None:
+        def took(kernel: KernelOp, taken: Taken) -> None:
             if self.verbose:
-                print(step.as_text(), file=sys.stderr)
+                print(taken.step.as_text(), file=sys.stderr)
 
-        schedule_module(op, took, self.threads)
+        def failed(event: Fallback) -> None:
+            if self.verbose:
+                print(f"// {event}; none of its steps is taken", file=sys.stderr)
+
+        schedule_module(op, took, self.threads, failed)
 
 
-def schedule_module(module: builtin.ModuleOp, took: Callable[[KernelOp, Primitive], None], threads: bool = True) -> None:
-    """Schedule every kernel of a module that is not scheduled yet; `took` is told of every step after it is taken."""
+Took = Callable[[KernelOp, Taken], None]
+"""Is told of every step that a strategy has taken, once the strategy has come to its end."""
+
+
+def schedule_module(
+    module: builtin.ModuleOp, took: Took, threads: bool = True, failed: Callable[[Fallback], None] | None = None
+) -> None:
+    """Schedule every kernel of a module that is not scheduled yet; `failed` is told of strategies that were rolled back."""
     from ..strategies import STRATEGIES
-
-    def take(kernel: KernelOp, step: Primitive) -> tuple[str, ...]:
-        made = step.run(kernel)
-        took(kernel, step)
-        return made
 
     target = target_of(module)
     launched = {launch.kernel.string_value() for launch in module.walk() if isinstance(launch, LaunchOp)}
     for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp) and not is_scheduled(k)]:
         if kernel.sym_name.data not in launched:
-            schedule_written(kernel, target, partial(take, kernel), threads)
+            schedule_written(kernel, target, took, threads, failed)
             continue
         _drop_empty(kernel)
         if not any(isinstance(op, ForOp) for op in kernel.walk()):
             continue
         unique_names(kernel)
-        for strategy in STRATEGIES:
-            strategy(kernel, target, partial(take, kernel))
+        run_strategies(kernel, target, STRATEGIES, took, failed)
 
 
 def _drop_empty(kernel: KernelOp) -> None:
@@ -87,12 +88,18 @@ def _drop_empty(kernel: KernelOp) -> None:
             loop.erase()
 
 
-def schedule_written(kernel: KernelOp, target: Target, take: Take, threads: bool = True) -> None:
-    """Take the steps of the default schedule of a kernel that is written by hand; `take` runs a step and returns the new loops.
+def schedule_written(
+    kernel: KernelOp,
+    target: Target,
+    took: Took,
+    threads: bool = True,
+    failed: Callable[[Fallback], None] | None = None,
+) -> None:
+    """Take the steps of the default schedule of a kernel that is written by hand; told of as by `schedule_module`.
 
     What a kernel computes stays the same, bit for bit, for any number of threads.
     """
-    from ..strategies import schedule_loops
+    from ..strategies import for_written
 
     unique_names(kernel)
-    schedule_loops(kernel, target, take, threads)
+    run_strategies(kernel, target, for_written(threads), took, failed)

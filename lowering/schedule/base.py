@@ -47,6 +47,10 @@ class Primitive(ModulePass):
         unique_names(kernel)
         self._check_numbers()
         self.check(kernel)
+        return self.commit(kernel)
+
+    def commit(self, kernel: KernelOp) -> tuple[str, ...]:
+        """Rewrite a kernel that has been checked, whose module is scheduled from now on."""
         module = kernel.parent_op()
         if module is not None:  # what is scheduled by hand is not scheduled again
             module.attributes["lamina.phase"] = StringAttr("scheduled")

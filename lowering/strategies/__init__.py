@@ -6,7 +6,7 @@ from .convolutions import schedule_tiles
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed
 from .lanes import schedule_lanes
-from .loops import schedule_loops
+from .loops import for_written
 from .prefetches import schedule_prefetches
 from .products import schedule_products
 from .reductions import schedule_reductions
@@ -21,4 +21,4 @@ STRATEGIES: tuple[Strategy, ...] = (
 )
 """For the kernels that a program launches: their loops say which of their iterations are independent."""
 
-__all__ = ["STRATEGIES", "Strategy", "Take", "schedule_loops"]
+__all__ = ["STRATEGIES", "Strategy", "Take", "for_written"]

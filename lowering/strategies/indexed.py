@@ -50,10 +50,10 @@ def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
         elif (rows := _running_rows(nest)) is not None:
             attempt(UnrollAndJam(name_of(rows), _ROWS), take)
     ask_ahead(kernel, target, take)
-    go_past(kernel, take)
+    go_past(kernel, target, take)
 
 
-def go_past(kernel: KernelOp, take: Take) -> None:
+def go_past(kernel: KernelOp, target: Target, take: Take) -> None:
     """Let results whose rows are copied from places that data gives go past the caches, if they are or may be large."""
     gathers = [op for op in kernel.body.block.ops if isinstance(op, ForOp) and any(map(_is_gathered, op.walk()))]
     stores = [op for nest in gathers for op in nest.walk() if isinstance(op, StoreOp) and _is_long(op)]

@@ -35,7 +35,7 @@ from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take, attempt
+from .base import Strategy, Take, attempt
 from .indexed import ask_ahead, go_past
 from .loop_costs import Costs, Plan, widest
 from .loop_tiles import Tile, find_tile
@@ -52,12 +52,19 @@ _BLOCK = 64
 """Vectors that a thread takes at once of a loop that is both vectors and threads."""
 
 
-def schedule_loops(kernel: KernelOp, target: Target, take: Take, threads: bool = True) -> None:
-    """Schedule the nests of a kernel that nobody scheduled; `threads`: also for loops whose author did not ask for any."""
-    schedule_products(kernel, target, take)
-    _Scheduler(kernel, target, take, threads).block(kernel.body.block)
-    ask_ahead(kernel, target, take)
-    go_past(kernel, take)
+def for_written(threads: bool) -> tuple[Strategy, ...]:
+    """The strategies for a kernel that nobody scheduled; `threads`: also for loops whose author did not ask for any."""
+    return schedule_products, schedule_nests if threads else schedule_nests_without_threads, ask_ahead, go_past
+
+
+def schedule_nests(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Schedule the nests of a kernel: vectors, and threads."""
+    _Scheduler(kernel, target, take, True).block(kernel.body.block)
+
+
+def schedule_nests_without_threads(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Schedule the nests of a kernel: vectors, and threads only for loops whose author asked for them."""
+    _Scheduler(kernel, target, take, False).block(kernel.body.block)
 
 
 class _Scheduler:

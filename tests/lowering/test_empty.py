@@ -71,7 +71,7 @@ loop.kernel @two(%x: memref<40x1000xf32>, %y: memref<40x1000xf32>) {
 
 def test_a_nest_beside_an_empty_one_is_scheduled() -> None:
     module = parse(NESTS)
-    schedule_module(module, lambda kernel, step: None)
+    schedule_module(module, lambda kernel, taken: None)
     assert not any(isinstance(op, ForOp) and op.trip_count() == 0 for op in module.walk())
     assert any(isinstance(op, ForOp) and op.kind.data == "vector" for op in module.walk()), module
     x = np.ones((40, 1000), np.float32)

@@ -1,0 +1,77 @@
+"""Fallbacks: what the compiler tried, what failed, and that it went on without it.
+
+A strategy of the default schedule that fails leaves the kernel as it was before, a loop nest that cannot be built gives way to a
+plainer one. The program is compiled all the same, so each such event is recorded: in `recorded`, on the kernel
+(`lamina.fallbacks`, which `explain` shows), with `LAMINA_DEBUG` on standard error. With `LAMINA_FALLBACKS=error` it is an error,
+as it is in tests.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections import deque
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Operation
+
+from ..errors import InternalError
+
+ATTRIBUTE = "lamina.fallbacks"
+"""The attribute of kernels that lists what failed, as text."""
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """One event.
+
+    Attributes:
+        symbol: the kernel or function.
+        what: the strategy, or the op whose loop nest or algorithm was given up.
+        step: the step of a schedule that failed, as pipeline text; None where it was none.
+        error: why.
+    """
+
+    symbol: str
+    what: str
+    step: str | None
+    error: Exception
+
+    @property
+    def reason(self) -> str:
+        """What failed and why, in one line."""
+        said = str(self.error).partition("\n")[0]
+        why = said if self.step is not None and said.startswith(self.step) else f"{type(self.error).__name__}: {said}"
+        step = f" at {self.step}" if self.step is not None and not said.startswith(self.step) else ""
+        return f"{self.what} failed{step}: {why}"
+
+    def __str__(self) -> str:
+        return f"@{self.symbol}: {self.reason}"
+
+
+recorded: deque[Fallback] = deque(maxlen=1000)
+"""The latest events of this process."""
+
+
+def record(event: Fallback, op: Operation | None = None) -> None:
+    """Record an event, and note it on the kernel or function that was compiled without what failed.
+
+    Raises:
+        InternalError: `LAMINA_FALLBACKS=error` asks for it.
+    """
+    if os.environ.get("LAMINA_FALLBACKS") == "error":
+        raise InternalError(f"{event} (an error because of LAMINA_FALLBACKS=error)") from event.error
+    recorded.append(event)
+    if op is not None:
+        op.attributes[ATTRIBUTE] = ArrayAttr([*map(StringAttr, noted(op)), StringAttr(event.reason)])
+    if os.environ.get("LAMINA_DEBUG"):
+        print(f"fallback in {event}", file=sys.stderr)
+        traceback.print_exception(event.error)
+
+
+def noted(op: Operation) -> list[str]:
+    """What failed while a kernel was compiled."""
+    said = op.attributes.get(ATTRIBUTE)
+    return [text.data for text in said.data if isinstance(text, StringAttr)] if isinstance(said, ArrayAttr) else []

@@ -1,0 +1,111 @@
+"""A strategy as a transaction: all of its steps are taken, or none.
+
+Where a step is refused or anything is raised, the kernel is put back as it was before the strategy's first step, and the event is
+recorded as a fallback. Strategies that come after run on the kernel as if this one had not been there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ...dialects.loop.structure import KernelOp
+from ...errors import InternalError
+from ..analysis.nests import loops, unique_names
+from ..fallbacks import Fallback, record
+from ..snapshot import Snapshot
+from .base import Primitive
+
+if TYPE_CHECKING:
+    from ...codegen.targets import Target
+    from ..strategies import Strategy
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A step that was taken, and the names of the kernel's loops after it."""
+
+    step: Primitive
+    loops: tuple[str, ...]
+
+
+@dataclass
+class Transaction:
+    """The steps that one strategy takes on a kernel.
+
+    Attributes:
+        latest: the step that was asked for last.
+    """
+
+    kernel: KernelOp
+    steps: list[Taken] = field(default_factory=list)
+    latest: Primitive | None = None
+    _before: tuple[Snapshot, dict[str, object]] | None = None
+
+    def take(self, step: Primitive) -> tuple[str, ...]:
+        """Check a step and rewrite the kernel; the names of the new loops.
+
+        Raises:
+            ScheduleError: the step is refused, the kernel is as before it.
+            InternalError: the rewrite failed in the middle, so that the kernel has to be put back.
+        """
+        kernel, self.latest = self.kernel, step
+        unique_names(kernel)
+        step.check(kernel)
+        if self._before is None:
+            module = kernel.parent_op()
+            self._before = Snapshot(kernel), {} if module is None else dict(module.attributes)
+        try:
+            made = step.commit(kernel)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise InternalError(f"{step.as_text()} failed while it rewrote @{kernel.sym_name.data}: {error!r}") from error
+        self.steps.append(Taken(step, tuple(loops(kernel))))
+        return made
+
+    def roll_back(self) -> None:
+        """Put the kernel, and what its module says about it, back."""
+        if self._before is None:
+            return
+        snapshot, attributes = self._before
+        snapshot.restore()
+        module = self.kernel.parent_op()
+        if module is not None:
+            module.attributes = attributes  # pyright: ignore[reportAttributeAccessIssue]
+        self.steps.clear()
+
+
+def run_strategies(
+    kernel: KernelOp,
+    target: Target,
+    strategies: Sequence[Strategy],
+    took: Callable[[KernelOp, Taken], None],
+    failed: Callable[[Fallback], None] | None = None,
+) -> None:
+    """Run strategies on a kernel, one after the other, each as a transaction.
+
+    Args:
+        took: is told of every step that stays.
+        failed: is told of every strategy that was rolled back.
+
+    Raises:
+        InternalError: a strategy failed, where that is to be an error (`lowering.fallbacks`).
+    """
+    for strategy in strategies:
+        transaction = Transaction(kernel)
+        try:
+            strategy(kernel, target, transaction.take)
+        except MemoryError:
+            raise
+        except Exception as error:
+            transaction.roll_back()
+            step = transaction.latest
+            event = Fallback(kernel.sym_name.data, strategy.__name__, None if step is None else step.as_text(), error)
+            record(event, kernel)
+            if failed is not None:
+                failed(event)
+            continue
+        for taken in transaction.steps:
+            took(kernel, taken)
