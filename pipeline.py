@@ -395,12 +395,13 @@ def tuning_key(kernel: KernelOp) -> str:
 
 
 def replay_tuned(module: ModuleOp) -> None:
-    """Take the steps that `tune` found for kernels that nobody has scheduled; where a step is refused, none is taken."""
+    """Take the steps that `tune` found for kernels that nobody has scheduled; where a step fails, none is taken."""
     from xdsl.dialects.builtin import UnitAttr
 
     from .codegen import tuned
     from .dialects.loop.parameters import SCHEDULED, is_scheduled
     from .dialects.loop.structure import KernelOp
+    from .lowering.fallbacks import Fallback, record
 
     if not tuned.state():
         return
@@ -411,7 +412,10 @@ def replay_tuned(module: ModuleOp) -> None:
         scheduled = kernel.clone()
         try:
             replay(scheduled, steps)
-        except CompileError:
+        except MemoryError:
+            raise
+        except Exception as error:
+            record(Fallback(kernel.sym_name.data, "the tuned schedule", None, error), kernel)
             continue
         scheduled.attributes[SCHEDULED] = UnitAttr()
         block = kernel.parent

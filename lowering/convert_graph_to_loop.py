@@ -3,6 +3,9 @@
 The host function takes memrefs: the arguments, then one a result (`lamina.results` says how many). Intermediates are
 `memref.alloc`s until `plan-buffers`; a reshape is another view of the same buffer. Equal fusions share a kernel.
 
+Where the blocked loops of an op cannot be built, the op gets its plain nest; a composite is decomposed and its primitives are
+fused and converted instead.
+
 A hand-written kernel (`graph.kernel`) is launched on buffers, numbers loaded from theirs, and its sizes as constants. Kernels
 that were in the module before are marked `lamina.scheduled`: what follows leaves them as they are.
 """
@@ -21,7 +24,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
-from ..dialects.graph.base import GraphOp
+from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.control import ForOp as RepeatedOp
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
@@ -32,8 +35,11 @@ from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..dialects.types import DYNAMIC, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError, LaminaError
+from ..transforms.graph_decompose import decompose
+from ..transforms.graph_fuse import fuse_block
 from .collapse import collapsed
-from .kernels import KernelEmitter
+from .fallbacks import Fallback, record
+from .kernels import KernelEmitter, nest_in
 
 MAX_NAME_OPS = 5
 
@@ -43,22 +49,40 @@ class _Kernels:
     """The kernels of a module, one for each distinct fusion body."""
 
     module: builtin.ModuleOp
-    by_key: dict[object, KernelOp] = field(default_factory=dict)
+    by_key: dict[object, KernelOp | None] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
-    def get(self, body: Block, outputs: list[SSAValue]) -> KernelOp:
+    def get(self, body: Block, outputs: list[SSAValue]) -> KernelOp | None:
+        """The kernel of a fusion body; None where it has to be converted as the primitives that a composite stands for."""
         key = body_key(body, outputs)
         if key not in self.by_key:
-            emitter = KernelEmitter(body, outputs, self.module)
-            block = emitter.emit()
-            if (overwritten := overwritten_operand(outputs[0].owner)) is not None:
-                block.erase_arg(emitter.buffers[overwritten])  # pyright: ignore[reportArgumentType]
-            kernel = KernelOp.create(properties={"sym_name": StringAttr(self._name(body))}, regions=[Region(block)])
-            if emitter.inplace:
-                pairs = [ArrayAttr([IntegerAttr(a, i64), IntegerAttr(b, i64)]) for a, b in emitter.inplace]
-                kernel.attributes["lamina.inplace"] = ArrayAttr(pairs)
-            self.by_key[key] = kernel
+            self.by_key[key] = self._built(body, outputs)
         return self.by_key[key]
+
+    def _built(self, body: Block, outputs: list[SSAValue]) -> KernelOp | None:
+        """A new kernel; where the nest of its op cannot be built, by the plain nest of that op."""
+        nest, name = nest_in(body), self._name(body)
+        if nest is None or not (nest.composite or nest.has_plain_nest):
+            return self._emitted(KernelEmitter(body, outputs, self.module), name)
+        try:
+            return self._emitted(KernelEmitter(body, outputs, self.module), name)
+        except MemoryError:
+            raise
+        except Exception as error:
+            event = Fallback(name, f"the nest of '{nest.name}'", None, error)
+        kernel = self._emitted(KernelEmitter(body, outputs, self.module, is_plain=True), name) if nest.has_plain_nest else None
+        record(event, kernel)
+        return kernel
+
+    def _emitted(self, emitter: KernelEmitter, name: str) -> KernelOp:
+        block = emitter.emit()
+        if (overwritten := overwritten_operand(emitter.outputs[0].owner)) is not None:
+            block.erase_arg(emitter.buffers[overwritten])  # pyright: ignore[reportArgumentType]
+        kernel = KernelOp.create(properties={"sym_name": StringAttr(name)}, regions=[Region(block)])
+        if emitter.inplace:
+            pairs = [ArrayAttr([IntegerAttr(a, i64), IntegerAttr(b, i64)]) for a, b in emitter.inplace]
+            kernel.attributes["lamina.inplace"] = ArrayAttr(pairs)
+        return kernel
 
     def _name(self, body: Block) -> str:
         words = [op.name.removeprefix("graph.") for op in body.ops if op.name not in ("graph.const", "graph.yield")]
@@ -259,10 +283,35 @@ class _FunctionConverter:
             types = [value.type for value in (*body.args, *outputs)]
             arguments = [self._reshaped(argument, type, op) for argument, type in zip(arguments, types, strict=True)]
         kernel = self.kernels.get(body, outputs)
+        if kernel is None:
+            self._decomposed(op, targets)
+            return
         self._insert(
             LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(kernel.sym_name)}),
             op,
         )
+
+    def _decomposed(self, op: Operation, targets: Sequence[SSAValue]) -> None:
+        """Convert the primitives that the composites of an op or a fusion stand for, in its place."""
+        body = Block(arg_types=[operand.type for operand in op.operands])
+        inner = op.body.block if isinstance(op, FusionOp) else None
+        if inner is None:
+            clone = op.clone(dict(zip(op.operands, body.args, strict=True)))
+            body.add_ops([clone, func.ReturnOp(*clone.results)])
+        else:
+            values: dict[SSAValue, SSAValue] = dict(zip(inner.args, body.args, strict=True))
+            body.add_ops([member.clone(values) for member in inner.ops if not isinstance(member, YieldOp)])
+            body.add_op(func.ReturnOp(*(values[value] for value in inner.last_op.operands)))  # pyright: ignore
+        _decompose_and_fuse(body)
+        for argument, operand in zip(body.args, op.operands, strict=True):
+            self.buffers[argument] = self.buffers[operand]
+        returned = list(zip(body.last_op.operands, targets, strict=True))  # pyright: ignore
+        copies = [(value, target) for value, target in returned if not self._assign(value, target)]
+        for member in body.ops:
+            if not isinstance(member, func.ReturnOp):
+                self._op(member)
+        for value, target in copies:
+            self._insert(memref.CopyOp.create(operands=[self.buffers[value], target]), op)
 
     def _launch_by_hand(self, op: KernelCallOp) -> None:
         """Launch a hand-written kernel: written arrays in the buffers of the results, contents copied there first."""
@@ -407,6 +456,14 @@ def bodies_first(functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
     return list(ordered)
 
 
+def _decompose_and_fuse(body: Block) -> None:
+    """Replace the composites of a block, those that write their own loops as well, and group what is there then."""
+    while composites := [op for op in body.ops if isinstance(op, CompositeOp)]:
+        for op in composites:
+            decompose(op)
+    fuse_block(body)
+
+
 @dataclass(frozen=True)
 class ConvertGraphToLoopPass(ModulePass):
     """Lower every graph function of the module."""
@@ -430,4 +487,5 @@ class ConvertGraphToLoopPass(ModulePass):
         for new in globals_:
             block.insert_op_before(new, first) if first is not None else block.add_op(new)
         for kernel in kernels.by_key.values():
-            block.add_op(kernel)
+            if kernel is not None:
+                block.add_op(kernel)

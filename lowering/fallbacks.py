@@ -1,9 +1,9 @@
 """Fallbacks: what the compiler tried, what failed, and that it went on without it.
 
-A strategy of the default schedule that fails leaves the kernel as it was before, a loop nest that cannot be built gives way to a
-plainer one. The program is compiled all the same, so each such event is recorded: in `recorded`, on the kernel
-(`lamina.fallbacks`, which `explain` shows), with `LAMINA_DEBUG` on standard error. With `LAMINA_FALLBACKS=error` it is an error,
-as it is in tests.
+A strategy of the default schedule that fails leaves the kernel as it was before, a loop nest that cannot be built gives way
+to a plainer one. The program is compiled all the same, so each such event is recorded: in `recorded`, on the kernel
+(`lamina.fallbacks`, which `explain` shows), with `LAMINA_DEBUG` on standard error. With `LAMINA_FALLBACKS=error`, which tests
+set, it is an error.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from math import ceil
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -31,6 +32,8 @@ from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
 from ..dialects.types import DYNAMIC
+from .fallbacks import Fallback, record
+from .snapshot import Snapshot
 from .target import target_of
 
 GAIN = 1.25
@@ -171,8 +174,17 @@ class GraphWinogradPass(ModulePass):
     amplification: float = 200.0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convolutions = [inner for inner in op.walk() if isinstance(inner, ConvOp)]
-        for inner in convolutions:
-            tile = choose_tile(inner, self.amplification, target_of(op))
-            if tile > 1:
-                relayout(inner, tile)
+        for function in [function for function in op.walk() if isinstance(function, FuncOp)]:
+            before: Snapshot | None = None
+            try:
+                for inner in [inner for inner in function.walk() if isinstance(inner, ConvOp)]:
+                    tile = choose_tile(inner, self.amplification, target_of(op))
+                    if tile > 1:
+                        before = before or Snapshot(function)
+                        relayout(inner, tile)
+            except MemoryError:
+                raise
+            except Exception as error:  # convolutions stay in the direct form
+                if before is not None:
+                    before.restore()
+                record(Fallback(function.sym_name.data, self.name, None, error), function)

@@ -66,15 +66,20 @@ def single_equation(op: Operation) -> Equation | None:
     return equations[0] if len(equations) == 1 and equations[0].write is None else None
 
 
+def nest_in(body: Block) -> GraphOp | None:
+    """The op of a fusion that writes the loops, if there is one."""
+    return next((op for op in body.ops if isinstance(op, GraphOp) and op.has_nest), None)
+
+
 class KernelEmitter:
-    """Builds the kernel of a fusion: `body` computes `outputs` from its arguments.
+    """Builds the kernel of a fusion: `body` computes `outputs` from its arguments. `is_plain`: an op writes its plainer nest.
 
     After `emit`, `inplace` holds the pairs (output, argument) where the argument's element is read only at the very point where
     the output is stored, so that both may be one buffer.
     """
 
-    def __init__(self, body: Block, outputs: Sequence[SSAValue], module: ModuleOp):
-        self.body, self.outputs, self.module = body, outputs, module
+    def __init__(self, body: Block, outputs: Sequence[SSAValue], module: ModuleOp, *, is_plain: bool = False):
+        self.body, self.outputs, self.module, self.is_plain = body, outputs, module, is_plain
         block = Block(arg_types=[_memref_of(value) for value in (*body.args, *outputs)])
         self.kernel = block
         self.buffers: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=False))
@@ -87,7 +92,9 @@ class KernelEmitter:
         self.levels = [_Level(_PooledBuilder(block, block, self.pool))]
         self.indices: list[SSAValue] = []
         self.loops_named = 0
-        self.branches: list[_Level] = []
+        self.branches: list[tuple[_Level, int]] = []
+        self.guarded = 0
+        """How many loops stand around the innermost branch whose contents may not be computed outside of it."""
         self.reads: dict[SSAValue, set[tuple[_Level, Point]]] = {}
         self.stored: set[tuple[_Level, Point]] = set()
         self.following: set[SSAValue] = set()
@@ -99,7 +106,7 @@ class KernelEmitter:
     def emit(self) -> Block:
         """The kernel's block with all loops in it."""
         root = self.outputs[0].owner
-        nest = next((op for op in self.body.ops if isinstance(op, GraphOp) and op.has_nest), None)
+        nest = nest_in(self.body)
         if nest is not None:
             self._write_nest(nest)
         elif isinstance(root, GraphOp) and root.equations() and single_equation(root) is None:
@@ -158,7 +165,7 @@ class KernelEmitter:
             for later in self.body.ops:
                 if not self.following.isdisjoint(later.operands):
                     self.following.update(later.results)
-        op.nest(NestBuilder(self, op))
+        (op.plain_nest if self.is_plain else op.nest)(NestBuilder(self, op))
         self._find_inplace()
 
     def follows(self, op: GraphOp) -> bool:
@@ -225,16 +232,21 @@ class KernelEmitter:
         """End all bodies further in than `depth` loops."""
         del self.levels[depth + 1 :], self.indices[depth:]
 
-    def open_branch(self, block: Block) -> int:
-        """Start a block that may not run: what is computed in it is not known after it."""
-        self.branches.append(self.levels[-1])
+    def open_branch(self, block: Block, *, guards: bool = False) -> int:
+        """Start a block that may not run: what is computed in it is not known after it.
+
+        If it `guards`, what is pulled in it is also not computed before it, where no loop in it is needed for that.
+        """
+        self.branches.append((self.levels[-1], self.guarded))
+        if guards:
+            self.guarded = len(self.indices)
         self.levels[-1] = _Level(_PooledBuilder(block, self.kernel, self.pool), dict(self.levels[-1].values))
         return len(self.indices)
 
     def close_branch(self, depth: int) -> None:
         """End a block that `open_branch` started at that depth."""
         self.close_to(depth)
-        self.levels[-1] = self.branches.pop()
+        self.levels[-1], self.guarded = self.branches.pop()
 
     def insert(self, op: Operation) -> None:
         """Append an op at the current place."""
@@ -251,7 +263,7 @@ class KernelEmitter:
         return self._once(value, point, last)
 
     def _once(self, value: SSAValue, point: Point, last: int | None) -> SSAValue:
-        depth = max((d for e in point for d in e.used_dims()), default=-1) + 1
+        depth = max((self.guarded, *(d + 1 for e in point for d in e.used_dims())))
         if value in self.following:
             depth = len(self.indices)
         level = self.levels[depth]

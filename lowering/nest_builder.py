@@ -6,7 +6,7 @@ the open loops, so that what an operand holds is pulled through the equations of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -107,6 +107,24 @@ class NestBuilder:
         made = IfOp.create(operands=[condition], regions=[Region(then), Region()])
         made.location = self.op.location
         emitter.insert(made)
+
+    def either(
+        self, condition: SSAValue | None, then: Callable[[], Sequence[SSAValue]], otherwise: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """`then()` where an i1 scalar holds, and only there is it computed, else `otherwise`; no condition always holds."""
+        if condition is None:
+            return then()
+        emitter = self.emitter
+        blocks = Block(), Block()
+        depth = emitter.open_branch(blocks[0], guards=True)
+        emitter.insert(YieldOp.create(operands=list(then())))
+        emitter.close_branch(depth)
+        blocks[1].add_op(YieldOp.create(operands=list(otherwise)))
+        types = [value.type for value in otherwise]
+        made = IfOp.create(operands=[condition], result_types=types, regions=[Region(block) for block in blocks])
+        made.location = self.op.location
+        emitter.insert(made)
+        return made.results
 
     def index_of(self, position: SSAValue) -> AffineExpr:
         """A computed `index` value as a part of points, until the loop around it closes. Its accesses depend on data."""

@@ -217,6 +217,13 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         """The loop form of an op that no equation describes: write all loops with a `lowering.nest_builder.NestBuilder`."""
         raise NotImplementedError(f"'{self.name}' op has no nest of its own")
 
+    def plain_nest(self, b: Any) -> None:
+        """The same loops as the op is defined, without blocks and tiles: built where `nest` fails.
+
+        Composites need none, they are decomposed instead, and neither do ops whose `nest` is plain.
+        """
+        raise NotImplementedError(f"'{self.name}' op has no plainer nest")
+
     def copied(self) -> tuple[int, ...]:
         """The operands that the op's nest copies before it computes, so that it reads each element about once."""
         return ()
@@ -225,6 +232,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def has_nest(self) -> bool:
         """Whether the op writes its own loops."""
         return type(self).nest is not GraphOp.nest
+
+    @property
+    def has_plain_nest(self) -> bool:
+        """Whether the op also writes its loops as it is defined."""
+        return type(self).plain_nest is not GraphOp.plain_nest
 
     @classmethod
     def make(

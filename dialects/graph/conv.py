@@ -367,6 +367,11 @@ class ConvOp(GraphOp):
 
         write_conv(self, b)
 
+    def plain_nest(self, b: Any) -> None:
+        from .window_plain import write_conv
+
+        write_conv(self, b)
+
 
 def pad_with(
     x: np.ndarray, value: Any, low: Sequence[int], high: Sequence[int], base_dilation: Sequence[int] | None = None

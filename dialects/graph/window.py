@@ -257,12 +257,17 @@ class ReduceWindowOp(GraphOp):
                 (value,) = planes.fold([neutral], at, inner, lambda so_far, x, _: [b.scalar.combine(kind, so_far[0], x)])
                 b.write(value, loops.point(outer, at, inner))
 
+    def plain_nest(self, b: Any) -> None:
+        from .window_plain import write_reduction
+
+        write_reduction(self, Slide.of(self.properties), b)
+
 
 # --------------------------------------------------------------------------------------------------------------------
 # window_pick, window_put
 
 
-class _ExtremeOp(GraphOp, ABC):
+class ExtremeOp(GraphOp, ABC):
     """What `window_pick` and `window_put` share: windows of `x`, and where each has its extreme."""
 
     x = operand_def(TensorType)
@@ -298,10 +303,12 @@ class _ExtremeOp(GraphOp, ABC):
         hit = (at == best) | (np.isnan(at) & np.isnan(best))
         return hit.argmax(-1), best[..., 0] != fill
 
-    def _neutral(self) -> float | int:
-        return identity_value(word(self.kind), self.operands[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    def neutral(self, b: Any) -> SSAValue:
+        """What no element is beyond."""
+        element = self.operands[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        return b.scalar.const(identity_value(word(self.kind), element), element)
 
-    def _beyond(self, b: Any, x: SSAValue, best: SSAValue) -> SSAValue:
+    def is_beyond(self, b: Any, x: SSAValue, best: SSAValue) -> SSAValue:
         """Whether an element is the extreme so far: what comes first stays, a NaN is beyond all."""
         s = b.scalar
         missing = s.binary("and", s.cmp("ne", x, x), s.cmp("eq", best, best))
@@ -327,7 +334,7 @@ def _batch_extreme(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: S
 
 
 @graph_op
-class WindowPickOp(_ExtremeOp):
+class WindowPickOp(ExtremeOp):
     """Of every window of `x` the element of `t` at the place where `x` has its first maximum (or minimum).
 
     A NaN is beyond all numbers. Where a window holds nothing beyond infinity the result is 0. This is the derivative of
@@ -369,22 +376,27 @@ class WindowPickOp(_ExtremeOp):
         if 0 in points:
             return
         loops = _Windows(b, Slide.of(self.properties), self.shape())
-        neutral = b.scalar.const(self._neutral(), self.operands[0].type.element_type)  # pyright: ignore
+        neutral = self.neutral(b)
         zero = b.scalar.const(0, self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
         with over(b, loops.sizes(loops.outer)) as outer:
             planes, tangents = loops.planes(0, outer, neutral), loops.planes(1, outer, zero)
 
             def pick(so_far: Values, x: SSAValue, element: Element) -> Values:
-                found, tangent = self._beyond(b, x, so_far[0]), b.load(tangents.buffer, element.at)
+                found, tangent = self.is_beyond(b, x, so_far[0]), b.load(tangents.buffer, element.at)
                 return [b.scalar.select(found, x, so_far[0]), b.scalar.select(found, tangent, so_far[1])]
 
             with over(b, loops.counts) as at, over(b, loops.sizes(loops.inner)) as inner:
                 _, value = planes.fold([neutral, zero], at, inner, pick)
                 b.write(value, loops.point(outer, at, inner))
 
+    def plain_nest(self, b: Any) -> None:
+        from .window_plain import write_pick
+
+        write_pick(self, Slide.of(self.properties), b)
+
 
 @graph_op
-class WindowPutOp(_ExtremeOp):
+class WindowPutOp(ExtremeOp):
     """Add every element of `t` to a zero of the shape of `x`, at the place where its window of `x` has its first extreme.
 
     A NaN is beyond all numbers. What belongs to windows that hold nothing beyond infinity is left out. This is the transpose of
@@ -430,7 +442,6 @@ class WindowPutOp(_ExtremeOp):
 
     def nest(self, b: Any) -> None:
         loops = _Windows(b, Slide.of(self.properties), self.shape())
-        element = self.operands[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
         zero = b.scalar.const(0, self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
         if 0 in self.result_shape():
             return
@@ -438,7 +449,7 @@ class WindowPutOp(_ExtremeOp):
             b.store(zero, b.results[0], at)
         if 0 in loops.points:
             return
-        neutral, first = b.scalar.const(self._neutral(), element), b.scalar.const(0, i64)
+        neutral, first = self.neutral(b), b.scalar.const(0, i64)
         with over(b, loops.sizes(loops.outer)) as outer:
             planes = loops.planes(0, outer, neutral)
             sums = b.local((loops.positions, *loops.sizes(loops.inner)), zero.type, "scratch", name="sums")
@@ -448,7 +459,7 @@ class WindowPutOp(_ExtremeOp):
             with over(b, loops.counts, "seq") as at, over(b, loops.sizes(loops.inner)) as inner:
 
                 def find(so_far: Values, x: SSAValue, place: Element, at: Any = at) -> Values:
-                    found = self._beyond(b, x, so_far[0])
+                    found = self.is_beyond(b, x, so_far[0])
                     here = b.scalar.convert(b.position(loops.place(at, place.tap)), i64)
                     return [b.scalar.select(found, x, so_far[0]), b.scalar.select(found, here, so_far[1])]
 
@@ -458,6 +469,11 @@ class WindowPutOp(_ExtremeOp):
                 place = [b.index_of(b.scalar.convert(where, index)), *inner]
                 b.store(b.scalar.add(b.load(sums, place), given), sums, place)
             self._copy_back(b, loops, sums, outer)
+
+    def plain_nest(self, b: Any) -> None:
+        from .window_plain import write_put
+
+        write_put(self, Slide.of(self.properties), b)
 
     def _copy_back(self, b: Any, loops: _Windows, sums: SSAValue, outer: Sequence[AffineExpr]) -> None:
         """What windows have given to the elements of the operand; padding goes."""

@@ -1,7 +1,7 @@
 """A strategy as a transaction: all of its steps are taken, or none.
 
-Where a step is refused or anything is raised, the kernel is put back as it was before the strategy's first step, and the event is
-recorded as a fallback. Strategies that come after run on the kernel as if this one had not been there.
+Where a step is refused or anything is raised, the kernel is put back as it was before the strategy's first step, and the event
+is recorded as a fallback. Strategies that come after run on the kernel as if this one had not been there.
 """
 
 from __future__ import annotations
