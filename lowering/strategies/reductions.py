@@ -127,11 +127,12 @@ def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None
     if trips % lanes:
         before = set(loops(kernel))
         take(Peel(outer, 0))
-        rest = next(name for name in loops(kernel) if name not in before and name.startswith(f"{inner}_rest"))
+        # a nest that never runs has no rest
+        rest = next((name for name in loops(kernel) if name not in before and name.startswith(f"{inner}_rest")), None)
         left, width = trips % lanes, lanes
         while width // 2 >= left:
             width //= 2
-        if width > 1:
+        if rest is not None and width > 1:
             take(Vectorize(rest, width))
     take(Vectorize(inner, lanes))
 
