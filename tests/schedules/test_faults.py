@@ -1,0 +1,220 @@
+"""Whatever fails while a program is scheduled or lowered, the program is compiled, and computes the same.
+
+By default some of the faults, another choice each time: LAMINA_TEST_SEED repeats one. `-m slow` has all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import lamina as lm
+import numpy as np
+import pytest
+from lamina import pipeline
+from lamina.dialects.graph import OPS
+from lamina.lowering import graph_winograd
+from lamina.lowering.fallbacks import Fallback
+from lamina.lowering.nest_builder import NestBuilder
+from lamina.lowering.strategies import STRATEGIES, for_written
+
+sys.path.insert(0, str(Path(__file__).parent))
+from faults import KINDS, Fault, Injected, Subject, kernels, program_subject, programs, row_subject
+from ops_table import ROWS, Row, check, inputs, make_module, op_of
+
+pytestmark = pytest.mark.usefixtures("fallbacks")
+
+PARTS = 16
+"""The full run is divided into so many test cases."""
+
+
+@pytest.fixture(autouse=True)
+def _without_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAMINA_CACHE", "0")
+
+
+def subjects() -> list[Subject]:
+    return [*programs(), *kernels(), *(row_subject(row) for row in ROWS)]
+
+
+def faults(subject: Subject, kinds: Sequence[str]) -> list[Fault]:
+    """Every fault of some kinds that a program can have."""
+    return [Fault(*place, n, kind) for place, count in subject.places.items() for n in range(count) for kind in kinds]
+
+
+def seed() -> int:
+    return int(os.environ.get("LAMINA_TEST_SEED") or random.SystemRandom().randrange(1 << 30))
+
+
+@pytest.mark.parametrize("group", range(4))
+def test_some_faults(group: int) -> None:
+    """Faults of some programs, kernels and rows; one fault a strategy and kernel."""
+    chosen = seed()
+    rng = random.Random(f"{chosen} {group}")
+    picked = [*rng.sample(programs(), 5), *rng.sample(kernels(), 3), *map(row_subject, rng.sample(ROWS, 25))]
+    for subject in picked:
+        for place, count in subject.places.items():
+            fault = Fault(*place, rng.randrange(count), rng.choice(KINDS))
+            try:
+                subject.inject(fault)
+            except Exception as error:
+                pytest.fail(f"LAMINA_TEST_SEED={chosen}: {subject.name}, {fault}: {error!r}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_fault(part: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each kind of fault at each step of each strategy, for everything there is."""
+    done: Counter[str] = Counter()
+    wrong: list[str] = []
+    mine = subjects()[part::PARTS]
+    for subject in mine:
+        for fault in faults(subject, KINDS):
+            try:
+                done[fault.strategy] += subject.inject(fault)
+            except Exception as error:
+                wrong.append(f"{subject.name}, {fault}: {error!r}"[:2000])
+    with capsys.disabled():
+        compiled = sum(len(subject.seen) for subject in mine)
+        print(f"\npart {part}: {done.total()} faults, {compiled} different modules compiled, {dict(done)}")
+    assert not wrong, "\n".join(wrong[:20])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_every_strategy_has_faults() -> None:
+    """The corpus makes each strategy take steps: 2,000 faults and more."""
+    places: Counter[str] = Counter()
+    for subject in [*programs(), *kernels()]:
+        for (_, strategy), count in subject.places.items():
+            places[strategy] += count
+    assert places.keys() >= {strategy.__name__ for strategy in (*STRATEGIES, *for_written(threads=True))}
+    assert places.total() * len(KINDS) >= 2000
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Ops that write their own loops
+
+BUILDING = ("loop", "when", "either", "index_of", "position", "read", "write", "local", "load", "store")
+
+
+class FaultyNest:
+    """Lets call number `n` of the builder of nests fail; counts the calls."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, n: int | None):
+        self.calls = 0
+        for name in BUILDING:
+            patch.setattr(NestBuilder, name, self._failing(getattr(NestBuilder, name), n))
+
+    def _failing(self, method: Any, n: int | None) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.calls += 1
+            if self.calls - 1 == n:
+                raise Injected("in a nest")
+            return method(*args, **kwargs)
+
+        return call
+
+
+def with_plain_form(row: Row) -> bool:
+    op = op_of(row)
+    return op.has_nest and (op.has_plain_nest or op.composite)
+
+
+def builds(row: Row) -> int:
+    """How often the nest of a row calls its builder."""
+    with pytest.MonkeyPatch.context() as patch:
+        counting = FaultyNest(patch, None)
+        pipeline.run_to(make_module(row), "loop")
+    return counting.calls
+
+
+def run_with_broken_nest(row: Row, n: int, recorded: Sequence[Fallback]) -> None:
+    module = make_module(row)
+    args = inputs(row, np.random.default_rng(4), "normal")
+    with pytest.MonkeyPatch.context() as patch:
+        FaultyNest(patch, n)
+        pipeline.run_to(module, "loop")
+    assert recorded and isinstance(recorded[-1].error, Injected), f"{row}: nothing failed"
+    assert recorded[-1].what == f"the nest of 'graph.{row.op}'"
+    check(pipeline.build(module).run(args), op_of(row).evaluate(*args)[0], row, args)
+
+
+def test_some_broken_nests(fallbacks: Any) -> None:
+    """Of each op with a plain form some rows, broken somewhere."""
+    chosen = seed()
+    rng = random.Random(chosen)
+    rows = [row for row in ROWS if with_plain_form(row)]
+    for op in dict.fromkeys(row.op for row in rows):
+        mine = [row for row in rows if row.op == op and builds(row)]
+        for row in rng.sample(mine, 4):
+            n = rng.randrange(builds(row))
+            try:
+                run_with_broken_nest(row, n, fallbacks)
+            except Exception as error:
+                pytest.fail(f"LAMINA_TEST_SEED={chosen}: {row}, call {n}: {error!r}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_every_broken_nest(fallbacks: Any) -> None:
+    """Every row of the ops with a plain form, broken at its first, its last and some other call of the builder."""
+    rng = random.Random(0)
+    for row in filter(with_plain_form, ROWS):
+        if calls := builds(row):
+            for n in {0, rng.randrange(calls), calls - 1}:
+                run_with_broken_nest(row, n, fallbacks)
+
+
+def test_nests_in_fusions(fallbacks: Any) -> None:
+    """What comes before and after an op in its kernel is computed with the plain form, too."""
+    rng = np.random.default_rng(0)
+    x, w, b = (rng.standard_normal(s, dtype=np.float32) for s in ((1, 3, 9, 8), (4, 3, 3, 3), (4,)))
+
+    def network(x: Any, w: Any, b: Any) -> Any:
+        return lm.nn.max_pool2d(lm.nn.relu(lm.nn.conv2d(x * 2, w, padding=1) + b[:, None, None]), 2)
+
+    def heads(x: Any) -> Any:
+        q = x[:, 0] * 3
+        return lm.nn.attention(q, q + 1, q, causal=True) - 1
+
+    for function, args in ((network, [x, w, b]), (heads, [x])):
+        subject = program_subject("fusions", function, args)
+        with pytest.MonkeyPatch.context() as patch:
+            for name in dict.fromkeys(row.op for row in ROWS if with_plain_form(row)):
+                patch.setattr(OPS[name], "nest", _broken)
+            module, _ = subject.made
+        assert fallbacks
+        subject.check(module)
+        fallbacks.clear()
+
+
+def _broken(self: Any, b: Any) -> None:
+    raise Injected(f"in the nest of {self.name}")
+
+
+@pytest.mark.parametrize("broken", ["choose_tile", "_replace", "_sunk"])
+def test_the_choice_of_winograds_algorithm_fails(broken: str, fallbacks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x, w = (np.asarray(rng.integers(-3, 4, s), np.float32) for s in ((1, 32, 28, 28), (64, 32, 3, 3)))
+
+    def network(x: Any, w: Any) -> Any:
+        return lm.nn.relu(lm.nn.conv2d(x, w, padding=1))
+
+    expected = np.asarray(lm.jit(network)(x, w))
+    original, calls = getattr(graph_winograd, broken), []
+
+    def fails(*args: Any) -> Any:
+        calls.append(original(*args))
+        raise Injected("in graph-winograd")
+
+    monkeypatch.setattr(graph_winograd, broken, fails)
+    result = np.asarray(lm.jit(network)(x, w))
+    assert calls and [event.what for event in fallbacks] == ["graph-winograd"]
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3)
