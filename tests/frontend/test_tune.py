@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import lamina as lm
 import lamina.numpy as lnp
@@ -97,10 +98,8 @@ def test_a_file_that_is_wrong_is_ignored(text, fallbacks):
     assert path is not None
     path.write_bytes(text.encode("latin-1"))
     after = f.lower(x).as_text("scheduled")
-    for event in fallbacks:
-        assert event.what == "the tuned schedule"
-        after = after.replace(f', lamina.fallbacks = ["{event.reason}"]', "")
-    assert after == before
+    assert re.sub(r', lamina.fallbacks = \["the tuned schedule failed: .*"\]', "", after) == before
+    assert bool(fallbacks) == (after != before)
     np.testing.assert_array_equal(lm.jit(lambda x: x * 2 + 1)(x), x * 3)
 
 
