@@ -52,14 +52,14 @@ class _Kernels:
     by_key: dict[object, KernelOp | None] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
-    def get(self, body: Block, outputs: list[SSAValue]) -> KernelOp | None:
-        """The kernel of a fusion body; None where it has to be converted as the primitives that a composite stands for."""
+    def get(self, body: Block, outputs: list[SSAValue], function: func.FuncOp) -> KernelOp | None:
+        """The kernel of a fusion body in a function; None where it has to be converted as the primitives of a composite."""
         key = body_key(body, outputs)
         if key not in self.by_key:
-            self.by_key[key] = self._built(body, outputs)
+            self.by_key[key] = self._built(body, outputs, function)
         return self.by_key[key]
 
-    def _built(self, body: Block, outputs: list[SSAValue]) -> KernelOp | None:
+    def _built(self, body: Block, outputs: list[SSAValue], function: func.FuncOp) -> KernelOp | None:
         """A new kernel; where the nest of its op cannot be built, by the plain nest of that op."""
         nest, name = nest_in(body), self._name(body)
         if nest is None or not (nest.composite or nest.has_plain_nest):
@@ -71,7 +71,7 @@ class _Kernels:
         except Exception as error:
             event = Fallback(name, f"the nest of '{nest.name}'", None, error)
         kernel = self._emitted(KernelEmitter(body, outputs, self.module, is_plain=True), name) if nest.has_plain_nest else None
-        record(event, kernel)
+        record(event, kernel or function)
         return kernel
 
     def _emitted(self, emitter: KernelEmitter, name: str) -> KernelOp:
@@ -282,7 +282,7 @@ class _FunctionConverter:
             body, outputs = fewer
             types = [value.type for value in (*body.args, *outputs)]
             arguments = [self._reshaped(argument, type, op) for argument, type in zip(arguments, types, strict=True)]
-        kernel = self.kernels.get(body, outputs)
+        kernel = self.kernels.get(body, outputs, self.function)
         if kernel is None:
             self._decomposed(op, targets)
             return

@@ -43,9 +43,10 @@ class Fallback:
     def reason(self) -> str:
         """What failed and why, in one line."""
         said = str(self.error).partition("\n")[0]
-        why = said if self.step is not None and said.startswith(self.step) else f"{type(self.error).__name__}: {said}"
-        step = f" at {self.step}" if self.step is not None and not said.startswith(self.step) else ""
-        return f"{self.what} failed{step}: {why}"
+        if self.step is not None and said.startswith(self.step):
+            return f"{self.what} failed: {said}"
+        at = "" if self.step is None else f" at {self.step}"
+        return f"{self.what} failed{at}: {type(self.error).__name__}" + (f": {said}" if said else "")
 
     def __str__(self) -> str:
         return f"@{self.symbol}: {self.reason}"
