@@ -20,12 +20,12 @@ from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import CompileError
+from ..analysis.parallel import worth_threads
 from ..donation import aliased_arguments
 from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
 from .emit_host import CALLED, global_text, kernel_symbol, symbol
-from .emit_parallel import worth_threads
 from .emit_types import fail
 from .emit_types import llvm_type as shared_type
 from .text import I64, Builder, Module

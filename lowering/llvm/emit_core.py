@@ -104,6 +104,8 @@ class FunctionEmitter:
         self.starts_later = False
         self.on_threads = False
         """Whether this function is the body of a parallel loop."""
+        self.divided: dict[Operation, Any] = {}
+        """The loops that are divided among threads with the one around them, each with the `Share` of this function."""
         self.status: str | None = None
         self.threads = "0"
         self.streams = False

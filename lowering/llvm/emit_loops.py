@@ -23,7 +23,9 @@ from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.vocabulary import IndexCastOp, StepOp
 from ..analysis.bounds import too_much_code
+from ..analysis.parallel import worth_threads
 from . import emit_parallel
+from .emit_chunks import bounds_of_share
 from .emit_core import Effect, FunctionEmitter
 from .emit_integer import is_number
 from .emit_reduce import Extreme, combine, combine_pairs, extremes
@@ -37,11 +39,15 @@ def loop(e: FunctionEmitter, op: ForOp) -> None:
     lower = bound(e, "smax", op.lower.data.results, op.lower_operands, op)
     upper = bound(e, "smin", op.upper.data.results, op.upper_operands, op)
     step = op.step.value.data
-    if kind == "parallel" and not e.on_threads and emit_parallel.worth_threads(op):
+    if kind == "parallel" and not e.on_threads and worth_threads(op):
         emit_parallel.parallel(e, op, lower, upper)
         return
     if e.on_threads and emit_parallel.takes_registers(op):
         emit_parallel.apart(e, op, lower, upper)
+        return
+    if op in e.divided:
+        lower, upper = bounds_of_share(e, op, lower, upper)
+        rotated(e, op, lower, upper, step, None, [])
         return
     inits = [e.value(v, op) for v in op.inits]
     trips = None

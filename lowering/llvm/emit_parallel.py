@@ -8,10 +8,9 @@ arguments say `noalias` as those of the kernel do. Which thread runs an iteratio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
+from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -20,52 +19,19 @@ from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
 from ..analysis.lanes import varying_values
 from ..analysis.nests import kernel_of, name_of, only_loop_in
+from ..analysis.parallel import EXPENSIVE, Region, region_of, weight
+from .emit_chunks import iterations_of_first
 from .emit_columns import Columns, begin_before_row, find_columns, share_of_columns
 from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .text import I64, PTR, Ty
 
-WORTH_OPS = 1 << 15
-"""Scalar operations below which a loop of known size is not even prepared for threads."""
-
 _TYPICAL_TRIPS = 64
 """What a loop runs of which nothing is known."""
 _ONCE = 1 << 32
 """Added to the number of threads: no more pieces than these (`ONCE` of runtime/workers.py)."""
-_EXPENSIVE = 20.0
 _MANY_SUMS = 8
 """Results of a loop that are most of the registers."""
-_LANES_AT_ONCE = 4
-"""How many scalars a vector instruction stands for, at least: vectors do their work faster than loops of scalars."""
-
-
-def worth_threads(op: ForOp, least: int | None = None) -> bool:
-    """Whether a parallel loop may be large enough: of unknown trip count, or with so much work (`WORTH_OPS`)."""
-    trips = op.trip_count()
-    work = _work(op.body.block)
-    enough = math.isinf(work) or (trips or 0) * work >= (WORTH_OPS if least is None else least)
-    return not op.results and (trips is None or (trips > 1 and enough))
-
-
-def _work(block: Block) -> float:
-    """Operations of one run of a block, at the pace of scalar ones; infinite when a loop in it has no trip count."""
-    total = 0.0
-    for op in block.ops:
-        if isinstance(op, ForOp):
-            trips = op.trip_count()
-            total += math.inf if trips is None else trips * _work(op.body.block)
-        elif isinstance(op, WhileOp):
-            total += math.inf
-        elif not isinstance(op, YieldOp):
-            total += _weight(op)
-    return total
-
-
-def _weight(op: Operation) -> float:
-    if isinstance(op, LoadOp | StoreOp):
-        return float(-(-op.lanes // _LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one
-    lanes = max((r.type.get_shape()[0] for r in op.results if isinstance(r.type, VectorType)), default=1)
-    return (_EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * -(-lanes // _LANES_AT_ONCE)
 
 
 def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAValue]) -> str:
@@ -90,9 +56,9 @@ def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAV
             else:
                 parts.append(e.b.emit(f"mul i64 {trips}, {body}"))
         elif isinstance(op, WhileOp):
-            fixed += _TYPICAL_TRIPS * _weight(op)
+            fixed += _TYPICAL_TRIPS * weight(op)
         elif not isinstance(op, YieldOp):
-            fixed += _weight(op)
+            fixed += weight(op)
     total = str(int(fixed))
     for part in parts:
         total = e.b.emit(f"add i64 {total}, {part}")
@@ -138,7 +104,9 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
     count = _trips(e, lower, upper, step)
     each = _emitted_work(e, op.body.block, count, {op.index})
     work = b.emit(f"mul i64 {count}, {each}")
-    name, fields = _outlined(e, op, lower)
+    region = region_of(op)
+    count = count if region.chunks is None else str(region.chunks)
+    name, fields = _outlined(e, op, lower, region)
     offsets, words = _layout(fields)
     data = e.alloca(f"[{max(1, words)} x i64]", 64)
     for k, (ty, x) in zip(offsets, fields, strict=True):
@@ -178,24 +146,24 @@ def takes_registers(op: ForOp) -> bool:
 
 
 def _computes(op: ForOp) -> bool:
-    return any(inner.name.startswith("math.") and _weight(inner) >= _EXPENSIVE for inner in op.walk())
+    return any(inner.name.startswith("math.") and weight(inner) >= EXPENSIVE for inner in op.walk())
 
 
 def apart(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
     """Write a loop as a call of a function of its own, in the same thread."""
     count = _trips(e, lower, upper, op.step.value.data)
-    name, fields = _outlined(e, op, lower)
+    name, fields = _outlined(e, op, lower, Region((op,), (op.trip_count(),)))
     arguments = ", ".join(["i64 0", f"i64 {count}", *(f"{ty} {x}" for ty, x in fields)])
     e.b.emit_void(f'call void @"{name}.body"({arguments})')
     _stop_where_failed(e)
 
 
-def _outlined(e: FunctionEmitter, op: ForOp, lower: str) -> tuple[str, list[tuple[Ty, str]]]:
+def _outlined(e: FunctionEmitter, op: ForOp, lower: str, region: Region) -> tuple[str, list[tuple[Ty, str]]]:
     """Make a function of a loop's body: its name, and the values that it needs."""
     name = f"{e.name}.parallel{len(e.module.outlined)}"
     e.module.outlined.append("")  # the place and the number are taken, also for loops inside
     place = len(e.module.outlined) - 1
-    fields, text = _body(e, op, name, lower, op.step.value.data)
+    fields, text = _body(e, region, name, lower)
     e.module.outlined[place] = text
     return name, fields
 
@@ -320,10 +288,13 @@ def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str) -
     b.label(done)
 
 
-def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tuple[list[tuple[Ty, str]], str]:
+def _body(e: FunctionEmitter, region: Region, name: str, lower: str) -> tuple[list[tuple[Ty, str]], str]:
     """(type and value of each field of the data, the text of the functions)."""
     from .emit import uses_heap
     from .emit_loops import rotated
+
+    op = region.loops[0]
+    step = op.step.value.data
 
     child = FunctionEmitter(e.module, name)
     child.on_threads = True
@@ -365,7 +336,8 @@ def _body(e: FunctionEmitter, op: ForOp, name: str, lower: str, step: int) -> tu
         child.starts_later = True
         child.b.block = START
     b = child.b
-    first, last = (b.emit(f"add nsw i64 {start}, {b.emit(f'mul nsw i64 {x}, {step}')}") for x in ("%begin", "%end"))
+    chunks = iterations_of_first(child, region)
+    first, last = (b.emit(f"add nsw i64 {start}, {b.emit(f'mul nsw i64 {x}, {step}')}") for x in chunks)
     if start == "0" or start in child.not_negative or (is_number(start) and int(start) >= 0):
         child.not_negative.add(first)
     inside = _sequence_in(op)

@@ -17,7 +17,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements
-from ..llvm.emit_parallel import worth_threads
+from ..analysis.parallel import worth_threads
 from ..loop_auto_vectorize import Planner
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder

@@ -9,6 +9,7 @@ LAMINA_TEST_EXAMPLES says how many pairs of a kernel and a schedule there are, L
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
@@ -25,13 +26,13 @@ from lamina.codegen.kernel_executable import kernel_object, load_kernel
 from lamina.codegen.targets.host import host
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
+from lamina.dialects.loop import grain
 from lamina.dialects.loop.structure import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.frontend.schedules import Schedule, primitives
 from lamina.lowering.analysis.bounds import constant_extent
 from lamina.lowering.analysis.dependence import Conflict
-from lamina.lowering.llvm import emit_parallel
 from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.schedule.pad import Pad
@@ -113,12 +114,10 @@ def compiled(module: ModuleOp) -> Any:
     kernel = pipeline.find_kernel(module)
     if "loop.for parallel" not in str(module):
         return KernelFunction(pipeline.build_kernel(module))
-    worth = emit_parallel.WORTH_OPS
-    try:
-        emit_parallel.WORTH_OPS = 0
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"WORTH_OPS": 0, "LEAST_CHUNK_OPS": 0, "MOST_AGAIN": math.inf}.items():
+            patch.setattr(grain, name, value)
         text = emit_module(module, host(), callable_kernels=True)
-    finally:
-        emit_parallel.WORTH_OPS = worth
     if "@lamina_parallel" in text:
         text = re.sub(r"call void @lamina_parallel\(", "call void @test.parallel(", text) + FORCED
     return KernelFunction(load_kernel(pipeline.kernel_signature_of(kernel), kernel_object(text)))
