@@ -29,7 +29,7 @@ from .nests import kernel_of, statements, walk
 
 EXPENSIVE = 20.0
 """Operations that an elementary function is."""
-_LANES_AT_ONCE = 4
+LANES_AT_ONCE = 4
 """How many scalars a vector instruction stands for, at least: vectors do their work faster than loops of scalars."""
 
 
@@ -107,9 +107,9 @@ def _work(op: Operation) -> float:
 def weight(op: Operation) -> float:
     """Operations that one op without regions is."""
     if isinstance(op, LoadOp | StoreOp):
-        return float(-(-op.lanes // _LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one
+        return float(-(-op.lanes // LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one
     lanes = max((r.type.get_shape()[0] for r in op.results if isinstance(r.type, VectorType)), default=1)
-    return (EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * -(-lanes // _LANES_AT_ONCE)
+    return (EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * -(-lanes // LANES_AT_ONCE)
 
 
 def _divisible(outer: ForOp) -> ForOp | None:

@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
+from ...dialects.loop.grain import CHUNKS, is_even
 from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import KernelOp
 from ..analysis.lanes import runs_along
@@ -59,6 +60,8 @@ WIDTH_BYTES = 8 << 20
 """How large their part of the right operand may be."""
 HIGHEST = 264
 """Rows of a block that are read as they lie."""
+LEAST_TILES = 8
+"""Tiles of rows that read a panel of packed columns at least: it comes from the second-level cache once for all of them."""
 CHEAP = ("math.absf", "math.fma", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
 """Functions that are one instruction."""
 MANY_ROWS = 256
@@ -120,22 +123,30 @@ def _sizes(product: Product, as_it_lies: bool, target: Target) -> Blocks:
     depth = _even(k, 2 * deepest if as_it_lies else deepest, 4)  # what is not packed passes through L2
     on_rows = m >= MANY_ROWS
     if as_it_lies and on_rows:
-        height = _up(-(-m // _shares(m)), rows)
+        height = _up(-(-m // _shares(m, LEAST_TILES * rows if depth < k else m)), rows)
         widest = max(2 * columns, target.l2_bytes * 3 // 4 // (depth * bits // 8))
         if depth >= k and (shared := _columns_of_threads(m, n, columns, widest)):
             widest, on_rows = shared, False
     else:
         highest = max(rows, target.l2_bytes // 4 // (depth * bits // 8))
         height = _even(m, highest, rows) if on_rows else min(_up(m, rows), 2 * _up(highest, rows))
-        widest = max(columns, min(WIDEST, WIDTH_BYTES // (k * bits // 8)) if on_rows else WIDEST)
+        widest = max(columns, min(WIDEST, WIDTH_BYTES // (k * bits // 8)) if on_rows else _even_width(n, columns, depth < k))
     return Blocks(rows, columns, height, depth, _even(n, widest, columns), on_rows, as_it_lies)
 
 
 def _columns_of_threads(m: int, n: int, columns: int, widest: int) -> int | None:
     """The columns of a block of at least two tiles, so that threads get as many; None: there are fewer blocks than of rows."""
-    shares = _shares(m)
+    shares = _shares(m, m)
     widths = [width for width in range(2 * columns, widest + 1, columns) if -(-n // width) >= shares]
     return min(widths, key=lambda width: (_up(-(-n // width), shares) * width, -width), default=None)
+
+
+def _even_width(n: int, columns: int, is_deep: bool) -> int:
+    """The columns of a block where rows are few: the most of which all threads get as many, if blocks are not narrow then."""
+    widths = [
+        width for width in range(4 * columns, WIDEST + 1, columns) if -(-n // width) >= CHUNKS and is_even(-(-n // width))
+    ]
+    return WIDEST if is_deep else max(widths, default=WIDEST)
 
 
 def computes(product: Product) -> bool:
@@ -148,10 +159,13 @@ def computes(product: Product) -> bool:
     return any(op.name.startswith("math.") and op.name not in CHEAP for op in ops)
 
 
-def _shares(m: int) -> int:
-    """In how many blocks go rows that are read as they lie: a power of two, so that threads get as many."""
+def _shares(m: int, least: int) -> int:
+    """In how many blocks go rows that are read as they lie: a power of two, so that threads get as many.
+
+    Blocks that cannot be divided with the columns in them are smaller, but of `least` rows.
+    """
     shares = 4
-    while m > shares * HIGHEST:
+    while m > shares * HIGHEST or (2 * shares <= CHUNKS and m >= 2 * shares * least):
         shares *= 2
     return shares
 

@@ -12,12 +12,15 @@ and stores need not wait.
 
 from __future__ import annotations
 
+from math import prod
+
 from ...codegen.targets import Target
+from ...dialects.loop.grain import WORTH_OPS, wanted
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements
-from ..analysis.parallel import worth_threads
+from ..analysis.parallel import LANES_AT_ONCE, work_of, worth_threads
 from ..loop_auto_vectorize import Planner
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
@@ -26,12 +29,10 @@ from ..schedule.vectorize import Vectorize
 from .base import Take
 
 _BLOCK = 256
-"""Vectors of a block: a few microseconds of work, of which each thread gets many."""
-_WORTH_OPS = 100_000
+"""Vectors of a block: some pages of memory, which are read in their order."""
+_WORTH_OPS = 3 * WORTH_OPS
 """Operations of scalars, not yet of vectors, below which a loop is left as it is."""
 _LINE_BYTES = 64
-_FEW = 8
-"""A loop of fewer iterations cannot be shared evenly among threads."""
 
 
 def find_band(nest: ForOp) -> list[ForOp] | None:
@@ -76,7 +77,9 @@ def _order_of_reads(band: list[ForOp], target: Target) -> list[ForOp] | None:
 def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:
     """Vectors of a loop, and the longest loop outermost, in blocks where it is that one: unless threads can share the first."""
     trips = {loop: loop.trip_count() or 0 for loop in band}
-    if band[0] is not vector and trips[band[0]] >= _FEW:
+    work = prod(trips.values()) * work_of(band[-1].body.block) / LANES_AT_ONCE
+    outside = band[: band.index(vector)]  # which are divided among threads together
+    if outside and prod(trips[loop] for loop in outside) >= wanted(work):
         return
     longest = max(band, key=lambda loop: trips[loop] // lanes if loop is vector else trips[loop])
     others, outer = [name_of(loop) for loop in band if loop is not longest], name_of(longest)
@@ -84,7 +87,7 @@ def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:
         take(Reorder((outer, *others)))
         take(Vectorize(name_of(vector), lanes))
         return
-    size = lanes * _vectors(trips[vector] // lanes)
+    size = lanes * _vectors(trips[vector] // lanes, wanted(work))
     at = band.index(vector)
     outer, inner = take(Split(outer, size))
     if at:
@@ -94,7 +97,7 @@ def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:
     take(Vectorize(inner, lanes))
 
 
-def _vectors(count: int) -> int:
+def _vectors(count: int, blocks: int) -> int:
     """How many vectors a block has: a number that divides all of them, if there is a good one, so that nothing is left over."""
-    good = [size for size in range(_BLOCK // 4, _BLOCK * 4) if count % size == 0 and count // size >= _FEW]
-    return min(good, key=lambda size: abs(size - _BLOCK), default=min(_BLOCK, max(1, count // _FEW)))
+    good = [size for size in range(_BLOCK // 4, _BLOCK * 4) if count % size == 0 and count // size >= blocks]
+    return min(good, key=lambda size: abs(size - _BLOCK), default=min(_BLOCK, max(1, count // blocks)))

@@ -36,9 +36,9 @@ from .product_nest import bits_of
 ROWS = 8
 """Rows of the matrix that are read at once."""
 BLOCK = 1024
-"""Columns of a block: their sums stay in the first-level cache."""
+"""Columns of a block: their sums stay in the first-level cache, and a row of it is a page or two."""
 LEAST_BLOCKS = 4
-"""Fewer blocks cannot be shared evenly among threads."""
+"""Blocks at least: narrower matrices are better read otherwise."""
 LEAST_ELEMENTS = 1 << 16
 """Of the matrix: a smaller one stays in the caches however it is read."""
 LEAST_ROWS = 16 * ROWS

@@ -11,26 +11,25 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ...codegen.targets import Target
+from ...dialects.loop.grain import LEAST_CHUNK_OPS, MOST_PARTS, wanted
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, only_loop_in, statements
+from ..analysis.parallel import LANES_AT_ONCE, work_of
 from ..loop_auto_vectorize import Planner, bits_of, scalar_cost
 from ..schedule.peel import Peel
+from ..schedule.reorder import Reorder
 from ..schedule.rfactor import Rfactor
 from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
 from .base import Take
 from .lanes import REGISTERS
 
-PART = 32768
-"""Scalar operations of a part: enough to be worth a thread's while, and few enough that the parts can be shared evenly."""
-MOST_PARTS = 64
-"""Parts, so that combining them stays cheap."""
+PART = 2 * LEAST_CHUNK_OPS
+"""Scalar operations of a part: of vectors it has a few microseconds of work."""
 ALIGNED = 64
 """Iterations that parts are a multiple of, when they are long: whole vectors of elements."""
-FEW = 16
-"""Parallel iterations that threads cannot share evenly."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,8 @@ def _take_parts(found: Reduction, lanes: int, take: Take) -> tuple[str, ...]:
     count, reduced = found.loop.trip_count() or 0, name_of(found.loop)
     results = prod(loop.trip_count() or 0 for loop in found.band)
     each = (scalar_cost(found.loop.body.block) + 1) * results
-    if results // max(1, lanes) >= FEW or count * each < 2 * PART:
+    work = count * results * work_of(found.loop.body.block) / LANES_AT_ONCE
+    if results // max(1, lanes) >= wanted(work) or count * each < 2 * PART:
         return ()
     size = max(ceil(PART / each), ceil(count / MOST_PARTS))
     size += -size % min(ALIGNED, size)
@@ -114,7 +114,11 @@ def _take_parts(found: Reduction, lanes: int, take: Take) -> tuple[str, ...]:
         return ()
     if count % size:
         take(Peel(reduced, -(count % size)))
-    return take(Rfactor(reduced, size, name_of(found.band[0]) if found.band else None))
+    made = take(Rfactor(reduced, size, name_of(found.band[0]) if found.band else None))
+    if found.band and not lanes:  # rows are read from end to end
+        part, *rows = made[: 1 + len(found.band)]
+        take(Reorder((*rows, part)))
+    return made
 
 
 def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None:

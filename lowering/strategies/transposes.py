@@ -16,6 +16,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from ...codegen.targets import Target
+from ...dialects.loop.grain import wanted
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool
@@ -32,9 +33,6 @@ from .base import Take
 
 _MOST_OPS = 24
 """A body of more ops is not copied once for each row of a tile: it computes rather than moves."""
-
-_FEW_STRIPS = 8
-"""Fewer strips cannot be shared evenly among threads."""
 
 # instructions an element: in a tile (a load, a store and shuffles of one row, shared by its lanes), and beside all tiles
 _IN_TILE = 6.0
@@ -141,8 +139,9 @@ def _tile(kernel: KernelOp, found: Transpose, take: Take) -> None:
         strip, rows = take(Split(rows, lanes))
         outside.insert(at, strip)
     length = found.columns.trip_count() or 0
-    if strips < _FEW_STRIPS and length >= 2 * _FEW_STRIPS * lanes:
-        size = lanes * _part(length // lanes, length // _FEW_STRIPS // lanes)
+    blocks_of_strip = -(-wanted(strips * length * _IN_TILE) // max(1, strips))
+    if blocks_of_strip > 1 and length >= 2 * blocks_of_strip * lanes:
+        size = lanes * _part(length // lanes, length // blocks_of_strip // lanes)
         blocks, columns = take(Split(columns, size))
         outside.insert(0, blocks)
     if _nest(kernel, rows) != [*outside, columns, rows]:
