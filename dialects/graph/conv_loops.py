@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
+from ..loop.grain import CHUNKS, is_even, uneven
 from ..types import scalar_of
 from .conv import Convolution, dilated, pick, placed
 from .window_loops import Axis, Element, Index, Planes, Taps, Values, clipped, multiply_add, over, within
@@ -44,11 +45,8 @@ EDGE = 1.02
 DEEPEST = 64
 """Features of an image that a tile reads at a time: each stands in pages of its own."""
 
-LEAST_BLOCKS = 4
-"""Blocks of points or of features of the result that there should be, for some threads to share."""
-
-LEAST_CHUNK = 16
-"""Features of the result that are worth a block of their own."""
+LEAST_CHUNK = 32
+"""Features of the result that are worth a block of their own: each reads the image once."""
 
 
 def write_conv(op: ConvOp, b: Any) -> None:
@@ -270,8 +268,8 @@ class _Flat:
         """Points of a block, up to whole vectors."""
         self.chunk = form.per_group
         """Features of the result that are worked on at a time: all, where there are blocks of points enough."""
-        if self._regions(self.blocks) < LEAST_BLOCKS and form.per_group >= 2 * LEAST_CHUNK:
-            self.chunk = max(LEAST_CHUNK, -(-form.per_group // LEAST_BLOCKS))
+        if not is_even(regions := self._regions(self.blocks)) and form.per_group >= 2 * LEAST_CHUNK:
+            self.chunk = max(LEAST_CHUNK, -(-form.per_group * regions // CHUNKS))
         self.tile, _ = choose_tile(self.chunk, self.columns // form.lanes, form.b.target.vector_registers)
         self.depth = self._depth()
         """Features whose products are summed at a time: what a column of tiles reads of them stays in the first-level cache."""
@@ -297,11 +295,10 @@ class _Flat:
         def cycles(rows: int) -> tuple[float, int]:
             blocks = -(-count // rows)
             regions = self._regions(blocks)
-            uneven = _up(regions, LEAST_BLOCKS if regions < 2 * LEAST_BLOCKS else 2) / regions if regions > 1 else 1.0
             _, each = choose_tile(form.per_group, self._columns(rows) // form.lanes, registers)
             copied = (rows + self.first.reach) * self.pitch * len(self.first.phases) * len(self.last.phases)
             copying = copied / (1 if self.last.stride > 1 else form.lanes / 4) / prod(self.window)
-            return blocks * (each + copying + 2.0) * uneven, -rows
+            return blocks * (each + copying + 2.0) * uneven(regions), -rows
 
         return min(range(1, min(count, most) + 1), key=cycles)
 

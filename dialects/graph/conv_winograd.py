@@ -10,7 +10,8 @@ point by point, and over the features that is a product of matrices for each of 
 
 Features lie side by side in vectors throughout. Tiles are worked on in blocks, so that what is made of them stays in the
 second-level cache. Where all filters stay there, too, they are transformed once, and threads share the blocks of tiles. Else
-blocks of filters are transformed where they are used, for a block of tiles as large as possible, and threads share these.
+blocks of filters are transformed where they are used, for a block of tiles as large as possible, and threads share the blocks
+of which there are more.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
+from ..loop.grain import uneven
 from .conv_loops import Form, RegisterTile, choose_tile, parts
 from .window_loops import Index, clipped, over, within
 from .winograd_transforms import WINDOW, Transforms, multiply, transforms
@@ -70,6 +72,10 @@ class Blocks:
     depth: int
     stay: bool
 
+    def across(self, images: int, high: int, wide: int) -> int:
+        """How many blocks of tiles there are in so many images of `high x wide` tiles."""
+        return -(-images // self.images) * -(-high // self.rows) * -(-wide // self.width)
+
     @property
     def tiles(self) -> int:
         """Tiles of a block."""
@@ -100,8 +106,8 @@ def find_blocks(sizes: tuple[int, int, int], depth: int, filters: int, by: Trans
 
 
 def _part(size: int, most: int) -> int:
-    """The length of parts of a size, at most `most`: of those that two threads share in the least of time the longest."""
-    return min(range(min(size, most), 0, -1), key=lambda part: -(-size // part // 2) * 2 * part if part < size else size)
+    """The length of parts of a size, at most `most`: of those that threads share in the least of time the longest."""
+    return min(range(min(size, most), 0, -1), key=lambda part: uneven(-(-size // part)) * -(-size // part) * part)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -129,7 +135,9 @@ class _Winograd:
                 self._multiply(self._image(block), (0, depth), filters, products)
                 self._results(products, block, 0)
             return
-        with self._over_tiles("seq") as block:
+        with self._over_tiles(
+            "parallel" if blocks.across(self.form.batch, self.high, self.wide) > blocks.count else "seq"
+        ) as block:
             image = self._image(block)
             with b.loop(blocks.columns * blocks.count, step=blocks.columns) as column:
                 products = self._local(blocks.tiles * blocks.columns, "products")

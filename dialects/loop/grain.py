@@ -67,3 +67,15 @@ def most_length(size: int, work: float) -> int:
     (15, 50, 1, 1000)
     """
     return max(1, size // wanted(work))
+
+
+def uneven(count: int) -> float:
+    """How much longer two threads, or four where chunks are few, take for chunks that are alike than for one that can be cut.
+
+    Where sizes of blocks are chosen by cost this counts what a small processor waits; a large one has enough chunks or waits.
+
+    >>> [round(uneven(count), 2) for count in (1, 3, 4, 5, 7, 9)]
+    [1.0, 1.33, 1.0, 1.6, 1.14, 1.11]
+    """
+    team = 4 if count < 8 else 2
+    return -(-count // team) * team / count if count > 1 else 1.0
