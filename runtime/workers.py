@@ -5,8 +5,8 @@
 `@lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)`, which runs the iterations 0 to `count` of a
 loop through `body(ptr %data, i64 %begin, i64 %end)`: in pieces, on several threads; or all at once in the calling thread,
 when `work` (scalar operations of the whole loop) is too little, when one thread is asked for (`threads`; 0 means the
-default), or when another region is active. `ONCE` added to `threads` asks for one piece a thread, where each goes through all
-of something.
+default), or when another region is active. No more threads take part than the work is worth. `ONCE` added to `threads` asks
+for one piece a thread, where each goes through all of something.
 
 The workers belong to the process and are made when a region first needs them. A region does not wait for them to come: the
 calling thread begins at the front of the pieces, workers take from the back whenever they are there, and the region ends
@@ -189,7 +189,10 @@ policy:
   %number = and i64 %threads, 4294967295
   %given = icmp sgt i64 %number, 0
   %asked = select i1 %given, i64 %number, i64 %default
-  %team = call i64 @llvm.umin.i64(i64 %asked, i64 <MOST>)
+  %shares = udiv i64 %work, <AWAKE> ; a thread more for each: waking and waiting for it is nothing beside
+  %useful = add i64 %shares, 1
+  %some = call i64 @llvm.umin.i64(i64 %asked, i64 %useful)
+  %team = call i64 @llvm.umin.i64(i64 %some, i64 <MOST>)
   %others = icmp sgt i64 %team, 1
   %least = sub i64 %team, 2
   %workers.at = getelementptr i8, ptr @state, i64 <S.workers>

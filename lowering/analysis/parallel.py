@@ -25,6 +25,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...dialects.loop import grain
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
+from .bounds import constant_extent
 from .nests import kernel_of, statements, walk
 
 EXPENSIVE = 20.0
@@ -85,7 +86,9 @@ def most_trips(loop: ForOp) -> int | None:
     """How often a loop runs at most, where its bounds say so: 8 for `0 to min(8, %N - %i)`."""
     lows = [e.value for e in loop.lower.data.results if isinstance(e, AffineConstantExpr)]
     highs = [e.value for e in loop.upper.data.results if isinstance(e, AffineConstantExpr)]
-    return max(0, -(-(min(highs) - max(lows)) // loop.step.value.data)) if lows and highs else None
+    if not lows:  # as of what fills up panels: it begins where a row ends
+        return constant_extent(loop)
+    return max(0, -(-(min(highs) - max(lows)) // loop.step.value.data)) if highs else None
 
 
 def work_of(block: Block) -> float:
@@ -114,7 +117,8 @@ def weight(op: Operation) -> float:
 
 def _divisible(outer: ForOp) -> ForOp | None:
     """The parallel loop at the end of another one's body, if different threads may run parts of it."""
-    *before, inner = statements(outer.body.block) or [None]
+    inside = statements(outer.body.block)
+    before, inner = inside[:-1], inside[-1] if inside else None
     if not isinstance(inner, ForOp) or inner.kind.data != "parallel" or inner.results or (most_trips(inner) or 0) < 2:
         return None
     if not all(isinstance(e, AffineConstantExpr) for e in inner.lower.data.results):
@@ -123,10 +127,10 @@ def _divisible(outer: ForOp) -> ForOp | None:
     return inner if again <= grain.MOST_AGAIN * _work(inner) and _may_run_again(before, inner) else None
 
 
-def _may_run_again(before: list[Any], inner: ForOp) -> bool:
+def _may_run_again(before: list[Operation], inner: ForOp) -> bool:
     """Whether each thread may run what comes before a loop: it stores into buffers of its own, and reads what stays."""
     ops = [op for one in before for op in walk(one)]
-    own = {op.buffer for op in ops if isinstance(op, AllocOp)}
+    own: set[SSAValue] = {op.buffer for op in ops if isinstance(op, AllocOp)}
     read = {op.buffer for op in ops if isinstance(op, LoadOp)} - own
     if not all(_repeats(op, own) for op in ops):
         return False

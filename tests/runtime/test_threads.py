@@ -239,9 +239,16 @@ def test_less_is_enough_when_workers_are_awake(runtime):
         # without workers in truth: regions are counted all the same
         for workers, sleepers, regions in [(2, 0, 1), (5, 3, 1), (2, 1, 0), (2, 2, 0), (0, 0, 0)]:
             before, state.workers, state.sleepers = state.regions, workers, sleepers
-            loops.fill(1000, threads.AWAKE_THRESHOLD, 3)
+            loops.fill(1000, 2 * threads.AWAKE_THRESHOLD, 3)
             assert state.regions == before + regions, (workers, sleepers)
     """)
+
+
+@pytest.mark.parametrize(("work", "team"), [(threads.ASLEEP_THRESHOLD, 9), (20 * threads.AWAKE_THRESHOLD, 21), (MUCH, 64)])
+def test_no_more_threads_than_the_work_is_worth(loops, runtime, work, team):
+    notes = np.zeros(1 + 2 * 4 * team, np.int64)
+    loops.run("ranges", notes, 10_000, work, 64)
+    assert notes[0] == 2 * 4 * team
 
 
 def test_two_threads_run_at_once(loops, runtime):
