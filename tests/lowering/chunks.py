@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,9 +24,9 @@ from xdsl.ir import Block
 
 @dataclass(frozen=True)
 class Shared:
-    """A parallel region: its chunks, how many operations all of them are, and how often it is entered."""
+    """A parallel region: its chunks, infinite where their number is not known, the operations of all, how often it is entered."""
 
-    chunks: int | None
+    chunks: float
     work: float
     times: int
 
@@ -39,7 +40,8 @@ def shared(module: ModuleOp) -> list[Shared]:
 def _in_block(block: Block, times: int) -> Iterator[Shared]:
     for op in block.ops:
         if isinstance(op, ForOp) and op.kind.data == "parallel" and worth_threads(op):
-            yield Shared(region_of(op).chunks, (op.trip_count() or 1) * work_of(op.body.block), times)
+            count = region_of(op).chunks
+            yield Shared(math.inf if count is None else count, (op.trip_count() or 1) * work_of(op.body.block), times)
             continue
         trips = (op.trip_count() or 1) if isinstance(op, ForOp) else 1
         for region in op.regions:

@@ -14,7 +14,7 @@ from lamina import nn
 from lamina.codegen.compile import compile_object
 from lamina.codegen.jit import load_object
 from lamina.dialects.loop import grain
-from lamina.dialects.loop.structure import KernelOp
+from lamina.dialects.loop.structure import ForOp, KernelOp
 from lamina.lowering.analysis.parallel import region_of
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -53,7 +53,7 @@ FEWER = {
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v3{l2=256K l3=0}"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_large_regions_have_chunks_for_many_threads(name: str, target: str) -> None:
-    found = [region for region in chunks(name, target) if region.work >= SUBSTANTIAL and region.chunks is not None]
+    found = [region for region in chunks(name, target) if region.work >= SUBSTANTIAL]
     least = FEWER.get(name, grain.CHUNKS)
     assert all(region.chunks >= least for region in found), found
 
@@ -81,7 +81,7 @@ def test_sizes_that_are_neighbours_have_as_many_chunks(near: int) -> None:
     for n in range(near - 3, near + 4):
         function, *specs = product(n, n, n)
         (*_, largest) = sorted(shared(scheduled(function, tuple(specs), "x86-64-v3")), key=lambda region: region.work)
-        assert largest.chunks is not None and largest.chunks >= grain.CHUNKS, (n, largest)
+        assert largest.chunks >= grain.CHUNKS, (n, largest)
 
 
 @pytest.mark.parametrize("function", [lnp.exp, lambda x: x.T + 1, lambda x: lnp.sum(x, axis=1), nn.softmax])
@@ -204,8 +204,8 @@ def test_each_iteration_runs_once_whatever_the_pieces(name: str, monkeypatch: py
     nest = nest.replace("BODY", BODY).replace("LOADED", LOADED)
     text = f"loop.kernel @k(%x: memref<12xi64>, %out: memref<12x12xi64>){attributes} {{\n{nest}\n}}"
     (kernel,) = [op for op in parse(text).walk() if isinstance(op, KernelOp)]
-    outer = next(op for op in kernel.body.block.ops if op.name == "loop.for")
-    assert region_of(outer).chunks == count  # pyright: ignore[reportArgumentType]
+    outer = next(op for op in kernel.body.block.ops if isinstance(op, ForOp))
+    assert region_of(outer).chunks == count
     ir = emit(text).replace("call void @lamina_parallel(", "call void @test.parallel(") + COUNTED
     library = load_object(compile_object(ir), ["k", "piece", "seen"])
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2)(library.address("k"))
