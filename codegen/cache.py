@@ -83,6 +83,36 @@ def default_cache() -> ObjectCache | None:
     return _open(root) if root else None
 
 
+def private_folder(name: str) -> Path | None:
+    """A folder beside that of the objects; None if the cache is off, or what is there cannot be trusted."""
+    store = default_cache()
+    if store is None:
+        return None
+    place = store.directory.parent / name
+    try:
+        return None if untrusted(place.lstat()) else place
+    except FileNotFoundError:
+        return place
+    except OSError:
+        return None
+
+
+def write_private(path: Path, text: str) -> bool:
+    """Write a file of a private folder, which is made when there is none: complete or not at all; whether it was possible."""
+    temporary = None
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)  # with mode 600
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except OSError:
+        if temporary is not None:
+            _remove(Path(temporary))
+        return False
+    return True
+
+
 @cache
 def _open(root: str) -> ObjectCache | None:
     directory = Path(root) / _DIRECTORY

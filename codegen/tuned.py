@@ -14,7 +14,6 @@ a kernel slow, or is ignored. With the cache off, what is found lasts as long as
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from . import cache as object_cache
@@ -30,16 +29,7 @@ _found: dict[str, str] = {}
 
 def directory() -> Path | None:
     """Where schedules are kept, made when there is one; None if the cache is off or its place cannot be trusted."""
-    store = object_cache.default_cache()
-    if store is None:
-        return None
-    place = store.directory.parent / _DIRECTORY
-    try:
-        return None if object_cache.untrusted(place.lstat()) else place
-    except FileNotFoundError:
-        return place
-    except OSError:
-        return None
+    return object_cache.private_folder(_DIRECTORY)
 
 
 def load(key: str) -> str | None:
@@ -66,18 +56,8 @@ def save(key: str, steps: str, note: str) -> Path | None:
     place = directory()
     if place is None:
         return None
-    path, temporary = place / (key + _SUFFIX), None
-    try:
-        place.mkdir(mode=0o700, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place)
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except OSError:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        return None
-    return path
+    path = place / (key + _SUFFIX)
+    return path if object_cache.write_private(path, text) else None
 
 
 def forget(key: str) -> None:

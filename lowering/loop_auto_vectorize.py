@@ -17,17 +17,18 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ..codegen.targets import Target
 from ..dialects.loop.memory import LoadOp, StoreOp
 from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..dialects.types import DYNAMIC, is_bool
 from .analysis.lanes import lane_stride, varying_values
 from .analysis.nests import walk_block
+from .op_costs import CHEAP_MATH, weight
 from .target import target_of
 from .widening import is_lanewise, widen
 
-_EXPENSIVE = {"math": 20.0, "arith.divf": 5.0, "arith.divsi": 20.0, "arith.remsi": 20.0, "arith.remf": 20.0}
-_CHEAP_MATH = ("math.absf", "math.absi", "math.floor", "math.ceil", "math.roundeven", "math.fma", "math.copysign", "math.sqrt")
+_ONE_INSTRUCTION = CHEAP_MATH | {"math.sqrt"}
 _DIVISIONS = ("arith.divsi", "arith.remsi")
 _UNKNOWN_TRIP = 256
 _GATHER = 1.5
@@ -36,20 +37,13 @@ _FAR_GATHER = 4.0
 _LINE_BITS = 512
 
 
-def weight(op: Operation) -> float:
-    """About how many instructions an op on scalars takes."""
-    if op.name.startswith("math.") and op.name not in _CHEAP_MATH:
-        return _EXPENSIVE["math"]
-    return 0.0 if op.name == "arith.constant" else _EXPENSIVE.get(op.name, 1.0)
-
-
 def _trips(loop: ForOp) -> float:
     trips = loop.trip_count()
     return _UNKNOWN_TRIP if trips is None else trips
 
 
 def scalar_cost(block: Block) -> float:
-    """Instructions of one run of a block, nothing vectorized."""
+    """Instructions of one run of a block on whatever machine, nothing vectorized."""
     total = 0.0
     for op in block.ops:
         if isinstance(op, ForOp):
@@ -59,12 +53,12 @@ def scalar_cost(block: Block) -> float:
     return total
 
 
-def _wide_cost(block: Block, index: SSAValue, varying: set[SSAValue], lanes: int, registers: int) -> float:
+def _wide_cost(block: Block, index: SSAValue, varying: set[SSAValue], lanes: int, registers: int, target: Target) -> float:
     """Instructions of one run of a block for `lanes` iterations of the loop of `index`, held in `registers` a vector."""
     total = 0.0
     for op in block.ops:
         if isinstance(op, ForOp):
-            total += _trips(op) * (_wide_cost(op.body.block, index, varying, lanes, registers) + 1)
+            total += _trips(op) * (_wide_cost(op.body.block, index, varying, lanes, registers, target) + 1)
         elif isinstance(op, LoadOp | StoreOp):
             stride = lane_stride(op, index)
             if stride is None:
@@ -77,9 +71,9 @@ def _wide_cost(block: Block, index: SSAValue, varying: set[SSAValue], lanes: int
         elif isinstance(op, YieldOp):
             continue
         elif any(o in varying for o in op.operands):
-            total += (_GATHER * lanes if _is_scalarized(op) else registers) * weight(op)
+            total += (_GATHER * lanes if _is_scalarized(op) else registers) * weight(op, target)
         else:
-            total += weight(op)
+            total += weight(op, target)
     return total
 
 
@@ -135,8 +129,9 @@ class _Choice:
 class Planner:
     """Chooses loops and lanes for one kernel."""
 
-    def __init__(self, bits: int, unroll: int):
-        self.bits, self.unroll = bits, unroll
+    def __init__(self, target: Target, unroll: int, bits: int = 0):
+        self.target, self.unroll = target, unroll
+        self.bits = bits or target.vector_bits
 
     def lanes(self, loop: ForOp) -> tuple[int, int]:
         """Lanes of a vector and the registers it takes, from the widest element in the loop and its trip count."""
@@ -145,7 +140,7 @@ class Planner:
         math = 0
         for op in walk_block(loop.body.block):
             has_loop = has_loop or isinstance(op, ForOp)
-            math += op.name.startswith("math.") and op.name not in _CHEAP_MATH
+            math += op.name.startswith("math.") and op.name not in _ONE_INSTRUCTION
             for result in op.results:
                 width = max(width, bits_of(result.type))
             if isinstance(op, StoreOp):
@@ -169,7 +164,7 @@ class Planner:
                 cost += choice.cost
                 widened += choice.widened
             elif not isinstance(op, YieldOp):
-                cost += weight(op)
+                cost += weight(op, self.target)
         return _Choice(cost, widened)
 
     def loop(self, loop: ForOp) -> _Choice:
@@ -182,7 +177,7 @@ class Planner:
         if obstacle(loop, lanes) is None:
             varying = varying_values(loop)
             runs = -(-trips // lanes)
-            cost = runs * (_wide_cost(loop.body.block, loop.index, varying, lanes, registers) + 1)
+            cost = runs * (_wide_cost(loop.body.block, loop.index, varying, lanes, registers, self.target) + 1)
             if loop.kind.data == "reduce":
                 cost += 3 * lanes.bit_length()
             if cost < best.cost:
@@ -206,7 +201,7 @@ class LoopAutoVectorizePass(ModulePass):
     unroll: int = 4
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        planner = Planner(self.bits or target_of(op).vector_bits, self.unroll)
+        planner = Planner(target_of(op), self.unroll, self.bits)
         for kernel in op.body.block.ops:
             if isinstance(kernel, KernelOp) and not is_scheduled(kernel):
                 for loop, lanes in planner.block(kernel.body.block).widened:

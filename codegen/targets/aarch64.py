@@ -14,4 +14,7 @@ TARGET = Target(
     l2_bytes=1 << 20,
     l3_bytes=16 << 20,
     tile=(8, 3),  # 24 accumulators
+    div=(10, 16),
+    sqrt=(14, 24),
+    exp=(18, 28),
 )

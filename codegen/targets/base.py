@@ -33,6 +33,9 @@ class Target:
         has_avx512: whether it has what AVX-512 (F, VL) adds to vectors of any width: mask registers, scaling by powers of two.
         l1_bytes, l2_bytes, l3_bytes: data caches, as one core sees them; 0: there is none.
         tile: (rows, vectors), the register tile of a matmul: the sums that registers hold.
+        div, sqrt, exp: how many multiply-adds take as long as one of these, on vectors of f32 and of f64.
+        stream_bytes: how large a result is at least that is stored past the caches; 0: none is.
+        wake_ops: operations on scalars that a parallel loop has at least for threads to be worth waking.
         tune: the processor that instructions are ordered for, as LLVM names it; empty: `cpu`.
     """
 
@@ -47,6 +50,11 @@ class Target:
     l2_bytes: int
     l3_bytes: int
     tile: tuple[int, int]
+    div: tuple[int, int]
+    sqrt: tuple[int, int]
+    exp: tuple[int, int]
+    stream_bytes: int = 4 << 20  # more than the first two levels of caches hold
+    wake_ops: int = 1 << 15
     has_avx512: bool = False
     tune: str = ""
 
@@ -58,6 +66,10 @@ class Target:
         """(rows, columns) of the register tile of a matmul of such elements; columns are a multiple of the lanes."""
         rows, vectors = self.tile
         return rows, vectors * self.lanes(element_bits)
+
+    def streams(self, size_bytes: int) -> bool:
+        """Whether a result of so many bytes, written once, is stored past the caches."""
+        return 0 < self.stream_bytes <= size_bytes
 
     @property
     def architecture(self) -> str:
@@ -183,6 +195,17 @@ def _pair(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+def _costs(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", text)
+    if found is None:
+        raise ValueError
+    return int(found[1]), int(found[2])
+
+
+def _cost(field: str) -> Option:
+    return Option(field, "multiply-adds for f32 / f64, as 10/16", _costs, lambda costs: f"{costs[0]}/{costs[1]}")
+
+
 OPTIONS: dict[str, Option] = {
     "triple": Option("triple", "a triple of LLVM", _word),
     "cpu": Option("cpu", "the name of a processor", _word),
@@ -193,5 +216,10 @@ OPTIONS: dict[str, Option] = {
     "l1": Option("l1_bytes", "bytes, at least 1K, as 32K", _cache_bytes, _size),
     "l2": Option("l2_bytes", "bytes, at least 1K, as 512K or 2M", _cache_bytes, _size),
     "l3": Option("l3_bytes", "bytes, as 16M, or 0 where there is none", _bytes, _size),
+    "div": _cost("div"),
+    "sqrt": _cost("sqrt"),
+    "exp": _cost("exp"),
+    "stream": Option("stream_bytes", "bytes, as 4M, or 0 where it never pays", _bytes, _size),
+    "wake": Option("wake_ops", "operations, as 32K", _bytes, _size),
 }
 """What a text may say of a machine, in the order in which it is written."""

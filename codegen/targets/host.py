@@ -14,10 +14,15 @@ from .base import Target
 _V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 _V3 = ("avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe")
 
-# Machines with AVX-512 where 512-bit code loses to 256-bit code: one 512-bit unit, or a clock that drops under it.
-_NARROW_CPUS = {
-    "skylake-avx512", "cascadelake", "cooperlake", "cannonlake", "icelake-client", "tigerlake", "rocketlake", "znver4",
-}  # fmt: skip
+# Machines with AVX-512 whose 512-bit code is at least as fast as 256-bit code: (features they have, features they lack). A
+# guess that `lamina-tune --machine` replaces. What is not here has one 512-bit multiplier (client cores, the lesser first
+# servers), a clock that drops under such code (Skylake to Cooper Lake), or computes a half at a time (Zen 4).
+_WIDE = (
+    ({"avx512fp16"}, set[str]()),  # Sapphire Rapids and later servers: two multipliers, clocks that stay
+    ({"amx-tile"}, set[str]()),  # the same where FP16 is hidden
+    ({"avx512vbmi2", "wbnoinvd"}, {"avx512bf16"}),  # Ice Lake servers; its client cores lack WBNOINVD
+    ({"avx512bf16", "avx512vp2intersect"}, set[str]()),  # Zen 5; Tiger Lake has the second alone, Zen 4 the first
+)
 
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
@@ -32,22 +37,22 @@ _USEFUL = frozenset(
 
 @cache
 def host() -> Target:
-    """The detected host, or the target that the environment variable `LAMINA_TARGET` says.
+    """The host as detected and measured, or the target that the environment variable `LAMINA_TARGET` says.
 
     Raises:
         CompileError: `LAMINA_TARGET` is the text of no target.
     """
-    from . import parse
+    from . import measured, parse
 
     detected = detect()
-    target = parse(os.environ.get("LAMINA_TARGET", "").strip() or "host", detect)
+    target = parse(os.environ.get("LAMINA_TARGET", "").strip() or "host", lambda: measured.refined(detected))
     # the data name Linux; code that runs here is of this system
     return replace(target, triple=detected.triple) if target.architecture == detected.architecture else target
 
 
 @cache
 def detect() -> Target:
-    """The host as found: its level's data with its own name, features and cache sizes."""
+    """The host as found without measuring: its level's data with its own name, features and cache sizes."""
     from .._llvm import llvm
 
     binding = llvm()
@@ -66,10 +71,18 @@ def detect() -> Target:
         l2_bytes=sizes.get(2, level.l2_bytes),
         l3_bytes=sizes.get(3, level.l3_bytes),
     )
-    if level is x86_64_v4.TARGET and cpu in _NARROW_CPUS:
-        narrow = x86_64_v3.TARGET
-        detected = replace(detected, vector_bits=narrow.vector_bits, tile=narrow.tile)
-    return detected
+    return detected if level is not x86_64_v4.TARGET or has_wide_units(found) else narrowed(detected)
+
+
+def has_wide_units(features: set[str]) -> bool:
+    """Whether 512-bit code is probably worth it on a machine with AVX-512 and these features."""
+    return any(features >= has and not features & lacks for has, lacks in _WIDE)
+
+
+def narrowed(target: Target) -> Target:
+    """A target with AVX-512 that keeps to vectors of 256 bits."""
+    narrow = x86_64_v3.TARGET
+    return replace(target, vector_bits=narrow.vector_bits, tile=narrow.tile, div=narrow.div, sqrt=narrow.sqrt)
 
 
 def _implied(level: Target) -> set[str]:

@@ -14,4 +14,7 @@ TARGET = Target(
     l2_bytes=256 << 10,
     l3_bytes=8 << 20,
     tile=(6, 2),
+    div=(6, 10),
+    sqrt=(8, 14),
+    exp=(20, 30),
 )

@@ -14,4 +14,7 @@ TARGET = Target(
     l2_bytes=512 << 10,
     l3_bytes=16 << 20,
     tile=(6, 2),  # 12 accumulators, 2 registers for the right operand, 1 or 2 for broadcasts
+    div=(8, 12),  # between those of Zen 3 (5, 7) and Skylake (10, 16)
+    sqrt=(10, 16),
+    exp=(18, 28),
 )

@@ -14,5 +14,8 @@ TARGET = Target(
     l2_bytes=1 << 20,
     l3_bytes=16 << 20,
     tile=(8, 3),  # 24 accumulators, 3 registers for the right operand; 8 x 3 loads fewer broadcasts than 12 x 2
+    div=(20, 32),
+    sqrt=(24, 40),
+    exp=(15, 25),
     has_avx512=True,
 )

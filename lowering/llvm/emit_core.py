@@ -71,8 +71,6 @@ class ModuleEmitter:
     by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
 
 
-STREAMED_BYTES = 4 << 20
-"""From how many bytes on a buffer may be stored past the caches: more than the first two levels hold."""
 START = "start"
 """The block after `entry` in functions that take memory from the heap, which may fail."""
 
@@ -234,6 +232,9 @@ class FunctionEmitter:
     def is_small(self, buffer: SSAValue) -> str:
         """An i64 that is not 0 where a buffer is known or seen to have too few bytes to go past the caches."""
         found = self.small.get(buffer)
+        least = self.module.target.stream_bytes
+        if found is None and not least:
+            found = self.small[buffer] = "1"
         if found is None:
             b, size = self.b, str(self.buffers[buffer].elem.bits // 8)
 
@@ -241,7 +242,7 @@ class FunctionEmitter:
                 total = size
                 for dim in self.shapes[buffer][0]:
                     total = b.emit(f"mul i64 {total}, {dim}")
-                return b.emit(f"zext i1 {b.icmp('slt', total, str(STREAMED_BYTES), I64)} to i64")
+                return b.emit(f"zext i1 {b.icmp('slt', total, str(least), I64)} to i64")
 
             found = self.small[buffer] = self.hoisted(0, write) if buffer in self.shapes else "0"
         return found

@@ -12,7 +12,9 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Operation
 
+from ...codegen.targets import Target
 from ...dialects.types import numpy_dtype
+from ..op_costs import weight
 from . import emit_half, emit_integer
 from .emit_core import Effect, FunctionEmitter, Pure
 from .emit_integer import is_number
@@ -181,29 +183,27 @@ def _count_zeros(name: str) -> Pure:
     return write
 
 
-_DIVIDER = {"arith.divf": 10, "math.sqrt": 12}
-"""Cycles for which a vector of 16 f32 occupies the divider."""
+_DIVIDER = {"arith.divf", "math.sqrt"}
 _ARITHMETIC = {"arith.addf", "arith.subf", "arith.mulf", "math.fma"}
-_FUNCTION = 15
-"""Instructions of an elementary function."""
 _PRODUCTS = 6
 """Instructions that it takes to find half of the square roots of a vector by multiplications."""
 
 
 def _square_root(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
     is_here = max(e.branch_depth, e.levels.get(xs[0], 0)) >= e.depth  # not hoisted: there may be blocks
-    if is_here and may_share(e.b, ty) and _waits_for_divider(op):
+    if is_here and may_share(e.b, ty) and _waits_for_divider(op, e.module.target):
         return sqrt_shared(e.b, xs[0], ty)
     return e.b.intrinsic("sqrt", ty, *xs)
 
 
-def _waits_for_divider(op: Operation) -> bool:
-    """Whether divisions and roots beside an op take longer than all else there, of which two instructions start in a cycle."""
+def _waits_for_divider(op: Operation, target: Target) -> bool:
+    """Whether divisions and roots beside an op take longer than all else there."""
     block, type = op.parent_block(), op.results[0].type
-    names = [] if block is None else [other.name for other in block.ops if other.results and other.results[0].type == type]
-    divider = sum(_DIVIDER.get(name, 0) for name in names)
-    others = sum(name in _ARITHMETIC for name in names) + _FUNCTION * sum(name in EFFECTS for name in names)
-    return "arith.divf" in names and 2 * divider > others + _PRODUCTS * names.count("math.sqrt")
+    beside = [] if block is None else [other for other in block.ops if other.results and other.results[0].type == type]
+    names = [other.name for other in beside]
+    divider = sum(weight(other, target) for other in beside if other.name in _DIVIDER)
+    others = sum(weight(other, target) for other in beside if other.name in _ARITHMETIC or other.name in EFFECTS)
+    return "arith.divf" in names and divider > others + _PRODUCTS * names.count("math.sqrt")
 
 
 def _fma(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:

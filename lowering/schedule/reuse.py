@@ -37,7 +37,7 @@ from ...dialects.types import memref
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import find, fresh, name_of, statements
 from ..analysis.regions import find_buffer
-from ..loop_auto_vectorize import weight
+from ..op_costs import weight
 from ..widening import is_lanewise, sweep
 from .base import Primitive
 from .cloning import remove

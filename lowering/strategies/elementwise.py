@@ -53,7 +53,7 @@ def schedule_elementwise(kernel: KernelOp, target: Target, take: Take) -> None:
         band = find_band(nest)
         if band is None or not any(worth_threads(loop, _WORTH_OPS) for loop in band):
             continue
-        widened = Planner(target.vector_bits, 1).loop(nest).widened
+        widened = Planner(target, 1).loop(nest).widened
         if len(widened) != 1:
             continue
         if (order := _order_of_reads(band, target)) is not None:

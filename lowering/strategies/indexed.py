@@ -19,7 +19,6 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool, scalar_of
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import around, buffer_name, find, name_of, statements
-from ..llvm.emit_core import STREAMED_BYTES
 from ..schedule.prefetch import Prefetch
 from ..schedule.prefetch_rows import PrefetchRows
 from ..schedule.stream import Stream
@@ -56,7 +55,7 @@ def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
 def go_past(kernel: KernelOp, target: Target, take: Take) -> None:
     """Let results whose rows are copied from places that data gives go past the caches, if they are or may be large."""
     gathers = [op for op in kernel.body.block.ops if isinstance(op, ForOp) and any(map(_is_gathered, op.walk()))]
-    stores = [op for nest in gathers for op in nest.walk() if isinstance(op, StoreOp) and _is_long(op)]
+    stores = [op for nest in gathers for op in nest.walk() if isinstance(op, StoreOp) and _is_long(op, target)]
     for buffer in dict.fromkeys(store.buffer for store in stores):
         attempt(Stream(buffer_name(buffer)), take)
 
@@ -105,7 +104,7 @@ def _rows_in_order(loop: ForOp) -> list[str]:
     ]
 
 
-def _is_long(store: StoreOp) -> bool:
+def _is_long(store: StoreOp, target: Target) -> bool:
     """Whether a store is of a part of a result that is written once and that no cache would hold, as far as is known."""
     type = store.buffer.type
     assert isinstance(type, MemRefType)
@@ -114,7 +113,7 @@ def _is_long(store: StoreOp) -> bool:
         return False
     if not all(loop.index in store.indices for loop in around(store) if loop.trip_count() != 1):
         return False
-    return not type.has_static_shape() or prod(type.get_shape()) * bits // 8 >= STREAMED_BYTES
+    return target.stream_bytes > 0 if not type.has_static_shape() else target.streams(prod(type.get_shape()) * bits // 8)
 
 
 def _is_far(read: LoadOp, target: Target) -> bool:

@@ -15,5 +15,5 @@ REGISTERS = 4
 
 def schedule_lanes(kernel: KernelOp, target: Target, take: Take) -> None:
     """Widen the loops of a kernel that are cheapest to run on vectors."""
-    for loop, lanes in Planner(target.vector_bits, REGISTERS).block(kernel.body.block).widened:
+    for loop, lanes in Planner(target, REGISTERS).block(kernel.body.block).widened:
         take(Vectorize(name_of(loop), lanes))

@@ -18,16 +18,13 @@ from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import is_bool, is_float
 from ..analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart, varying_values
 from ..analysis.nests import around
+from ..op_costs import weight
 from ..widening import obstacle
 
 _TRIPS = 256.0
 """What a loop of unknown bounds runs."""
 _DATA_TRIPS = 32.0
 """What a loop runs whose bounds are read from memory, as the rows of a sparse matrix are long."""
-_WEIGHTS = {"arith.divf": 5.0, "math.sqrt": 5.0, "arith.divsi": 20.0, "arith.remsi": 20.0, "arith.remf": 20.0}
-_FREE = ("arith.constant", "arith.index_cast")
-_CHEAP = ("absf", "absi", "floor", "ceil", "roundeven", "fma", "copysign")
-_MATH = 20.0
 _BY_LANE = ("arith.divsi", "arith.remsi", "arith.divui", "arith.remui")
 """Ops that no vector unit has."""
 _GATHER = 1.5
@@ -54,14 +51,6 @@ def trips(loop: ForOp) -> float:
         return known
     bounds = (*loop.lower_operands, *loop.upper_operands)
     return _DATA_TRIPS if any(isinstance(v.owner, Operation) for v in bounds) else _TRIPS
-
-
-def weight(op: Operation) -> float:
-    """Instructions of one op on scalars."""
-    if op.name.startswith("math."):
-        short = op.name[5:]
-        return 1.0 if short in _CHEAP else _WEIGHTS.get(op.name, _MATH)
-    return 0.0 if op.name in _FREE else _WEIGHTS.get(op.name, 1.0)
 
 
 def bits_of(type: Attribute) -> int:
@@ -160,7 +149,7 @@ class Costs:
                 times = _DATA_TRIPS if isinstance(op, WhileOp) else 1.0
                 part = Plan(times * sum(p.cost for p in parts), [loop for p in parts for loop in p.widened])
             else:
-                part = Plan(0.0 if isinstance(op, YieldOp) else weight(op), [])
+                part = Plan(0.0 if isinstance(op, YieldOp) else weight(op, self.target), [])
             total = Plan(total.cost + part.cost, total.widened + part.widened)
         return total
 
@@ -180,7 +169,7 @@ class Costs:
                 total += _access(op, loop, varying, lanes)
             elif not isinstance(op, YieldOp):
                 moves = any(o in varying for o in op.operands)
-                total += weight(op) * (lanes if moves and op.name in _BY_LANE else 1)
+                total += weight(op, self.target) * (lanes if moves and op.name in _BY_LANE else 1)
         return total
 
 

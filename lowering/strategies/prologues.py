@@ -19,7 +19,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import runs_along
 from ..analysis.nests import around, buffer_name, loops
-from ..loop_auto_vectorize import weight
+from ..op_costs import weight
 from ..schedule.compute_at import ComputeAt
 from ..schedule.inline import Inline
 from ..schedule.reuse import WORTH

@@ -143,7 +143,7 @@ def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None
 
 def widen_columns(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Where columns with loops inside them are cheapest to run on vectors, make them vectors that threads share."""
-    for loop, lanes in Planner(target.vector_bits, REGISTERS).loop(nest).widened:
+    for loop, lanes in Planner(target, REGISTERS).loop(nest).widened:
         inside = [op for op in loop.body.block.walk() if isinstance(op, ForOp)]
         if loop.kind.data == "parallel" and inside and (loop.trip_count() or 0) > lanes:
             tile_columns(kernel, name_of(loop), lanes, take)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lamina import pipeline
 from lamina.codegen.targets import TARGETS, get, host
-from lamina.codegen.targets import host as host_module
 from lamina.codegen.targets.host import cache_bytes, classify, detect, why_not_here
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
@@ -44,7 +43,7 @@ def test_get():
         ("z80", "unknown target 'z80', known are: host, x86-64-v2"),
         ("a b", "no name with options in braces"),
         ("x86-64-v3{l2=256K", "no name with options in braces"),
-        ("x86-64-v3{l4=1M}", r"'x86-64-v3' has no option 'l4=1M', options are: triple=, cpu=, .*l1=, l2=, l3="),
+        ("x86-64-v3{l4=1M}", r"'x86-64-v3' has no option 'l4=1M', options are: triple=, cpu=, .*l1=, l2=, l3=, div="),
         ("x86-64-v3{l2}", "has no option 'l2'"),
         ("x86-64-v3{l2=}", "l2= takes bytes, at least 1K, as 512K or 2M, got ''"),
         ("x86-64-v3{l2=12}", "l2= takes bytes"),
@@ -74,11 +73,14 @@ SIZES = st.integers(0, 10).map(lambda k: 1024 << k)
     rows=st.integers(1, 5),
     tune=st.sampled_from(("", "znver3", "neoverse-n1")),
     features=st.sampled_from(("", "+gfni", "+gfni,-avxvnni")),
+    costs=st.tuples(*[st.tuples(st.integers(1, 9999), st.integers(1, 9999))] * 3),
+    stream=st.just(0) | SIZES,
 )
-def test_text_gives_the_target_back(level, l1, more, l3, narrow, rows, tune, features):
+def test_text_gives_the_target_back(level, l1, more, l3, narrow, rows, tune, features, costs, stream):
     base = TARGETS[level]
     target = dataclasses.replace(base, l1_bytes=l1, l2_bytes=l1 + more, l3_bytes=l3, tile=(rows, 1), tune=tune or base.tune)
     target = dataclasses.replace(target, vector_bits=128 if narrow else base.vector_bits, features=features or base.features)
+    target = dataclasses.replace(target, div=costs[0], sqrt=costs[1], exp=costs[2], stream_bytes=stream, wake_ops=stream + 7)
     assert get(str(target)) == target
     assert get(str(base)) is base and get(str(host())) == host()
 
@@ -120,16 +122,35 @@ def test_classify(triple, features, name):
     assert classify(triple, features).name == name
 
 
-def test_narrow_cpus_get_narrow_vectors(monkeypatch):
+ICE_LAKE = V4 | {"avx512vnni", "avx512vbmi", "avx512vbmi2", "avx512ifma", "gfni"}
+
+
+@pytest.mark.parametrize(
+    ("features", "is_wide"),
+    [
+        (V4, False),  # Skylake servers
+        (V4 | {"avx512vnni", "avx512bf16"}, False),  # Cooper Lake
+        (ICE_LAKE, False),  # Ice Lake and Rocket Lake, client cores
+        (ICE_LAKE | {"avx512vp2intersect"}, False),  # Tiger Lake
+        (ICE_LAKE | {"wbnoinvd"}, True),  # Ice Lake servers
+        (ICE_LAKE | {"wbnoinvd", "avx512bf16", "avx512fp16", "amx-tile"}, True),  # Sapphire Rapids
+        (ICE_LAKE | {"avx512bf16", "amx-tile"}, True),  # the same, as some hypervisors show it
+        (ICE_LAKE | {"wbnoinvd", "avx512bf16"}, False),  # Zen 4
+        (ICE_LAKE | {"wbnoinvd", "avx512bf16", "avx512vp2intersect", "avxvnni"}, True),  # Zen 5
+    ],
+)
+def test_the_width_of_vectors_is_guessed_from_features(monkeypatch, features, is_wide):
     from lamina.codegen._llvm import llvm
 
     binding = llvm()
-    monkeypatch.setattr(binding, "get_host_cpu_name", lambda: "cascadelake")
-    monkeypatch.setattr(host_module, "classify", lambda *_: TARGETS["x86-64-v4"], raising=False)
-    monkeypatch.setattr(sys.modules[detect.__module__], "classify", lambda *_: TARGETS["x86-64-v4"])
+    monkeypatch.setattr(binding, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    monkeypatch.setattr(binding, "get_host_cpu_name", lambda: "a-processor-nobody-knows")
+    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: dict.fromkeys(features, True) | {"amx-int8": False})
     target = detect.__wrapped__()
-    assert (target.tune, target.vector_bits, target.tile) == ("cascadelake", 256, TARGETS["x86-64-v3"].tile)
-    assert target.vector_registers == 32
+    like = TARGETS["x86-64-v4" if is_wide else "x86-64-v3"]
+    assert (target.name, target.tune, target.vector_registers) == ("x86-64-v4", "a-processor-nobody-knows", 32)
+    assert (target.vector_bits, target.tile, target.div, target.sqrt) == (like.vector_bits, like.tile, like.div, like.sqrt)
+    assert get(str(target)) == target
 
 
 def test_environment_overrides():

@@ -15,11 +15,11 @@ from functools import cache
 
 import numpy as np
 
-from .compile import compile_object
-from .jit import load_object
-from .targets.host import host
+from ..compile import compile_object
+from ..jit import load_object
+from ..targets.host import host
+from .chains import chains_text, throughput_chains
 
-_CHAINS = 24
 _ROUNDS = 200_000
 _TRIAD_BYTES = 64 << 20
 
@@ -85,8 +85,8 @@ class FmaProbe(_Probe):
         super().__init__(threads)
         target = host()
         lanes = target.lanes(32 if element == "float" else 64)
-        chains = _CHAINS if target.vector_registers > 16 else 12
-        self._function = _load(_fma_text(element, lanes, chains), "f", ctypes.c_int64, ctypes.c_void_p)
+        chains = throughput_chains(target)
+        self._function = _load(chains_text("fma", element, lanes, chains), "f", ctypes.c_int64, ctypes.c_void_p)
         self._rounds = _ROUNDS if threads == 1 else 10 * _ROUNDS  # so that waking the threads is nothing beside
         self._out = np.zeros((threads, 64), np.float64)
         self.work = 2.0 * chains * lanes * self._rounds
@@ -113,25 +113,6 @@ class TriadProbe(_Probe):
 
     def _run(self, thread: int) -> None:
         self._function(self._count, *(array.ctypes.data for array in self._arrays[thread]))
-
-
-def _fma_text(element: str, lanes: int, chains: int) -> str:
-    ty = f"<{lanes} x {element}>"
-    mangled = f"v{lanes}f{32 if element == 'float' else 64}"
-    lines = [f"declare {ty} @llvm.fma.{mangled}({ty}, {ty}, {ty})", "define void @f(i64 %n, ptr %out) {", "entry:"]
-    lines += [f"  %a = load {ty}, ptr %out, align 4"]
-    for k in range(chains):  # different starts: equal chains would be computed once
-        lines += [f"  %p{k} = getelementptr {element}, ptr %out, i64 {k}", f"  %s{k} = load {ty}, ptr %p{k}, align 4"]
-    lines += ["  br label %loop", "loop:", "  %i = phi i64 [ 0, %entry ], [ %j, %loop ]"]
-    lines += [f"  %x{k} = phi {ty} [ %s{k}, %entry ], [ %y{k}, %loop ]" for k in range(chains)]
-    lines += [f"  %y{k} = call {ty} @llvm.fma.{mangled}({ty} %a, {ty} %a, {ty} %x{k})" for k in range(chains)]
-    lines += ["  %j = add i64 %i, 1", "  %more = icmp slt i64 %j, %n", "  br i1 %more, label %loop, label %done", "done:"]
-    total = "%y0"
-    for k in range(1, chains):
-        lines.append(f"  %t{k} = fadd {ty} {total}, %y{k}")
-        total = f"%t{k}"
-    lines += [f"  store {ty} {total}, ptr %out, align 4", "  ret void", "}"]
-    return "\n".join(lines)
 
 
 def _triad_text(lanes: int) -> str:

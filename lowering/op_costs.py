@@ -1,0 +1,41 @@
+"""About how many instructions an op on scalars takes, where an addition or a multiply-add is one.
+
+What waits for a divider or is a polynomial takes what the target says (`div`, `sqrt`, `exp`). Rules of the schedule language,
+which hold on every machine, count without a target.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import Float64Type, VectorType
+from xdsl.ir import Operation
+
+from ..codegen.targets import Target
+
+CHEAP_MATH = frozenset(("math.absf", "math.absi", "math.floor", "math.ceil", "math.roundeven", "math.fma", "math.copysign"))
+"""Functions that are an instruction or two."""
+
+_FIXED = {
+    "arith.constant": 0.0,
+    "arith.index_cast": 0.0,
+    "arith.divsi": 20.0,
+    "arith.remsi": 20.0,
+    "arith.remf": 20.0,
+    **dict.fromkeys(CHEAP_MATH, 1.0),
+}
+_EVERYWHERE = {"div": 5.0, "sqrt": 1.0, "exp": 20.0}
+_KINDS = {"arith.divf": "div", "math.sqrt": "sqrt"}
+
+
+def weight(op: Operation, target: Target | None = None) -> float:
+    """The instructions of an op on scalars on a target, or on whatever machine."""
+    fixed = _FIXED.get(op.name)
+    if fixed is not None:
+        return fixed
+    kind = _KINDS.get(op.name) or ("exp" if op.name.startswith("math.") else None)
+    if kind is None:
+        return 1.0
+    if target is None:
+        return _EVERYWHERE[kind]
+    type = op.results[0].type
+    element = type.element_type if isinstance(type, VectorType) else type
+    return float(getattr(target, kind)[isinstance(element, Float64Type)])
