@@ -32,6 +32,7 @@ _FEWEST_SUMS = 8
 """In a tile: fewer do not hide the latency of multiply-adds."""
 _NOISE = 1.25
 """How far off a cost has to be for it to be kept."""
+_MOST_MEMORY = 128 << 20
 _COPIES = tuple(1 << k for k in range(22, 27))
 _WORTH_WAKING = (1 << 13, 1 << 20)
 
@@ -57,7 +58,7 @@ class Machine:
 
 
 def _least(measure: Callable[[], float], seconds: float) -> float:
-    return race({"": measure}, seconds, 5).best("")
+    return race({"": measure}, seconds, 2).best("")
 
 
 def _unit(element: str, target: Target) -> ChainProbe:
@@ -182,7 +183,7 @@ def measure_caches(machine: Machine) -> None:
     """The sizes of the caches and how fast they are; the system's word stands unless accesses clearly say another."""
     target = machine.target
     sizes = [target.l1_bytes, target.l2_bytes, *([target.l3_bytes] if target.l3_bytes else [])]
-    largest = max(4 * sizes[-1], 32 << 20)
+    largest = min(4 * sizes[-1], _MOST_MEMORY)
     used = sorted({int(size * f) for size in sizes for f in (0.5, 0.75, 1.5, 2, 3)} | {largest})
     used = [size for size in used if size <= largest]
     share = machine.seconds / (2 * len(used) + len(sizes) + 1)

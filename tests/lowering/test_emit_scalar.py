@@ -278,3 +278,9 @@ ROOT = "%s = math.sqrt %a : R\n"
 )  # fmt: skip
 def test_roots_are_left_to_the_divider_where_it_is_not_awaited(body, lanes):
     assert "rsqrt14" not in emit(elementwise(body, ["f32", "f32"], "f32", 64, lanes), get("x86-64-v4"))
+
+
+@pytest.mark.parametrize(("costs", "is_awaited"), [("div=20/32 sqrt=24/40", True), ("div=2/2 sqrt=2/2", False)])
+def test_a_target_says_how_long_the_divider_takes(costs, is_awaited):
+    text = elementwise(ROOT + "%r = arith.divf %s, %b : R", ["f32", "f32"], "f32", 64, 32)
+    assert ("rsqrt14" in emit(text, get(f"x86-64-v4{{{costs}}}"))) == is_awaited

@@ -1,0 +1,99 @@
+"""Schedules and code follow what a target says that things cost; sums keep their parts whatever it says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from lamina import pipeline
+from lamina.codegen.targets import get
+from lamina.dialects.context import make_context
+from lamina.dialects.parsing import parse_module
+from lamina.lowering.op_costs import weight
+from lamina.lowering.target import set_target
+
+COLUMN = """
+loop.kernel @column(%x: memref<512x64xTY>, %y: memref<512x64xTY>) {
+  loop.for parallel %i = 0 to 512 {
+    %a = loop.load %x[%i, 3] : memref<512x64xTY>
+    %b = OP : TY
+    loop.store %b, %y[%i, 5] : memref<512x64xTY>
+  }
+}
+"""
+"""Gathers and scatters, which vectors pay for only where much is computed of what they bring."""
+
+GATHER = """
+func.func @main(%t: tensor<100x64xf32>, %i: tensor<20000xi64>) -> tensor<20000x64xf32> {
+  %y = graph.gather %t, %i at [0] : (tensor<100x64xf32>, tensor<20000xi64>) -> tensor<20000x64xf32>
+  return %y : tensor<20000x64xf32>
+}
+"""
+
+RUNNING = """
+loop.kernel @running(%t: memref<?x64xf32>, %index: memref<?xi64>, %y: memref<?x64xf32>, %r: index, %m: index)
+    shapes(%t[%r, 64], %index[%m], %y[%m, 64]) {
+  loop.for seq %i = 0 to %m {
+    loop.for seq %j = 0 to 64 {
+      %a = loop.load %index[%i] : memref<?xi64>
+      %p = arith.index_cast %a : i64 to index
+      %b = loop.load %t[%p, %j] : memref<?x64xf32>
+      loop.store %b, %y[%i, %j] : memref<?x64xf32>
+    }
+  }
+}
+"""
+
+SUM = """
+func.func @main(%x: tensor<1000000xTY>) -> tensor<TY> {
+  %a = graph.sqrt %x : tensor<1000000xTY>
+  %b = graph.div %a, %x : tensor<1000000xTY>
+  %c = graph.exp %b : tensor<1000000xTY>
+  %s = graph.reduce add %c over [0] : tensor<1000000xTY> -> tensor<TY>
+  return %s : tensor<TY>
+}
+"""
+
+
+def compiled(text: str, target: str, phase: str = "scheduled") -> str:
+    module = parse_module(make_context(), text, "m")
+    set_target(module, get(target))
+    result = pipeline.compile_to(module, phase)
+    assert isinstance(result, str)
+    return result
+
+
+@pytest.mark.parametrize("ty", ["f32", "f64"])
+@pytest.mark.parametrize(("op", "option"), [("arith.divf %a, %a", "div"), ("math.sqrt %a", "sqrt"), ("math.exp %a", "exp")])
+def test_vectors_pay_where_an_op_is_expensive(ty, op, option):
+    text = COLUMN.replace("OP", op).replace("TY", ty)
+    dear, cheap = ("1/900", "900/1") if ty == "f64" else ("900/1", "1/900")
+    assert "vector<" in compiled(text, f"x86-64-v3{{{option}={dear}}}")
+    assert "vector<" not in compiled(text, f"x86-64-v3{{{option}={cheap}}}")
+
+
+def test_results_go_past_the_caches_from_a_size_on():
+    for stream, past in (("4M", True), ("1K", True), ("8M", False), ("0", False)):
+        assert ("nontemporal" in compiled(GATHER, f"x86-64-v3{{stream={stream}}}", "llvmir")) == past
+
+
+def test_sizes_of_running_code_are_compared_with_that_of_the_target():
+    text = compiled(RUNNING, "x86-64-v4{stream=3M}", "llvmir")
+    assert "nontemporal" in text and re.search(rf"icmp slt i64 %\S+, {3 << 20}$", text, re.M)
+    assert "nontemporal" not in compiled(RUNNING, "x86-64-v4{stream=0}", "llvmir")
+
+
+@pytest.mark.parametrize("ty", ["f32", "f64"])
+def test_parts_of_sums_do_not_depend_on_costs(ty):
+    text = SUM.replace("TY", ty)
+    usual = compiled(text, "x86-64-v3").partition("\n")[2]
+    assert "reduce" in usual
+    for costs in ("div=1/1 sqrt=1/1 exp=1/1", "div=900/900", "sqrt=900/900 exp=900/900", "wake=1M stream=0"):
+        assert compiled(text, f"x86-64-v3{{{costs}}}").partition("\n")[2] == usual
+
+
+def test_rules_of_the_language_count_without_a_target():
+    text = COLUMN.replace("OP", "math.sqrt %a").replace("TY", "f64")
+    op = next(op for op in parse_module(make_context(), text, "m").walk() if op.name == "math.sqrt")
+    assert weight(op) == 1
+    assert weight(op, get("x86-64-v3{sqrt=7/31}")) == 31
