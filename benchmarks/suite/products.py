@@ -98,6 +98,34 @@ class Batched(Case):
 
 
 @dataclass(frozen=True)
+class Gram(Case):
+    """`x.T @ x` of `x[m, n]`, double precision."""
+
+    m: int
+    n: int
+    atol: float = 1e-9
+
+    @property
+    def flops(self) -> float:
+        return 2.0 * self.m * self.n**2
+
+    @property
+    def element(self) -> str:
+        return "double"
+
+    def inputs(self, rng: np.random.Generator) -> list[np.ndarray]:
+        return [rng.standard_normal((self.m, self.n))]
+
+    def numpy(self, x: Any) -> Any:
+        return x.T @ x
+
+    lamina = jax = torch = numpy
+
+    def onnx(self, graph: Any, x: str) -> str:
+        return graph.op("MatMul", graph.op("Transpose", x, perm=[1, 0]), x)
+
+
+@dataclass(frozen=True)
 class Linear(Case):
     """`gelu(x[m, k] @ w[k, n] + b[n])`, gelu by tanh."""
 
@@ -151,6 +179,7 @@ ROWS = [
         Product(40, 30, 50, "float64", atol=1e-10),
         0.95,
     ),
+    Row("gram f64", "x.T @ x, 2048 x 512 f64", Gram(2048, 512), Gram(60, 30), 0.95),
     Row("matmul a.T", "512 x 512 x 512", Product(512, 512, 512, transposed="a"), Product(40, 30, 50, transposed="a"), 0.95),
     Row("matmul b.T", "512 x 512 x 512", Product(512, 512, 512, transposed="b"), Product(40, 30, 50, transposed="b"), 0.95),
 ]
