@@ -24,7 +24,7 @@ from xdsl.ir import Block
 
 @dataclass(frozen=True)
 class Shared:
-    """A parallel region: its chunks, infinite where their number is not known, the operations of all, how often it is entered."""
+    """A parallel region: its chunks (infinite: not known), the operations of all, how often it is entered."""
 
     chunks: float
     work: float
