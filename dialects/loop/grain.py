@@ -44,8 +44,8 @@ MOST_PARTS = 64
 def is_even(count: int) -> bool:
     """Whether `CHUNKS` threads, and any smaller number that is a power of two, share so many chunks about evenly.
 
-    >>> [n for n in (1, 48, 63, 64, 65, 96, 97, 129, 190, 193, 1000) if is_even(n)]
-    [63, 64, 97, 193, 1000]
+    >>> [n for n in (1, 48, 63, 64, 65, 95, 96, 129, 143, 144, 1000) if is_even(n)]
+    [63, 64, 96, 144, 1000]
     """
     rounds = -(-count // CHUNKS)
     return count >= LEAST_EVEN * CHUNKS * rounds and count > LEAST_EVEN * CHUNKS

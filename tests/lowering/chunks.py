@@ -24,7 +24,7 @@ from xdsl.ir import Block
 
 @dataclass(frozen=True)
 class Shared:
-    """A parallel region: its chunks (infinite: not known), the operations of all, how often it is entered."""
+    """A parallel region: its chunks, infinite where it is not known how many, the operations of all, its entries."""
 
     chunks: float
     work: float
