@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from . import printing
 
@@ -74,9 +74,10 @@ class LaminaParser(Parser):
         self.forward_ssa_references = {}
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """Parse the whole text as one module."""
+        """Parse the whole text as one module; without any op it is an empty one."""
         try:
-            module = super().parse_module(allow_implicit_module)
+            nothing = allow_implicit_module and self._current_token.kind == MLIRTokenKind.EOF
+            module = ModuleOp([]) if nothing else super().parse_module(allow_implicit_module)
             if module.location is UNKNOWN_LOC:
                 module.location = self.location_at(0)
             return module

@@ -161,8 +161,13 @@ class KernelOp(LoopOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> KernelOp:
+        def argument() -> Parser.Argument:
+            found = parser.parse_argument()
+            found.location = parser.parse_optional_location()
+            return found
+
         name = parser.parse_symbol_name()
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
         named = {argument.name.text: k for k, argument in enumerate(arguments)}
         indices = {argument.name.text: k for k, argument in enumerate(a for a in arguments if a.type == _INDEX)}
         properties: dict[str, Attribute] = {"sym_name": name}
