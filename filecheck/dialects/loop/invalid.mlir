@@ -11,7 +11,7 @@ loop.kernel @for_c1_kind() {
 // -----
 
 loop.kernel @for_c2_step() {
-  // expected-error@+1 {{'loop.for' op step must be positive, got 0}}
+  // expected-error@+1 {{'loop.for' op step must be positive and at most 1099511627776, got 0}}
   loop.for seq %i = 0 to 4 step 0 {
   }
 }
