@@ -184,7 +184,8 @@ def measure_caches(machine: Machine) -> None:
     target = machine.target
     sizes = [target.l1_bytes, target.l2_bytes, *([target.l3_bytes] if target.l3_bytes else [])]
     largest = min(4 * sizes[-1], _MOST_MEMORY)
-    used = sorted({int(size * f) for size in sizes for f in (0.5, 0.75, 1.5, 2, 3)} | {largest})
+    between = (sizes[0] // 2 << k for k in range((largest // sizes[0]).bit_length() + 1))
+    used = sorted({*between, *(size // 2 for size in sizes), *(3 * size // 2 for size in sizes), largest})
     used = [size for size in used if size <= largest]
     share = machine.seconds / (2 * len(used) + len(sizes) + 1)
     ends = [0, *sizes, 4 * largest]

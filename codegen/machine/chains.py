@@ -54,10 +54,10 @@ class ChainProbe:
         element: `float` or `double`.
         target: whose vectors and instructions.
         chains: how many side by side; 1 measures the latency.
-        rounds: links of a chain in one run.
+        rounds: links of a chain in one run, so many that the call is nothing beside them.
     """
 
-    def __init__(self, op: str, element: str, target: Target, chains: int, rounds: int = 4000):
+    def __init__(self, op: str, element: str, target: Target, chains: int, rounds: int = 40_000):
         lanes = target.lanes(32 if element == "float" else 64)
         obj = compile_object(chains_text(op, element, lanes, chains), target)
         self._function = load_object(obj, ["f"]).function("f", None, ctypes.c_int64, ctypes.c_void_p)

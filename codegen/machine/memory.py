@@ -14,7 +14,9 @@ from ..jit import load_object
 from ..targets.base import Target
 
 LINE_BYTES = 64
-_HOPS = 4000
+_HOPS = 40_000
+_READ_BYTES = 4 << 20
+"""In one run at least: the call should be nothing beside it."""
 _STEP = 1.25
 """How many times slower than a cache the next level is at least, to be told from noise."""
 
@@ -106,7 +108,7 @@ class ReadProbe:
         lanes = target.lanes(32)
         count = max(1, size // 4 // (4 * lanes)) * 4 * lanes
         self._memory, self._out = np.ones(count, np.float32), np.zeros(lanes, np.float32)
-        self._times = max(1, (1 << 18) // self._memory.nbytes)
+        self._times = max(1, _READ_BYTES // self._memory.nbytes)
         obj = compile_object(_read_text(lanes), target)
         types = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
         self._function = load_object(obj, ["f"]).function("f", None, *types)
