@@ -35,7 +35,8 @@ class Target:
         tile: (rows, vectors), the register tile of a matmul: the sums that registers hold.
         div, sqrt, exp: how many multiply-adds take as long as one of these, on vectors of f32 and of f64.
         stream_bytes: how large a result is at least that is stored past the caches; 0: none is.
-        wake_ops: operations on scalars that a parallel loop has at least for threads to be worth waking.
+        wake_ops: operations on scalars that a parallel loop has at least for threads to be worth waking; no fewer than
+            `grain.WORTH_OPS`.
         tune: the processor that instructions are ordered for, as LLVM names it; empty: `cpu`.
     """
 

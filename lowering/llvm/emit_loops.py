@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
+from ...dialects.loop import grain
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
@@ -39,7 +40,8 @@ def loop(e: FunctionEmitter, op: ForOp) -> None:
     lower = bound(e, "smax", op.lower.data.results, op.lower_operands, op)
     upper = bound(e, "smin", op.upper.data.results, op.upper_operands, op)
     step = op.step.value.data
-    if kind == "parallel" and not e.on_threads and worth_threads(op):
+    # a function takes a number of threads by `WORTH_OPS` alone: what a machine measured does not change how it is called
+    if kind == "parallel" and not e.on_threads and worth_threads(op, max(grain.WORTH_OPS, e.module.target.wake_ops)):
         emit_parallel.parallel(e, op, lower, upper)
         return
     if e.on_threads and emit_parallel.takes_registers(op):

@@ -9,6 +9,7 @@ from lamina import pipeline
 from lamina.codegen.targets import get
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
+from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.op_costs import weight
 from lamina.lowering.target import set_target
 
@@ -97,3 +98,16 @@ def test_rules_of_the_language_count_without_a_target():
     op = next(op for op in parse_module(make_context(), text, "m").walk() if op.name == "math.sqrt")
     assert weight(op) == 1
     assert weight(op, get("x86-64-v3{sqrt=7/31}")) == 31
+
+
+def test_what_waking_costs_decides_which_loops_get_threads():
+    text = """
+    loop.kernel @k(%x: memref<200000xf32>, %y: memref<200000xf32>) {
+      loop.for parallel %i = 0 to 200000 {
+        %a = loop.load %x[%i] : memref<200000xf32>
+        loop.store %a, %y[%i] : memref<200000xf32>
+      }
+    }"""
+    module = parse_module(make_context(), text, "k.mlir")
+    assert "@lamina_parallel" in emit_module(module, get("x86-64-v3{wake=64K}"))
+    assert "@lamina_parallel" not in emit_module(module, get("x86-64-v3{wake=16M}"))

@@ -15,7 +15,7 @@ import random
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,7 @@ def compiled(module: ModuleOp) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"WORTH_OPS": 0, "LEAST_CHUNK_OPS": 0, "MOST_AGAIN": math.inf}.items():
             patch.setattr(grain, name, value)
-        text = emit_module(module, host(), callable_kernels=True)
+        text = emit_module(module, replace(host(), wake_ops=0), callable_kernels=True)
     if "@lamina_parallel" in text:
         text = re.sub(r"call void @lamina_parallel\(", "call void @test.parallel(", text) + FORCED
     return KernelFunction(load_kernel(pipeline.kernel_signature_of(kernel), kernel_object(text)))
