@@ -1,4 +1,5 @@
-// RUN: lamina-opt %s --compile-to=llvmir | filecheck %s
+// RUN: lamina-opt %s --target=x86-64-v4 --compile-to=llvmir | filecheck %s
+// RUN: lamina-opt %s --target=x86-64-v3 --compile-to=llvmir | filecheck %s --check-prefix=V3
 
 /// Columns that threads share: the first one whose element begins a cache line, if rows are whole lines long; the thread that
 /// has the last columns goes on with those before that one, in lanes that are not before the row.
@@ -19,6 +20,12 @@
 //       CHECK:   %[[INSIDE:.+]] = xor <32 x i1> %[[SOME]],
 //  CHECK-NEXT:   %[[MASK:.+]] = and <32 x i1> %[[INSIDE]],
 //       CHECK:   call void @llvm.masked.store.v32f32.p0(<32 x float> %{{.+}}, ptr align 4 %{{.+}}, <32 x i1> %[[MASK]])
+
+/// Without mask registers the lanes that are known to be off are hidden from code generation by a zero that it does not know.
+//          V3:   %[[ZERO:.+]] = load volatile i32
+//          V3:   %[[LANES:.+]] = xor <32 x i32>
+//          V3:   %[[HIDDEN:.+]] = icmp slt <32 x i32> %[[LANES]],
+//          V3:   call void @llvm.masked.store.v32f32.p0(<32 x float> %{{.+}}, ptr align 4 %{{.+}}, <32 x i1> %[[HIDDEN]])
 builtin.module attributes {lamina.phase = "program"} {
   loop.kernel @k(%x: memref<?x?xf32>, %p: memref<?xi64>, %out: memref<?x?xf32>, %E: index, %D: index, %N: index)
       shapes(%x[%E, %D], %p[%E], %out[%N, %D]) {
