@@ -34,6 +34,7 @@ config.substitutions += [  # noqa: F821
     (r"(?<![\w./-])mlir-opt(?![\w./-])", shlex.quote(MLIR_OPT[0]) if MLIR_OPT else "mlir-opt"),
 ]
 config.environment["LAMINA_FALLBACKS"] = "error"  # noqa: F821
+config.environment["LAMINA_MACHINE"] = "off"  # noqa: F821
 for name in ("HOME", "XDG_CACHE_HOME", "LAMINA_DEBUG", "LAMINA_CACHE", "LAMINA_CACHE_DIR"):
     if name in os.environ:
         config.environment[name] = os.environ[name]  # noqa: F821
