@@ -19,8 +19,8 @@ from skips import excess
 ROOT = Path(__file__).parent.parent
 
 
-os.environ["LAMINA_FALLBACKS"] = "error"
 os.environ["LAMINA_MACHINE"] = "off"  # what somebody measured here decides nothing that is tested
+os.environ["LAMINA_FALLBACKS"] = "error"
 """What the compiler gives up (`lowering/fallbacks.py`) is an error, here and in the processes that tests start."""
 
 
