@@ -232,7 +232,8 @@ class Blocked:
         self._fill(j, blocks.columns)
         self._fill(i, blocks.rows, (left,) if blocks.as_it_lies and not blocks.turned else ())
         take(Vectorize(j, self.lanes))
-        take(UnrollAndJam(i, blocks.rows))
+        if blocks.rows > 1:
+            take(UnrollAndJam(i, blocks.rows))
         if blocks.columns > self.lanes:
             take(UnrollAndJam(j, blocks.columns // self.lanes))
         take(Vectorize(rest[-1], self.lanes))

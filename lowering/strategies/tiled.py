@@ -97,8 +97,11 @@ def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product:
         take(Vectorize(copies[1], lanes))
     take(Vectorize(columns, lanes))
     most, trips = _rows(target, bits_of(product.depth), lanes), loops(kernel)[rows].trip_count() or 0
-    made = take(UnrollAndJam(rows, min(most, trips)))
-    left = trips % min(most, trips)
+    at_once = min(most, trips)
+    if at_once < 2:
+        return
+    made = take(UnrollAndJam(rows, at_once))
+    left = trips % at_once
     if left > 1:  # the rows that fill no tile, all of them at once
         rest = loops(loops(kernel)[made[-1]])
         take(UnrollAndJam(next(name for name, loop in rest.items() if loop.trip_count() == left), left))
