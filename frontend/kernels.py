@@ -60,10 +60,13 @@ class KernelBase(FunctionBase):
         """The schedule of this kernel: steps taken on it decide what later calls run, in place of the default schedule."""
         return self.__kernel__.scheduled()
 
-    def default_schedule(self) -> Schedule:
+    def default_schedule(self, target: str | None = None) -> Schedule:
         """The schedule that calls run as long as nobody takes a step on `schedule()`; it keeps every bit of the results.
 
         To be read, and to start from: steps taken on it are of no consequence for calls.
+
+        Args:
+            target: the machine that it is for, as `"x86-64-v4"`; the host if not given.
 
         >>> import lamina as lm
         >>> @lm.kernel
@@ -79,9 +82,10 @@ class KernelBase(FunctionBase):
         >>> str(mine) == str(default)
         False
         """
+        from ..codegen import targets
         from .schedules import default_schedule
 
-        return default_schedule(self.__kernel__.module)
+        return default_schedule(self.__kernel__.module, None if target is None else targets.get(target))
 
     def reset(self) -> None:
         """Forget the schedule: calls run the default one again."""

@@ -20,6 +20,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from .. import passes, pipeline
+from ..codegen.targets import Target
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import ScheduleError
 from ..lowering.analysis.nests import loops, outline, unique_names
@@ -206,8 +207,10 @@ class Schedule:
         return f"<schedule of @{self.kernel.sym_name.data}: {self or 'no steps'}>"
 
 
-def default_schedule(module: ModuleOp) -> Schedule:
+def default_schedule(module: ModuleOp, target: Target | None = None) -> Schedule:
     """The default schedule of the kernel of a module that nobody scheduled, which stays as it is."""
     schedule = Schedule(module)
-    schedule_written(schedule.kernel, target_of(schedule.kernel), lambda _, taken: schedule.taken(taken.step, taken.loops))
+    schedule_written(
+        schedule.kernel, target or target_of(schedule.kernel), lambda _, taken: schedule.taken(taken.step, taken.loops)
+    )
     return schedule

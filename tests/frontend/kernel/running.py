@@ -15,7 +15,6 @@ from lamina.errors import KernelError
 from lamina.frontend.kernel.annotations import ArrayType, Size
 from lamina.frontend.kernel.build import build_kernel
 from lamina.frontend.schedules import Schedule, default_schedule
-from lamina.lowering.target import set_target
 from lamina.pipeline import find_kernel, kernel_signature_of
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.kernel_signature import ArrayParam
@@ -32,9 +31,7 @@ def compiled(function: Any) -> Any:
 
 def default_steps(function: Any, target: str) -> Schedule:
     """The default schedule of a function for a target, which need not be this machine."""
-    module = build_kernel(function)
-    set_target(module, get(target))
-    return default_schedule(module)
+    return default_schedule(build_kernel(function), get(target))
 
 
 def parameters(function: Any) -> dict[str, Any]:
