@@ -401,25 +401,29 @@ def copy_movable_ops(block: Block) -> None:
 
 
 def _read_again(members: list[Operation], inputs: Container[SSAValue]) -> list[tuple[Operation, int]]:
-    """The operands (op, number) that are given once more: a product of a matrix with itself has two operands all the same.
+    """The operands (op, number) that are given once more: what a product reads is an argument that nothing else reads.
 
-    A schedule tells what it packs by the buffer. That of the right side is read by the product alone.
+    A schedule tells what it packs by the buffer. So a product of a matrix with itself has two arguments, and one whose
+    operand the epilogue reads, too, as `a @ x + x`, another one for that.
     """
     found: list[tuple[Operation, int]] = []
     for op in members:
-        if not any(is_product(equation) for equation in kernel_equations(op)):
-            continue
-        ends = [(op, k) for k in range(len(op.operands))]
-        for side, (user, k) in enumerate(ends):
-            while isinstance(source := user.operands[k].owner, Operation) and source in members and len(source.operands) == 1:
-                if not is_movable(source) or len(list(source.results[0].uses)) > 1:
-                    break
-                user, k = source, 0
-            ends[side] = user, k
-        (left, i), (right, j) = ends[0], ends[-1]
-        if (left, i) != (right, j) and left.operands[i] is right.operands[j] and left.operands[i] in inputs:
-            found.append((right, j))
+        if any(is_product(equation) for equation in kernel_equations(op)):
+            for user, k in reversed([_leaf(op, k, members) for k in range(len(op.operands))]):
+                value = user.operands[k]
+                reads = [(m, n) for m in members for n, operand in enumerate(m.operands) if operand is value]
+                if value in inputs and any(read != (user, k) and read not in found for read in reads):
+                    found.append((user, k))
     return found
+
+
+def _leaf(op: Operation, k: int, members: list[Operation]) -> tuple[Operation, int]:
+    """Where an operand comes into a group, through the ops that only move its elements."""
+    while isinstance(source := op.operands[k].owner, Operation) and source in members and len(source.operands) == 1:
+        if not is_movable(source) or len(list(source.results[0].uses)) > 1:
+            break
+        op, k = source, 0
+    return op, k
 
 
 def _build_fusion(members: list[Operation]) -> FusionOp:

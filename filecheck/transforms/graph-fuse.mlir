@@ -286,3 +286,14 @@ func.func @epilogue_behind_unit_dims(%w: tensor<4x8xf32>, %x: tensor<8x6xf32>) -
   %2 = graph.tanh %1 : tensor<1x4x6xf32>
   return %2 : tensor<1x4x6xf32>
 }
+
+/// What a dot reads is an argument of the kernel that nothing else reads: an epilogue that reads it, too, has one of its own.
+// CHECK-LABEL: @residual
+//       CHECK:   graph.fusion (%{{[^ ]+}} = %a : {{[^ ]+}}, %[[EPILOGUE:[^ ]+]] = %x : {{[^ ]+}}, %[[RIGHT:[^ ]+]] = %x :
+//       CHECK:     %[[SUM:.+]] = graph.dot %{{.+}}, %[[RIGHT]]
+//       CHECK:     graph.add %[[SUM]], %[[EPILOGUE]]
+func.func @residual(%a: tensor<8x8xf32>, %x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = graph.dot %a, %x contract [1] with [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = graph.add %0, %x : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}

@@ -61,6 +61,13 @@ def tile_width(columns: int, bits: int, target: Target) -> int:
     return width
 
 
+def _is_shared(product: Product) -> bool:
+    """Whether all loops inside that of the rows read the same panel of the right operand."""
+    right = product.right
+    inside = product.band[product.band.index(product.rows) :]
+    return right is not None and not any(loop is not product.columns and loop.index in right.indices for loop in inside)
+
+
 def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take) -> None:
     """Take the steps of a register tile."""
     rows, columns = name_of(product.rows), name_of(product.columns)
@@ -69,18 +76,20 @@ def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take)
     if count == width:
         _tile(kernel, None, columns, rows, product, target, take)
         return
+    is_shared = _is_shared(product)
     outer, inner = take(Split(columns, width))
     order = [name_of(loop) for loop in product.band if loop is not product.columns]
     at = order.index(rows)
     take(Reorder((*order[:at], outer, *order[at:], inner)))
+    packed_at = outer if is_shared else None
     if count % width == 0:
-        _tile(kernel, outer, inner, rows, product, target, take)
+        _tile(kernel, packed_at, inner, rows, product, target, take)
         return
     take(Peel(outer, 0))
     rest = next(name for name in loops(kernel) if name.startswith(f"{outer}_rest"))
     names = list(loops(loops(kernel)[rest]))
     inner_rest, rows_rest = (next(n for n in names if n.startswith(f"{name}_rest")) for name in (inner, rows))
-    _tile(kernel, outer, inner, rows, product, target, take)
+    _tile(kernel, packed_at, inner, rows, product, target, take)
     _tile(kernel, None, inner_rest, rows_rest, product, target, take)
 
 

@@ -1,4 +1,4 @@
-"""Products of a matrix with itself are scheduled as those of two matrices, and share their kernels."""
+"""Products of a matrix with itself, or with an epilogue that reads an operand, are scheduled as others, and share kernels."""
 
 from __future__ import annotations
 
@@ -43,3 +43,25 @@ def test_one_kernel_serves_both() -> None:
     text = lm.jit(f).lower(x, x).as_text("loop")
     assert text.count("loop.launch") == 2
     assert text.count("loop.kernel") == 1
+
+
+RESIDUALS = {
+    "right": lambda a, x: a @ x + x,
+    "left": lambda a, x: lm.numpy.tanh(x @ a) * x,
+    "both": lambda a, x: a @ x + x * a,
+    "itself": lambda a, x: x @ x - x,
+    "transposed": lambda a, x: x.T @ a + x,
+    "transposed after": lambda a, x: a @ x + x.T,
+    "twice": lambda a, x: a @ (a @ x + x) + x,
+}
+
+
+@pytest.mark.parametrize("n", [7, 40, 63, 64, 65, 200, 300])
+@pytest.mark.parametrize("name", RESIDUALS)
+def test_an_epilogue_may_read_what_the_product_reads(name: str, n: int) -> None:
+    a, x = (RNG.standard_normal((n, n)).astype(np.float32) / np.sqrt(n, dtype=np.float32) for _ in range(2))
+    f = RESIDUALS[name]
+    wide = [array.astype(np.float64) for array in (a, x)]
+    expected = {"left": lambda a, x: np.tanh(x @ a) * x}.get(name, f)(*wide)
+    np.testing.assert_allclose(lm.jit(f)(a, x), expected, atol=1e-4)
+    np.testing.assert_allclose(lm.jit(f, donate_argnums=(1,))(a, x.copy()), expected, atol=1e-4)
