@@ -17,6 +17,17 @@ from ...errors import CompileError
 LINUX_X86_64 = "x86_64-unknown-linux-gnu"
 LINUX_AARCH64 = "aarch64-unknown-linux-gnu"
 
+FEATURES = {
+    "x86_64": frozenset(
+        """
+        avx f16c fma avx2 bmi bmi2 lzcnt movbe prfchw gfni avxvnni avx512vnni avx512bf16 avx512fp16 avx512vbmi avx512vbmi2
+        avx512ifma avx512bitalg avx512vpopcntdq
+        """.split()
+    ),
+    "aarch64": frozenset("neon fullfp16 dotprod bf16 i8mm lse".split()),
+}
+"""By architecture the features that code generation has a use for; others would make the text of a target long for nothing."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -102,6 +113,11 @@ class Target:
         """Raise `CompileError` unless the numbers go together: what schedules divide by, and what registers hold."""
         from . import TARGETS
 
+        if self.architecture != TARGETS[self.name].architecture:
+            raise CompileError(f"target '{self.name}': triple={self.triple} is of another architecture")
+        known = FEATURES[self.architecture]
+        if self.features and (unknown := [word for word in self.features.split(",") if word[1:] not in known]):
+            raise CompileError(f"target '{self.name}': no feature {', '.join(unknown)}, there are: {', '.join(sorted(known))}")
         widest = TARGETS[self.name].vector_bits
         if self.vector_bits > widest:
             raise CompileError(f"target '{self.name}': vector={self.vector_bits} is wider than its registers, {widest} bits")
@@ -161,7 +177,7 @@ def _word(text: str) -> str:
 
 
 def _features(text: str) -> str:
-    if not re.fullmatch(r"[+-][\w.-]+(,[+-][\w.-]+)*", text):
+    if not re.fullmatch(r"\+[\w.-]+(,\+[\w.-]+)*", text):
         raise ValueError
     return text
 
@@ -209,8 +225,7 @@ def _cost(field: str) -> Option:
 
 OPTIONS: dict[str, Option] = {
     "triple": Option("triple", "a triple of LLVM", _word),
-    "cpu": Option("cpu", "the name of a processor", _word),
-    "features": Option("features", "features as +gfni,-avxvnni", _features),
+    "features": Option("features", "features beyond the level's, as +gfni,+avxvnni", _features),
     "tune": Option("tune", "the name of a processor", _word),
     "vector": Option("vector_bits", "128, 256 or 512 bits", _width),
     "tile": Option("tile", "rows x vectors, as 6x2", _pair, lambda tile: f"{tile[0]}x{tile[1]}"),

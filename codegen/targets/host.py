@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from . import aarch64, x86_64_v2, x86_64_v3, x86_64_v4
-from .base import Target
+from .base import FEATURES, Target
 
 # What each level of x86-64 asks for beyond the one below, the part that code generation uses.
 _V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
@@ -25,14 +25,6 @@ _WIDE = (
 )
 
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-
-_USEFUL = frozenset(
-    """
-    avx f16c fma avx2 bmi bmi2 lzcnt movbe prfchw gfni avxvnni avx512vnni avx512bf16 avx512fp16 avx512vbmi avx512vbmi2
-    avx512ifma avx512bitalg avx512vpopcntdq fullfp16 dotprod bf16 i8mm lse
-    """.split()
-)
-"""Features that code generation has a use for; others would make the text of a target long for nothing."""
 
 
 @cache
@@ -61,7 +53,7 @@ def detect() -> Target:
     found = {name for name, present in binding.get_host_cpu_features().items() if present}
     level = classify(triple, found)
     sizes = cache_bytes()
-    beyond = sorted((found & _USEFUL) - _implied(level))
+    beyond = sorted((found & FEATURES[level.architecture]) - _implied(level))
     detected = replace(
         level,
         triple=triple,

@@ -43,7 +43,7 @@ def test_get():
         ("z80", "unknown target 'z80', known are: host, x86-64-v2"),
         ("a b", "no name with options in braces"),
         ("x86-64-v3{l2=256K", "no name with options in braces"),
-        ("x86-64-v3{l4=1M}", r"'x86-64-v3' has no option 'l4=1M', options are: triple=, cpu=, .*l1=, l2=, l3=, div="),
+        ("x86-64-v3{l4=1M}", r"'x86-64-v3' has no option 'l4=1M', options are: triple=, features=, .*l1=, l2=, l3=, div="),
         ("x86-64-v3{l2}", "has no option 'l2'"),
         ("x86-64-v3{l2=}", "l2= takes bytes, at least 1K, as 512K or 2M, got ''"),
         ("x86-64-v3{l2=12}", "l2= takes bytes"),
@@ -53,7 +53,11 @@ def test_get():
         ("x86-64-v3{vector=100}", "vector= takes 128, 256 or 512 bits, got '100'"),
         ("x86-64-v3{tile=12x2}", "tile=12x2 needs 27 registers, there are 16"),
         ("x86-64-v3{tile=0x2}", "tile= takes rows x vectors"),
-        ("x86-64-v3{features=gfni}", r"features= takes features as \+gfni"),
+        ("x86-64-v3{features=gfni}", r"features= takes features beyond the level's, as \+gfni"),
+        ("x86-64-v4{features=-avx512f}", r"features= takes features beyond the level's"),
+        ("x86-64-v3{features=+teleport}", r"no feature \+teleport, there are: avx, "),
+        ("x86-64-v3{triple=nvptx64-nvidia-cuda}", "triple=nvptx64-nvidia-cuda is of another architecture"),
+        ("x86-64-v3{cpu=i386}", "has no option 'cpu=i386'"),
     ],
 )
 def test_what_is_no_target(text, message):
@@ -72,14 +76,15 @@ SIZES = st.integers(0, 10).map(lambda k: 1024 << k)
     narrow=st.booleans(),
     rows=st.integers(1, 5),
     tune=st.sampled_from(("", "znver3", "neoverse-n1")),
-    features=st.sampled_from(("", "+gfni", "+gfni,-avxvnni")),
+    beyond=st.booleans(),
     costs=st.tuples(*[st.tuples(st.integers(1, 9999), st.integers(1, 9999))] * 3),
     stream=st.just(0) | SIZES,
 )
-def test_text_gives_the_target_back(level, l1, more, l3, narrow, rows, tune, features, costs, stream):
+def test_text_gives_the_target_back(level, l1, more, l3, narrow, rows, tune, beyond, costs, stream):
     base = TARGETS[level]
+    features = ("+gfni,+prfchw" if base.architecture == "x86_64" else "+neon,+lse") if beyond else base.features
     target = dataclasses.replace(base, l1_bytes=l1, l2_bytes=l1 + more, l3_bytes=l3, tile=(rows, 1), tune=tune or base.tune)
-    target = dataclasses.replace(target, vector_bits=128 if narrow else base.vector_bits, features=features or base.features)
+    target = dataclasses.replace(target, vector_bits=128 if narrow else base.vector_bits, features=features)
     target = dataclasses.replace(target, div=costs[0], sqrt=costs[1], exp=costs[2], stream_bytes=stream, wake_ops=stream + 7)
     assert get(str(target)) == target
     assert get(str(base)) is base and get(str(host())) == host()
