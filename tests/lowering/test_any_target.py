@@ -15,8 +15,7 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina import nn, pipeline
-from lamina.codegen.targets import TARGETS, Target, get
-from lamina.codegen.targets.host import detect
+from lamina.codegen.targets import TARGETS, Target, get, host
 
 EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "320")) // 4
 FIRST_SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
@@ -26,8 +25,8 @@ Program = tuple[Callable[..., Any], list[tuple[int, ...]], Callable[..., Any]]
 
 
 def draw_target(rng: random.Random) -> Target:
-    """This machine with other caches, narrower vectors, another tile or other costs."""
-    level = TARGETS[detect().name]
+    """The host with other caches, narrower vectors, another tile or other costs."""
+    level = TARGETS[host().name]
     widths = [bits for bits in (128, 256, 512) if bits <= level.vector_bits]
     vectors = rng.randint(1, 4)
     rows = rng.randint(1, max(1, (level.vector_registers - 1 - vectors) // vectors))
