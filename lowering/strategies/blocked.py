@@ -1,19 +1,20 @@
-"""Large products run on blocks that fit the caches, from packed panels, in a tile of sums that registers hold.
+"""Large matmuls run on blocks that fit the caches, from packed panels, in a register tile of sums.
 
-What libraries do inside (Goto, van de Geijn, "Anatomy of high-performance matrix multiplication", 2008), as steps of a
-schedule. Columns go in blocks (`width`), whose part of the right operand is packed once for all rows; rows go in blocks
-(`height`), on threads. If there are enough columns, their blocks go on threads instead: each packs what it reads itself, and
-nothing that one has written must come from the caches of another. A left operand whose rows run along the depth is read as it
-lies: a tile needs one number of each of its rows at a time, and the next ones are in the same cache line. Then the packed
-columns stay in the second-level cache. Where threads share the columns, another left operand is turned into such rows first,
-for all of them; else it is packed for each block of rows. A tile of `rows x columns` sums runs through the depth. Packing
-absorbs any order of the operands' dims and fills up the tiles at the edges with zeros; rows beyond the end are the last one
-again, so that there is but one inner loop. The tile goes to memory, and what comes after the sum reads it there.
+The algorithm of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), as steps of a schedule.
+Columns go in blocks (`width`), whose part of the right operand is packed once for all rows; rows go in blocks (`height`),
+on threads. If there are enough columns, their blocks go on threads instead, and each thread packs what it reads itself.
+
+A left operand whose rows run along the depth, and are short, is read in place: a tile needs one number of each of its rows
+at a time, and the next ones are in the same cache line. If threads share the columns, a left operand in another order is
+first copied into such rows, for all of them. Otherwise it is packed for each block of rows. A tile of `rows x columns` sums
+runs through the depth, `UNROLLED` terms at a time. Packing absorbs any order of the operands' dims and fills up the tiles
+at the edges with zeros; rows of an unpacked operand beyond the end are the last one again, so that there is but one inner
+loop. The tile goes to memory, where the epilogue reads it.
 
     jo: blocks of columns                                        on threads
       right operand packed
       io: blocks of rows                                         or on threads
-        left operand packed                      unless it is read as it lies
+        left operand packed                      unless it is read in place
         [sums = 0; ko: blocks of the depth]                      where it is deep
         jp, ip: tiles
           k: the sums of a tile
@@ -52,16 +53,20 @@ LEAST_WORK = 4 << 20
 """Multiplications below which packing does not pay."""
 LEAST_SIDE = 32
 """Rows and columns below which what is packed is not read often enough."""
-DEEPEST_BYTES = 5 << 16
-"""How much of both operands a tile may read from end to end: of a quarter of it all rows of a block have room in L2."""
+DEEPEST = 4096
+"""Terms of a sum that are added one after the other: rounding errors grow with them."""
 WIDEST = 576
 """Columns of a block: what is packed for them is read once for every block of rows."""
 WIDTH_BYTES = 8 << 20
 """How large their part of the right operand may be."""
 HIGHEST = 264
-"""Rows of a block that are read as they lie."""
-LEAST_TILES = 8
-"""Tiles of rows that read a panel of packed columns at least: it comes from the second-level cache once for all of them."""
+"""Rows of a block that are read in place."""
+LEAST_TILES = 6
+"""Tiles of rows that read a panel of packed columns at least: it comes from beyond L2 once for all of them."""
+FEWEST_TILES = 4
+"""The same where rows in higher blocks were too few for all threads."""
+UNROLLED = 8
+"""Terms of the sums of a tile at a time: without it one in eight instructions counts and branches."""
 CHEAP = ("math.absf", "math.fma", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
 """Functions that are one instruction."""
 MANY_ROWS = 256
@@ -79,8 +84,8 @@ class Blocks:
         depth: terms of the sums that are made at once.
         width: columns of a block, a multiple of those of a tile.
         on_rows: whether threads share the blocks of rows, else those of columns.
-        as_it_lies: whether the left operand is read where it lies: its rows run along the depth, as those of a tile do.
-        turned: whether they run so only in a copy that is made before, for all columns.
+        in_place: whether the left operand is not packed: its rows run along the depth, as those of a tile do.
+        transposed: whether they run so only in a copy that is made before, for all columns.
     """
 
     rows: int
@@ -89,8 +94,8 @@ class Blocks:
     depth: int
     width: int
     on_rows: bool
-    as_it_lies: bool
-    turned: bool = False
+    in_place: bool
+    transposed: bool = False
 
 
 def find_blocks(product: Product, target: Target) -> Blocks | None:
@@ -104,39 +109,59 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
         or min(m, n) < LEAST_SIDE
     ):
         return None
-    blocks = _sizes(product, runs_along(product.left, product.depth), target)
-    if blocks.as_it_lies or m < MANY_ROWS or len(product.band) > 2:
-        return blocks
-    turned = _sizes(product, True, target)
-    if turned.on_rows or turned.depth < k or computes(product):
-        return blocks
+    in_place, packed = _in_place(product, target), _packed(product, target)
+    if in_place is not None and runs_along(product.left, product.depth):
+        return in_place
+    if in_place is None or in_place.on_rows or m < MANY_ROWS or len(product.band) > 2 or computes(product):
+        return packed
     highest = WIDTH_BYTES // (k * bits_of(product.depth) // 8)
-    return replace(turned, height=_even(m, highest, turned.rows), turned=True)
+    return replace(in_place, height=_even(m, highest, in_place.rows), transposed=True)
 
 
-def _sizes(product: Product, as_it_lies: bool, target: Target) -> Blocks:
-    """The sizes where the left operand is read as it lies, or is packed."""
+def _in_place(product: Product, target: Target) -> Blocks | None:
+    """The sizes where a tile reads rows of the left operand that run along the depth; None if they are too long.
+
+    A tile reads as many streams as it has rows. Long ones pass through L2 once for every panel of columns, and evict each
+    other where they are a power of two apart.
+    """
     m, n, k = product.sizes
     bits = bits_of(product.depth)
-    rows, columns = _tile(m, n, bits, target) if as_it_lies else _packed_tile(n, bits, target)
-    deepest = min(DEEPEST_BYTES, target.l2_bytes // 4) // ((rows + columns) * bits // 8)
-    depth = _even(k, 2 * deepest if as_it_lies else deepest, 4)  # what is not packed passes through L2
-    on_rows = m >= MANY_ROWS
-    if as_it_lies and on_rows:
-        height = _up(-(-m // _shares(m, LEAST_TILES * rows if depth < k else m)), rows)
-        widest = max(2 * columns, target.l2_bytes * 3 // 4 // (depth * bits // 8))
-        if depth >= k and (shared := _columns_of_threads(m, n, columns, widest)):
-            widest, on_rows = shared, False
+    rows, columns = _tile(m, n, bits, target)
+    if k > DEEPEST or k * (rows + columns) * bits // 8 > target.l2_bytes // 4:
+        return None
+    if m < MANY_ROWS:
+        width = max(columns, _even_width(n, columns, False))
+        return Blocks(rows, columns, _up(m, rows), k, _even(n, width, columns), False, True)
+    height = _up(-(-m // _shares(m)), rows)
+    widest = max(2 * columns, target.l2_bytes * 3 // 4 // (k * bits // 8))
+    shared = _columns_of_threads(m, n, columns, widest)
+    return Blocks(rows, columns, height, k, _even(n, shared or widest, columns), shared is None, True)
+
+
+def _packed(product: Product, target: Target) -> Blocks:
+    """The sizes where both operands are packed: a block of the left one and a panel of the right one fill L2.
+
+    The depth is divided only if that left fewer than `LEAST_TILES` tiles of rows to read a panel: each part of it costs a pass
+    over the sums.
+    """
+    m, n, k = product.sizes
+    bits = bits_of(product.depth)
+    rows, columns = _packed_tile(n, bits, target)
+    cached = target.l2_bytes * 7 // (bits // 8 * 8)
+    depth = _even(k, min(DEEPEST, cached // (LEAST_TILES * rows + columns)), UNROLLED)
+    highest = min(cached // depth - columns, max(m // CHUNKS, FEWEST_TILES * rows))
+    if m >= MANY_ROWS:
+        width = min(WIDEST, WIDTH_BYTES // (k * bits // 8))
     else:
-        highest = max(rows, target.l2_bytes // 4 // (depth * bits // 8))
-        height = _even(m, highest, rows) if on_rows else min(_up(m, rows), 2 * _up(highest, rows))
-        widest = max(columns, min(WIDEST, WIDTH_BYTES // (k * bits // 8)) if on_rows else _even_width(n, columns, depth < k))
-    return Blocks(rows, columns, height, depth, _even(n, widest, columns), on_rows, as_it_lies)
+        width = _even_width(n, columns, depth < k)
+        highest *= 2 if n >= CHUNKS * columns else 1
+    height = _even(m, highest, rows)
+    return Blocks(rows, columns, height, depth, _even(n, max(columns, width), columns), m >= MANY_ROWS, False)
 
 
 def _columns_of_threads(m: int, n: int, columns: int, widest: int) -> int | None:
     """The columns of a block of at least two tiles, so that threads get as many; None: there are fewer blocks than of rows."""
-    shares = _shares(m, m)
+    shares = _shares(m)
     widths = [width for width in range(2 * columns, widest + 1, columns) if -(-n // width) >= shares]
     return min(widths, key=lambda width: (_up(-(-n // width), shares) * width, -width), default=None)
 
@@ -159,13 +184,10 @@ def computes(product: Product) -> bool:
     return any(op.name.startswith("math.") and op.name not in CHEAP for op in ops)
 
 
-def _shares(m: int, least: int) -> int:
-    """In how many blocks go rows that are read as they lie: a power of two, so that threads get as many.
-
-    Blocks that cannot be divided with the columns in them are smaller, but of `least` rows.
-    """
+def _shares(m: int) -> int:
+    """In how many blocks go rows that are read in place: a power of two, so that threads get as many."""
     shares = 4
-    while m > shares * HIGHEST or (2 * shares <= CHUNKS and m >= 2 * shares * least):
+    while m > shares * HIGHEST:
         shares *= 2
     return shares
 
@@ -230,12 +252,14 @@ class Blocked:
             rest = self._expand_tiles(at, ip)
         self._pack(at, jp, ip, i, j)
         self._fill(j, blocks.columns)
-        self._fill(i, blocks.rows, (left,) if blocks.as_it_lies and not blocks.turned else ())
+        self._fill(i, blocks.rows, (left,) if blocks.in_place and not blocks.transposed else ())
         take(Vectorize(j, self.lanes))
         if blocks.rows > 1:
             take(UnrollAndJam(i, blocks.rows))
         if blocks.columns > self.lanes:
             take(UnrollAndJam(j, blocks.columns // self.lanes))
+        if (loops(self.kernel)[at.k].trip_count() or 0) >= UNROLLED:
+            take(Unroll(at.k, UNROLLED))
         take(Vectorize(rest[-1], self.lanes))
 
     def _blocks(self) -> _Names:
@@ -245,10 +269,10 @@ class Blocked:
         jo, j = take(Split(columns, blocks.width))
         io, i = take(Split(rows, blocks.height))
         others = [name_of(loop) for loop in product.band if loop not in (product.rows, product.columns)]
-        take(Reorder((*others, *((io, jo) if blocks.turned else (jo, io)), i, j)))
+        take(Reorder((*others, *((io, jo) if blocks.transposed else (jo, io)), i, j)))
         if self.on_threads:
             take(Serialize(jo))
-        if blocks.turned:
+        if blocks.transposed:
             take(Serialize(io))
             self._turn(io, i, k)
         ko = None
@@ -314,11 +338,11 @@ class Blocked:
         else:
             here, outer = (at.jo, at.io), () if at.ko is None else (at.ko,)
         m, n, _ = product.sizes
-        again, packed = -(-n // self.blocks.width), -(-m // self.blocks.height) if self.blocks.turned else 1
+        again, packed = -(-n // self.blocks.width), -(-m // self.blocks.height) if self.blocks.transposed else 1
         self._pack_operand(product.right.buffer, here[0], (*outer, jp, at.k, j), self.blocks.columns, packed)
-        if not self.blocks.as_it_lies:
+        if not self.blocks.in_place:
             self._pack_operand(product.left.buffer, here[1], (*outer, ip, at.k, i), self.blocks.rows, again)
-        elif again == 1 and not self.blocks.turned:
+        elif again == 1 and not self.blocks.transposed:
             compute_prologue_at(self.kernel, product.left.buffer, at.ko or at.io, self.lanes, self.take)
 
     def _pack_operand(self, buffer: SSAValue, at: str, order: tuple[str, ...], size: int, times: int) -> None:

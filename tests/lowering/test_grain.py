@@ -38,6 +38,7 @@ FEWER = {
     "matmul 512x4096x512": 8,
     "matmul 1536": 32,
     "matmul 2048": 32,
+    "matmul 1024 f64": 32,
     # blocks of tiles, or of features, each of which transforms filters or reads the image again
     "conv 3x3 of 1": 28,
     "conv 3x3 of 2": 48,

@@ -54,7 +54,7 @@ def test_few_rows_leave_the_columns_to_the_threads():
 
 
 def test_threads_pack_the_columns_that_they_read():
-    before, inside = scheduled(product, random(1024, 1024), random(1024, 1024)).split("loop.for parallel %jo")
+    before, inside = scheduled(product, random(512, 512), random(512, 512)).split("loop.for parallel %jo")
     assert "%w_packed" not in before
     assert "%w_packed = loop.alloc scratch" in inside
 
@@ -82,6 +82,13 @@ def test_functions_that_follow_a_product_leave_the_registers_to_its_sums(shape):
         lm.set_threads(before)
     np.testing.assert_allclose(results[0], np.tanh(x @ w), rtol=1e-4, atol=1e-5)
     assert len({result.tobytes() for result in results}) == 1
+
+
+def test_a_deep_product_has_one_pass_over_its_sums_and_packs_both_operands():
+    """Rows of 8 KiB, a power of two apart, are not read in place."""
+    text = lm.jit(product).lower(random(512, 2048), random(2048, 512)).as_text("scheduled", "x86-64-v4{l2=1M}")
+    assert "%x_packed = loop.alloc scratch" in text
+    assert "_results = loop.alloc scratch" not in text
 
 
 def test_a_small_product_is_not_packed():
