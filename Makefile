@@ -80,8 +80,8 @@ types: $(VENV)/.dev  ## basedpyright on the package
 demo: $(VENV)/.demo  ## set up, then train on real handwritten digits (examples/digits)
 	$(BIN)/python examples/digits/train.py
 
-bench: $(VENV)/.bench  ## set up, then run the benchmarks beside their peers; the table goes into README.md (BENCH=... options)
-	$(BIN)/python benchmarks/bench.py --update-readme $(BENCH)
+bench: $(VENV)/.bench  ## set up, then run the benchmarks beside their peers; the tables go into docs/benchmarks.md and README.md (BENCH=... options)
+	$(BIN)/python benchmarks/bench.py --update-docs $(BENCH)
 	@set -e; for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python "$$file"; done
 
 clean:  ## remove the environments and everything generated

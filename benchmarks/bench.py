@@ -41,7 +41,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=15, help="turns of each peer (default: 15)")
     parser.add_argument("--peers", default="", help=f"some of {','.join(others)}, or all (default: without torch.compile)")
     parser.add_argument("--quick", action="store_true", help="reduced sizes")
-    parser.add_argument("--update-readme", action="store_true", help="the table into README.md, the plot into docs/")
+    parser.add_argument("--update-docs", action="store_true", help="the table and the plot into docs/, ten rows into README.md")
     parser.add_argument("--keep", action="store_true", help="reuse what was compiled in earlier runs; first calls are warm")
     parser.add_argument("--out", type=Path, default=OUT, help="a folder for the JSON and the plot")
     options = parser.parse_args()
@@ -109,17 +109,18 @@ def compile_times(options: argparse.Namespace, scratch: Path, console: Console) 
 def finish(
     options: argparse.Namespace, peers: list[str], outcomes: list[Outcome], times: CompileTimes | None, console: Console
 ) -> None:
-    """Print the tables; write `out/latest.json`, the plot and, if asked for, the table of the README."""
+    """Print the tables; write `out/latest.json`, the plot and, if asked for, the tables of the documentation."""
     report.show(outcomes, peers, console)
     if times is not None:
         report.show_compiling(times, console)
     options.out.mkdir(exist_ok=True)
     (options.out / "latest.json").write_text(json.dumps(report.as_json(outcomes, times, peers), indent=1) + "\n")
-    picture = ROOT / "docs" / "benchmarks.svg" if options.update_readme else options.out / "latest.svg"
+    picture = ROOT / "docs" / "benchmarks.svg" if options.update_docs else options.out / "latest.svg"
     if outcomes and not plot.draw(outcomes, picture):
         console.print("no plot: matplotlib is not installed, or there is nothing to draw")
-    if options.update_readme and outcomes:
-        report.update_readme(ROOT / "README.md", report.markdown(outcomes, times, peers, options.rounds))
+    if options.update_docs and outcomes:
+        report.update(ROOT / "docs" / "benchmarks.md", report.markdown(outcomes, times, peers, options.rounds))
+        report.update(ROOT / "README.md", report.headlines(outcomes, options.rounds))
 
 
 if __name__ == "__main__":

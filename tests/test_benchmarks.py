@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -94,19 +95,26 @@ def test_ratios_are_to_the_best_peer() -> None:
     assert outcome(0.5).row.memory is None
 
 
-def test_the_table_of_the_readme(tmp_path: Path) -> None:
+def test_the_tables_of_the_documentation(tmp_path: Path) -> None:
     times = CompileTimes({"a row": 0.1}, {"a row": 0.004}, {2: 0.1, 4: 0.15})
     text = report.markdown([outcome(2.0), outcome(0.5, threads=2)], times, ["NumPy", "torch", "numba"], rounds=3)
     assert "| a row | 4 x 5 x 6 | 500 | 2e+03 | **1e+03** | failed | 2.00 | 0.50 † | 1, 50 % | 50 % FMA |" in text
     assert "a row 4.00" in text  # two threads
     assert "cold 100 ms" in text and "1.50 times as long" in text
-    path = tmp_path / "README.md"
+    path = tmp_path / "benchmarks.md"
     path.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
-    report.update_readme(path, text)
+    report.update(path, text)
     assert path.read_text() == f"before\n{report.BEGIN}\n{text}\n{report.END}\nafter\n"
     path.write_text("nothing")
     with pytest.raises(ValueError, match="has no lines"):
-        report.update_readme(path, text)
+        report.update(path, text)
+
+
+def test_headlines_are_rows_beside_their_best_peers() -> None:
+    names = {row.name for row in ROWS}
+    assert set(report.HEADLINES) <= names
+    headline = replace(outcome(0.5), row=next(row for row in ROWS if row.name == report.HEADLINES[0]))
+    assert "| 500 | 1e+03, torch | 2.00 |" in report.headlines([headline, outcome(0.5)], rounds=3).splitlines()[-1]
 
 
 def test_compile_times(tmp_path: Path) -> None:

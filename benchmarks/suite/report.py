@@ -1,4 +1,4 @@
-"""What the outcomes look like: a table on the terminal, JSON, and the table of the README. The plot is in `plot.py`."""
+"""What the outcomes look like: a table on the terminal, JSON, and the tables of the documentation. The plot is in `plot.py`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ from .session import Figure, Outcome
 
 BEGIN = "<!-- benchmarks: begin; written by make bench -->"
 END = "<!-- benchmarks: end -->"
+HEADLINES = (
+    *("matmul 1024", "linear gelu", "chain", "softmax", "layer_norm", "conv 3x3", "attention", "jacobi", "embedding bag"),
+    "lnp.segment_sum",
+)
+"""The rows that the README shows."""
 
 
 def machine() -> str:
@@ -164,7 +169,7 @@ def as_json(outcomes: Sequence[Outcome], times: CompileTimes | None, peers: Sequ
 
 
 def markdown(outcomes: Sequence[Outcome], times: CompileTimes | None, peers: Sequence[str], rounds: int) -> str:
-    """The table of the README: the largest number of threads, and the ratio at the others."""
+    """The table of docs/benchmarks.md: the largest number of threads, and the ratio at the others."""
     most = max(o.threads for o in outcomes)
     others = sorted({o.threads for o in outcomes} - {most})
     head = ["row", "sizes", "lamina", *peers, "ratio", *(f"ratio, {n} thread{'s' * (n > 1)}" for n in others), "asked", "limit"]
@@ -174,7 +179,7 @@ def markdown(outcomes: Sequence[Outcome], times: CompileTimes | None, peers: Seq
         "bandwidth, measured in the same rounds (above 100 % where the caches hold the data). Where a row falls short of what",
         f"is asked, its ratio has a †. {versions(peers)}.",
         "",
-        "![ratios](docs/benchmarks.svg)",
+        "![ratios](benchmarks.svg)",
         "",
         "| " + " | ".join(head) + " |",
         "|---|---|" + "--:|" * (len(head) - 2),
@@ -199,6 +204,24 @@ def markdown(outcomes: Sequence[Outcome], times: CompileTimes | None, peers: Seq
     return "\n".join(lines)
 
 
+def headlines(outcomes: Sequence[Outcome], rounds: int) -> str:
+    """The table of the README: some rows of every kind beside the best peer of each."""
+    most = max(o.threads for o in outcomes)
+    lines = [
+        f"On {machine()}, {most} thread{'s' * (most > 1)}: milliseconds, medians of {rounds} interleaved rounds.",
+        "",
+        "| row | sizes | lamina | best peer | ratio |",
+        "|---|---|--:|--:|--:|",
+    ]
+    for outcome in outcomes:
+        if outcome.threads != most or outcome.row.name not in HEADLINES or outcome.best is None:
+            continue
+        name, _ = outcome.best
+        ours, theirs = (milliseconds(outcome.figures[who]) for who in ("lamina", name))
+        lines.append(f"| {outcome.row.name} | {outcome.row.sizes} | {ours} | {theirs}, {name} | {outcome.ratio:.2f} |")
+    return "\n".join(lines)
+
+
 def _ratio(outcome: Outcome | None) -> str:
     if outcome is None or outcome.ratio is None:
         return "-"
@@ -217,7 +240,7 @@ def _compiling(times: CompileTimes) -> str:
     return f"Compiling a row: {'; '.join(sentences)}. {_curve(times).capitalize()}. {_fresh(times).capitalize()}."
 
 
-def update_readme(path: Path, text: str) -> None:
+def update(path: Path, text: str) -> None:
     """Put a text between the markers of a file.
 
     Raises:
