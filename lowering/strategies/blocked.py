@@ -38,6 +38,7 @@ from ..schedule.expand import Expand
 from ..schedule.fission import Fission
 from ..schedule.pad import Pad
 from ..schedule.parallelize import Parallelize
+from ..schedule.prefetch import Prefetch
 from ..schedule.reorder import Reorder
 from ..schedule.serialize import Serialize
 from ..schedule.split import Split
@@ -45,9 +46,9 @@ from ..schedule.stage import Stage
 from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, attempt
 from .product_nest import Product, bits_of
-from .prologues import compute_prologue_at, inline_prologue
+from .prologues import compute_prologue_at, inline_prologue, main_operand
 
 LEAST_WORK = 4 << 20
 """Multiplications below which packing does not pay."""
@@ -65,6 +66,8 @@ LEAST_TILES = 6
 """Tiles of rows that read a panel of packed columns at least: it comes from beyond L2 once for all of them."""
 FEWEST_TILES = 4
 """The same where rows in higher blocks were too few for all threads."""
+AHEAD = 16
+"""Rows that packing prefetches: the part that it copies of each may lie in a page of its own, where no hardware prefetches."""
 UNROLLED = 8
 """Terms of the sums of a tile at a time: without it one in eight instructions counts and branches."""
 CHEAP = ("math.absf", "math.fma", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
@@ -353,11 +356,13 @@ class Blocked:
         k, inside = order[-2:]
         load = next(op for op in loops(self.kernel)[k].body.block.ops if isinstance(op, LoadOp) and op.buffer is buffer)
         along_depth = runs_along(load, loops(self.kernel)[k])
+        source = main_operand(self.kernel, buffer)
         made = self.take(Stage(buffer.name_hint or "", at, order, (inside,), (size,)))
-        inline_prologue(self.kernel, buffer, times, self.take)
+        if not inline_prologue(self.kernel, buffer, times, self.take):
+            source = buffer.name_hint or ""
         copies, zeros = made[: len(order)], made[len(order) :]
         lanes = self.lanes
-        while lanes > size or (along_depth and size % lanes):
+        while size % lanes:
             lanes //= 2
         panels, deep, across = copies[-3:]
         if along_depth and size > lanes:  # squares that registers transpose, one after the other along the depth
@@ -365,9 +370,10 @@ class Blocked:
                 deep = self.take(Fission(deep, across))[0]
             group, across = self.take(Split(across, lanes))
             self.take(Reorder((group, deep, across)))
-        if not along_depth:  # rows as they lie, through all panels
+        if not along_depth:  # row by row, through all panels
             self.take(Reorder((deep, panels)))
             self.take(Parallelize(deep))
+            attempt(Prefetch(source, deep, AHEAD), self.take)
         if lanes > 1:
             self.take(Vectorize(across, lanes))
         if along_depth:
