@@ -7,16 +7,16 @@ import subprocess
 import sys
 
 from ..errors import CompileError
-from .targets import Target, get
+from .targets import Target
 
 _TIMEOUT_SECONDS = 300.0
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {module} import main; main()"
+_START = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {__package__}.child import main; main()"
 
 
 def run_in_child(what: str, text: str, target: Target) -> bytes:
     """Do `what` (`object`, `asm` or `optimized`) in a child; the bytes it yields."""
     job = json.dumps({"what": what, "text": text, "target": str(target)}).encode()
-    command = [sys.executable, "-I", "-c", _START.format(module=__name__), json.dumps(sys.path)]
+    command = [sys.executable, "-I", "-c", _START, json.dumps(sys.path)]
     try:
         done = subprocess.run(command, input=job, capture_output=True, timeout=_TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -34,23 +34,3 @@ def _reason(done: subprocess.CompletedProcess[bytes]) -> str:
         if "LLVM ERROR" in line or "Assertion" in line:
             return line.strip()
     return lines[-1].strip() if lines else f"exit status {done.returncode}"
-
-
-def main() -> None:
-    """The child: a job on standard input, `+` and the result or `-` and an error message on standard output."""
-    from . import compile
-
-    job = json.loads(sys.stdin.buffer.read())
-    target = get(job["target"])
-    functions = {
-        "object": compile.compile_object,
-        "asm": compile.emit_asm,
-        "optimized": compile.optimized_llvm,
-    }
-    try:
-        result = functions[job["what"]](job["text"], target)
-        answer = b"+" + (result if isinstance(result, bytes) else result.encode())
-    except CompileError as error:
-        answer = b"-" + str(error).encode()
-    sys.stdout.buffer.write(answer)
-    sys.stdout.buffer.flush()

@@ -28,7 +28,7 @@ from ..runtime import threads, workers
 from . import cache as object_cache
 from ._llvm import lock_across_forks
 from .compile import compile_object
-from .jit import Library, load_object
+from .loading import Library, link
 from .targets.host import detect
 
 _lock = lock_across_forks()
@@ -57,9 +57,9 @@ def _load() -> Library:
     found = object_cache.get(key)
     if found:
         try:
-            return load_object(found.obj, workers.PARALLEL_SYMBOLS, threads.imports())
+            return link(found.obj, workers.PARALLEL_SYMBOLS, threads.imports())
         except CompileError:
             pass
     obj = compile_object(text, target)
     object_cache.put(key, obj)
-    return load_object(obj, workers.PARALLEL_SYMBOLS, threads.imports())
+    return link(obj, workers.PARALLEL_SYMBOLS, threads.imports())
