@@ -479,7 +479,7 @@ def find_kernel(module: ModuleOp, name: str | None = None) -> KernelOp:
 
 def takes_status(kernel: KernelOp) -> bool:
     """Whether the function of a kernel takes the number of threads and a place for its status after its arguments."""
-    from .lowering.llvm.emit import reports_status
+    from .lowering.llvm.emit_needs import reports_status
 
     return reports_status(kernel)
 

@@ -16,16 +16,16 @@ from xdsl.ir.affine import AffineExpr
 
 from ...codegen.targets import Target
 from ...dialects.loop.gather import ScatterOp
-from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.memory import LaunchOp, StoreOp
+from ...dialects.loop.structure import KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import CompileError
-from ..analysis.parallel import worth_threads
 from ..donation import aliased_arguments
-from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes
+from ..plan_buffers import scratch_layout
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
 from .emit_host import CALLED, global_text, kernel_symbol, symbol
+from .emit_needs import reports_status, uses_heap
 from .emit_types import fail
 from .emit_types import llvm_type as shared_type
 from .text import I64, Builder, Module
@@ -121,28 +121,6 @@ def _size(e: FunctionEmitter, expr: AffineExpr, indices: list[str]) -> str:
     e.levels.setdefault(total, 0)
     e.not_negative.add(total)
     return total
-
-
-def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
-    """Whether a function may take memory from the heap for local buffers in an op."""
-    for op in root.walk():
-        if isinstance(op, AllocOp) and op.place.data == "scratch" and (op not in e.scratch or e.on_threads):
-            if op.sizes or size_bytes(op.buffer.type, op) > STACK_LIMIT_BYTES:
-                return True
-    return False
-
-
-def reports_status(op: KernelOp) -> bool:
-    """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads."""
-    for inner in op.walk():
-        if isinstance(inner, CheckOp):
-            return True
-        if isinstance(inner, AllocOp) and inner.place.data == "scratch":
-            if inner.sizes or size_bytes(inner.buffer.type, inner) > STACK_LIMIT_BYTES:
-                return True
-        if isinstance(inner, ForOp) and inner.kind.data == "parallel" and worth_threads(inner):
-            return True
-    return False
 
 
 def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:

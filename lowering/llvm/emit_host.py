@@ -13,6 +13,7 @@ from ...dialects.loop.structure import KernelOp
 from ...dialects.types import memref as memref_of
 from ...dialects.types import numpy_dtype
 from .emit_core import Effect, FunctionEmitter
+from .emit_needs import reports_status
 from .emit_types import buffer_strides, element_count, fail, memory_type
 from .text import I8, I64
 
@@ -164,8 +165,6 @@ def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
         arguments.append(f"ptr {e.b.gep(e.arena, str(at.value.data), I8)}")
     status: str | None = None
     if isinstance(callee, KernelOp):
-        from .emit import reports_status
-
         if reports_status(callee):
             status = e.alloca("[4 x i64]", 8)
             e.b.store("0", status, I64, 8)

@@ -18,9 +18,9 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import STREAMED, AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
 from ..plan_buffers import STACK_LIMIT_BYTES
+from .emit_affine import affine, gather_terms
 from .emit_core import Buffer, Effect, FunctionEmitter
 from .emit_integer import is_number
-from .emit_loops import affine, gather_terms
 from .emit_masks import masked_load, masked_store, unfolded_mask
 from .emit_transpose import can_transpose, transposed
 from .emit_types import element_count, fail, memory_type

@@ -8,7 +8,7 @@ arguments say `noalias` as those of the kernel do. Which thread runs an iteratio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
@@ -20,10 +20,12 @@ from ..analysis.bounds import constant_extent
 from ..analysis.lanes import varying_values
 from ..analysis.nests import kernel_of, name_of, only_loop_in
 from ..analysis.parallel import EXPENSIVE, Region, region_of, weight
+from .emit_affine import affine, bound
 from .emit_chunks import iterations_of_first
 from .emit_columns import Columns, begin_before_row, find_columns, share_of_columns
 from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
+from .emit_needs import uses_heap
 from .text import I64, PTR, Ty
 
 _TYPICAL_TRIPS = 64
@@ -33,11 +35,12 @@ _ONCE = 1 << 32
 _MANY_SUMS = 8
 """Results of a loop that are most of the registers."""
 
+WriteLoop = Callable[[FunctionEmitter, ForOp, str, str, int, int | None, list[str]], list[str]]
+"""Writes a loop with given bounds, step, trip count and initial values: `emit_loops.rotated`."""
+
 
 def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAValue]) -> str:
     """The work of one run of a block, one of `count`, as a value known before; what depends on the loop itself is guessed."""
-    from .emit_loops import bound
-
     fixed = 0.0
     parts: list[str] = []
     for op in block.ops:
@@ -68,8 +71,6 @@ def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAV
 def _share(e: FunctionEmitter, loop: ForOp, count: str) -> str:
     """The trip count of a loop that runs from where to where is found out when it is reached, as over the elements of a row of
     a sparse matrix: all `count` runs of it together go once through the dim of an argument that it moves along."""
-    from .emit_loops import affine
-
     kernel = kernel_of(loop)
     sizes = [
         size
@@ -98,15 +99,15 @@ def _trips(e: FunctionEmitter, lower: str, upper: str, step: int) -> str:
     return b.emit(f"udiv i64 {b.emit(f'add nuw nsw i64 {span}, {step - 1}')}, {step}")
 
 
-def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
-    """Write a parallel loop as a call of the thread runtime."""
+def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: WriteLoop) -> None:
+    """Write a parallel loop as a call of the thread runtime; `write` writes its body's loops."""
     b, step = e.b, op.step.value.data
     count = _trips(e, lower, upper, step)
     each = _emitted_work(e, op.body.block, count, {op.index})
     work = b.emit(f"mul i64 {count}, {each}")
     region = region_of(op)
     count = count if region.chunks is None else str(region.chunks)
-    name, fields = _outlined(e, op, lower, region)
+    name, fields = _outlined(e, region, lower, write)
     offsets, words = _layout(fields)
     data = e.alloca(f"[{max(1, words)} x i64]", 64)
     for k, (ty, x) in zip(offsets, fields, strict=True):
@@ -149,21 +150,21 @@ def _computes(op: ForOp) -> bool:
     return any(inner.name.startswith("math.") and weight(inner) >= EXPENSIVE for inner in op.walk())
 
 
-def apart(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> None:
+def apart(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: WriteLoop) -> None:
     """Write a loop as a call of a function of its own, in the same thread."""
     count = _trips(e, lower, upper, op.step.value.data)
-    name, fields = _outlined(e, op, lower, Region((op,), (op.trip_count(),)))
+    name, fields = _outlined(e, Region((op,), (op.trip_count(),)), lower, write)
     arguments = ", ".join(["i64 0", f"i64 {count}", *(f"{ty} {x}" for ty, x in fields)])
     e.b.emit_void(f'call void @"{name}.body"({arguments})')
     _stop_where_failed(e)
 
 
-def _outlined(e: FunctionEmitter, op: ForOp, lower: str, region: Region) -> tuple[str, list[tuple[Ty, str]]]:
+def _outlined(e: FunctionEmitter, region: Region, lower: str, write: WriteLoop) -> tuple[str, list[tuple[Ty, str]]]:
     """Make a function of a loop's body: its name, and the values that it needs."""
     name = f"{e.name}.parallel{len(e.module.outlined)}"
     e.module.outlined.append("")  # the place and the number are taken, also for loops inside
     place = len(e.module.outlined) - 1
-    fields, text = _body(e, region, name, lower)
+    fields, text = _body(e, region, name, lower, write)
     e.module.outlined[place] = text
     return name, fields
 
@@ -255,13 +256,11 @@ def _parts(op: ForOp, inside: ForOp, *ends: SSAValue) -> tuple[ForOp, ForOp]:
     return outer, inner
 
 
-def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str) -> None:
+def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str, write: WriteLoop) -> None:
     """Write the share of a thread in rows that follow one another: a single part of each as it stands, several row by row.
 
     Parts begin with cache lines where they may (`emit_columns.py`), unless the thread has all of them.
     """
-    from .emit_loops import rotated
-
     b, step = e.b, op.step.value.data
     slot = e.open_slot()
     columns = find_columns(op)
@@ -274,7 +273,7 @@ def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str) -
     b.cond_br(is_one, single, several)
     b.label(single)
     e.push(slot, certain=False, branch=True)
-    rotated(e, op, first, last, step, None, [])
+    write(e, op, first, last, step, None, [])
     e.pop()
     b.br(done)
     b.label(several)
@@ -288,10 +287,8 @@ def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str) -
     b.label(done)
 
 
-def _body(e: FunctionEmitter, region: Region, name: str, lower: str) -> tuple[list[tuple[Ty, str]], str]:
+def _body(e: FunctionEmitter, region: Region, name: str, lower: str, write: WriteLoop) -> tuple[list[tuple[Ty, str]], str]:
     """(type and value of each field of the data, the text of the functions)."""
-    from .emit import uses_heap
-    from .emit_loops import rotated
 
     op = region.loops[0]
     step = op.step.value.data
@@ -342,9 +339,9 @@ def _body(e: FunctionEmitter, region: Region, name: str, lower: str) -> tuple[li
         child.not_negative.add(first)
     inside = _sequence_in(op)
     if inside is None:
-        rotated(child, op, first, last, step, None, [])
+        write(child, op, first, last, step, None, [])
     else:
-        _rows(child, op, inside, first, last)
+        _rows(child, op, inside, first, last, write)
     text = child.finish()
     loads = []
     arguments = []

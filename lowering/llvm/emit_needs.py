@@ -1,0 +1,33 @@
+"""What the function of a kernel needs besides its arguments: memory from the heap, a place for its status."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ...dialects.loop.memory import AllocOp, CheckOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.parallel import worth_threads
+from ..plan_buffers import STACK_LIMIT_BYTES, size_bytes
+from .emit_core import FunctionEmitter
+
+
+def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
+    """Whether a function may take memory from the heap for local buffers in an op."""
+    for op in root.walk():
+        if isinstance(op, AllocOp) and op.place.data == "scratch" and (op not in e.scratch or e.on_threads):
+            if op.sizes or size_bytes(op.buffer.type, op) > STACK_LIMIT_BYTES:
+                return True
+    return False
+
+
+def reports_status(op: KernelOp) -> bool:
+    """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads."""
+    for inner in op.walk():
+        if isinstance(inner, CheckOp):
+            return True
+        if isinstance(inner, AllocOp) and inner.place.data == "scratch":
+            if inner.sizes or size_bytes(inner.buffer.type, inner) > STACK_LIMIT_BYTES:
+                return True
+        if isinstance(inner, ForOp) and inner.kind.data == "parallel" and worth_threads(inner):
+            return True
+    return False
