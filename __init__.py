@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from .frontend.autodiff import jvp as jvp
     from .frontend.autodiff import stop_gradient as stop_gradient
     from .frontend.autodiff import value_and_grad as value_and_grad
-    from .frontend.autodiff import vjp as vjp
     from .frontend.batching import vmap as vmap
     from .frontend.call_kernel import call_kernel as call_kernel
     from .frontend.control import fori_loop as fori_loop
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
     from .frontend.tune import tune as tune
+    from .frontend.vjp import vjp as vjp
     from .runtime.pool import get_result_pool as get_result_pool
     from .runtime.pool import set_result_pool as set_result_pool
     from .runtime.threads import get_threads as get_threads
@@ -78,7 +78,8 @@ _HOMES = {
         ),
         ".errors",
     ),
-    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad", "vjp"), ".frontend.autodiff"),
+    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad"), ".frontend.autodiff"),
+    "vjp": ".frontend.vjp",
     "tune": ".frontend.tune",
     "vmap": ".frontend.batching",
     "segment_sum": ".frontend.lnp_at",

@@ -1,7 +1,4 @@
-"""`grad`, `value_and_grad`, `vjp`, `jvp`: each traces the function and adds one op that a pass expands.
-
-On arrays outside a trace they compile what they build, once for each signature.
-"""
+"""`grad`, `value_and_grad`, `jvp`: each traces the function and adds one op that a pass expands."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.graph.autodiff import JvpOp, VjpOp
-from ..errors import DifferentiationError, LaminaError
+from ..errors import DifferentiationError
 from .functions import (
     Aval,
     TracedFunction,
@@ -23,18 +20,17 @@ from .functions import (
     staging,
     trace_function,
 )
-from .jit import jit
 from .lnp_create import filled
-from .locations import located
 from .promotion import is_float_dtype
 from .pytree import TreeDef, flatten
 from .pytree import map as tree_map
+from .retrace import each_call
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
 
 @dataclass
-class _Point:
+class Point:
     """A function traced at some arguments: its trace, and the arguments as tracers."""
 
     name: str
@@ -57,7 +53,7 @@ def function_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", "fn")
 
 
-def _trace_at(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> _Point:
+def trace_at(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> Point:
     trace = staging()
     assert trace.program is not None
     leaves, structure = flatten((args, kwargs))
@@ -68,28 +64,10 @@ def _trace_at(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         tracers.append(trace.lift(leaf))
     avals = [abstract(t) for t in tracers]
     traced = trace_function(trace.program, function, structure, avals, name=function_name(function), paths=paths)
-    return _Point(function_name(function), traced, tracers, paths)
+    return Point(function_name(function), traced, tracers, paths)
 
 
-def eager(transformed: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function that runs `transformed` in the current trace, and compiled where there is none."""
-    transformed.__name__ = name
-    compiled: list[Any] = []
-
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if is_staging():
-                return transformed(*args, **kwargs)
-            if not compiled:
-                compiled.append(jit(transformed))
-            return compiled[0](*args, **kwargs)
-        except LaminaError as error:
-            raise located(error) from None
-
-    return wrapper
-
-
-def _require_float(point: _Point, leaves: Sequence[int], what: str) -> None:
+def require_float(point: Point, leaves: Sequence[int], what: str) -> None:
     for k in leaves:
         aval = point.traced.avals[k]
         if not is_float_dtype(aval.dtype):
@@ -129,7 +107,7 @@ def value_and_grad(
     def transformed(*args: Any, **kwargs: Any) -> Any:
         return _value_and_grad(function, argnums, has_aux, "value_and_grad", args, kwargs)
 
-    return functools.wraps(function)(eager(transformed, f"value_and_grad_{function_name(function)}"))
+    return functools.wraps(function)(each_call(transformed, f"value_and_grad_{function_name(function)}", function))
 
 
 def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -154,7 +132,7 @@ def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux
         value, gradient = _value_and_grad(function, argnums, has_aux, "grad", args, kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return functools.wraps(function)(eager(transformed, f"grad_{function_name(function)}"))
+    return functools.wraps(function)(each_call(transformed, f"grad_{function_name(function)}", function))
 
 
 def _value_and_grad(
@@ -166,14 +144,14 @@ def _value_and_grad(
     kwargs: dict[str, Any],
 ) -> tuple[Any, Any]:
     positions = _positions(argnums, len(args), what, function_name(function))
-    point = _trace_at(function, args, kwargs, what)
+    point = trace_at(function, args, kwargs, what)
     structures = point.traced.structure.children[0].children
     starts = np.cumsum([0, *(s.num_leaves for s in structures)]).tolist()
     wrt = [k for p in positions for k in range(starts[p], starts[p + 1])]
-    _require_float(point, wrt, what)
+    require_float(point, wrt, what)
     scalar = _scalar_result(point, has_aux, what)
     ones = {scalar: filled(1, (), point.traced.out_avals[scalar].dtype)}
-    out, gradients = _pull_back(point, wrt, ones)
+    out, gradients = pull_back(point, wrt, ones)
     trees, taken = [], 0
     for p in positions:
         n = structures[p].num_leaves
@@ -190,7 +168,7 @@ def _positions(argnums: int | Sequence[int], n: int, what: str, name: str) -> li
     return [k % n for k in positions]
 
 
-def _scalar_result(point: _Point, has_aux: bool, what: str) -> int:
+def _scalar_result(point: Point, has_aux: bool, what: str) -> int:
     """The leaf of the result that is differentiated."""
     structure, avals = point.traced.out_structure, point.traced.out_avals
     if has_aux:
@@ -208,7 +186,7 @@ def _scalar_result(point: _Point, has_aux: bool, what: str) -> int:
     return 0
 
 
-def _pull_back(point: _Point, wrt: Sequence[int], cotangents: dict[int, Tracer]) -> tuple[list[Tracer], list[Tracer]]:
+def pull_back(point: Point, wrt: Sequence[int], cotangents: dict[int, Tracer]) -> tuple[list[Tracer], list[Tracer]]:
     """Results, and the gradients by the leaves `wrt`; results without a cotangent get zeros."""
     vectors = []
     for k, aval in enumerate(point.traced.out_avals):
@@ -223,47 +201,7 @@ def _pull_back(point: _Point, wrt: Sequence[int], cotangents: dict[int, Tracer])
     return point.wrap(op.results[:n], point.traced.out_avals), gradients
 
 
-def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The value of a function, and the product of cotangents with its derivative.
-
-    Args:
-        function: any function of trees of float arrays.
-        primals: where to differentiate.
-        has_aux: whether `function` returns a pair of what is differentiated and any other tree.
-
-    Returns:
-        `(value, pull)` (or `(value, pull, aux)`): `pull(cotangent)` takes a tree like the value and returns a tuple with one
-        gradient for each primal. Each `pull` computes the function again.
-
-    >>> import numpy as np, lamina as lm
-    >>> y, pull = lm.vjp(lambda x: x * x, np.float32([1, 2]))
-    >>> pull(np.float32([1, 10]))
-    (array([ 2., 40.], dtype=float32),)
-    """
-
-    def main(*args: Any) -> Any:
-        return function(*args)[0] if has_aux else function(*args)
-
-    main.__name__ = function_name(function)
-
-    def pulled(primals: tuple[Any, ...], cotangent: Any) -> Any:
-        point = _trace_at(main, primals, {}, "vjp")
-        wrt = range(len(point.leaves))
-        _require_float(point, wrt, "vjp")
-        leaves = _like(cotangent, point.traced.out_structure, point.traced.out_avals, "vjp cotangent")
-        _, gradients = _pull_back(point, list(wrt), dict(enumerate(leaves)))
-        return point.traced.structure.children[0].unflatten(gradients)
-
-    pull_at = eager(pulled, f"vjp_{function_name(function)}")
-    value = eager(lambda *args: function(*args), function_name(function))(*primals)
-
-    def pull(cotangent: Any) -> Any:
-        return pull_at(primals, cotangent)
-
-    return (value[0], pull, value[1]) if has_aux else (value, pull)
-
-
-def _like(tree: Any, structure: TreeDef, avals: Sequence[Aval], what: str) -> list[Tracer]:
+def like(tree: Any, structure: TreeDef, avals: Sequence[Aval], what: str) -> list[Tracer]:
     """The leaves of a tree that must have a structure and shapes; numbers take the dtypes."""
     leaves, found = flatten(tree)
     if found != structure:
@@ -301,11 +239,11 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         raise DifferentiationError("jvp takes its primals and tangents as tuples: jvp(f, (x,), (dx,))")
 
     def pushed(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        point = _trace_at(function, primals, {}, "jvp")
+        point = trace_at(function, primals, {}, "jvp")
         wrt = list(range(len(point.leaves)))
-        _require_float(point, wrt, "jvp")
+        require_float(point, wrt, "jvp")
         args = point.traced.structure.children[0]
-        vectors = _like(tangents, args, point.traced.avals, "jvp tangents")
+        vectors = like(tangents, args, point.traced.avals, "jvp tangents")
         op = JvpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
         staging().builder.insert(op)
         avals, structure = point.traced.out_avals, point.traced.out_structure
@@ -314,7 +252,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         moved = [point.wrap([next(changes)], [a])[0] if is_float_dtype(a.dtype) else filled(0, a.shape, a.dtype) for a in avals]
         return structure.unflatten(out), structure.unflatten(moved)
 
-    return eager(pushed, f"jvp_{function_name(function)}")(tuple(primals), tuple(tangents))
+    return each_call(pushed, f"jvp_{function_name(function)}", function)(tuple(primals), tuple(tangents))
 
 
 def stop_gradient(tree: Any) -> Any:

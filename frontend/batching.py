@@ -8,10 +8,11 @@ from typing import Any
 
 from ..dialects.graph.autodiff import VmapOp
 from ..errors import ShapeError
-from .autodiff import eager, function_name
+from .autodiff import function_name
 from .functions import Aval, abstract, argument_paths, staging, trace_function
 from .lnp_shape import moveaxis
 from .pytree import TreeDef, flatten
+from .retrace import each_call
 from .tracer import Tracer
 
 
@@ -36,7 +37,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     def transformed(*args: Any, **kwargs: Any) -> Any:
         return _vmap(function, in_axes, out_axes, args, kwargs)
 
-    return functools.wraps(function)(eager(transformed, f"vmap_{function_name(function)}"))
+    return functools.wraps(function)(each_call(transformed, f"vmap_{function_name(function)}", function))
 
 
 def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

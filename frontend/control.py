@@ -10,10 +10,11 @@ import numpy as np
 
 from ..dialects.graph.control import ForOp
 from ..errors import ShapeError
-from .autodiff import eager, function_name
+from .autodiff import function_name
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
 from .promotion import INT64
 from .pytree import TreeDef, flatten
+from .retrace import each_call
 from .tracer import Tracer
 from .tracing import Trace, lift_as
 
@@ -45,7 +46,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         return _fori(body, static, bounds, init)
 
     dynamic = tuple(None if s is not None else _scalar(b, w) for s, b, w in zip(static, (lower, upper), _BOUNDS, strict=True))
-    return eager(transformed, f"fori_loop_{function_name(body)}")(dynamic, init)
+    return each_call(transformed, f"fori_loop_{function_name(body)}", body)(dynamic, init)
 
 
 _BOUNDS = ("lower", "upper")
@@ -127,7 +128,7 @@ def scan(
     def transformed(init: Any, xs: Any) -> Any:
         return _scan(function, init, xs, length, reverse)
 
-    return eager(transformed, f"scan_{function_name(function)}")(init, () if xs is None else xs)
+    return each_call(transformed, f"scan_{function_name(function)}", function)(init, () if xs is None else xs)
 
 
 def _scan(function: Callable[..., Any], init: Any, xs: Any, length: int | None, reverse: bool) -> tuple[Any, Any]:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
+from .eager import api
 from .moves import broadcast_tracer
 from .promotion import Token, ufunc_dtypes
 from .tracer import Tracer
-from .tracing import api, build, lift_as, operand, token
+from .tracing import build, lift_as, operand, token
 
 
 def weak_result(tokens: Sequence[Token]) -> bool:

@@ -19,7 +19,7 @@ from .locations import located, place_of
 from .promotion import BOOL, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten
 from .tracer import Tracer
-from .tracing import CONST_LIMIT, EagerTrace, Trace, current
+from .tracing import CONST_LIMIT, Trace, current, input_array
 
 if TYPE_CHECKING:
     from ..dialects.loop.structure import KernelOp
@@ -58,13 +58,18 @@ class Program:
 
     Attributes:
         const_limit: closed-over arrays of more elements become hidden arguments.
+        varying: which Python numbers become hidden arguments, by their position in `numbers`.
+        numbers: the Python numbers that were met, in the order of the trace.
         cache: functions already traced into the module, by what they were traced for.
         kernels: hand-written kernels of the module, by what they are copies of.
     """
 
-    def __init__(self, const_limit: float = CONST_LIMIT):
+    def __init__(self, const_limit: float = CONST_LIMIT, varying: frozenset[int] = frozenset()):
         self.module = ModuleOp([])
         self.const_limit = const_limit
+        self.varying = varying
+        self.numbers: list[tuple[str, bytes]] = []
+        self._snapshots: dict[int, tuple[Any, np.ndarray[Any, Any]]] = {}
         self.cache: dict[Hashable, TracedFunction] = {}
         self.kernels: dict[Hashable, KernelOp] = {}
         self._names: set[str] = set()
@@ -79,6 +84,34 @@ class Program:
         self._names.add(chosen)
         return chosen
 
+    def remove(self, traced: TracedFunction) -> None:
+        """Take a function out of the module that nothing there names."""
+        self._names.discard(traced.name)
+        traced.op.detach()
+
+    def is_argument(self, number: np.ndarray[Any, Any]) -> bool:
+        """Count a Python number; whether it becomes a hidden argument."""
+        self.numbers.append((number.dtype.char, number.tobytes()))
+        return len(self.numbers) - 1 in self.varying
+
+    def snapshot(self, x: Any) -> np.ndarray[Any, Any]:
+        """The contents of an array as they are now: one read-only copy for all uses between two changes.
+
+        The function that is traced may write into its own NumPy arrays, and the caller into those that it closes over. Each use
+        compares the array with its last copy, which costs as much as reading both.
+        """
+        known = self._snapshots.get(id(x))
+        if known is not None and known[0] is known[1]:
+            return known[1]  # a copy of ours
+        array = input_array(x)
+        if known is not None and _same_bits(known[1], array):
+            return known[1]
+        held = array.copy() if np.may_share_memory(array, x) else array
+        held.flags.writeable = False
+        self._snapshots[id(x)] = (x, held)  # which keeps `x`, so that its identity stays its own
+        self._snapshots[id(held)] = (held, held)
+        return held
+
     def kernel(self, key: Hashable, kernel: KernelOp) -> KernelOp:
         """The copy of a hand-written kernel in the module, made when it is first asked for under this key."""
         found = self.kernels.get(key)
@@ -88,6 +121,12 @@ class Program:
             found = self.kernels[key] = clone_kernel(kernel, self.unique(kernel.sym_name.data))
             self.module.body.block.add_op(found)
         return found
+
+
+def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two contiguous arrays hold the same, NaN and the signs of zeros included."""
+    word = np.dtype(f"u{a.dtype.itemsize}")
+    return a.dtype == b.dtype and a.shape == b.shape and bool((a.view(word) == b.view(word)).all())
 
 
 @dataclass
@@ -260,4 +299,4 @@ def staging() -> Trace:
 def is_staging() -> bool:
     """Whether a function is being traced on this thread."""
     trace = current()
-    return trace is not None and not isinstance(trace, EagerTrace)
+    return trace is not None and trace.program is not None

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
 from ..pipeline import collecting_later
 from ..runtime.arguments import apart, check_results, plain
 from ..runtime.callable import OUT, Executable, FunctionBase, function_class
+from .executables import MISS
 from .functions import (
     Aval,
     Program,
@@ -26,7 +27,7 @@ from .functions import (
     staging,
     trace_function,
 )
-from .lowered import MISS, Compiled, Lowered, runner
+from .lowered import Compiled, Lowered, runner
 from .pytree import TreeDef, flatten
 
 

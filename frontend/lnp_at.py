@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError, TracingError
+from .eager import api
 from .lnp_index import common_points, counted, expanded, index_array, indexed, is_array, slice_range, within
 from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
 from .promotion import BOOL
 from .tracer import Tracer
-from .tracing import api, build, concrete_array, lift, lift_as
+from .tracing import build, concrete_array, lift, lift_as
 
 __all__ = ["dynamic_slice", "dynamic_update_slice", "segment_sum"]
 

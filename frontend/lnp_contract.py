@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from .eager import api
 from .elementwise import broadcast_shapes
 from .lnp_create import diagonal
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
 from .promotion import BOOL, INT32, result_type
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as, operand, token
+from .tracing import build, lift, lift_as, operand, token
 
 __all__ = ["cross", "dot", "einsum", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "vdot", "vecdot", "vecmat"]
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..dialects.types import element_type, tensor
 from ..errors import ShapeError, TracingError
+from .eager import EagerTrace, api, creation
 from .lnp_join import stack
 from .locations import located
 from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape
 from .promotion import BOOL, FLOAT64, INT64, canonical, result_type
 from .tracer import Tracer
-from .tracing import EagerTrace, api, build, concrete_array, creation, current, is_traced, lift, lift_as, token
+from .tracing import build, concrete_array, current, is_traced, lift, lift_as, token
 
 __all__ = [
     "arange", "array", "asarray", "copy", "diag", "diagonal", "empty", "empty_like", "eye", "full", "full_like",
@@ -30,7 +31,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, ndmin: int = 0) 
     result = concrete_array(object)
     if dtype is not None:
         result = _astype(result, canonical(dtype))
-    result = result.copy() if copy and result is object else result
+    result = result.copy() if copy and np.may_share_memory(result, object) else result
     return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
 
 

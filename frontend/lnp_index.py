@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError, TracingError
+from .eager import api
 from .elementwise import compare, full_like_tracer, select
 from .moves import (
     broadcast_tracer,
@@ -26,12 +27,12 @@ from .moves import (
 )
 from .promotion import BOOL, INT64
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as
+from .tracing import build, here, lift, lift_as
 
 __all__ = ["getitem", "take", "take_along_axis"]
 
 READ_MODES = ("clip", "fill", "wrap")
-"""What reads do with indices out of range that are known only when the function runs."""
+"""What reads do with indices out of range."""
 
 
 @api
@@ -57,7 +58,7 @@ def expanded(x: Tracer, index: Any) -> tuple[list[Any], bool]:
 
     Also whether ints and arrays stand side by side; an Ellipsis between them parts them even where it stands for no dim.
     """
-    parts = [_entry(part) for part in (index if isinstance(index, tuple) else (index,))]
+    parts = [e for part in (index if isinstance(index, tuple) else (index,)) for e in _entries(part)]
     used = sum(part is not None and part is not Ellipsis for part in parts)
     ellipses = [k for k, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:
@@ -70,9 +71,30 @@ def expanded(x: Tracer, index: Any) -> tuple[list[Any], bool]:
     return [*parts[:k], *[slice(None)] * (x.ndim - used), *parts[k + 1 :]], together
 
 
+def unchecked(parts: Sequence[Any], shape: Sequence[int]) -> list[Any]:
+    """The entries of an index, of which those that are known and out of range are as if they were traced."""
+    sizes = iter(shape)
+    return [part if part is None else _unchecked(part, next(sizes)) for part in parts]
+
+
+def _unchecked(part: Any, n: int) -> Any:
+    if isinstance(part, slice | Tracer):
+        return part
+    known = np.asarray(part)
+    return part if ((known >= -n) & (known < n)).all() else lift(known)
+
+
 def is_array(part: Any) -> bool:
     """Whether an entry of an index is an array of indices, or a traced index."""
     return isinstance(part, Tracer | np.ndarray)
+
+
+def _entries(part: Any) -> Sequence[Any]:
+    """What an entry of an index stands for: a known boolean mask for an index array a dim, as in NumPy."""
+    mask = np.asarray(part) if isinstance(part, list) and not _holds_tracer(part) else part
+    if isinstance(mask, np.ndarray) and mask.dtype == BOOL and mask.ndim:
+        return np.nonzero(mask)
+    return (_entry(part),)
 
 
 def _entry(part: Any) -> Any:
@@ -247,7 +269,8 @@ def gathered(x: Tracer, indices: Sequence[Any], at: Sequence[int], mode: str | N
 
 def broadcast_points(values: Tracer, shape: tuple[int, ...]) -> Tracer:
     """One value a point, repeated along dims that follow."""
-    return values.trace.wrap(values.trace.builder.broadcast(values.value, range(values.ndim), shape))
+    trace, value = here(values)
+    return trace.wrap(trace.builder.broadcast(value, range(values.ndim), shape))
 
 
 def _by_mode(index: Any, n: int, dim: int, mode: str | None) -> Tracer:

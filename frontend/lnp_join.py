@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError, TracingError
+from .eager import api
 from .lnp_shape import atleast_1d, atleast_2d, atleast_3d, swapaxes
 from .moves import (
     broadcast_tracer,
@@ -22,7 +23,7 @@ from .moves import (
 )
 from .promotion import result_type
 from .tracer import Tracer
-from .tracing import api, concrete_array, current, lift, lift_as, sequence_of_operands, token
+from .tracing import concrete_array, current, lift, lift_as, sequence_of_operands, token
 
 __all__ = [
     "array_split", "column_stack", "concat", "concatenate", "dstack", "flip", "fliplr", "flipud", "hsplit", "hstack", "pad",

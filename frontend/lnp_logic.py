@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from .eager import api
 from .elementwise import (
     broadcast_shapes,
     compare,
@@ -22,7 +23,7 @@ from .lnp_ufuncs import absolute, add, equal, less_equal, maximum, minimum, mult
 from .moves import broadcast_tracer
 from .promotion import BOOL, canonical, result_type
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as, operand, token
+from .tracing import build, lift, lift_as, operand, token
 
 __all__ = [
     "astype", "clip", "fmax", "fmin", "isclose", "isfinite", "isinf", "isnan", "logical_and", "logical_not", "logical_or",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError
+from .eager import api
 from .elementwise import (
     broadcast_shapes,
     compare,
@@ -22,7 +23,7 @@ from .elementwise import (
 from .moves import broadcast_tracer
 from .promotion import FLOAT64, ufunc_dtypes
 from .tracer import Tracer
-from .tracing import api, build, concrete_array, lift, lift_as, operand, token
+from .tracing import build, concrete_array, lift, lift_as, operand, token
 
 __all__ = [  # noqa: RUF022
     "arccosh", "arcsinh", "arctanh", "cosh", "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10",

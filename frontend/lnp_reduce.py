@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
+from .eager import api
 from .elementwise import compare, full_like_tracer, select
 from .lnp_logic import as_bool
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer
 from .promotion import BOOL, FLOAT64, INT64, canonical
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as
+from .tracing import build, lift, lift_as
 
 __all__ = [
     "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "array_equal", "average", "count_nonzero", "max", "mean",

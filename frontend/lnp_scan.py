@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .eager import api
 from .lnp_reduce import accumulated
 from .moves import normalize_axis, reshape_tracer
 from .promotion import BOOL
 from .tracer import Tracer
-from .tracing import api, build, lift
+from .tracing import build, lift
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum"]
 

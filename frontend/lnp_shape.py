@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from .eager import api
 from .moves import (
     broadcast_tracer,
     nonnegative,
@@ -18,7 +19,7 @@ from .moves import (
     transpose_tracer,
 )
 from .tracer import Tracer
-from .tracing import api, lift
+from .tracing import lift
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "expand_dims", "matrix_transpose",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError
+from .eager import api
 from .elementwise import (
     binary,
     compare,
@@ -18,7 +19,7 @@ from .elementwise import (
 )
 from .promotion import BOOL, FLOAT64
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as
+from .tracing import build, lift, lift_as
 
 __all__ = [
     "abs", "absolute", "add", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "conj",

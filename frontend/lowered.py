@@ -9,13 +9,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ..runtime.arguments import check, plain
-from ..runtime.callable import Executable, NativeFunction
+from ..runtime.callable import Executable
 from ..runtime.signature import Param, Signature
+from .executables import MISS, native, native_function
 from .functions import Aval, Program, TracedFunction
 from .pytree import TreeDef, flatten
-
-MISS: Any = object()
-"""What a native function gives for arguments that do not match."""
 
 
 class Lowered:
@@ -80,6 +78,10 @@ class Lowered:
 
         return pipeline.build(self._module, "main", names=self.paths, consume=False)
 
+    def runner(self) -> Callable[[Sequence[Any]], Any]:
+        """As `runner`, with code that this process has compiled for an equal module before, if it has."""
+        return bound(native_function(self._module, self.paths), self.traced)
+
     def compile(self) -> Compiled:
         """The function for exactly these dtypes and shapes."""
         return Compiled(self, self.executable())
@@ -133,20 +135,19 @@ def _show(structure: TreeDef) -> str:
 
 def runner(executable: Executable, traced: TracedFunction) -> Callable[[Sequence[Any]], Any]:
     """From exactly matching argument arrays to the result in its structure; `MISS` if one does not match."""
-    native = NativeFunction(_misfit)
-    native.install(executable)
+    return bound(native(executable), traced)
+
+
+def bound(function: Callable[..., Any], traced: TracedFunction) -> Callable[[Sequence[Any]], Any]:
+    """The same from a native function of the argument leaves and captured arrays."""
     finish = finisher(traced)
     hidden = tuple(traced.captured)
 
     def run(arrays: Sequence[Any]) -> Any:
-        out = native(*arrays, *hidden)
+        out = function(*arrays, *hidden)
         return out if out is MISS else finish(out)
 
     return run
-
-
-def _misfit(*arrays: Any) -> Any:
-    return MISS
 
 
 def finisher(traced: TracedFunction) -> Callable[[Any], Any]:

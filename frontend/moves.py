@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ShapeError, TracingError
 from .tracer import Tracer
-from .tracing import build
+from .tracing import build, here
 
 
 def static_int(value: Any, what: str) -> int:
@@ -58,7 +58,8 @@ def nonnegative(shape: tuple[int, ...]) -> tuple[int, ...]:
 def reshape_tracer(x: Tracer, shape: tuple[int, ...]) -> Tracer:
     if x.shape == shape:
         return x
-    return x.trace.wrap(x.trace.builder.reshape(x.value, shape), x.weak)
+    trace, value = here(x)
+    return trace.wrap(trace.builder.reshape(value, shape), x.weak)
 
 
 def broadcast_tracer(x: Tracer, shape: tuple[int, ...]) -> Tracer:
@@ -68,8 +69,8 @@ def broadcast_tracer(x: Tracer, shape: tuple[int, ...]) -> Tracer:
     offset = len(shape) - len(x.shape)
     if offset < 0 or any(a not in (1, b) for a, b in zip(x.shape, shape[offset:], strict=True)):
         raise ShapeError(f"cannot broadcast shape {list(x.shape)} to {list(shape)}")
-    value = x.trace.builder.broadcast(x.value, range(offset, len(shape)), shape)
-    return x.trace.wrap(value, x.weak)
+    trace, value = here(x)
+    return trace.wrap(trace.builder.broadcast(value, range(offset, len(shape)), shape), x.weak)
 
 
 def transpose_tracer(x: Tracer, perm: Sequence[int]) -> Tracer:

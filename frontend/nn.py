@@ -6,12 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DTypeError, ShapeError
+from .eager import api
 from .lnp_create import iota
 from .lnp_reduce import mean, sum
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
 from .promotion import FLOAT32, FLOAT64, INT64, canonical
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as
+from .tracing import build, lift, lift_as
 
 if TYPE_CHECKING:
     from .nn_attention import attention as attention

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from .eager import api
 from .moves import broadcast_tracer, reshape_tracer
 from .promotion import FLOAT64
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as
+from .tracing import build, lift, lift_as
 
 __all__ = ["attention"]
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from ..dialects.graph.conv import dilated
 from ..errors import DTypeError, ShapeError
+from .eager import api
 from .moves import broadcast_tracer, reshape_tracer, static_int
 from .promotion import FLOAT64, result_type
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as, token
+from .tracing import build, lift, lift_as, token
 
 __all__ = ["avg_pool2d", "conv2d", "max_pool2d"]
 

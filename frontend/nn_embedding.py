@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import DTypeError, ShapeError
+from .eager import api
 from .lnp_index import counted, index_array
-from .tracing import api, build, lift
+from .tracing import build, lift
 
 __all__ = ["embedding"]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ShapeError
+from .eager import api
 from .lnp_create import full
 from .lnp_reduce import mean as mean_of
 from .lnp_reduce import var as var_of
 from .moves import normalize_axes, normalize_axis, reshape_tracer
 from .promotion import FLOAT64
 from .tracer import Tracer
-from .tracing import api, build, lift, lift_as
+from .tracing import build, lift, lift_as
 
 __all__ = ["batch_norm", "batch_norm_train", "layer_norm", "rms_norm"]
 

@@ -1,25 +1,23 @@
 """Tracing: a `Trace` receives the ops of one function; `lift` brings any operand into it.
 
 A function of `lamina.numpy` is written once, against the current trace. Inside a traced function that is the trace of the
-function. On plain arrays it is an `EagerTrace`, which evaluates each op by its NumPy meaning as it is built.
+function. On plain arrays it is the trace of that one call (`eager.py`).
 """
 
 from __future__ import annotations
 
-import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.types import element_type, numpy_dtype, tensor
-from ..errors import DTypeError, LaminaError, TracingError
-from .locations import located, user_location
+from ..errors import DTypeError, TracingError
+from .locations import user_location
 from .promotion import BFLOAT16, FLOAT32, FLOAT64, HALVES, INT64, Token, canonical
 from .tracer import Tracer
 
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 
 CONST_LIMIT = 1024
 """Closed-over arrays of up to this many elements become constants of the graph, larger ones hidden arguments."""
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _State(threading.local):
@@ -125,24 +121,29 @@ class Trace:
         if isinstance(x, bool | np.bool_):
             return self.wrap(self.constant(np.asarray(bool(x))))
         if isinstance(x, int):
-            return self.wrap(self.constant(_python_int(x)), weak=True)
+            return self.number(x, _python_int(x), weak=True)
         if isinstance(x, float) and not isinstance(x, np.floating):
-            return self.wrap(self.constant(np.asarray(x, FLOAT64)), weak=True)
+            return self.number(x, np.asarray(x, FLOAT64), weak=True)
         return self._lift_array(x)
 
+    def number(self, x: float, array: np.ndarray[Any, Any], weak: bool = False) -> Tracer:
+        """A Python number as a tracer of the dtype of `array`: a constant, or an argument where the program says so."""
+        if self.program is not None and self.program.is_argument(array):
+            tracer = self._capture(array, array, array.dtype, array.shape)
+            tracer.weak = weak
+            return tracer
+        return self.wrap(self.constant(array), weak)
+
     def _lift_array(self, x: Any) -> Tracer:
-        known = self._by_identity.get(id(x))
+        assert self.program is not None
+        held = self.program.snapshot(x)
+        known = self._by_identity.get(id(held))
         if known is not None:
             return known
-        array = concrete_array(x)
-        if array.dtype in HALVES:
-            array = array.astype(FLOAT32)  # exact, and computed with anyway
-        if array.size <= (CONST_LIMIT if self.program is None else self.program.const_limit):
-            tracer = self.wrap(self.constant(array))
-            self._by_identity[id(x)] = tracer
-            self.captured_keep(x)
-            return tracer
-        return self._capture(x, array.copy() if np.shares_memory(array, x) else array, array.dtype, array.shape)
+        if held.size > self.program.const_limit:
+            return self._capture(held, held, held.dtype, held.shape)
+        tracer = self._by_identity[id(held)] = self.wrap(self.constant(held))
+        return tracer
 
     def computed(self, x: Tracer) -> Tracer:
         """A tracer of a dtype that is only stored, as float32; converted once."""
@@ -178,51 +179,17 @@ class Trace:
         return known
 
 
-class EagerTrace(Trace):
-    """Evaluates each op as it is built: the meaning of a function on plain arrays."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.arrays: dict[SSAValue, np.ndarray[Any, Any]] = {}
-        self.builder = _EagerBuilder(self)
-
-    def constant(self, array: np.ndarray[Any, Any]) -> SSAValue:
-        value = self.argument(array.dtype, array.shape).value
-        self.arrays[value] = array
-        return value
-
-    def _lift_array(self, x: Any) -> Tracer:
-        array = concrete_array(x)
-        return self.wrap(self.constant(array.astype(FLOAT32) if array.dtype in HALVES else array))
-
-    def result(self, out: Any) -> Any:
-        """The arrays of what a function returned; NumPy scalars where there are no dims."""
-        if isinstance(out, Tracer):
-            return self.arrays[self.lift(out).value][()]
-        if isinstance(out, tuple | list):
-            return type(out)(self.result(item) for item in out)
-        return out
-
-
-class _EagerBuilder(GraphBuilder):
-    def __init__(self, trace: EagerTrace):
-        super().__init__(trace.block)
-        self.trace = trace
-
-    def insert(self, op: Operation) -> Any:
-        assert isinstance(op, GraphOp)
-        arrays = self.trace.arrays
-        results = op.evaluate(*(arrays[operand] for operand in op.operands))
-        for value, array in zip(op.results, results, strict=True):
-            arrays[value] = array
-        return op.results[0] if len(op.results) == 1 else tuple(op.results)
-
-
 def _python_int(x: int) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(x, INT64)
     except OverflowError:
         raise OverflowError(f"Python integer {x} does not fit int64") from None
+
+
+def input_array(x: Any) -> np.ndarray[Any, Any]:
+    """As `concrete_array`, in a dtype that is computed with."""
+    array = concrete_array(x)
+    return array.astype(FLOAT32) if array.dtype in HALVES else array  # exact
 
 
 def concrete_array(x: Any) -> np.ndarray[Any, Any]:
@@ -234,7 +201,8 @@ def concrete_array(x: Any) -> np.ndarray[Any, Any]:
     array = np.asarray(x)
     if array.dtype.kind in "OUSV" and array.dtype != BFLOAT16:
         raise DTypeError(f"expected an array of numbers, got {type(x).__name__} of dtype {array.dtype}: {x!r:.60}")
-    return np.ascontiguousarray(array, canonical(array.dtype)).reshape(array.shape)
+    result = np.ascontiguousarray(array, canonical(array.dtype))
+    return result if result.shape == array.shape else result.reshape(array.shape)
 
 
 def is_traced(args: Iterable[Any]) -> bool:
@@ -281,7 +249,7 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     assert trace is not None
     if type(x) is int or type(x) is float:
         # as NumPy: an integer that does not fit raises OverflowError
-        return trace.wrap(trace.constant(np.asarray(x, dtype)))
+        return trace.number(x, np.asarray(x, dtype))
     x = trace.lift(operand(x))
     if x.dtype == dtype:
         return x
@@ -293,38 +261,18 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
 
 
 def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Tracer:
-    """One graph op with one result in the current trace."""
+    """One graph op with one result in the current trace; operands of enclosing traces are captured."""
     trace = current()
     assert trace is not None
-    return trace.wrap(trace.builder.build(op, [x.value for x in operands], props), weak)
+    values = [x.value if x.trace is trace else trace.lift(x).value for x in operands]
+    return trace.wrap(trace.builder.build(op, values, props), weak)
 
 
-def api(function: Function) -> Function:
-    """A function of lamina.numpy: on plain arrays it is evaluated, errors get the user's place."""
-    return _api(function, stage_constants=False)
-
-
-def creation(function: Function) -> Function:
-    """As `api`, for functions that make arrays from sizes: while tracing they always become ops."""
-    return _api(function, stage_constants=True)
-
-
-def _api(function: Function, stage_constants: bool) -> Function:
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        trace = current()
-        staged = trace is not None and (
-            stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))
-        )
-        try:
-            if staged:
-                return function(*args, **kwargs)
-            with EagerTrace() as eager:
-                return eager.result(function(*args, **kwargs))
-        except LaminaError as error:
-            raise located(error) from None
-
-    return wrapper  # pyright: ignore[reportReturnType]
+def here(x: Tracer) -> tuple[Trace, SSAValue]:
+    """The current trace, and the value of a tracer in it: one of an enclosing trace is captured."""
+    trace = current()
+    assert trace is not None
+    return trace, x.value if x.trace is trace else trace.lift(x).value
 
 
 def sequence_of_operands(arrays: Any) -> Sequence[Any]:

@@ -281,20 +281,23 @@ def _split(values: Sequence[tuple[SSAValue, bool]]) -> tuple[list[SSAValue], lis
 
 
 def batch_for(op: ForOp, batcher: Batcher) -> None:
-    """The loop on batched values: carried values all get the batch as their first dim, slices of stacks too."""
+    """The loop on batched values: carried values all get the batch as their first dim, slices of stacks too.
+
+    Where the count differs from element to element, the loop runs for the greatest one, and elements whose count is reached keep
+    what they carry.
+    """
     body, b, size = called_function(op), batcher.b, batcher.size
-    if op.count is not None and op.count in batcher.batched:
-        raise error_at(op, CompileError, "has no batching rule where the count differs from element to element")
 
     def moved(value: SSAValue, to: int) -> SSAValue:
         """The first two dims exchanged, or a stack as it is."""
         rank = len(value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
         return b.transpose(value, perm=(1, 0, *range(2, rank))) if to else value
 
+    counts = [batcher.values[op.count]] if op.count is not None and op.count in batcher.batched else []
     consts = [batcher.values[v] for v in op.consts]
     inits = [batcher.values[v] if v in batcher.batched else batcher.spread(batcher.values[v]) for v in op.inits]
     stacks = [moved(batcher.values[v], int(v in batcher.batched)) for v in op.stacks]
-    types = [INDEX, *_types(consts), *_types(inits), *map(_slice_type, stacks)]
+    types = [INDEX, *_types(counts), *_types(consts), *_types(inits), *map(_slice_type, stacks)]
     flags = [
         False,
         *(v in batcher.batched for v in op.consts),
@@ -304,15 +307,30 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
 
     def build(block: Block) -> list[SSAValue]:
         inner = type(batcher)(GraphBuilder(InsertPoint.at_end(block), op.location), size)
-        inner.values.update(zip(body.body.block.args, block.args, strict=True))
+        given = [block.args[0], *block.args[1 + len(counts) :]]
+        inner.values.update(zip(body.body.block.args, given, strict=True))
         inner.batched.update(a for a, flag in zip(body.body.block.args, flags, strict=True) if flag)
-        return inner.run(body)
+        results = inner.run(body)
+        if not counts:
+            return results
+        runs = inner.b.cmp(inner.spread(block.args[0]), block.args[1], predicate="lt")
+        before = given[1 + len(consts) :]
+        return [_select(inner.b, runs, new, old) for new, old in zip(results, before, strict=True)]
 
     function = _new_function(op, "batched", types, build)
     count = op.trips.value.data if op.count is None else batcher.values[op.count]
-    new = ForOp.make(function, count, consts, inits, stacks, reverse=op.reverse is not None, linear=ints(op.linear))
+    if counts:
+        count = b.reduce(counts[0], kind="max", dims=(0,))
+    linear = [k + len(counts) for k in ints(op.linear)]
+    new = ForOp.make(function, count, [*counts, *consts], inits, stacks, reverse=op.reverse is not None, linear=linear)
     b.insert(new)
     n = len(inits)
     for k, (old, value) in enumerate(zip(op.results, new.results, strict=True)):
         batcher.values[old] = value if k < n else moved(value, 1)
         batcher.batched.add(old)
+
+
+def _select(b: GraphBuilder, batch: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+    """Elements of `x` where a batch of conditions holds, of `y` elsewhere."""
+    shape = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    return b.select(b.broadcast(batch, (0,), shape), x, y)

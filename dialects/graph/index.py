@@ -308,9 +308,11 @@ def _jvp_scatter(b: Any, op: ScatterOp, tangents: Sequence[SSAValue | None]) -> 
     if dx is None and du is None:
         return [None]
     if kind == "mul":
+        parts = [] if dx is None else [b.scatter(dx, updates, *indices, kind="mul", **_props(places))]
         if du is not None:
-            raise _refused(op, "of kind mul is differentiable in its operand alone, not in the updates: several may meet")
-        return [b.scatter(dx, updates, *indices, kind="mul", **_props(places))]
+            moved = b.mul(du, _other_factors(b, op))
+            parts.append(b.scatter(b.zeros_like(x), moved, *indices, kind="add", **_props(places)))
+        return [reduce(b.add, parts)]
     if kind in ("max", "min"):
         return [_jvp_extreme(b, op, dx, du)]
     if du is None and kind == "add":
@@ -318,6 +320,32 @@ def _jvp_scatter(b: Any, op: ScatterOp, tangents: Sequence[SSAValue | None]) -> 
     dx = b.zeros_like(x) if dx is None else dx
     du = b.zeros_like(updates) if du is None else du
     return [b.scatter(dx, du, *indices, kind=kind, **_props(places))]
+
+
+def _other_factors(b: Any, op: ScatterOp) -> SSAValue:
+    """For each update of a product, what it is multiplied by: the operand's element and the other updates that meet there.
+
+    Where several meet, that is their product without zeros over the update, unless there are zeros: then all but a zero that is
+    alone have the factor 0. So no update divides by itself where it is 0.
+    """
+    places, (x, updates, *indices) = op.places, op.operands
+    element = b.gather(x, *indices, **_props(places))
+    if prod(places.points) == 1:
+        return element
+    zero, one = b.zeros_like(updates), b.full_like(updates, 1)
+
+    def met(values: SSAValue, start: int, kind: str) -> SSAValue:
+        """All the values that go where each update goes, combined."""
+        combined = b.scatter(b.full_like(x, start), values, *indices, kind=kind, **_props(places))
+        return b.gather(combined, *indices, **_props(places))
+
+    is_zero = b.cmp(updates, zero, predicate="eq")
+    count, zeros = met(one, 0, "add"), met(b.select(is_zero, one, zero), 0, "add")
+    factors = b.select(is_zero, one, updates)
+    product = met(factors, 1, "mul")
+    only_zero = b.and_(is_zero, b.cmp(zeros, one, predicate="eq"))
+    others = b.select(b.cmp(zeros, zero, predicate="eq"), b.div(product, factors), b.select(only_zero, product, zero))
+    return b.mul(element, b.select(b.cmp(count, one, predicate="eq"), one, others))
 
 
 def _jvp_extreme(b: Any, op: ScatterOp, dx: SSAValue | None, du: SSAValue | None) -> SSAValue:

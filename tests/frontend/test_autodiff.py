@@ -117,7 +117,7 @@ def test_vmap_of_grad_and_grad_of_vmap() -> None:
     np.testing.assert_allclose(jacobian, np.diag(2 * X))
 
 
-def test_compiled_once_for_a_signature() -> None:
+def test_functions_are_traced_anew_and_those_of_jit_once() -> None:
     traces: list[int] = []
 
     def loss(x: Any) -> Any:
@@ -127,7 +127,11 @@ def test_compiled_once_for_a_signature() -> None:
     gradient = lm.grad(loss)
     for _ in range(3):
         gradient(X)
-    assert len(traces) == 1
+    assert len(traces) == 3
+    gradient = lm.grad(lm.jit(loss))
+    for _ in range(3):
+        gradient(X)
+    assert len(traces) == 4
     assert gradient.__name__ == "loss"
 
 

@@ -1,0 +1,52 @@
+"""Compiled code of this process by the text of its module: a function that is traced anew compiles only what is new."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from threading import Lock
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..codegen import tuned
+from ..codegen.targets.host import host
+from ..dialects.fingerprint import fingerprint
+from ..runtime.callable import Executable, NativeFunction
+
+MISS: Any = object()
+"""What a native function gives for arguments that do not match."""
+
+KEPT = 512
+"""Modules whose code is kept; those used longest ago go first, to the cache on disk."""
+
+_kept: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
+_lock = Lock()
+
+
+def native_function(module: ModuleOp, names: Sequence[str] | None = None) -> Callable[..., Any]:
+    """The compiled `@main` of a module: arrays in, one array, a tuple of several, or None; `MISS` for other arrays."""
+    from .. import pipeline
+
+    key = fingerprint(module), tuple(names or ()), host().key, tuned.state()
+    with _lock:
+        if (found := _kept.get(key)) is not None:
+            _kept.move_to_end(key)
+            return found
+    made = native(pipeline.build(module, "main", names=names, consume=False))
+    with _lock:
+        _kept[key] = made
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return made
+
+
+def native(executable: Executable) -> Callable[..., Any]:
+    """A native function of one executable that gives `MISS` where this does not accept its arguments."""
+    function = NativeFunction(_misfit)
+    function.install(executable)
+    return function
+
+
+def _misfit(*arrays: Any) -> Any:
+    return MISS

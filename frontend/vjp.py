@@ -1,0 +1,120 @@
+"""`vjp`: the value of a function and what pulls cotangents back through it, both from one trace."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import LaminaError
+from ..runtime.arguments import plain
+from .autodiff import Point, function_name, like, pull_back, require_float, trace_at
+from .functions import Program, abstract, call_function, is_staging, staging, trace_function
+from .locations import located
+from .lowered import Lowered
+from .pytree import TreeDef, flatten
+from .retrace import ARRAYS_ARE_ARGUMENTS
+
+
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function, and the product of cotangents with its derivative.
+
+    Args:
+        function: any function of trees of float arrays.
+        primals: where to differentiate.
+        has_aux: whether `function` returns a pair of what is differentiated and any other tree.
+
+    Returns:
+        `(value, pull)` (or `(value, pull, aux)`): `pull(cotangent)` takes a tree like the value and returns a tuple with one
+        gradient for each primal. The function is traced once, here; each `pull` computes it again.
+
+    >>> import numpy as np, lamina as lm
+    >>> y, pull = lm.vjp(lambda x: x * x, np.float32([1, 2]))
+    >>> pull(np.float32([1, 10]))
+    (array([ 2., 40.], dtype=float32),)
+    """
+    try:
+        if is_staging():
+            point = trace_at(function, primals, {}, "vjp")
+            value, pull = call_function(point.traced, point.leaves), _Staged(point, has_aux)
+        else:
+            pull = _Eager(function, primals, has_aux)
+            value = pull.value
+    except LaminaError as error:
+        raise located(error) from None
+    return (value[0], pull, value[1]) if has_aux else (value, pull)
+
+
+def _pulled(point: Point, cotangent: Any, has_aux: bool) -> Any:
+    """The gradients by all leaves, as ops of the current trace."""
+    wrt = list(range(len(point.leaves)))
+    require_float(point, wrt, "vjp")
+    structure = point.traced.out_structure.children[0] if has_aux else point.traced.out_structure
+    leaves = like(cotangent, structure, point.traced.out_avals[: structure.num_leaves], "vjp cotangent")
+    _, gradients = pull_back(point, wrt, dict(enumerate(leaves)))
+    return point.traced.structure.children[0].unflatten(gradients)
+
+
+class _Staged:
+    """Pulls in a function under trace."""
+
+    def __init__(self, point: Point, has_aux: bool):
+        self.point, self.has_aux = point, has_aux
+
+    def __call__(self, cotangent: Any) -> Any:
+        leaves = [staging().lift(x) for x in self.point.leaves]
+        return _pulled(dataclasses.replace(self.point, leaves=leaves), cotangent, self.has_aux)
+
+
+class _Eager:
+    """Pulls on arrays: the program holds the function, and one `@main` after the other that uses it."""
+
+    point: Point
+
+    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
+        self.name, self.has_aux = function_name(function), has_aux
+        self.program = Program(ARRAYS_ARE_ARGUMENTS)
+        self.runners: dict[Any, Any] = {}
+        leaves, structure = flatten((primals, {}))
+        avals = [abstract(leaf) for leaf in leaves]
+        self.primals = [plain(np.array(x, aval.dtype), aval.dtype) for x, aval in zip(leaves, avals, strict=True)]
+        self.flat = flatten(((*leaves,), {}))[1], tuple(avals)
+
+        def main(*given: Any) -> Any:
+            args, kwargs = structure.unflatten(given)
+            self.point = trace_at(function, args, kwargs, "vjp")
+            return call_function(self.point.traced, self.point.leaves)
+
+        self.value = self._runner(main, *self.flat)(self.primals)
+
+    def __call__(self, cotangent: Any) -> Any:
+        try:
+            leaves, structure = flatten(cotangent)
+            avals = tuple([abstract(leaf, "vjp cotangent") for leaf in leaves])
+            key = structure, avals
+            if key not in self.runners:
+                self.runners[key] = self._pull_runner(structure, avals)
+            given = [plain(np.asarray(x, a.dtype), a.dtype) for x, a in zip(leaves, avals, strict=True)]
+            return self.runners[key]([*self.primals, *given])
+        except LaminaError as error:
+            raise located(error) from None
+
+    def _pull_runner(self, structure: TreeDef, avals: tuple[Any, ...]) -> Any:
+        n = len(self.primals)
+
+        def main(*given: Any) -> Any:
+            point = dataclasses.replace(self.point, leaves=list(given[:n]))
+            return _pulled(point, structure.unflatten(given[n:]), self.has_aux)
+
+        flat = flatten((((0,) * (n + len(avals))), {}))[1]
+        return self._runner(main, flat, (*self.flat[1], *avals))
+
+    def _runner(self, main: Callable[..., Any], structure: TreeDef, avals: tuple[Any, ...]) -> Any:
+        names = [f"arg{k}" for k in range(len(avals))]
+        traced = trace_function(self.program, main, structure, avals, name="main", paths=names, public=True)
+        try:
+            return Lowered(self.program, traced, self.name, names).runner()
+        finally:
+            self.program.remove(traced)
