@@ -87,7 +87,8 @@ class EagerProgram:
         self._block = trace.block
         self.dtypes = [array.dtype for array in trace.inputs]
         ops = list(trace.block.ops)
-        numbers: dict[SSAValue, int] = {value: k for k, value in enumerate([*trace.block.args, *(r for op in ops for r in op.results)])}
+        values: list[SSAValue] = [*trace.block.args, *(result for op in ops for result in op.results)]
+        numbers = {value: k for k, value in enumerate(values)}
         self._steps = [(op, [numbers[o] for o in op.operands]) for op in ops]
         self._outputs = [numbers[value] for value in self._results]
         self._native: Callable[..., Any] | None = None

@@ -9,7 +9,18 @@ import numpy as np
 
 from ..errors import DTypeError, ShapeError, TracingError
 from .eager import api
-from .lnp_index import common_points, counted, expanded, index_array, indexed, is_array, slice_range, within
+from .lnp_index import (
+    NEAREST,
+    common_points,
+    counted,
+    expanded,
+    index_array,
+    indexed,
+    is_array,
+    slice_range,
+    unchecked,
+    within,
+)
 from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
 from .promotion import BOOL
 from .tracer import Tracer
@@ -35,8 +46,9 @@ class Elements:
 
     Each method returns a new array; the compiler changes `x` in place where nothing else needs it. `values` broadcast to the
     shape of `x[index]` and are converted to its dtype. Where an index occurs several times, updates are made one after the
-    other in the order of the index. One that is traced and out of range changes nothing (`mode="drop"`), or the nearest element
-    (`mode="clip"`).
+    other in the order of the index. Negative indices count from the end. One that is out of range then changes nothing
+    (`mode="drop"` or `"fill"`), or the nearest element (`mode="clip"`); without a mode it is an error if it is known while
+    tracing, and changes nothing if it is traced.
     """
 
     __slots__ = ("index", "x")
@@ -46,7 +58,7 @@ class Elements:
         self.index = index
 
     def get(self, *, mode: str | None = None, fill_value: Any = None) -> Any:
-        """`x[index]`, with the `mode` of `take` for indices out of range."""
+        """`x[index]`; out of range are the nearest element (`mode="clip"`) or `fill_value` (`"fill"` or `"drop"`)."""
         return _get(self.x, self.index, mode, fill_value)
 
     def set(self, values: Any, *, mode: str | None = None) -> Any:
@@ -57,11 +69,27 @@ class Elements:
         """`np.add.at(x, index, values)`."""
         return _update(self.x, self.index, values, "add", mode)
 
-    def mul(self, values: Any, *, mode: str | None = None) -> Any:
-        """`np.multiply.at(x, index, values)`; differentiable in `x` alone."""
+    def subtract(self, values: Any, *, mode: str | None = None) -> Any:
+        """`np.subtract.at(x, index, values)`."""
+        return _subtract(self.x, self.index, values, mode)
+
+    sub = subtract
+
+    def multiply(self, values: Any, *, mode: str | None = None) -> Any:
+        """`np.multiply.at(x, index, values)`."""
         return _update(self.x, self.index, values, "mul", mode)
 
-    multiply = mul
+    mul = multiply
+
+    def divide(self, values: Any, *, mode: str | None = None) -> Any:
+        """`np.divide.at(x, index, values)`; where several meet, the element is divided by their product."""
+        return _divide(self.x, self.index, values, mode)
+
+    div = divide
+
+    def power(self, values: Any, *, mode: str | None = None) -> Any:
+        """`np.power.at(x, index, values)` of floats; where several meet, the exponent is their product."""
+        return _power(self.x, self.index, values, mode)
 
     def min(self, values: Any, *, mode: str | None = None) -> Any:
         """`np.minimum.at(x, index, values)`."""
@@ -72,22 +100,63 @@ class Elements:
         return _update(self.x, self.index, values, "max", mode)
 
 
+_MODES = ("drop", "fill", "clip")
+_READS = {"drop": "fill", "fill": "fill", "clip": NEAREST, "wrap": "wrap", None: None}
+
+
 @api
 def _get(x: Any, index: Any, mode: str | None, fill_value: Any) -> Any:
-    return indexed(lift(x), index, mode, fill_value)
+    if mode not in _READS:
+        raise ShapeError(f"mode must be one of {', '.join(_MODES)}, wrap, got {mode!r}")
+    return indexed(lift(x), index, _READS[mode], fill_value)
 
 
 @api
 def _update(x: Any, index: Any, values: Any, kind: str, mode: str | None) -> Any:
     x = lift(x)
-    if mode not in (None, "drop", "clip"):
-        raise ShapeError(f"mode must be drop or clip, got {mode!r}")
+    if mode is not None and mode not in _MODES:
+        raise ShapeError(f"mode must be one of {', '.join(_MODES)}, got {mode!r}")
     if x.dtype == BOOL and kind in ("add", "mul"):
         raise DTypeError(f"cannot {kind} bools: convert with .astype(...)")
     (parts, together), values = expanded(x, index), lift_as(values, x.dtype)
+    if mode is not None:
+        parts = unchecked(parts, x.shape)
     if not any(map(is_array, parts)) and all(slice_range(p, n).step == 1 for p, n in _slices(x, parts)):
         return _update_block(x, parts, values, kind)
     return _update_points(x, parts, together, values, kind, mode)
+
+
+@api
+def _subtract(x: Any, index: Any, values: Any, mode: str | None) -> Any:
+    x = lift(x)
+    if x.dtype == BOOL:
+        raise DTypeError("cannot subtract bools: convert with .astype(...)")
+    return _update(x, index, build("neg", lift_as(values, x.dtype)), "add", mode)
+
+
+def _floats(x: Any, what: str) -> Tracer:
+    x = lift(x)
+    if x.dtype.kind != "f":
+        raise DTypeError(f"x.at[index].{what} needs floats, got {x.dtype}: convert with .astype(...)")
+    return x
+
+
+@api
+def _divide(x: Any, index: Any, values: Any, mode: str | None) -> Any:
+    x = _floats(x, "divide")
+    return build("div", x, _update(_like(x, 1), index, values, "mul", mode))
+
+
+@api
+def _power(x: Any, index: Any, values: Any, mode: str | None) -> Any:
+    x = _floats(x, "power")
+    exponents = _update(_like(x, 1), index, values, "mul", mode)
+    chosen = _update(broadcast_tracer(lift(np.False_), x.shape), index, True, "set", mode)
+    return build("select", chosen, build("pow", x, exponents), x)
+
+
+def _like(x: Tracer, value: int) -> Tracer:
+    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
 
 
 def _slices(x: Tracer, parts: Sequence[Any]) -> list[tuple[slice, int]]:
@@ -143,10 +212,6 @@ def _update_points(x: Tracer, parts: Sequence[Any], together: bool, values: Trac
     if mode == "clip":
         given = [build("min", build("max", i, _like(i, 0)), _like(i, shape[d] - 1)) for i, d in zip(given, at, strict=True)]
     return build("scatter", x, values, *given, kind=kind, at=tuple(at))
-
-
-def _like(x: Tracer, value: int) -> Tracer:
-    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
 
 
 def _values_by_points(

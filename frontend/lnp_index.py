@@ -34,6 +34,9 @@ __all__ = ["getitem", "take", "take_along_axis"]
 READ_MODES = ("clip", "fill", "wrap")
 """What reads do with indices out of range."""
 
+NEAREST = "nearest"
+"""As "clip", after negative indices are counted from the end: what reads do by default, and `x.at[index].get(mode="clip")`."""
+
 
 @api
 def getitem(x: Any, index: Any) -> Any:
@@ -44,6 +47,8 @@ def getitem(x: Any, index: Any) -> Any:
 def indexed(x: Tracer, index: Any, mode: str | None = None, fill_value: Any = None) -> Tracer:
     """`x[index]`; `mode` and `fill_value` as for `take`."""
     parts, together = expanded(x, index)
+    if mode is not None:
+        parts = unchecked(parts, x.shape)
     if any(is_array(part) for part in parts):
         return _advanced(x, parts, together, mode, fill_value)
     return _basic(x, parts)
@@ -58,8 +63,8 @@ def expanded(x: Tracer, index: Any) -> tuple[list[Any], bool]:
 
     Also whether ints and arrays stand side by side; an Ellipsis between them parts them even where it stands for no dim.
     """
-    parts = [e for part in (index if isinstance(index, tuple) else (index,)) for e in _entries(part)]
-    used = sum(part is not None and part is not Ellipsis for part in parts)
+    parts = [_entry(part) for part in (index if isinstance(index, tuple) else (index,))]
+    used = sum(part.ndim if _is_mask(part) else part is not None and part is not Ellipsis for part in parts)
     ellipses = [k for k, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:
         raise ShapeError("an index can hold only one ellipsis ('...')")
@@ -68,7 +73,25 @@ def expanded(x: Tracer, index: Any) -> tuple[list[Any], bool]:
     k = ellipses[0] if ellipses else len(parts)
     places = [j for j, part in enumerate(parts) if not (part is None or part is Ellipsis or isinstance(part, slice))]
     together = not places or places[-1] - places[0] == len(places) - 1
-    return [*parts[:k], *[slice(None)] * (x.ndim - used), *parts[k + 1 :]], together
+    return _without_masks([*parts[:k], *[slice(None)] * (x.ndim - used), *parts[k + 1 :]], x.shape), together
+
+
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.dtype == BOOL
+
+
+def _without_masks(parts: Sequence[Any], shape: Sequence[int]) -> list[Any]:
+    """The entries with an index array for each dim of a mask: where it is true."""
+    found: list[Any] = []
+    for part in parts:
+        if not _is_mask(part):
+            found.append(part)
+            continue
+        dim = sum(p is not None for p in found)
+        if part.shape != tuple(shape[dim : dim + part.ndim]):
+            raise ShapeError(f"a mask of shape {list(part.shape)} does not fit dims {dim} and on of {list(shape)}")
+        found += np.nonzero(part)
+    return found
 
 
 def unchecked(parts: Sequence[Any], shape: Sequence[int]) -> list[Any]:
@@ -89,19 +112,12 @@ def is_array(part: Any) -> bool:
     return isinstance(part, Tracer | np.ndarray)
 
 
-def _entries(part: Any) -> Sequence[Any]:
-    """What an entry of an index stands for: a known boolean mask for an index array a dim, as in NumPy."""
-    mask = np.asarray(part) if isinstance(part, list) and not _holds_tracer(part) else part
-    if isinstance(mask, np.ndarray) and mask.dtype == BOOL and mask.ndim:
-        return np.nonzero(mask)
-    return (_entry(part),)
-
-
 def _entry(part: Any) -> Any:
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
     if isinstance(part, Tracer | list) or (isinstance(part, np.ndarray) and part.ndim):
-        return index_array(part)
+        known = part if isinstance(part, Tracer) or _holds_tracer(part) else np.asarray(part)
+        return known if _is_mask(known) and known.size else index_array(part)
     if isinstance(part, bool | np.bool_) or getattr(part, "dtype", None) == BOOL:
         raise TracingError("indexing by a bool is not available")
     try:
@@ -244,7 +260,7 @@ def _advanced(x: Tracer, parts: Sequence[Any], together: bool, mode: str | None,
 
 def gathered(x: Tracer, indices: Sequence[Any], at: Sequence[int], mode: str | None, fill_value: Any = None) -> Tracer:
     """Elements at index arrays of the dims `at`: the dims of the arrays, then the other dims of `x`."""
-    if mode not in (None, "raise", *READ_MODES):
+    if mode not in (None, "raise", NEAREST, *READ_MODES):
         raise ShapeError(f"mode must be one of raise, {', '.join(READ_MODES)}, got {mode!r}")
     if mode == "raise" and any(isinstance(i, Tracer) for i in indices):
         raise TracingError(
@@ -274,9 +290,9 @@ def broadcast_points(values: Tracer, shape: tuple[int, ...]) -> Tracer:
 
 
 def _by_mode(index: Any, n: int, dim: int, mode: str | None) -> Tracer:
-    if mode in (None, "raise") or isinstance(index, int):
+    if mode in (None, "raise"):
         return counted(index, n, dim)
-    index = lift(index)
+    index = lift(index if isinstance(index, Tracer) else np.asarray(index))
     if mode == "clip":  # negative ones too: the first element, as in NumPy
         return index
     if mode == "wrap":

@@ -23,7 +23,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ForOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import tensor
-from ..errors import CompileError, DifferentiationError
+from ..errors import DifferentiationError
 from ._functions import called_function, clone_body, error_at
 
 if TYPE_CHECKING:
@@ -283,8 +283,8 @@ def _split(values: Sequence[tuple[SSAValue, bool]]) -> tuple[list[SSAValue], lis
 def batch_for(op: ForOp, batcher: Batcher) -> None:
     """The loop on batched values: carried values all get the batch as their first dim, slices of stacks too.
 
-    Where the count differs from element to element, the loop runs for the greatest one, and elements whose count is reached keep
-    what they carry.
+    Where the count differs from element to element, the loop runs for the greatest one, and elements whose count is reached
+    keep what they carry.
     """
     body, b, size = called_function(op), batcher.b, batcher.size
 

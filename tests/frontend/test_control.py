@@ -202,3 +202,32 @@ def test_what_is_refused():
     with pytest.raises(lm.DifferentiationError, match="how often it runs must be known"):
         lm.grad(lambda x, n: lm.fori_loop(0, n, lambda i, v: v * 2, x))(np.float64(1), np.int64(3))
     assert lm.jvp(lambda x: lm.fori_loop(0, lnp.sum(lnp.ones(3, np.int64)), lambda i, v: v * 2, x), (1.0,), (1.0,))[1] == 8
+
+
+@pytest.mark.parametrize("axes", [(0, 0, 0), (None, 0, 0), (0, None, 0), (0, 0, None), (None, None, 0)])
+def test_batches_of_loops_with_bounds_of_their_own(axes):
+    """Elements whose count is reached keep what they carry, also while others divide by zero in their place."""
+
+    def run(x, first, last):
+        return lm.fori_loop(first, last, lambda i, v: (v[0] * 0.5 + i / v[1], v[1] - 1), (x, x * 0 + 4))
+
+    given = [np.array([0.5, 2.0, -1.0, 3.0]), np.array([0, 2, -1, 3]), np.array([4, 1, 2, 9])]
+    given = [a if axis == 0 else a[1] for a, axis in zip(given, axes, strict=True)]
+    found = lm.vmap(run, axes)(*given)
+    for k in range(4):
+        one = [a[k] if axis == 0 else a for a, axis in zip(given, axes, strict=True)]
+        same([leaf[k] for leaf in found], lm.jit(run)(*one))
+    tangent = lm.vmap(lambda x, a, b: lm.jvp(lambda x: run(x, a, b)[0], (x,), (1.0,))[1], axes)(*given)
+    for k in range(4):
+        one = [a[k] if axis == 0 else a for a, axis in zip(given, axes, strict=True)]
+        wanted = lm.jit(lambda x, a, b: lm.jvp(lambda x: run(x, a, b)[0], (x,), (1.0,))[1])(*one)
+        same([tangent[k]], [wanted])
+
+
+def test_nested_batches_and_loops_whose_count_is_an_index():
+    def triangle(n):
+        return lm.fori_loop(0, n, lambda i, total: total + lm.fori_loop(0, i + n, lambda j, c: c + 1, 0), 0)
+
+    n = np.arange(6).reshape(2, 3)
+    wanted = [[sum(i + m for i in range(m)) for m in row] for row in n.tolist()]
+    assert lm.vmap(lm.vmap(triangle))(n).tolist() == wanted
