@@ -457,6 +457,8 @@ def _failure(name: str, checks: Sequence[str]) -> Callable[[tuple[int, ...]], No
 
     def failed(status: tuple[int, ...]) -> None:
         code, value, *_ = status
+        if code == -1 and value < 0:
+            raise ValueError(f"kernel '{name}': a local array has a size of {value}: sizes must not be negative")
         if code == -1:
             raise MemoryError(f"kernel '{name}' got no memory for its local arrays")
         if 0 < code <= len(checks):

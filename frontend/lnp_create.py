@@ -32,7 +32,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, ndmin: int = 0) 
     if dtype is not None:
         result = _astype(result, canonical(dtype))
     result = result.copy() if copy and np.may_share_memory(result, object) else result
-    return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result if result.ndim >= ndmin else result.reshape((1,) * (ndmin - result.ndim) + result.shape)
 
 
 @api
@@ -43,7 +43,7 @@ def _traced_array(object: Any, dtype: Any, ndmin: int) -> Any:
 
 
 def asarray(a: Any, dtype: Any = None) -> Any:
-    """`np.asarray`."""
+    """`np.asarray`: the one function here that may return its argument."""
     return array(a, dtype, copy=False)
 
 

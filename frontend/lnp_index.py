@@ -34,7 +34,7 @@ __all__ = ["getitem", "take", "take_along_axis"]
 READ_MODES = ("clip", "fill", "wrap")
 """What reads do with indices out of range."""
 
-NEAREST = "nearest"
+NEAREST = "nearest element"
 """As "clip", after negative indices are counted from the end: what reads do by default, and `x.at[index].get(mode="clip")`."""
 
 

@@ -105,6 +105,8 @@ class FunctionEmitter:
         self.divided: dict[Operation, Any] = {}
         """The loops that are divided among threads with the one around them, each with the `Share` of this function."""
         self.status: str | None = None
+        self.least_size = "0"
+        """Of the sizes of local arrays that run time knows, and 0: what is said where there is no memory for them."""
         self.threads = "0"
         self.streams = False
         """Whether stores go past the caches, which keep no order with others."""
@@ -352,7 +354,7 @@ class FunctionEmitter:
                 missing = b.emit(f"or i1 {missing}, {b.icmp('eq', block, 'null', PTR)}")
             b.cond_br(missing, "no_memory", START)
             b.lines.append("no_memory:")
-            self.leave("-1", "0")
+            self.leave("-1", self.least_size)
             b.lines.append(f"{START}:")
             b.lines = lines
         elif self.starts_later:

@@ -441,9 +441,12 @@ def _memory(e: FunctionEmitter, op: AllocOp, type: MemRefType, elem: Ty) -> str:
         assert shape is not None
         lines, e.b.lines = e.b.lines, e.entry
         bytes_ = str(elem.bits // 8)
-        for x in shape[0]:  # saturating: no product of sizes wraps to a small one
+        for x in shape[0]:  # unsigned and saturating: none wraps to a small one, and a negative size is too much
             callee = e.b.module.declare("llvm.umul.fix.sat.i64", "i64", ("i64", "i64", "i32 immarg"))
             bytes_ = e.b.emit(f"call i64 {callee}(i64 {bytes_}, i64 {x}, i32 0)")
+            e.least_size = e.b.intrinsic(
+                "smin", I64, e.least_size, x
+            )  # taken for an unsigned number, a negative one is too much
         e.b.lines = lines
     return e.take(bytes_)
 

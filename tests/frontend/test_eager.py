@@ -1,0 +1,224 @@
+"""Functions of `lamina.numpy` on plain arrays: what they return is new, and what `jit` gives, whatever ran before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lamina as lm
+import lamina.numpy as lnp
+import numpy as np
+import pytest
+from lamina.frontend import eager
+
+RNG = np.random.default_rng(3)
+
+
+def _floats(*shape: int) -> np.ndarray:
+    return RNG.uniform(0.1, 0.9, shape)
+
+
+def _integers(*shape: int) -> np.ndarray:
+    return RNG.integers(1, 9, shape)
+
+
+def _bools(*shape: int) -> np.ndarray:
+    return RNG.random(shape) < 0.5
+
+
+SQUARE = (3, 3)
+ONE, TWO = (lambda: (_floats(*SQUARE),)), (lambda: (_floats(*SQUARE), _floats(*SQUARE)))
+
+# arguments of the functions that do not take one or two square matrices of floats
+ARGUMENTS: dict[str, Any] = {
+    "arange": lambda: (5,),
+    "arccosh": lambda: (1 + _floats(3),),
+    "astype": lambda: (_floats(3), np.float64),
+    "broadcast_arrays": lambda: (_floats(3, 1), _floats(3)),
+    "broadcast_to": lambda: (_floats(3), (2, 3)),
+    "clip": lambda: (_floats(3), 0.2, 0.6),
+    "concatenate": lambda: ([_floats(2), _floats(3)],),
+    "cross": lambda: (_floats(2, 3), _floats(2, 3)),
+    "dynamic_slice": lambda: (_floats(4), [1], [2]),
+    "dynamic_update_slice": lambda: (_floats(4), _floats(2), [1]),
+    "einsum": lambda: ("ij,jk->ik", _floats(2, 3), _floats(3, 2)),
+    "empty": lambda: (3,),
+    "expand_dims": lambda: (_floats(3), 0),
+    "eye": lambda: (3,),
+    "full": lambda: ((3,), 2.0),
+    "full_like": lambda: (_floats(3), 2.0),
+    "identity": lambda: (3,),
+    "linspace": lambda: (0.0, 1.0, 5),
+    "logspace": lambda: (0.0, 1.0, 5),
+    "matvec": lambda: (_floats(2, 3), _floats(3)),
+    "moveaxis": lambda: (_floats(2, 3), 0, 1),
+    "ones": lambda: (3,),
+    "pad": lambda: (_floats(3), 0),
+    "permute_dims": lambda: (_floats(2, 3), (0, 1)),
+    "repeat": lambda: (_floats(3), 1),
+    "reshape": lambda: (_floats(4), (4,)),
+    "roll": lambda: (_floats(3), 0),
+    "rollaxis": lambda: (_floats(2, 3), 0),
+    "segment_sum": lambda: (_floats(3), np.array([0, 1, 0]), 2),
+    "split": lambda: (_floats(4), 1),
+    "array_split": lambda: (_floats(4), 1),
+    "hsplit": lambda: (_floats(4), 1),
+    "vsplit": lambda: (_floats(4, 2), 1),
+    "dsplit": lambda: (_floats(4, 2, 2), 1),
+    "squeeze": lambda: (_floats(3),),
+    "swapaxes": lambda: (_floats(2, 3), 0, 0),
+    "take": lambda: (_floats(4), np.array([2, 0])),
+    "take_along_axis": lambda: (_floats(4), np.array([2, 0]), 0),
+    "tile": lambda: (_floats(3), 1),
+    "tri": lambda: (3,),
+    "vecmat": lambda: (_floats(2), _floats(2, 3)),
+    "where": lambda: (_bools(3), _floats(3), _floats(3)),
+    "zeros": lambda: (3,),
+    **{name: lambda: ([_floats(2, 2), _floats(2, 2)],) for name in ("stack", "vstack", "hstack", "dstack", "column_stack")},
+    **{name: lambda: (_integers(3), _integers(3)) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
+    **{name: lambda: (_integers(3),) for name in ("invert", "bitwise_not", "bitwise_invert")},
+}
+
+NOT_OF_ARRAYS = {
+    *("bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int32"),
+    *("int64", "nan", "ndarray", "newaxis", "pi", "result_type", "shape", "size", "ndim"),
+}
+
+
+def arguments(name: str) -> tuple[Any, ...]:
+    """Arguments that a public function takes."""
+    if name in ARGUMENTS:
+        return ARGUMENTS[name]()
+    function = getattr(lnp, name)
+    for make in (ONE, TWO):
+        try:
+            function(*make())
+            return make()
+        except TypeError:
+            continue
+    raise AssertionError(f"lnp.{name} needs arguments in this test")
+
+
+FUNCTIONS = sorted(set(lnp.__all__) - NOT_OF_ARRAYS)
+
+
+def leaves(x: Any) -> list[np.ndarray]:
+    return [leaf for item in x for leaf in leaves(item)] if isinstance(x, tuple | list) else [np.asarray(x)]
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_are_new_arrays(name: str, large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No result shares memory with an argument or another result, interpreted or compiled; `asarray` alone returns its own."""
+    if large:
+        monkeypatch.setattr(eager, "COMPILED_WORK", 0)
+    monkeypatch.setattr(eager, "_kept", {})
+    function, args = getattr(lnp, name), arguments(name)
+    before = [a.copy() for a in leaves(args) if isinstance(a, np.ndarray)]
+    results = leaves(function(*args))
+    if name == "asarray":
+        assert function(*args) is args[0]
+        return
+    for k, result in enumerate(results):
+        assert not any(np.shares_memory(result, a) for a in leaves(args) if a.dtype != object), name
+        assert not any(np.shares_memory(result, other) for other in results[:k])
+        if result.ndim:
+            assert result.flags.writeable and result.flags.c_contiguous
+    for a, b in zip(leaves(args), before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_calls_do_not_depend_on_those_before(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recorded program is only taken for arguments that give it: against calls that find none, and the compiled ones."""
+    function, calls = getattr(lnp, name), [arguments(name) for _ in range(3)]
+
+    def run(forget: bool) -> list[list[np.ndarray]]:
+        found = []
+        for args in calls:
+            if forget:
+                monkeypatch.setattr(eager, "_kept", {})
+            found.append(leaves(function(*args)))
+        return found
+
+    wanted, found = run(forget=True), run(forget=False)
+    monkeypatch.setattr(eager, "COMPILED_WORK", 0)
+    compiled = run(forget=True), run(forget=False)
+    for w, f, c, d in zip(wanted, found, *compiled, strict=True):
+        for x, y, z, u in zip(w, f, c, d, strict=True):
+            assert x.dtype == y.dtype == z.dtype and x.shape == y.shape == z.shape
+            np.testing.assert_array_equal(x, y)
+            np.testing.assert_array_equal(z, u)
+            np.testing.assert_allclose(z, x, rtol=1e-14, atol=1e-15)
+
+
+VALUES = [
+    (lnp.take, (np.arange(4.0), np.array([0, 1])), (np.arange(4.0), np.array([3, 2]))),
+    (lnp.repeat, (np.arange(2.0), np.array([1, 2])), (np.arange(2.0), np.array([2, 1]))),
+    (lnp.power, (np.array([2, 3]), np.array([2, 3])), (np.array([2, 3]), np.array([1, 0]))),
+    (lnp.power, (np.array([2.0, 3.0]), 2), (np.array([2.0, 3.0]), 3)),
+    (lnp.power, (np.array([2.0, 3.0]), np.array(2.5)), (np.array([2.0, 3.0]), np.array(0.5))),
+    (lnp.sum, (np.ones((2, 3)), 0), (np.ones((2, 3)), 1)),
+    (lnp.sum, (np.ones((2, 3)), np.int64(0)), (np.ones((2, 3)), np.int64(1))),
+    (lnp.multiply, (np.float32([1, 2]), 2), (np.float32([1, 2]), 2.0)),
+    (lnp.multiply, (np.float32([1, 2]), 0.0), (np.float32([1, 2]), -0.0)),
+    (lnp.multiply, (np.int32([1, 2]), True), (np.int32([1, 2]), 1)),
+    (lnp.add, (np.float32([1]), 1000), (np.float32([1]), 1001)),
+    (lnp.clip, (np.arange(5.0), 1, 2), (np.arange(5.0), 2, 3)),
+    (lnp.segment_sum, (np.arange(3.0), np.array([0, 1, 1])), (np.arange(3.0), np.array([2, 1, 0]))),
+    (lnp.concatenate, ([np.ones(2), np.zeros(2)],), ([np.ones(2), np.zeros(2), np.ones(1)],)),
+    (lnp.array, ([1, 2],), ([1.0, 2],)),
+    (lnp.getitem, (np.arange(9.0), slice(0, 4)), (np.arange(9.0), slice(1, 5))),
+]
+
+
+@pytest.mark.parametrize("case", range(len(VALUES)))
+def test_arguments_that_are_no_arrays_tell_calls_apart(case: int) -> None:
+    function, *calls = VALUES[case]
+    reference = (lambda x, i: x[i]) if function is lnp.getitem else getattr(np, function.__name__, None)
+    for args in (*calls, *calls):
+        if function is lnp.segment_sum:
+            wanted: Any = np.bincount(args[1], args[0])
+        else:
+            wanted = reference(*args)  # pyright: ignore[reportOptionalCall]
+        found = function(*args)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+
+
+def test_the_same_array_as_data_and_as_index() -> None:
+    for order in ([2, 0, 1], [0, 2, 1], [1, 1, 1]):
+        a = np.array(order)
+        np.testing.assert_array_equal(lnp.take(a, a), np.take(a, a))
+
+
+def test_wrong_calls_stay_wrong() -> None:
+    x = np.arange(4.0)
+    lnp.take(x, np.array([0, 1]))
+    with pytest.raises(lm.ShapeError, match="index 7 is out of bounds"):
+        lnp.take(x, np.array([0, 7]))
+    with pytest.raises(TypeError, match="masked arrays"):
+        lnp.add(np.ma.masked_array(x, x > 2), 1)
+
+
+def test_large_calls_are_compiled_and_small_ones_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lamina import pipeline
+
+    built: list[int] = []
+    build = pipeline.build
+    monkeypatch.setattr(pipeline, "build", lambda *args, **kwargs: built.append(1) or build(*args, **kwargs))
+    monkeypatch.setattr(eager, "_kept", {})
+    large, small = RNG.random((7, 129, 67)), RNG.random((2, 3, 3))
+    for x in (small, small, large, large):
+        np.testing.assert_allclose(lnp.einsum("bij,bkj->bik", x, x), np.einsum("bij,bkj->bik", x, x), rtol=1e-12)
+    assert len(built) == 1
+    for scale in (0.5, 0.25, 300, 301):  # numbers of the caller are arguments of the program
+        np.testing.assert_allclose(lnp.multiply(large, scale), large * scale)
+    assert len(built) == 2
+
+
+def test_large_calls_give_what_jit_gives_bit_for_bit() -> None:
+    x, w = RNG.random((300, 400)).astype(np.float32), RNG.random((400, 100)).astype(np.float32)
+    for function in (lnp.exp, lnp.var, lambda x: lnp.matmul(x, w), lambda x: lm.nn.softmax(x), lambda x: lnp.sum(x, 0)):
+        found, wanted = np.asarray(function(x)), lm.jit(lambda x, f=function: f(x))(x)
+        assert found.dtype == wanted.dtype and np.asarray(found).tobytes() == wanted.tobytes()
