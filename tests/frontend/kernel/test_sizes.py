@@ -519,3 +519,22 @@ def test_strided_arrays() -> None:
         check(strided, [a, b, x])
         check(strided, [a[::-1], b, x])
         check(strided, [rng.standard_normal((n, m)).T, b, x])
+
+
+def test_a_local_array_of_a_negative_size_is_named() -> None:
+    def kernel(x: lm.f32["N"], n: lm.i64, m: lm.i64, y: lm.f32["N"]):
+        t = lm.zeros((n, m), lm.f32)
+        for i in lm.parallel(N):
+            y[i] = x[i]
+        for i in range(n):
+            t[i, 0] = 1
+            y[0] = t[i, 0]
+
+    made, x, y = lm.kernel(kernel), np.ones(3, np.float32), np.zeros(3, np.float32)
+    made(x, 2, 2, y)
+    assert y.tolist() == [1, 1, 1]
+    for n, m in ((-1, 1), (2, -7), (-1, -1), (-(2**62), 2), (2**62, -3)):
+        with pytest.raises(ValueError, match=f"'kernel': a local array has a size of {min(n, m)}: sizes must not be negative"):
+            made(x, n, m, y)
+    with pytest.raises(MemoryError, match="got no memory for its local arrays"):
+        made(x, 2**62, 2**62, y)
