@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Sequence
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,6 +36,9 @@ _NEST_WEIGHT = 16
 """What an element of an op with loops of its own (a convolution, a scan) counts in scalar operations."""
 
 _KEPT = 4096
+"""Programs that are kept."""
+
+_compiling = RLock()
 
 
 class EagerTrace(Trace):
@@ -124,7 +128,8 @@ class EagerProgram:
 
     def _call(self, inputs: Sequence[Array]) -> Sequence[Array]:
         if self._native is None:
-            self._native = self._compile()
+            with _compiling:
+                self._native = self._native or self._compile()
         out = self._native(*[plain(array, dtype) for array, dtype in zip(inputs, self.dtypes, strict=True)])
         return out if isinstance(out, tuple) else (out,)
 

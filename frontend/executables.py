@@ -28,7 +28,7 @@ def native_function(module: ModuleOp, names: Sequence[str] | None = None) -> Cal
     """The compiled `@main` of a module: arrays in, one array, a tuple of several, or None; `MISS` for other arrays."""
     from .. import pipeline
 
-    key = fingerprint(module), tuple(names or ()), id(host()), tuned.state()  # the host stays for the process
+    key = fingerprint(module), tuple(names or ()), host(), tuned.state()
     with _lock:
         if (found := _kept.get(key)) is not None:
             _kept.move_to_end(key)

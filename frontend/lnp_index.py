@@ -117,7 +117,7 @@ def _entry(part: Any) -> Any:
         return part
     if isinstance(part, Tracer | list) or (isinstance(part, np.ndarray) and part.ndim):
         known = part if isinstance(part, Tracer) or _holds_tracer(part) else np.asarray(part)
-        return known if _is_mask(known) and known.size else index_array(part)
+        return known if _is_mask(known) else index_array(part)
     if isinstance(part, bool | np.bool_) or getattr(part, "dtype", None) == BOOL:
         raise TracingError("indexing by a bool is not available")
     try:
