@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import lamina as lm
@@ -222,3 +223,13 @@ def test_large_calls_give_what_jit_gives_bit_for_bit() -> None:
     for function in (lnp.exp, lnp.var, lambda x: lnp.matmul(x, w), lambda x: lm.nn.softmax(x), lambda x: lnp.sum(x, 0)):
         found, wanted = np.asarray(function(x)), lm.jit(lambda x, f=function: f(x))(x)
         assert found.dtype == wanted.dtype and np.asarray(found).tobytes() == wanted.tobytes()
+
+
+def test_threads_compile_a_program_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eager, "_kept", {})
+    x = RNG.random((123, 1001))
+    lnp.sinh(x[:1])
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda k: lnp.sinh(x * k), range(8)):
+            assert found.shape == x.shape
+    np.testing.assert_allclose(lnp.sinh(x), np.sinh(x), rtol=1e-14)
