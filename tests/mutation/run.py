@@ -1,0 +1,297 @@
+"""Mutation run: plant a fault in each rewrite rule, loop form, derivative and batching rule, and name the test that notices it.
+
+    python tests/mutation/run.py [--area rules] [--only slice_of] [--jobs 2] [--table build/mutants.txt]
+
+All tests of TESTS are loaded once. A first child runs each of them and notes the lines that it reaches; then every mutant gets a
+forked child that runs the tests which reach its line, quickest first, until one fails. The table has a line a mutant: the
+fault and its killer. Mutants that mean the same are in `equivalent.txt` with a reason; an entry that fits no mutant, or one that is
+killed, is an error, as is a mutant that survives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import gc
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from targets import AREAS, ROOT, Fault, faults, live_functions, loaded_codes, module_of, note_statements, plant, targets
+
+EQUIVALENT = Path(__file__).parent / "equivalent.txt"
+TESTS = (
+    "tests/dialects/test_rules_drawn.py",
+    "tests/transforms/test_rules.py",
+    "tests/dialects/test_rules_more.py",
+    "tests/dialects/test_equations.py",
+    "tests/dialects/test_product_derivative.py",
+    "tests/transforms/test_derivatives.py",
+    "tests/transforms/test_vmap.py",
+)
+SECONDS = 10.0
+"""A test that takes longer than this, and than twenty times what it took without a fault, has noticed a fault."""
+BYTES = 8 << 30
+
+Reach = tuple[float, frozenset[Any]]
+"""Seconds of a test; lines it runs, as (file, line), and classes whose ops it makes."""
+
+
+@dataclass
+class Verdict:
+    fault: Fault
+    killer: str | None
+    how: str
+
+
+def caches_of(items: Sequence[pytest.Item]) -> list[Any]:
+    """What test modules cache: emptied before each test, so that it reaches by itself what it needs."""
+    return [
+        value
+        for module in {item.module for item in items}  # type: ignore[attr-defined]
+        for value in vars(module).values()
+        if callable(getattr(value, "cache_clear", None)) and getattr(value, "__module__", None) == module.__name__
+    ]
+
+
+def passes(item: Any) -> bool:
+    """Run one test with its fixtures; what pytest would tell of a failure is not made."""
+    state = item.session._setupstate
+    try:
+        state.setup(item)
+        item.runtest()
+        return True
+    except (Exception, pytest.fail.Exception):
+        return False
+    finally:
+        state.teardown_exact(None)
+
+
+def note_classes(note: Callable[[str], None]) -> None:
+    """Call `note` with the class of every op that is made."""
+    from lamina.dialects.graph.base import GraphOp
+
+    create = GraphOp.create.__func__  # type: ignore[attr-defined]
+
+    def noting(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        note(cls.__name__)
+        return create(cls, *args, **kwargs)
+
+    GraphOp.create = classmethod(noting)  # type: ignore[method-assign, assignment]
+
+
+def _measure(items: Sequence[pytest.Item], caches: Sequence[Any], write: int) -> None:
+    seen: set[Any] = set()
+    note_statements(seen.add)
+    note_classes(seen.add)
+    with os.fdopen(write, "w") as out:
+        for item in items:
+            for cache in caches:
+                cache.cache_clear()
+            seen.clear()
+            start = time.perf_counter()
+            clean = passes(item)
+            seconds = time.perf_counter() - start
+            out.write(json.dumps([seconds if clean else -1, sorted(map(repr, seen))]) + "\n")
+
+
+def measure(items: Sequence[pytest.Item]) -> list[Reach]:
+    """Run every test without a fault, in a child."""
+    caches = caches_of(items)
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        try:
+            _measure(items, caches, write)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as source:
+        found = [json.loads(line) for line in source]
+    os.waitpid(child, 0)
+    if len(found) != len(items):
+        raise RuntimeError(f"the tests without a fault ended early: {items[len(found)].nodeid}")
+    bad = [item.nodeid for item, (seconds, _) in zip(items, found, strict=True) if seconds < 0]
+    if bad:
+        raise RuntimeError(f"these tests fail without a fault: {bad[:9]}")
+    return [(seconds, frozenset(seen)) for seconds, seen in found]
+
+
+def chosen(fault: Fault, reach: Sequence[Reach]) -> list[int]:
+    """The tests that reach a fault, quickest first."""
+    if fault.target.owner is not None:
+        wanted = {repr(fault.target.owner)}
+    else:
+        wanted = {repr((fault.target.file, fault.mutant.line))}
+    found = [k for k, (_, seen) in enumerate(reach) if not wanted.isdisjoint(seen)]
+    return sorted(found, key=lambda k: reach[k][0])
+
+
+def hunt(fault: Fault, order: Sequence[int], items: Sequence[pytest.Item], reach: Sequence[Reach], out: int) -> None:
+    """In a child: plant the fault and run tests until one fails; the number of each is written before it runs."""
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    random.seed(0)
+    try:
+        plant(fault)
+    except (SyntaxError, LookupError) as error:
+        os.write(out, f"error {error}\n".encode())
+        os._exit(2)
+    except Exception as error:
+        os.write(out, f"raises {type(error).__name__}\n".encode())  # what a class declares cannot be evaluated
+        os._exit(1)
+    for k in order:
+        os.write(out, f"{k}\n".encode())
+        signal.setitimer(signal.ITIMER_REAL, max(SECONDS, 20 * reach[k][0]))
+        if not passes(items[k]):
+            os._exit(1)
+    os._exit(0)
+
+
+class Runner:
+    """A pytest plugin: the mutation run instead of the tests."""
+
+    def __init__(self, wanted: Sequence[Fault], jobs: int, known: dict[str, str]):
+        self.wanted, self.jobs, self.known = wanted, jobs, known
+        self.verdicts: list[Verdict] = []
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = session.items
+        for target in targets():
+            module_of(target.path)
+        start = time.perf_counter()
+        reach = measure(items)
+        print(f"\n{len(items)} tests, {time.perf_counter() - start:.0f} s; {len(self.wanted)} mutants", flush=True)
+        live_functions()
+        gc.collect()
+        gc.freeze()
+        running: dict[int, tuple[Fault, int]] = {}
+        queue = list(reversed(self.wanted))
+        while queue or running:
+            while queue and len(running) < self.jobs:
+                fault = queue.pop()
+                order = chosen(fault, reach)
+                if fault.target.owner is None:
+                    loaded_codes(fault.target)
+                read, write = os.pipe()
+                child = os.fork()
+                if not child:
+                    hunt(fault, order, items, reach, write)
+                os.close(write)
+                running[child] = (fault, read)
+            child, status = os.wait()
+            fault, read = running.pop(child)
+            with os.fdopen(read) as source:
+                lines = source.read().split("\n")[:-1]
+            self.verdicts.append(self._verdict(fault, status, lines, items))
+            if len(self.verdicts) % 200 == 0:
+                survivors = sum(v.killer is None for v in self.verdicts)
+                print(f"{len(self.verdicts)} done, {survivors} alive, {time.perf_counter() - start:.0f} s", flush=True)
+        return True
+
+    def _verdict(self, fault: Fault, status: int, lines: Sequence[str], items: Sequence[pytest.Item]) -> Verdict:
+        code = os.waitstatus_to_exitcode(status)
+        last = lines[-1] if lines else ""
+        if code == 0:
+            verdict = Verdict(fault, None, "no test reaches it" if not lines else f"{len(lines)} tests pass")
+        elif last.startswith("raises"):
+            verdict = Verdict(fault, "import", last)
+        elif last.startswith("error"):
+            raise RuntimeError(f"{fault.key}: {last}")
+        else:
+            how = {1: "fails", -signal.SIGALRM: "does not end"}.get(code, f"ends with {code}")
+            verdict = Verdict(fault, items[int(last)].nodeid, how)
+        if verdict.killer is None and fault.key not in self.known:
+            print(f"SURVIVED {fault.key} ({verdict.how})", flush=True)
+        return verdict
+
+
+def equivalents() -> dict[str, str]:
+    """Mutants that are no faults, by key, and why: paragraphs of keys under a line `# reason`."""
+    found: dict[str, str] = {}
+    reason = ""
+    for line in EQUIVALENT.read_text(encoding="utf-8").splitlines() if EQUIVALENT.exists() else ():
+        if line.startswith("#"):
+            reason = line.lstrip("# ")
+        elif line.strip():
+            found[line.strip()] = reason
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--area", choices=AREAS, action="append")
+    parser.add_argument("--file", help="part of a file name")
+    parser.add_argument("--only", help="part of a key, * and ? allowed")
+    parser.add_argument("--sample", type=int, default=1, help="every n-th mutant alone")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--table", type=Path, default=ROOT / "build" / "mutants.txt")
+    parser.add_argument("--tests", nargs="*", default=TESTS)
+    options = parser.parse_args(argv)
+    os.nice(10)
+    every = [fault for target in targets() for fault in faults(target)]
+    known = equivalents()
+    stale = sorted(known.keys() - {fault.key for fault in every})
+    wanted = [
+        fault
+        for fault in every
+        if (not options.area or fault.target.area in options.area)
+        and (not options.file or options.file in fault.target.file)
+        and (not options.only or fnmatch.fnmatchcase(fault.key, f"*{options.only}*"))
+    ][:: options.sample]
+    runner = Runner(wanted, options.jobs, known)
+    os.chdir(ROOT)
+    arguments = ["-c", "tests/pytest.ini", "--rootdir=.", "-p", "no:timeout", "-p", "no:xdist", "-p", "no:cacheprovider", "-s"]
+    arguments += ["-W", "ignore", "--no-header", *[t for t in options.tests if (ROOT / t.split("::")[0]).exists()]]
+    status = pytest.main(arguments, [runner])
+    if len(runner.verdicts) != len(wanted):
+        return int(status) or 1
+    return report(runner.verdicts, known, stale, options.table)
+
+
+def report(verdicts: Sequence[Verdict], known: dict[str, str], stale: Sequence[str], table: Path) -> int:
+    """Write the table, print the counts; 1 where a mutant survived or the list of equivalent ones is wrong."""
+    counts: Counter[tuple[str, str]] = Counter()
+    lines = []
+    wrong = [f"fits no mutant: {key}" for key in stale]
+    for verdict in verdicts:
+        key, area = verdict.fault.key, verdict.fault.target.area
+        if verdict.killer is not None:
+            state, told = "killed", f"{verdict.killer} {verdict.how}"
+            if key in known:
+                wrong.append(f"listed as equivalent, but killed by {told}: {key}")
+        elif key in known:
+            state, told = "equivalent", known[key]
+        else:
+            state, told = "survived", verdict.how
+        counts[area, state] += 1
+        lines.append(f"{state:10} {key}\n           {told}")
+    table.parent.mkdir(parents=True, exist_ok=True)
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    states = ("killed", "equivalent", "survived")
+    for area in AREAS:
+        print(f"{area:12}", *(f"{counts[area, state]:5} {state}" for state in states))
+    print(f"{'all':12}", *(f"{sum(counts[area, state] for area in AREAS):5} {state}" for state in states), f"  ({table})")
+    for message in wrong:
+        print(f"equivalent.txt {message}")
+    return int(bool(wrong) or any(state == "survived" for _, state in counts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
