@@ -24,18 +24,21 @@ import rule_draws_elementwise
 import rule_draws_shape
 from graphs import function_of
 from lamina.dialects.dominance import verify_module
+from lamina.dialects.graph import OPS
 from lamina.dialects.graph.base import GraphOp, ints
 from lamina.dialects.graph.rules import EXACT, REASSOCIATING, RULES, Rule, rules_by_root
 from lamina.runtime.interpreter import interpret
 from lamina.transforms.graph_simplify import simplify_block
 from sketches import Sketch, edges, inputs, usual, whole
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
 
 DRAWS = {**rule_draws_elementwise.DRAWS, **rule_draws_shape.DRAWS, **rule_draws_contract.DRAWS}
 EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "320")) // 8
 FIRST_SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
 EACH_ROOT = 8
 """Draws for each op of a rule that has several."""
+LOOSENESS = (EXACT, "ulp(1)", "ulp(2)", "ulp(4)", REASSOCIATING)
 ROUNDED = ("graph.dot", "graph.conv", "graph.attention")
 """Ops whose meaning in NumPy adds in an order that depends on the layout."""
 
@@ -154,3 +157,23 @@ def test_drawn(name: str) -> None:
             error.add_note(f"LAMINA_TEST_SEED={FIRST_SEED + k} {name} of {root}")
             raise
     assert all(fired[root] for root in roots) and fired.total() > count // 20, fired
+
+
+@pytest.mark.parametrize("root", sorted({rule.root for rule in RULES}))
+def test_canonicalize_applies_the_rules(root: str) -> None:
+    """xDSL's own driver rewrites what the rules of an op match, by the patterns that the op gives it."""
+    (first, *_) = [rule.name for rule in RULES if rule.root == root]
+    for seed in range(FIRST_SEED, FIRST_SEED + 40):
+        sketch = Sketch(seed)
+        value, fires = DRAWS[first](sketch, root)
+        if not fires or value.owner.name != f"graph.{root}":  # pyright: ignore
+            continue
+        before = sketch.function(value)
+        after = before.clone()
+        patterns = OPS[root].get_canonicalization_patterns()
+        walker = PatternRewriteWalker(GreedyRewritePatternApplier(list(patterns)), apply_recursively=False)
+        assert walker.rewrite_module(after), f"stays:\n{after}"
+        verify_module(after)
+        compare(before, after, seed, max((rule.numerics for rule in RULES if rule.root == root), key=LOOSENESS.index))
+        return
+    pytest.fail(f"no draw of {first} fires")

@@ -3,7 +3,7 @@
     python tests/mutation/run.py [--area rules] [--only slice_of] [--jobs 2] [--table build/mutants.txt]
 
 All tests of TESTS are loaded once. A first child runs each of them and notes the lines that it reaches; then every mutant gets a
-forked child that runs the tests which reach its line, quickest first, until one fails. The table has a line a mutant: the
+forked child that runs the tests which reach its line, until one fails. The table has a line a mutant: the
 fault and its killer. Mutants that mean the same are in `equivalent.txt` with a reason; an entry that fits no mutant, or one that is
 killed, is an error, as is a mutant that survives.
 """
@@ -15,8 +15,8 @@ import fnmatch
 import gc
 import json
 import os
-import random
 import resource
+import select
 import signal
 import sys
 import time
@@ -133,93 +133,144 @@ def measure(items: Sequence[pytest.Item]) -> list[Reach]:
     return [(seconds, frozenset(seen)) for seconds, seen in found]
 
 
-def chosen(fault: Fault, reach: Sequence[Reach]) -> list[int]:
-    """The tests that reach a fault, quickest first."""
+def chosen(fault: Fault, reach: Sequence[Reach], most: int | None) -> list[int]:
+    """The tests that reach a fault, those first that are quick and reach little else."""
     if fault.target.owner is not None:
         wanted = {repr(fault.target.owner)}
     else:
         wanted = {repr((fault.target.file, fault.mutant.line))}
     found = [k for k, (_, seen) in enumerate(reach) if not wanted.isdisjoint(seen)]
-    return sorted(found, key=lambda k: reach[k][0])
+    return sorted(found, key=lambda k: reach[k][0] * len(reach[k][1]))[:most]
 
 
-def hunt(fault: Fault, order: Sequence[int], items: Sequence[pytest.Item], reach: Sequence[Reach], out: int) -> None:
-    """In a child: plant the fault and run tests until one fails; the number of each is written before it runs."""
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+class Hang(BaseException):
+    """A test did not end."""
+
+
+def _alarm(signum: int, frame: Any) -> None:
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)  # if this is caught somewhere, the next one ends the process
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    random.seed(0)
-    try:
-        plant(fault)
-    except (SyntaxError, LookupError) as error:
-        os.write(out, f"error {error}\n".encode())
-        os._exit(2)
-    except Exception as error:
-        os.write(out, f"raises {type(error).__name__}\n".encode())  # what a class declares cannot be evaluated
-        os._exit(1)
-    for k in order:
-        os.write(out, f"{k}\n".encode())
-        signal.setitimer(signal.ITIMER_REAL, max(SECONDS, 20 * reach[k][0]))
-        if not passes(items[k]):
-            os._exit(1)
-    os._exit(0)
+    raise Hang
+
+
+class Worker:
+    """A child that plants one fault after the other and tells what notices it, a line of JSON each."""
+
+    def __init__(self, items: Sequence[pytest.Item], reach: Sequence[Reach], most: int | None, out: int):
+        self.items, self.reach, self.most, self.out = items, reach, most, out
+        self.caches = caches_of(items)
+
+    def run(self, faults: Sequence[tuple[int, Fault]]) -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+        for number, fault in faults:
+            self.tell("start", number)
+            self.tell(*self.hunt(fault))
+
+    def tell(self, *words: Any) -> None:
+        os.write(self.out, (json.dumps(words) + "\n").encode())
+
+    def passes(self, k: int) -> bool:
+        """A test with empty caches; a hang is no pass."""
+        for cache in self.caches:
+            cache.cache_clear()
+        signal.signal(signal.SIGALRM, _alarm)
+        signal.setitimer(signal.ITIMER_REAL, max(SECONDS, 20 * self.reach[k][0]))
+        try:
+            return passes(self.items[k])
+        except Hang:
+            return False
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def hunt(self, fault: Fault) -> tuple[str, Any]:
+        """("killed", test), ("survived", how many tests reach it) or ("error", message)."""
+        try:
+            undo = plant(fault)
+        except (SyntaxError, LookupError) as error:
+            return "error", str(error)
+        except Exception as error:
+            return "import", type(error).__name__  # what a class declares cannot be evaluated
+        order = chosen(fault, self.reach, self.most)
+        killer = next((k for k in order if not self.passes(k)), None)
+        undo()
+        if killer is None:
+            return "survived", len(order)
+        if not self.passes(killer):  # a fault has left something behind: a new child continues
+            self.tell("killed", self.items[killer].nodeid)
+            os._exit(3)
+        return "killed", self.items[killer].nodeid
 
 
 class Runner:
     """A pytest plugin: the mutation run instead of the tests."""
 
-    def __init__(self, wanted: Sequence[Fault], jobs: int, known: dict[str, str]):
-        self.wanted, self.jobs, self.known = wanted, jobs, known
-        self.verdicts: list[Verdict] = []
+    def __init__(self, wanted: Sequence[Fault], jobs: int, most: int | None, known: dict[str, str]):
+        self.wanted, self.jobs, self.most, self.known = wanted, jobs, most, known
+        self.verdicts: dict[int, Verdict] = {}
+        self.start = time.perf_counter()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = session.items
         for target in targets():
             module_of(target.path)
-        start = time.perf_counter()
-        reach = measure(items)
-        print(f"\n{len(items)} tests, {time.perf_counter() - start:.0f} s; {len(self.wanted)} mutants", flush=True)
         live_functions()
+        reach = measure(items)
+        print(f"\n{len(items)} tests, {time.perf_counter() - self.start:.0f} s; {len(self.wanted)} mutants", flush=True)
         gc.collect()
         gc.freeze()
-        running: dict[int, tuple[Fault, int]] = {}
-        queue = list(reversed(self.wanted))
-        while queue or running:
-            while queue and len(running) < self.jobs:
-                fault = queue.pop()
-                order = chosen(fault, reach)
-                if fault.target.owner is None:
-                    loaded_codes(fault.target)
-                read, write = os.pipe()
-                child = os.fork()
-                if not child:
-                    hunt(fault, order, items, reach, write)
-                os.close(write)
-                running[child] = (fault, read)
-            child, status = os.wait()
-            fault, read = running.pop(child)
-            with os.fdopen(read) as source:
-                lines = source.read().split("\n")[:-1]
-            self.verdicts.append(self._verdict(fault, status, lines, items))
-            if len(self.verdicts) % 200 == 0:
-                survivors = sum(v.killer is None for v in self.verdicts)
-                print(f"{len(self.verdicts)} done, {survivors} alive, {time.perf_counter() - start:.0f} s", flush=True)
+        left = {job: list(range(job, len(self.wanted), self.jobs)) for job in range(self.jobs)}
+        sources: dict[int, int] = {}
+        lines = {job: b"" for job in left}
+        started: set[int] = set()
+        while any(left.values()) or sources:
+            for job, numbers in left.items():
+                if numbers and job not in sources.values():
+                    sources[self._fork(items, reach, numbers)] = job
+            for source in select.select([*sources], [], [])[0]:
+                job = sources[source]
+                data = os.read(source, 1 << 16)
+                if not data:  # the child has ended, at the fault that it told last
+                    os.close(source)
+                    del sources[source]
+                    if job in started:
+                        self._note(left[job].pop(0), "killed", "(the process ends)")
+                        started.remove(job)
+                    continue
+                *done, lines[job] = (lines[job] + data).split(b"\n")
+                for line in done:
+                    word, told = json.loads(line)
+                    if word == "start":
+                        started.add(job)
+                        continue
+                    started.discard(job)
+                    self._note(left[job].pop(0), word, told)
         return True
 
-    def _verdict(self, fault: Fault, status: int, lines: Sequence[str], items: Sequence[pytest.Item]) -> Verdict:
-        code = os.waitstatus_to_exitcode(status)
-        last = lines[-1] if lines else ""
-        if code == 0:
-            verdict = Verdict(fault, None, "no test reaches it" if not lines else f"{len(lines)} tests pass")
-        elif last.startswith("raises"):
-            verdict = Verdict(fault, "import", last)
-        elif last.startswith("error"):
-            raise RuntimeError(f"{fault.key}: {last}")
-        else:
-            how = {1: "fails", -signal.SIGALRM: "does not end"}.get(code, f"ends with {code}")
-            verdict = Verdict(fault, items[int(last)].nodeid, how)
-        if verdict.killer is None and fault.key not in self.known:
+    def _fork(self, items: Sequence[pytest.Item], reach: Sequence[Reach], numbers: Sequence[int]) -> int:
+        read, write = os.pipe()
+        if not os.fork():
+            os.close(read)
+            try:
+                Worker(items, reach, self.most, write).run([(n, self.wanted[n]) for n in numbers])
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        os.close(write)
+        return read
+
+    def _note(self, number: int, word: str, told: Any) -> None:
+        fault = self.wanted[number]
+        if word == "error":
+            raise RuntimeError(f"{fault.key}: {told}")
+        killer = None if word == "survived" else str(told)
+        verdict = Verdict(fault, killer, f"{told} tests reach it" if killer is None else word)
+        self.verdicts[number] = verdict
+        if killer is None and fault.key not in self.known:
             print(f"SURVIVED {fault.key} ({verdict.how})", flush=True)
-        return verdict
+        if len(self.verdicts) % 50 == 0:
+            alive = sum(v.killer is None for v in self.verdicts.values())
+            print(f"{len(self.verdicts)} done, {alive} alive, {time.perf_counter() - self.start:.0f} s", flush=True)
 
 
 def equivalents() -> dict[str, str]:
@@ -240,6 +291,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", help="part of a file name")
     parser.add_argument("--only", help="part of a key, * and ? allowed")
     parser.add_argument("--sample", type=int, default=1, help="every n-th mutant alone")
+    parser.add_argument("--most", type=int, help="tests for a mutant; without it all that reach it")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", type=Path, default=ROOT / "build" / "mutants.txt")
     parser.add_argument("--tests", nargs="*", default=TESTS)
@@ -255,14 +307,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         and (not options.file or options.file in fault.target.file)
         and (not options.only or fnmatch.fnmatchcase(fault.key, f"*{options.only}*"))
     ][:: options.sample]
-    runner = Runner(wanted, options.jobs, known)
+    runner = Runner(wanted, options.jobs, options.most, known)
     os.chdir(ROOT)
     arguments = ["-c", "tests/pytest.ini", "--rootdir=.", "-p", "no:timeout", "-p", "no:xdist", "-p", "no:cacheprovider", "-s"]
     arguments += ["-W", "ignore", "--no-header", *[t for t in options.tests if (ROOT / t.split("::")[0]).exists()]]
     status = pytest.main(arguments, [runner])
     if len(runner.verdicts) != len(wanted):
         return int(status) or 1
-    return report(runner.verdicts, known, stale, options.table)
+    return report([runner.verdicts[n] for n in range(len(wanted))], known, stale, options.table)
 
 
 def report(verdicts: Sequence[Verdict], known: dict[str, str], stale: Sequence[str], table: Path) -> int:
@@ -273,7 +325,7 @@ def report(verdicts: Sequence[Verdict], known: dict[str, str], stale: Sequence[s
     for verdict in verdicts:
         key, area = verdict.fault.key, verdict.fault.target.area
         if verdict.killer is not None:
-            state, told = "killed", f"{verdict.killer} {verdict.how}"
+            state, told = "killed", str(verdict.killer)
             if key in known:
                 wrong.append(f"listed as equivalent, but killed by {told}: {key}")
         elif key in known:
