@@ -85,7 +85,7 @@ def _without(b: GraphBuilder, op: Any, inner: Any, repeated: list[int], others: 
     if gone:  # stretched from size 1
         x = b.reshape(x, tuple(n for k, n in enumerate(small) if k not in gone))
     left = [d for d in range(len(shape(op.x))) if d not in repeated]
-    if left != [d for d in dims if d not in repeated] or shape(x) != tuple(shape(op.x)[d] for d in left):
+    if shape(x) != tuple(shape(op.x)[d] for d in left):
         places = tuple(left.index(d) for d in dims if d not in repeated)
         x = b.broadcast(x, places, tuple(shape(op.x)[d] for d in left))
     over = sorted(left.index(d) for d in others)
@@ -215,8 +215,6 @@ def dot_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
     REASSOCIATING,
 )
 def dot_with_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if ints(op.lhs_batch):
-        return None
     if is_splat(op.rhs, 1) and len(ints(op.rhs_contract)) == len(shape(op.rhs)):
         return b.reduce(op.lhs, kind="add", dims=sorted(ints(op.lhs_contract)))
     if is_splat(op.lhs, 1) and len(ints(op.lhs_contract)) == len(shape(op.lhs)):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..types import is_bool, is_float, is_half, numpy_dtype, tensor
+from ..types import bf16, f16, f32, f64, i32, i64, is_bool, is_half, numpy_dtype, tensor
 from .base import GraphOp, ints
 from .builder import GraphBuilder
 from .create import ConstOp
@@ -215,9 +215,9 @@ def div_by_one(op: Any, b: GraphBuilder) -> SSAValue | None:
 @rule("div", "div(x, 2**k) -> mul(x, 2**-k), of floats", lambda b, x, y, i, j: b.div(x, b.full_like(x, 4)))
 def div_by_power_of_two(op: Any, b: GraphBuilder) -> SSAValue | None:
     known = splat(op.rhs)
-    if known is None or not holds_floats(op.rhs) or not np.isfinite(known) or known == 0:
+    if known is None or not holds_floats(op.rhs):
         return None
-    mantissa, exponent = np.frexp(known)
+    mantissa, exponent = np.frexp(known)  # of 0, inf and NaN the mantissa is these
     if abs(mantissa) != 0.5 or abs(int(exponent)) > 100:
         return None
     return b.mul(op.lhs, b.full_like(op.lhs, 1 / float(known)))
@@ -244,19 +244,19 @@ def sub_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
     return b.zeros_like(op.lhs) if op.lhs is op.rhs and not holds_floats(op.lhs) else None
 
 
-def _extreme(x: SSAValue, sign: int) -> float | int:
-    """The least (-1) or greatest (1) value of an element type."""
+def _extreme(x: SSAValue, greatest: bool) -> float | int:
+    """The least or greatest value of an element type."""
     if holds_floats(x):
-        return sign * np.inf
+        return np.inf if greatest else -np.inf
     if is_bool(element(x)):
-        return int(sign > 0)
+        return int(greatest)
     limits = np.iinfo(numpy_dtype(element(x)))
-    return int(limits.max if sign > 0 else limits.min)
+    return int(limits.max if greatest else limits.min)
 
 
 @rule("max", "max(x, least) -> x, the least being -inf or the minimum", lambda b, x, y, i, j: b.max(x, b.full_like(x, -np.inf)))
 def max_of_least(op: Any, b: GraphBuilder) -> SSAValue | None:
-    least = _extreme(op.lhs, -1)
+    least = _extreme(op.lhs, greatest=False)
     return op.lhs if is_splat(op.rhs, least) else op.rhs if is_splat(op.lhs, least) else None
 
 
@@ -266,7 +266,7 @@ def max_of_least(op: Any, b: GraphBuilder) -> SSAValue | None:
     lambda b, x, y, i, j: b.min(i, b.full_like(i, 2**31 - 1)),
 )
 def min_of_greatest(op: Any, b: GraphBuilder) -> SSAValue | None:
-    greatest = _extreme(op.lhs, 1)
+    greatest = _extreme(op.lhs, greatest=True)
     return op.lhs if is_splat(op.rhs, greatest) else op.rhs if is_splat(op.lhs, greatest) else None
 
 
@@ -277,7 +277,7 @@ def pow_one(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 @rule("pow", "pow(x, 0) -> 1", lambda b, x, y, i, j: b.pow(x, b.full_like(x, 0)))
 def pow_zero(op: Any, b: GraphBuilder) -> SSAValue | None:
-    return b.full_like(op.lhs, 1) if splat(op.rhs) is not None and splat(op.rhs) == 0 else None
+    return b.full_like(op.lhs, 1) if splat(op.rhs) == 0 else None
 
 
 @rule("pow", "pow(x, 2) -> mul(x, x)", lambda b, x, y, i, j: b.pow(x, b.full_like(x, 2)), ulp(1))
@@ -425,13 +425,12 @@ def convert_and_back(op: Any, b: GraphBuilder) -> SSAValue | None:
     return inner.x
 
 
+_HELD = {i32: (i64, f64), f32: (f64,), f16: (f32,), bf16: (f32,)}
+
+
 def _holds_all(narrow: Any, wide: Any) -> bool:
-    """Whether every value of one element type is one of the other."""
-    if is_bool(narrow):
-        return True
-    if is_float(narrow):
-        return is_float(wide) and (wide.bitwidth > narrow.bitwidth or wide == narrow)
-    return not is_bool(wide) and (53 if is_float(wide) else wide.bitwidth) >= narrow.bitwidth and wide.bitwidth == 64
+    """Whether every value of one element type is one of the other, which is not the same."""
+    return is_bool(narrow) or wide in _HELD.get(narrow, ())
 
 
 FOLDED_ALIKE = ("reshape", "transpose", "slice", "reverse", "concat", "pad", "reduce", "dot", *ELEMENTWISE)

@@ -62,12 +62,16 @@ def reduce_of_transpose(d: Sketch, root: str) -> Drawn:
 def _of_repeated(sums: bool) -> Draw:
     def draw(d: Sketch, root: str) -> Drawn:
         small, dims, shape = d.stretched(SMALL if d.rarely(0.15) else (1, 2, 2, 3, 3, 4), 4)
+        others = [k for k in range(len(shape)) if k not in dims]
+        if others and d.rarely(0.2):  # repeated no times
+            empty = d.one(others)
+            shape = (*shape[:empty], 0, *shape[empty + 1 :])
         x = d.arg(small, d.one(ANY if not sums else (*NUMBERS, *NUMBERS, i1)))
         spread = not d.rarely(0.1)
         y = d.b.broadcast(x, dims, shape) if spread else d.arg(shape, element_of(x))
         over = _some(d, y) or _some(d, y)
         kind = "add" if sums and not is_bool(element_of(x)) and d.rarely(0.6) else kind_of(d, element_of(x))
-        if not sums and kind in ("add", "mul") and d.rarely(0.7):
+        if not sums and kind in ("add", "mul") and d.rarely(0.4):
             kind = "min"
         real = [p for k, p in enumerate(dims) if small[k] == shape[p]]
         matches = spread and any(p not in real for p in over) and 0 not in shape
@@ -204,14 +208,15 @@ def conv_of_points(d: Sketch, root: str) -> Drawn:
 
 
 def attention_over_batch(d: Sketch, root: str) -> Drawn:
-    outer = d.shape(1, 3, (0, 1, 1, 2, 2, 2, 2))
+    outer = d.shape(1, 3, (1, 2, 2, 2, 2)) if d.rarely(0.85) else d.shape(1, 3, (0, 1))
     element = d.one(FLOATS)
     shared = outer if d.rarely(0.6) and outer[-1] else (*outer[:-1], 1)
     q, k, depth, width = (d.one((1, 2, 3)) for _ in range(4))
     operands = [d.arg((*outer, q, depth), element), d.arg((*shared, k, depth), element), d.arg((*shared, k, width), element)]
     fits = True
     if d.rarely(0.6):
-        bias = d.one((outer, (1,) * len(outer), tuple(d.one((1, n)) for n in outer)))
+        partly = tuple(d.one((1, n)) for n in outer)
+        bias = d.one((outer, (1,) * len(outer), partly, partly))
         operands.append(d.arg((*bias, d.one((1, q)), d.one((1, k))), element if d.rarely(0.6) else i1))
         fits = math.prod(bias) in (1, math.prod(outer))
 

@@ -60,8 +60,8 @@ def fold_splats(d: Sketch, root: str) -> Drawn:
     shape, kinds = d.shape(), elements(d, root)
     known = [d.rarely(0.85) for _ in kinds]
     operands = [d.number(d.one(values(e)), shape, e) if k else d.arg(shape, e) for e, k in zip(kinds, known, strict=True)]
-    if root == "convert" and kinds[0] == f32 and d.rarely():
-        return build(d, root, operands, d.one(STORED)), False
+    if root == "convert" and d.rarely(0.4):
+        return d.b.convert(d.number(2.0, shape, f32), d.one(STORED)), False
     return build(d, root, operands), all(known)
 
 
@@ -75,6 +75,8 @@ def fold_constants(d: Sketch, root: str) -> Drawn:
         return d.b.const(np.asarray(rng.integers(0, 4, shape)).astype(numpy_dtype(element)))
 
     element = d.one(NUMBERS)
+    if root == "convert" and d.rarely(0.4):  # to a type that is stored only
+        return d.b.convert(const(shape, f32), d.one(STORED)), False
     if root in SHAPED:
         known = not d.rarely(0.15)
         x = const(shape, element) if known else d.arg(shape, element)
@@ -83,14 +85,14 @@ def fold_constants(d: Sketch, root: str) -> Drawn:
     kinds = elements(d, root)
     known = [not d.rarely(0.1) for _ in kinds]
     operands = [const(shape, e) if k else d.arg(shape, e) for e, k in zip(kinds, known, strict=True)]
-    if root == "convert" and kinds[0] == f32 and d.rarely():
-        return build(d, root, operands, d.one(STORED)), False
     return build(d, root, operands), all(known) and fits
 
 
 def _pad(d: Sketch, x: SSAValue, const: Any) -> SSAValue:
     n = len(shape_of(x))
     low, high, interior = ([d.one((0, 1)) for _ in range(n)] for _ in range(3))
+    if n and d.rarely():
+        high[0] = d.one((1023, 1024, 1025)) - low[0]  # the result is larger than what folds
     return d.b.pad(x, const((), element_of(x)), low=low, high=high, interior=interior)
 
 
@@ -379,7 +381,7 @@ HELD = {
 
 
 def convert_and_back(d: Sketch, root: str) -> Drawn:
-    narrow = d.one((*ANY, *STORED))
+    narrow = d.one((*ANY, *STORED, i32, i64))
     wide = f32 if narrow in STORED else d.one([e for e in ANY if e != narrow])
     target = narrow if d.rarely(0.85) or narrow in STORED else d.one([e for e in ANY if e not in (narrow, wide)])
     x = d.arg(d.shape(), narrow)

@@ -49,6 +49,9 @@ def move_of_repeated(d: Sketch, root: str) -> Drawn:
     element = d.one(MOVED)
     scalar = not d.rarely()
     shape = d.shape()
+    if root == "reshape" and d.rarely(0.3):
+        x = d.b.broadcast(d.arg((), element), (), (1,) * d.one((1, 2)))
+        return d.b.reshape(x, ()), True
     x = d.b.broadcast(d.arg((), element), (), shape) if scalar else d.b.broadcast(d.arg((1,) * bool(shape), element), (0,) * bool(shape), shape)
     scalar = scalar or not shape
     if root == "reshape":
@@ -151,7 +154,7 @@ def slice_of_all(d: Sketch, root: str) -> Drawn:
 
 
 def slice_of_slice(d: Sketch, root: str) -> Drawn:
-    x = d.arg(d.shape(0, 3, (0, 1, 4, 7, 9, 12)), d.one(MOVED))
+    x = d.arg(d.shape(0, 2, (1, 8, 12, 17)) if d.rarely(0.85) else d.shape(), d.one(MOVED))
     twice = not d.rarely(0.15)
     y = d.b.slice(x, **d.sliced(shape_of(x))) if twice else _other(d, x)
     z = d.b.slice(y, **d.sliced(shape_of(y)))
@@ -220,10 +223,12 @@ def _amounts(y: SSAValue) -> tuple[list[int], list[int]]:
 def pad_of_nothing(d: Sketch, root: str) -> Drawn:
     element = d.one(ANY)
     x = d.arg(d.shape(), element)
-    much = d.rarely(0.3)
-    y = _padded(d, x, d.arg((), element), (0, 0, 0, 1, -1) if much else (0,), d.one(((0,), (0, 0, 1))))
-    outside, inside = _amounts(y)
-    return y, not any(outside) and not any(inside)
+    rank = len(shape_of(x))
+    rows = {name: [0] * rank for name in ("low", "high", "interior")}
+    padded = bool(rank) and d.rarely(0.5)
+    if padded:  # one number that is not 0
+        rows[d.one([*rows])][d.random.randrange(rank)] = 1
+    return d.b.pad(x, d.arg((), element), **rows), not padded
 
 
 def pad_that_cuts(d: Sketch, root: str) -> Drawn:

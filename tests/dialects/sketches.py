@@ -105,8 +105,10 @@ class Sketch:
         """Properties of a slice of a shape."""
         start, stop, step = [], [], []
         for n in shape:
-            start.append(self.random.randint(0, n if self.rarely(0.1) else max(0, n - 1)))
-            stop.append(self.random.randint(min(n, start[-1] + (not self.rarely(0.1))), n))
+            first = self.random.randint(0, min(n, 3) if self.rarely(0.1) else max(0, min(n - 1, 3)))
+            last = n - self.random.randint(0, 3)
+            start.append(first)
+            stop.append(last if last > first else self.random.randint(first if self.rarely(0.2) else min(n, first + 1), n))
             step.append(self.one((1, 1, 2, 3)))
         return {"start": start, "stop": stop, "step": step}
 
@@ -135,6 +137,15 @@ def whole(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> 
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
     return np.asarray(rng.integers(-4, 5, shape)).astype(dtype)
+
+
+def infinite(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """Whole numbers, infinities and NaN: sums and products of them, too, are the same in any order."""
+    values = whole(rng, dtype, shape)
+    if dtype.kind in "bi":
+        return values
+    odd = rng.choice(np.array([np.inf, -np.inf, np.nan]), shape)
+    return np.asarray(np.where(rng.random(shape) < 0.2, odd, values)).astype(dtype)
 
 
 def usual(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -41,6 +41,7 @@ TESTS = (
     "tests/dialects/test_product_derivative.py",
     "tests/transforms/test_derivatives.py",
     "tests/transforms/test_vmap.py",
+    "tests/transforms/test_drawn_ops.py",
 )
 SECONDS = 10.0
 """A test that takes longer than this, and than twenty times what it took without a fault, has noticed a fault."""
@@ -290,7 +291,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--area", choices=AREAS, action="append")
     parser.add_argument("--file", help="part of a file name")
     parser.add_argument("--only", help="part of a key, * and ? allowed")
-    parser.add_argument("--sample", type=int, default=1, help="every n-th mutant alone")
+    parser.add_argument("--share", default="1/1", help="2/3: every third mutant, from the second on")
     parser.add_argument("--most", type=int, help="tests for a mutant; without it all that reach it")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", type=Path, default=ROOT / "build" / "mutants.txt")
@@ -299,6 +300,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.nice(10)
     every = [fault for target in targets() for fault in faults(target)]
     known = equivalents()
+    first, step = map(int, options.share.split("/"))
     stale = sorted(known.keys() - {fault.key for fault in every})
     wanted = [
         fault
@@ -306,7 +308,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if (not options.area or fault.target.area in options.area)
         and (not options.file or options.file in fault.target.file)
         and (not options.only or fnmatch.fnmatchcase(fault.key, f"*{options.only}*"))
-    ][:: options.sample]
+    ][first - 1 :: step]
     runner = Runner(wanted, options.jobs, options.most, known)
     os.chdir(ROOT)
     arguments = ["-c", "tests/pytest.ini", "--rootdir=.", "-p", "no:timeout", "-p", "no:xdist", "-p", "no:cacheprovider", "-s"]
