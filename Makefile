@@ -17,7 +17,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
   tests/frontend/kernel/test_facts.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-entry test-pythons test-targets check lint types demo bench clean
+.PHONY: help setup oracles test test-entry test-pythons test-targets mutants check lint types demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -67,6 +67,9 @@ test-entry: $(VENV)/.entry  ## run the tests of native calls, which read CPython
 
 test-pythons: $(VENV)/bin/python  ## test-entry with every Python >= 3.11 that this machine has
 	$(BIN)/python tests/on_pythons.py
+
+mutants: $(VENV)/.test  ## plant faults in rules, derivatives and batching rules; name the test that notices each (MUTANTS='--area rules')
+	$(BIN)/python tests/mutation/run.py --jobs $(JOBS) $(MUTANTS)
 
 check: lint types test  ## ruff, types, every test: before a commit. CI (.ci/run) runs the matrices of targets and Pythons besides
 

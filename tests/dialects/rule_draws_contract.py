@@ -188,7 +188,10 @@ def conv_of_points(d: Sketch, root: str) -> Drawn:
     batch, depth, features = d.one((1, 1, 2)), d.one((1, 2, 3)), d.one((1, 2, 4))
     groups = 2 if odd == "groups" else 1
     window = [2 if odd == "window" and k == 0 else 1 for k in range(spatial)]
-    sizes = {"x": [batch, depth * groups, *(d.one((1, 2, 3)) for _ in range(spatial))], "w": [features * groups, depth, *window]}
+    sizes = {
+        "x": [batch, depth * groups, *(d.one((1, 2, 3)) for _ in range(spatial))],
+        "w": [features * groups, depth, *window],
+    }
     last = (0, rank - 1, *range(1, rank - 1))
     x_dims = last if d.rarely(0.5) else tuple(range(rank))
     y_dims = x_dims if odd != "order" else d.one((last, tuple(range(rank)), (0, 2, 1, *range(3, rank))))

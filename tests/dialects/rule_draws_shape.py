@@ -52,7 +52,11 @@ def move_of_repeated(d: Sketch, root: str) -> Drawn:
     if root == "reshape" and d.rarely(0.3):
         x = d.b.broadcast(d.arg((), element), (), (1,) * d.one((1, 2)))
         return d.b.reshape(x, ()), True
-    x = d.b.broadcast(d.arg((), element), (), shape) if scalar else d.b.broadcast(d.arg((1,) * bool(shape), element), (0,) * bool(shape), shape)
+    x = (
+        d.b.broadcast(d.arg((), element), (), shape)
+        if scalar
+        else d.b.broadcast(d.arg((1,) * bool(shape), element), (0,) * bool(shape), shape)
+    )
     scalar = scalar or not shape
     if root == "reshape":
         return d.b.reshape(x, d.regrouped(shape)), scalar
@@ -202,7 +206,11 @@ def concat_of_one(d: Sketch, root: str) -> Drawn:
 def _pad(d: Sketch, x: SSAValue, value: SSAValue, amounts: Any, interior: Any) -> SSAValue | None:
     """A pad by drawn amounts, or None where it would leave less than nothing."""
     n = len(shape_of(x))
-    low, high, inner = [d.one(amounts) for _ in range(n)], [d.one(amounts) for _ in range(n)], [d.one(interior) for _ in range(n)]
+    low, high, inner = (
+        [d.one(amounts) for _ in range(n)],
+        [d.one(amounts) for _ in range(n)],
+        [d.one(interior) for _ in range(n)],
+    )
     sizes = [a + m + max(0, m - 1) * i + b for m, a, b, i in zip(shape_of(x), low, high, inner, strict=True)]
     return d.b.pad(x, value, low=low, high=high, interior=inner) if all(m >= 0 for m in sizes) else None
 

@@ -127,7 +127,9 @@ def wrapped(value: Any, element: Any) -> Any:
     return value if is_float(element) else int(value)
 
 
-def inputs(types: Sequence[Any], seed: int, draw: Callable[[np.random.Generator, np.dtype, tuple[int, ...]], np.ndarray]) -> Any:
+def inputs(
+    types: Sequence[Any], seed: int, draw: Callable[[np.random.Generator, np.dtype, tuple[int, ...]], np.ndarray]
+) -> Any:
     rng = np.random.default_rng(seed)
     return [draw(rng, numpy_dtype(t.element_type), t.get_shape()) for t in types]
 

@@ -1,8 +1,8 @@
 """Every rewrite rule on random graphs: it fires where it should and nowhere else, and keeps types, shapes and numbers.
 
-Draws have random ranks, sizes (0 and 1 too), permutations, strides, paddings, element types and forms of known numbers, and come
-close to a rule's pattern without matching it. LAMINA_TEST_EXAMPLES says how many there are for each rule (times 8), LAMINA_TEST_SEED
-from which seed on.
+Draws have random ranks, sizes (0 and 1 too), permutations, strides, paddings, element types and forms of known numbers, and
+come close to a rule's pattern without matching it. LAMINA_TEST_EXAMPLES says how many there are for each rule (times 8),
+LAMINA_TEST_SEED from which seed on.
 """
 
 from __future__ import annotations
@@ -39,7 +39,14 @@ FIRST_SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
 EACH_ROOT = 8
 """Draws for each op of a rule that has several."""
 LOOSENESS = (EXACT, "ulp(1)", "ulp(2)", "ulp(4)", REASSOCIATING)
-MORE = {"convert_and_back": 4, "choose_from_repeated": 2, "sum_of_repeated": 2, "conv_of_points": 2, "attention_over_batch": 2, "dot_with_ones": 2}
+MORE = {
+    "convert_and_back": 4,
+    "choose_from_repeated": 2,
+    "sum_of_repeated": 2,
+    "conv_of_points": 2,
+    "attention_over_batch": 2,
+    "dot_with_ones": 2,
+}
 """Times as many draws for rules with many cases."""
 ROUNDED = ("graph.dot", "graph.conv", "graph.attention")
 """Ops whose meaning in NumPy adds in an order that depends on the layout."""

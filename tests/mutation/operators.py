@@ -1,7 +1,7 @@
 """The faults that a mutation run plants: small edits of a syntax tree, each of one node.
 
-A `Mutant` puts its edit into the tree with `apply` and takes it out with the function that `apply` returns, so that one tree serves
-all mutants of a file.
+A `Mutant` puts its edit into the tree with `apply` and takes it out with the function that `apply` returns, so that one tree
+serves all mutants of a file.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 Undo = Callable[[], None]
@@ -53,7 +54,21 @@ BUILDERS = {
     "floor": "ceil",
 }
 """Methods of a builder and their neighbours."""
-UNWRAPPED = ("neg", "abs", "sign", "not_", "reverse", "transpose", "reshape", "convert", "exp", "log", "trunc", "sorted", "reduce")
+UNWRAPPED = (
+    "neg",
+    "abs",
+    "sign",
+    "not_",
+    "reverse",
+    "transpose",
+    "reshape",
+    "convert",
+    "exp",
+    "log",
+    "trunc",
+    "sorted",
+    "reduce",
+)
 """Calls that a fault may replace by their first argument."""
 ATTRIBUTES = {
     "lhs": "rhs",
@@ -105,7 +120,7 @@ COMMUTATIVE = ("add", "mul", "and_", "or_", "max", "min", "compatible", "unify",
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: `before` becomes `after`, the smallest expression or statement that shows it; `line` is that of the statement."""
+    """One fault: `before` becomes `after`, the smallest expression or statement that shows it; `line` is the statement's."""
 
     before: str
     after: str
@@ -293,7 +308,9 @@ def _place(edits: _Edits, owner: Any, field: str, index: int | None, node: ast.A
         if not isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Div):
             put(node.right)
     elif isinstance(node, ast.Call):
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        name = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        )
         if name in UNWRAPPED and node.args:
             put(node.args[0])
     elif isinstance(node, ast.IfExp) and not isinstance(owner, ast.Expr):
@@ -361,7 +378,7 @@ def _call(edits: _Edits, node: ast.Call) -> None:
         if keyword.arg is not None and keyword.arg != "strict":
             edits.edit(node, "keywords", [*node.keywords[:k], *node.keywords[k + 1 :]])
     named = [k for k, keyword in enumerate(node.keywords) if keyword.arg not in (None, "strict")]
-    for i, j in zip(named, named[1:], strict=False):
+    for i, j in pairwise(named):
         swapped = list(node.keywords)
         swapped[i] = ast.keyword(node.keywords[i].arg, node.keywords[j].value)
         swapped[j] = ast.keyword(node.keywords[j].arg, node.keywords[i].value)
@@ -369,12 +386,20 @@ def _call(edits: _Edits, node: ast.Call) -> None:
 
 
 def _elements(edits: _Edits, node: ast.Tuple | ast.List) -> None:
-    """Neighbours swapped, and elements left out where the rest can still be read."""
-    for k in range(len(node.elts) - 1):
+    """Neighbours swapped unless it is a set, and elements left out where the rest can still be read."""
+    for k in range(0 if _is_set(edits, node) else len(node.elts) - 1):
         edits.edit(node, "elts", [*node.elts[:k], node.elts[k + 1], node.elts[k], *node.elts[k + 2 :]])
     if isinstance(node.ctx, ast.Load):
         for k in range(len(node.elts)):
             edits.edit(node, "elts", [*node.elts[:k], *node.elts[k + 1 :]])
+
+
+def _is_set(edits: _Edits, node: ast.AST) -> bool:
+    """Whether no order is seen: the right side of `in`, or all that `any` and `all` get."""
+    around = edits.context[-2] if len(edits.context) > 1 else None
+    if isinstance(around, ast.Compare):
+        return isinstance(around.ops[-1], ast.In | ast.NotIn) and around.comparators[-1] is node
+    return isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in ("any", "all")
 
 
 def _arguments(edits: _Edits, node: ast.Lambda) -> None:

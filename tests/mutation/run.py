@@ -2,9 +2,9 @@
 
     python tests/mutation/run.py [--area rules] [--only slice_of] [--jobs 2] [--table build/mutants.txt]
 
-All tests of TESTS are loaded once. A first child runs each of them and notes the lines that it reaches; then every mutant gets a
-forked child that runs the tests which reach its line, until one fails. The table has a line a mutant: the
-fault and its killer. Mutants that mean the same are in `equivalent.txt` with a reason; an entry that fits no mutant, or one that is
+All tests of TESTS are loaded once. A first child runs each of them and notes the statements that it reaches; then children
+plant one mutant after the other and run the tests that reach it until one fails. The table has a line a mutant: the fault and
+its killer. Mutants that mean the same are in `equivalent.txt` with a reason; an entry that fits no mutant, or one that is
 killed, is an error, as is a mutant that survives.
 """
 
@@ -30,7 +30,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from targets import AREAS, ROOT, Fault, faults, live_functions, loaded_codes, module_of, note_statements, plant, targets
+from targets import AREAS, ROOT, Fault, faults, live_functions, module_of, note_statements, plant, targets
 
 EQUIVALENT = Path(__file__).parent / "equivalent.txt"
 TESTS = (
@@ -47,8 +47,8 @@ SECONDS = 10.0
 """A test that takes longer than this, and than twenty times what it took without a fault, has noticed a fault."""
 BYTES = 8 << 30
 
-Reach = tuple[float, frozenset[Any]]
-"""Seconds of a test; lines it runs, as (file, line), and classes whose ops it makes."""
+Reach = tuple[float, frozenset[str]]
+"""Seconds of a test; statements it runs, as (file, line), and classes whose ops it makes."""
 
 
 @dataclass
@@ -136,10 +136,8 @@ def measure(items: Sequence[pytest.Item]) -> list[Reach]:
 
 def chosen(fault: Fault, reach: Sequence[Reach], most: int | None) -> list[int]:
     """The tests that reach a fault, those first that are quick and reach little else."""
-    if fault.target.owner is not None:
-        wanted = {repr(fault.target.owner)}
-    else:
-        wanted = {repr((fault.target.file, fault.mutant.line))}
+    owner = fault.target.owner
+    wanted = {repr(owner if owner is not None else (fault.target.file, fault.mutant.line))}
     found = [k for k, (_, seen) in enumerate(reach) if not wanted.isdisjoint(seen)]
     return sorted(found, key=lambda k: reach[k][0] * len(reach[k][1]))[:most]
 

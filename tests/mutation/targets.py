@@ -1,7 +1,7 @@
-"""What a mutation run plants faults in: rewrite rules, loop forms, derivatives, batching rules; and how a fault gets into a process.
+"""What a mutation run plants faults in: rewrite rules, loop forms, derivatives, batching rules; and how a fault is planted.
 
-A fault is compiled and put into the functions that are already loaded (their code is exchanged), or into the class attribute that
-an expression declares, so that nothing is imported anew.
+A fault is compiled and put into the functions that are already loaded (their code is exchanged), or into the class attribute
+that an expression declares, so that nothing is imported anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,19 @@ EXPANSIONS = ("graph_linearize", "graph_transpose", "graph_vmap", "_for_loops")
 """The passes that apply derivatives and batching rules."""
 AREAS = ("rules", "equations", "derivatives", "batching")
 
-ELSEWHERE = {"infer_types", "evaluate", "decompose", "nest", "plain_nest", "make", "verify_", "print", "parse", "copied", "check"}
+ELSEWHERE = {
+    "infer_types",
+    "evaluate",
+    "decompose",
+    "nest",
+    "plain_nest",
+    "make",
+    "verify_",
+    "print",
+    "parse",
+    "copied",
+    "check",
+}
 """Methods that are none of these areas, though helpers may share their names."""
 OUTSIDE_RULES = {"document", "ulp", "rule", "rules_by_root"}
 
@@ -218,7 +230,9 @@ def exchange(pairs: Sequence[tuple[CodeType, CodeType]]) -> Callable[[], None]:
                 function.__code__ = b
                 break
     if not changed:
-        raise LookupError(f"no function that is loaded has the code of {pairs[0][0].co_qualname}" if pairs else "nothing changes")
+        raise LookupError(
+            f"no function that is loaded has the code of {pairs[0][0].co_qualname}" if pairs else "nothing changes"
+        )
 
     def out() -> None:
         for function, code in changed:

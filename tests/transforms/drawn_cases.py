@@ -21,7 +21,9 @@ SIZES = (0, 1, 1, 2, 2, 3, 3, 4)
 FILLED = (1, 2, 2, 3, 3, 4)
 
 
-def _case(shapes: Sequence[Sequence[int]], build: Callable[..., Any], domain: tuple[float, float] = (-1.5, 1.5), *fixed: Any) -> Case:
+def _case(
+    shapes: Sequence[Sequence[int]], build: Callable[..., Any], domain: tuple[float, float] = (-1.5, 1.5), *fixed: Any
+) -> Case:
     return Case("drawn", tuple(map(tuple, shapes)), build, domain, fixed)
 
 
@@ -60,8 +62,9 @@ def _pad(d: Sketch) -> Case:
         shape = d.shape(sizes=(0, 1, 2, 3, 5))
         rows = [[d.one(amounts) for _ in shape] for amounts in ((-2, -1, 0, 1, 2), (-3, -1, 0, 1), (0, 0, 1, 2))]
         if all(n + a + b + max(0, n - 1) * i >= 0 for n, a, b, i in zip(shape, *rows, strict=True)):
-            props = dict(zip(("low", "high", "interior"), rows, strict=True))
-            return _case([shape, ()], lambda b, x, v: b.pad(x, v, **props))
+            low, high, interior = rows
+            break
+    return _case([shape, ()], lambda b, x, v: b.pad(x, v, low=low, high=high, interior=interior))
 
 
 def _reverse(d: Sketch) -> Case:
@@ -81,7 +84,9 @@ def _reduce(d: Sketch) -> Case:
 def _arg(d: Sketch) -> Case:
     shape = d.shape(1, 3, FILLED)
     dim, name = d.random.randrange(len(shape)), d.one(("argmax", "argmin"))
-    return _case([shape], lambda b, x: b.mul(b.reduce(x, kind="add", dims=(dim,)), b.convert(getattr(b, name)(x, dim=dim), f64)))
+    return _case(
+        [shape], lambda b, x: b.mul(b.reduce(x, kind="add", dims=(dim,)), b.convert(getattr(b, name)(x, dim=dim), f64))
+    )
 
 
 def _dot(d: Sketch) -> Case:
@@ -167,7 +172,13 @@ def _slide(d: Sketch) -> tuple[tuple[int, ...], dict[str, Any], tuple[int, ...]]
     """Operand shape, properties and result shape of windows."""
     while True:
         shape = d.shape(1, 3, (1, 2, 3, 4, 5))
-        rows = {"window": (1, 1, 2, 3), "stride": (1, 1, 2, 3), "low": (-1, 0, 0, 1), "high": (-1, 0, 0, 1), "dilation": (1, 1, 2)}
+        rows = {
+            "window": (1, 1, 2, 3),
+            "stride": (1, 1, 2, 3),
+            "low": (-1, 0, 0, 1),
+            "high": (-1, 0, 0, 1),
+            "dilation": (1, 1, 2),
+        }
         props = {name: [d.one(options) for _ in shape] for name, options in rows.items()}
         padded = [n + a + b for n, a, b in zip(shape, props["low"], props["high"], strict=True)]
         if all(n >= 0 for n in padded) and math.prod(props["window"]) <= 6:
@@ -215,9 +226,7 @@ def _batch_norm(d: Sketch) -> Case:
     shape = d.shape(1, 3, FILLED)
     dim = d.random.randrange(len(shape))
     channels = [(shape[dim],)] * 4
-    return _case(
-        [shape, *channels], lambda b, x, m, v, *more: b.batch_norm(x, m, b.mul(v, v), *more, dim=dim, epsilon=0.5)
-    )
+    return _case([shape, *channels], lambda b, x, m, v, *more: b.batch_norm(x, m, b.mul(v, v), *more, dim=dim, epsilon=0.5))
 
 
 def _cross_entropy(d: Sketch) -> Case:
