@@ -175,7 +175,17 @@ class _Edits:
 
     def _shown(self, owner: Any) -> ast.AST:
         """The node that is printed: that which is edited, or the expression around a mere part of one."""
-        parts = (ast.arguments, ast.arg, ast.keyword, ast.comprehension, ast.Constant, ast.Name, ast.Slice)
+        parts = (
+            ast.arguments,
+            ast.arg,
+            ast.keyword,
+            ast.comprehension,
+            ast.Constant,
+            ast.Name,
+            ast.Slice,
+            ast.Attribute,
+            ast.UnaryOp,
+        )
         around = [*self.context, owner]
         return next((n for n in reversed(around) if not isinstance(n, parts)), owner)
 

@@ -109,29 +109,39 @@ def _measure(items: Sequence[pytest.Item], caches: Sequence[Any], write: int) ->
             out.write(json.dumps([seconds if clean else -1, sorted(map(repr, seen))]) + "\n")
 
 
-def measure(items: Sequence[pytest.Item]) -> list[Reach]:
-    """Run every test without a fault, in a child."""
-    caches = caches_of(items)
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(read)
-        try:
-            _measure(items, caches, write)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as source:
-        found = [json.loads(line) for line in source]
-    os.waitpid(child, 0)
-    if len(found) != len(items):
-        raise RuntimeError(f"the tests without a fault ended early: {items[len(found)].nodeid}")
+def measure(items: Sequence[pytest.Item], jobs: int) -> list[Reach]:
+    """Run every test without a fault, in children."""
+    sources = []
+    for job in range(jobs):
+        read, write = os.pipe()
+        if not os.fork():
+            os.close(read)
+            try:
+                _measure(items[job::jobs], caches_of(items), write)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        os.close(write)
+        sources.append(os.fdopen(read))
+    texts: list[list[str]] = [[] for _ in sources]
+    while waiting := [source for source in sources if not source.closed]:
+        for source in select.select(waiting, [], [])[0]:
+            line = source.readline()
+            if line:
+                texts[sources.index(source)].append(line)
+            else:
+                source.close()
+                os.wait()
+    found: list[Reach] = [(-1.0, frozenset())] * len(items)
+    for job, lines in enumerate(texts):
+        for k, line in enumerate(lines):
+            seconds, seen = json.loads(line)
+            found[job + k * jobs] = seconds, frozenset(seen)
     bad = [item.nodeid for item, (seconds, _) in zip(items, found, strict=True) if seconds < 0]
     if bad:
-        raise RuntimeError(f"these tests fail without a fault: {bad[:9]}")
-    return [(seconds, frozenset(seen)) for seconds, seen in found]
+        raise RuntimeError(f"without a fault these tests fail, or do not end: {bad[:9]}")
+    return found
 
 
 def chosen(fault: Fault, reach: Sequence[Reach], most: int | None) -> list[int]:
@@ -203,7 +213,7 @@ class Worker:
 class Runner:
     """A pytest plugin: the mutation run instead of the tests."""
 
-    def __init__(self, wanted: Sequence[Fault], jobs: int, most: int | None, known: dict[str, str]):
+    def __init__(self, wanted: Sequence[Fault], jobs: int, most: int | None, known: Equivalents):
         self.wanted, self.jobs, self.most, self.known = wanted, jobs, most, known
         self.verdicts: dict[int, Verdict] = {}
         self.start = time.perf_counter()
@@ -213,7 +223,7 @@ class Runner:
         for target in targets():
             module_of(target.path)
         live_functions()
-        reach = measure(items)
+        reach = measure(items, self.jobs)
         print(f"\n{len(items)} tests, {time.perf_counter() - self.start:.0f} s; {len(self.wanted)} mutants", flush=True)
         gc.collect()
         gc.freeze()
@@ -265,23 +275,40 @@ class Runner:
         killer = None if word == "survived" else str(told)
         verdict = Verdict(fault, killer, f"{told} tests reach it" if killer is None else word)
         self.verdicts[number] = verdict
-        if killer is None and fault.key not in self.known:
+        if killer is None and self.known.entry(fault) is None:
             print(f"SURVIVED {fault.key} ({verdict.how})", flush=True)
         if len(self.verdicts) % 50 == 0:
             alive = sum(v.killer is None for v in self.verdicts.values())
             print(f"{len(self.verdicts)} done, {alive} alive, {time.perf_counter() - self.start:.0f} s", flush=True)
 
 
-def equivalents() -> dict[str, str]:
-    """Mutants that are no faults, by key, and why: paragraphs of keys under a line `# reason`."""
-    found: dict[str, str] = {}
-    reason = ""
-    for line in EQUIVALENT.read_text(encoding="utf-8").splitlines() if EQUIVALENT.exists() else ():
-        if line.startswith("#"):
-            reason = line.lstrip("# ")
-        elif line.strip():
-            found[line.strip()] = reason
-    return found
+class Equivalents:
+    """Mutants that are no faults, with the reason: `FILE FUNCTION: BEFORE -> AFTER`, under lines `# reason`.
+
+    `*` for the function stands for all of the file.
+    """
+
+    def __init__(self, path: Path = EQUIVALENT):
+        self.reasons: dict[str, str] = {}
+        reason = ""
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            if line.startswith("#"):
+                reason = line.lstrip("# ")
+            elif line.strip():
+                self.reasons[line.strip()] = reason
+
+    def entry(self, fault: Fault) -> str | None:
+        """The line that a mutant is listed by."""
+        anywhere = f"{fault.target.file} *: {fault.mutant.before} -> {fault.mutant.after}"
+        return next((key for key in (fault.key, anywhere) if key in self.reasons), None)
+
+    def reason(self, fault: Fault) -> str | None:
+        entry = self.entry(fault)
+        return None if entry is None else self.reasons[entry]
+
+    def stale(self, every: Sequence[Fault]) -> list[str]:
+        """Lines that no mutant is listed by."""
+        return sorted(self.reasons.keys() - {self.entry(fault) for fault in every})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -297,9 +324,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     os.nice(10)
     every = [fault for target in targets() for fault in faults(target)]
-    known = equivalents()
+    known = Equivalents()
     first, step = map(int, options.share.split("/"))
-    stale = sorted(known.keys() - {fault.key for fault in every})
+    stale = known.stale(every)
     wanted = [
         fault
         for fault in every
@@ -317,7 +344,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return report([runner.verdicts[n] for n in range(len(wanted))], known, stale, options.table)
 
 
-def report(verdicts: Sequence[Verdict], known: dict[str, str], stale: Sequence[str], table: Path) -> int:
+def report(verdicts: Sequence[Verdict], known: Equivalents, stale: Sequence[str], table: Path) -> int:
     """Write the table, print the counts; 1 where a mutant survived or the list of equivalent ones is wrong."""
     counts: Counter[tuple[str, str]] = Counter()
     lines = []
@@ -326,10 +353,10 @@ def report(verdicts: Sequence[Verdict], known: dict[str, str], stale: Sequence[s
         key, area = verdict.fault.key, verdict.fault.target.area
         if verdict.killer is not None:
             state, told = "killed", str(verdict.killer)
-            if key in known:
+            if known.entry(verdict.fault) is not None:
                 wrong.append(f"listed as equivalent, but killed by {told}: {key}")
-        elif key in known:
-            state, told = "equivalent", known[key]
+        elif (reason := known.reason(verdict.fault)) is not None:
+            state, told = "equivalent", reason
         else:
             state, told = "survived", verdict.how
         counts[area, state] += 1
