@@ -140,7 +140,7 @@ class Elementwise(Derivative):
 class Custom(Derivative):
     """`jvp(b, op, tangents)` builds the tangents of the results, one value a result or None for zero.
 
-    `tangents[k]` is a value or None (zero). What it builds from tangents must be linear ops.
+    `tangents[k]` is a value or None (zero); they are not all zero. What it builds from tangents must be linear ops.
     """
 
     jvp: Callable[..., Sequence[SSAValue | None]]

@@ -56,10 +56,8 @@ class UnaryComposite(CompositeOp, ABC):
         return (operands[0],)
 
 
-def _jvp_relu(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_relu(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     x = op.operands[0]
     # a choice, not a product by 0 or 1: where the slope is 0 an infinite tangent must not become NaN
     return [b.select(b.cmp(x, b.full_like(x, 0), predicate="gt"), dx, b.zeros_like(dx))]
@@ -120,10 +118,8 @@ def _gelu_factor(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.add(cdf, b.mul(x, pdf))
 
 
-def _jvp_gelu(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_gelu(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     x = op.operands[0]
     if word(op.properties["approximate"]) == "none":
         return [b.mul(dx, _gelu_factor(b, x, op.results[0]))]
@@ -220,10 +216,8 @@ def _batch_along(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Seq
     return [getattr(b, op.name.removeprefix("graph."))(operands[0], **props)]
 
 
-def _jvp_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     y, dims = op.results[0], ints(op.properties["dims"])
     # y * (dx - sum(y dx))
     weighted = b.mul(y, dx)
@@ -275,10 +269,8 @@ class SoftmaxOp(AlongDims):
             return (e / total,)
 
 
-def _jvp_log_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_log_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     y, dims = op.results[0], ints(op.properties["dims"])
     # dx - sum(softmax(x) dx)
     return [b.sub(dx, restore(b, b.reduce(b.mul(b.exp(y), dx), kind="add", dims=dims), dims, _shape(y)))]
@@ -312,10 +304,8 @@ class LogSoftmaxOp(AlongDims):
             return (operands[0] - m - np.log(total),)
 
 
-def _jvp_logsumexp(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_logsumexp(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     x, dims = op.operands[0], ints(op.properties["dims"])
     weights = b.softmax(x, dims=dims)
     return [b.reduce(b.mul(weights, dx), kind="add", dims=dims)]
@@ -429,8 +419,6 @@ class VarOp(AlongDims):
 
 def _jvp_cross_entropy(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     dx = tangents[0]
-    if dx is None:
-        return [None]
     logits, labels = op.operands
     # (softmax - one_hot) / rows; 0 in rows whose label is outside, since they add nothing to the loss
     weights = b.softmax(logits, dims=(1,))

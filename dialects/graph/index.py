@@ -305,8 +305,6 @@ KINDS = ("set", *_AT)
 def _jvp_scatter(b: Any, op: ScatterOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     kind, places, (x, updates, *indices) = op.kind.data, op.places, op.operands
     dx, du = tangents[:2]
-    if dx is None and du is None:
-        return [None]
     if kind == "mul":
         parts = [] if dx is None else [b.scatter(dx, updates, *indices, kind="mul", **_props(places))]
         if du is not None:

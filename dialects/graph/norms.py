@@ -50,10 +50,8 @@ def _layer_parts(b: Any, x: SSAValue, props: Props) -> tuple[SSAValue, SSAValue]
     return distance, restore(b, factor, dims, shape)
 
 
-def _jvp_layer_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_layer_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     x, y, dims = op.operands[0], op.results[0], ints(op.properties["dims"])
     _, factor = _layer_parts(b, x, op.properties)
     # what changes the mean or the variance is taken out: (dx - mean(dx) - y mean(y dx)) / deviation
@@ -101,10 +99,8 @@ def _rms_factor(b: Any, x: SSAValue, props: Props) -> SSAValue:
     return restore(b, factor, dims, _shape(x))
 
 
-def _jvp_rms_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_rms_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     x, y, dims = op.operands[0], op.results[0], ints(op.properties["dims"])
     along = b.mul(y, restore(b, _mean(b, b.mul(y, dx), dims), dims, _shape(x)))
     return [b.mul(b.sub(dx, along), _rms_factor(b, x, op.properties))]

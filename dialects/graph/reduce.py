@@ -52,10 +52,8 @@ def restore(b: Any, y: SSAValue, dims: Sequence[int], shape: Sequence[int]) -> S
     return b.broadcast(y, kept_dims(len(shape), dims), shape)
 
 
-def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     kind, dims, x, y = word(op.properties["kind"]), ints(op.properties["dims"]), op.operands[0], op.results[0]
     shape = op.shape()
     if kind == "add":

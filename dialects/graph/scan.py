@@ -72,10 +72,8 @@ def _scan_like(b: Any, op: ScanOp, x: SSAValue, **changed: Any) -> SSAValue:
     return b.scan(x, **{name: op.properties[name] for name in ("kind", "dim", "direction", "bound")} | changed)
 
 
-def _jvp_scan(b: Any, op: ScanOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_scan(b: Any, op: ScanOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     kind, dim, direction, x = op.kind.data, integer(op.dim), op.direction.data, op.x
     if kind == "add":
         return [_scan_like(b, op, dx)]

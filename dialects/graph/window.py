@@ -140,10 +140,8 @@ class _Windows:
 # reduce_window
 
 
-def _jvp_window(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_window(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    if dx is None:
-        return [None]
     kind, slide, x = word(op.properties["kind"]), Slide.of(op.properties), op.operands[0]
     if kind == "add":
         return [b.reduce_window(dx, kind="add", **slide.properties())]

@@ -96,6 +96,7 @@ def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result:
     """result[write(p)] = reduce(monoid, r) body(operand[read(p, r)] ...), for every point p."""
     body = Body(op, equation)
     n = equation.n_parallel
+    assert (equation.monoid is None) == (equation.n_reduce == 0), "a monoid without what it reduces, or the other way"
     outer = np.indices(equation.space[:n]).reshape(n, prod(equation.space[:n]))
     where = tuple(outer) if equation.write is None else at(equation.write, outer)
     assert all(np.all((0 <= i) & (i < size)) for i, size in zip(where, result.shape, strict=True)), "writes outside"

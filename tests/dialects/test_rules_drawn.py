@@ -185,7 +185,7 @@ def test_canonicalize_applies_the_rules(root: str) -> None:
         before = sketch.function(value)
         after = before.clone()
         patterns = OPS[root].get_canonicalization_patterns()
-        walker = PatternRewriteWalker(GreedyRewritePatternApplier(list(patterns)), apply_recursively=False)
+        walker = PatternRewriteWalker(GreedyRewritePatternApplier(list(patterns)))
         assert walker.rewrite_module(after), f"stays:\n{after}"
         verify_module(after)
         compare(before, after, seed, max((rule.numerics for rule in RULES if rule.root == root), key=LOOSENESS.index))

@@ -12,11 +12,12 @@ import pytest
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.graph.base import GraphOp
 from lamina.dialects.graph.builder import GraphBuilder
-from lamina.dialects.graph.rules import RULES, Rule, rules_by_root
+from lamina.dialects.graph.rules import RULES, Rule, is_splat, rules_by_root, splat
 from lamina.dialects.types import DYNAMIC, f32, f64, i1, i32, i64, numpy_dtype, tensor
 from lamina.runtime.interpreter import interpret
 from lamina.transforms.graph_simplify import simplify_block
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.ir import Block
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
@@ -75,6 +76,22 @@ def test_identity_of_every_type(name: str, element: Any, build: Build) -> None:
     (got,), (want,) = interpret(after, "main", [values]), interpret(before, "main", [values])
     np.testing.assert_array_equal(got, want)
     assert got.dtype == want.dtype and np.array_equal(np.signbit(got * 1.0), np.signbit(want * 1.0))
+
+
+def test_known_numbers() -> None:
+    """A value is one number if a constant of it, repeated or not, holds that alone; of at most 64 elements, and of some."""
+    b = GraphBuilder(Block())
+    for n, known in ((1, True), (2, True), (64, True), (65, False), (0, False)):
+        assert (splat(b.const(np.full(n, 3.0))) == 3.0) == known
+        assert (splat(b.reshape(b.const(np.full((n, 1), 3)), (1, n))) == 3) == known
+    assert splat(b.reshape(b.broadcast(b.const(7), (), (5, 99)), (9, 55))) == 7
+    assert splat(b.broadcast(b.const(np.array([2, 2])), (1,), (3, 2))) == 2
+    assert splat(b.const(np.array([1.0, 2.0]))) is None and splat(b.const(np.array([0.0, -0.0]))) is None
+    assert splat(b.neg(b.const(1.0))) is None and splat(Block(arg_types=[tensor(f32, ())]).args[0]) is None
+    zero, less, yes = b.const(0.0), b.const(-0.0), b.const(True)
+    assert is_splat(zero, 0) and not is_splat(less, 0) and not is_splat(zero, -0.0) and is_splat(less, -0.0)
+    assert is_splat(yes, 1) and is_splat(yes, True) and not is_splat(yes, 0) and not is_splat(zero, 1)
+    assert not is_splat(b.neg(zero), 0)
 
 
 def _hidden(type: TensorType, dims: tuple[int, ...]) -> TensorType:

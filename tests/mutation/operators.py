@@ -379,7 +379,10 @@ def _call(edits: _Edits, node: ast.Call) -> None:
         edits.edit(node.func, "id", NAMES[name])
     if isinstance(node.func, ast.Attribute) and name in BUILDERS and node.args:
         edits.edit(node.func, "attr", BUILDERS[name])
-    if name not in COMMUTATIVE:
+    symmetric = name == "cmp" and any(
+        isinstance(k.value, ast.Constant) and k.value.value in ("eq", "ne") for k in node.keywords
+    )
+    if name not in COMMUTATIVE and not symmetric:
         for k in range(len(node.args) - 1):
             a, b = node.args[k], node.args[k + 1]
             if not isinstance(a, ast.Starred | ast.Constant) and not isinstance(b, ast.Starred | ast.Constant):

@@ -144,12 +144,13 @@ def measure(items: Sequence[pytest.Item], jobs: int) -> list[Reach]:
     return found
 
 
-def chosen(fault: Fault, reach: Sequence[Reach], most: int | None) -> list[int]:
-    """The tests that reach a fault, those first that are quick and reach little else."""
+def chosen(fault: Fault, reach: Sequence[Reach], items: Sequence[pytest.Item], most: int | None) -> list[int]:
+    """The tests that reach a fault: first those named like its function, then those that are quick and reach little else."""
     owner = fault.target.owner
     wanted = {repr(owner if owner is not None else (fault.target.file, fault.mutant.line))}
     found = [k for k, (_, seen) in enumerate(reach) if not wanted.isdisjoint(seen)]
-    return sorted(found, key=lambda k: reach[k][0] * len(reach[k][1]))[:most]
+    named = [f"[{fault.target.name}]" not in item.nodeid for item in items]
+    return sorted(found, key=lambda k: (named[k], reach[k][0] * len(reach[k][1])))[:most]
 
 
 class Hang(BaseException):
@@ -199,7 +200,7 @@ class Worker:
             return "error", str(error)
         except Exception as error:
             return "import", type(error).__name__  # what a class declares cannot be evaluated
-        order = chosen(fault, self.reach, self.most)
+        order = chosen(fault, self.reach, self.items, self.most)
         killer = next((k for k in order if not self.passes(k)), None)
         undo()
         if killer is None:

@@ -258,7 +258,30 @@ def plant(fault: Fault) -> Callable[[], None]:
         undo()
     if len(new) != len(old):  # a function inside is gone: those made before keep their code
         old, new = old[:1], new[:1]
+    lost = [(a, [n for n in a.co_freevars if n not in b.co_freevars]) for a, b in zip(old, new, strict=True)]
+    if any(names for _, names in lost):  # closures that exist need code with as many free variables
+        undo, unbind = fault.mutant.apply(), _mention(target.node, lost)
+        new = tuple(_codes(_code_of(target.path, target)))[: len(new)]
+        unbind()
+        undo()
     return exchange([(a, b) for a, b in zip(old, new, strict=True) if a != b])
+
+
+def _mention(function: ast.FunctionDef, lost: Sequence[tuple[CodeType, list[str]]]) -> Callable[[], None]:
+    """Let inner functions name variables that their code would otherwise not have, where it never runs."""
+    changed: list[ast.FunctionDef] = []
+    for node in ast.walk(function):
+        for code, names in lost:
+            if isinstance(node, ast.FunctionDef) and node.name == code.co_name and node.lineno == code.co_firstlineno and names:
+                dead = ast.If(ast.Constant(False), [ast.Expr(ast.Name(name, ast.Load())) for name in names], [])
+                node.body.insert(0, ast.fix_missing_locations(ast.copy_location(dead, node.body[0])))
+                changed.append(node)
+
+    def undo() -> None:
+        for node in changed:
+            node.body.pop(0)
+
+    return undo
 
 
 def note_statements(note: Callable[[tuple[str, int]], None]) -> None:

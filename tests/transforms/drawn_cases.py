@@ -160,8 +160,8 @@ def _conv(d: Sketch) -> Case:
         rows = zip(sizes, props["base_dilation"], props["low"], props["high"], strict=True)
         if all(_span(n, by) + low + high >= 0 for n, by, low, high in rows):
             break
-    x = [d.one((1, 2)), groups * d.one((1, 2)), *sizes]
-    w = [groups * d.one((1, 2)), x[1] // groups, *window]
+    x = [d.one((0, 1, 1, 2, 2)), groups * d.one((0, 1, 1, 2, 2)), *sizes]
+    w = [groups * d.one((0, 1, 1, 2, 2)), x[1] // groups, *window]
     orders = [d.perm(rank) if d.rarely(0.6) else tuple(range(rank)) for _ in range(3)]
     props |= dict(zip(("x_dims", "w_dims", "y_dims"), orders, strict=True)) | {"groups": groups}
     shapes = [[sizes[order.index(k)] for k in range(rank)] for sizes, order in zip((x, w), orders, strict=False)]

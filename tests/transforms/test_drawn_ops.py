@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from drawn_cases import CASE_DRAWS
 from graphs import EXPAND, Case, derivatives, mapped, run
 from lamina.dialects.dominance import verify_module
+from lamina.dialects.graph.base import to_attribute
+from lamina.dialects.graph.conv import Convolution
 from lamina.runtime.interpreter import interpret
 from sketches import Sketch
 
@@ -98,6 +101,20 @@ def check_batching(case: Case, seed: int) -> None:
     ]
     got = interpret(run(module, "graph-vmap"), "main", stacked)
     close(list(got), [np.stack(column) for column in zip(*rows, strict=True)], 1e-12)
+
+
+@pytest.mark.parametrize("spatial", [1, 2])
+def test_properties_of_convolutions_are_canonical(spatial: int) -> None:
+    """What is in order is left out, so that equal convolutions have equal properties; what is not stays."""
+    ones, none, order = (1,) * spatial, (0,) * spatial, tuple(range(spatial + 2))
+    plain = Convolution(ones, none, none, ones, ones, order, order, order, 1)
+    assert all(plain.properties()[name] == () for name in ("base_dilation", "dilation", "x_dims", "w_dims", "y_dims"))
+    twos, last = (2,) * spatial, (0, spatial + 1, *range(1, spatial + 1))
+    other = Convolution(twos, ones, twos, twos, twos, last, last, last, 3, ones)
+    assert other.properties() == {name: getattr(other, name) for name in other.properties()}
+    assert other.direct == ones and replace(other, tile=twos).direct == plain.direct == ()
+    for conv in (plain, other):
+        assert Convolution.of({name: to_attribute(value) for name, value in conv.properties().items()}) == conv
 
 
 @pytest.mark.parametrize("name", CASE_DRAWS)
