@@ -543,9 +543,8 @@ def _batch_embedding(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched:
     ids, table = operands
     if not batched[1]:
         return [b.embedding(ids, table)]
-    n = len(_shape(ids)) - batched[0]
     if not batched[0]:
-        return [_moved(b, b.gather(table, ids, at=(1,)), n, 0)]
+        return [_moved(b, b.gather(table, ids, at=(1,)), len(_shape(ids)), 0)]
     return [b.gather(table, ids, at=(1,), batch=(0,))]
 
 

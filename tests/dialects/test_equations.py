@@ -20,10 +20,10 @@ from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDiffer
 from lamina.dialects.loop.structure import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
-from lamina.dialects.types import DYNAMIC, f64, i64, numpy_dtype, tensor
+from lamina.dialects.types import DYNAMIC, f32, f64, i64, numpy_dtype, tensor
 from lamina.runtime.interpreter.scalars import MEANINGS, combine
 from ops_table import ROWS, Row, check, inputs, op_of, type_of
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -72,6 +72,8 @@ class Body:
         scalars, index = args[: len(elements)], args[len(elements) :]
         built = equation.body(b, *scalars, index=index) if equation.uses_index else equation.body(b, *scalars)
         self.results: Sequence[SSAValue] = built if isinstance(built, tuple) else (built,)
+        for part in self.block.ops:
+            part.verify()
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         values: dict[SSAValue, Any] = dict(zip(self.block.args, arrays, strict=True))
@@ -170,6 +172,13 @@ def test_unknown_sizes(row: Row) -> None:
             assert all(a in (DYNAMIC, b) for a, b in sizes), f"{seen} -> {got}, not {want}"
         if not hidden and row.result is None:
             assert got == want
+
+
+@pytest.mark.parametrize("size, width", [(2**31 - 1, 32), (2**31, 64)])
+def test_positions_are_as_wide_as_elements_while_they_fit(size: int, width: int) -> None:
+    block = Block(arg_types=[tensor(f32, (size,))])
+    op = OPS["argmax"].make(block.args, {"dim": 0})
+    assert Body(op, op.equations()[0]).results[1].type == IntegerType(width)
 
 
 def test_every_op_that_has_a_derivative_is_checked_against_differences() -> None:

@@ -340,9 +340,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = ["-c", "tests/pytest.ini", "--rootdir=.", "-p", "no:timeout", "-p", "no:xdist", "-p", "no:cacheprovider", "-s"]
     arguments += ["-W", "ignore", "--no-header", *[t for t in options.tests if (ROOT / t.split("::")[0]).exists()]]
     status = pytest.main(arguments, [runner])
-    if len(runner.verdicts) != len(wanted):
+    if not runner.verdicts:
         return int(status) or 1
-    return report([runner.verdicts[n] for n in range(len(wanted))], known, stale, options.table)
+    if len(runner.verdicts) < len(wanted):  # interrupted: what is known so far
+        print(f"{len(runner.verdicts)} of {len(wanted)} mutants were run")
+    return report([runner.verdicts[n] for n in sorted(runner.verdicts)], known, stale, options.table)
 
 
 def report(verdicts: Sequence[Verdict], known: Equivalents, stale: Sequence[str], table: Path) -> int:

@@ -123,6 +123,14 @@ def _scatter(d: Sketch) -> Case:
     if kind == "mul":  # by its updates there is no derivative
         updates = np.random.default_rng(d.random.randrange(1 << 30)).uniform(0.5, 1.5, places)
         return _case([shape], lambda b, x, u, *i: b.scatter(x, u, *i, kind=kind, **props), (-1.5, 1.5), updates, *indices)
+    known = np.random.default_rng(d.random.randrange(1 << 30))
+    form = d.one(("both", "both", "operand", "updates"))  # what it is differentiated by
+    if form == "operand":
+        given = known.uniform(-1.5, 1.5, places)
+        return _case([shape], lambda b, x, u, *i: b.scatter(x, u, *i, kind=kind, **props), (-1.5, 1.5), given, *indices)
+    if form == "updates":
+        given = known.uniform(-1.5, 1.5, shape)
+        return _case([places], lambda b, u, x, *i: b.scatter(x, u, *i, kind=kind, **props), (-1.5, 1.5), given, *indices)
     return _case([shape, places], lambda b, x, u, *i: b.scatter(x, u, *i, kind=kind, **props), (-1.5, 1.5), *indices)
 
 
