@@ -96,9 +96,7 @@ def elementwise_of_transposes(op: Any, b: GraphBuilder) -> SSAValue | None:
             return None
     if like is None:
         return None
-    small = [
-        operand.owner.operands[0] if made_by(operand, "transpose") else _narrowed(b, operand, like) for operand in op.operands
-    ]
+    small = [_narrowed(b, operand, like) for operand in op.operands]
     kind = tensor(element(op.results[0]), shape(like.x))
     new = b.insert(type(op).create(operands=small, result_types=[kind], properties=dict(op.properties)))
     return b.transpose(new, perm=like.perm)
