@@ -40,6 +40,7 @@ EACH_ROOT = 8
 """Draws for each op of a rule that has several."""
 LOOSENESS = (EXACT, "ulp(1)", "ulp(2)", "ulp(4)", REASSOCIATING)
 MORE = {
+    "pad_that_cuts": 4,
     "convert_and_back": 4,
     "choose_from_repeated": 2,
     "sum_of_repeated": 2,
