@@ -108,6 +108,16 @@ def place_of(location: Any) -> Place | None:
     return None
 
 
+def place_of_op(op: Any) -> Place | None:
+    """The place of an op; of one that passes made without a location that of the op around it."""
+    while op is not None:
+        if (place := place_of(getattr(op, "location", None))) is not None:
+            return place
+        parent = getattr(op, "parent_op", None)
+        op = None if parent is None else parent()
+    return None
+
+
 def from_exception(error: BaseException) -> Diagnostic:
     """What to tell the user about an exception: parse and verify errors, our errors, and anything else as a fault of ours.
 
@@ -123,9 +133,8 @@ def from_exception(error: BaseException) -> Diagnostic:
     text = str(error).strip()
     if isinstance(error, DiagnosticException):
         text = text.partition("\n")[0]
-    place = place_of(getattr(error, "location", None)) or place_of(getattr(getattr(error, "op", None), "location", None))
-    if place is None:
-        place, text = _leading_place(text)
+    leading, text = _leading_place(text)
+    place = place_of(getattr(error, "location", None)) or leading or place_of_op(getattr(error, "op", None))
     notes = tuple(_note(note) for note in getattr(error, "notes", ()))
     remedy = getattr(error, "remedy", None)
     if isinstance(error, InternalError):
@@ -148,7 +157,8 @@ def _of_parse_error(error: Any) -> Diagnostic:
 
     notes = tuple(Diagnostic("note", (message or "here").strip(), place(span)) for span, message in getattr(error, "refs", ()))
     message = error.msg.strip() or "does not parse"
-    return Diagnostic("error", message[:1].lower() + message[1:], place(error.span), notes)
+    is_name = message[1:2].isupper()  # SSA
+    return Diagnostic("error", message if is_name else message[:1].lower() + message[1:], place(error.span), notes)
 
 
 def _note(note: Any) -> Diagnostic:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class LaminaError(Exception):
     """Base of every error a user can cause; the command line prints it without a traceback."""
@@ -51,3 +54,20 @@ class ScheduleError(LaminaError):
 
 class InternalError(Exception):
     """A fault of the compiler itself: please report it with the IR it names."""
+
+
+def placed(error: Exception, op: object) -> Exception:
+    """The same error, about an op unless it says itself which op or place it is about."""
+    if getattr(error, "location", None) is None and getattr(error, "op", None) is None:
+        error.op = op  # pyright: ignore[reportAttributeAccessIssue]
+    return error
+
+
+@contextmanager
+def about(op: object) -> Iterator[None]:
+    """Errors that leave the block are about an op, unless they are about another one."""
+    try:
+        yield
+    except Exception as error:
+        placed(error, op)
+        raise

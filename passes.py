@@ -25,7 +25,8 @@ from xdsl.passes import ModulePass, get_pass_option_infos
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
-from .errors import InternalError, LaminaError
+from .dialects.host_functions import require_single_blocks
+from .errors import InternalError, LaminaError, about, placed
 
 FOLDERS = ("transforms", "lowering", "lowering/schedule")
 """Where passes live. In `lowering/schedule/` the pass of `tile.py` is `loop-tile`: a primitive's name is its verb."""
@@ -172,18 +173,26 @@ def run_pass(
     """Run one pass; see `run_passes`."""
     start = time.perf_counter()
     try:
-        one.apply(ctx, module)
+        with about(module):
+            if _is_ours(one):
+                require_single_blocks(module)
+            one.apply(ctx, module)
     except (LaminaError, DiagnosticException, InternalError, RecursionError, MemoryError):
         raise
     except Exception as error:
-        raise InternalError(f"pass '{one.name}' failed: {type(error).__name__}: {_first_line(error)}") from error
+        fault = InternalError(f"pass '{one.name}' failed: {type(error).__name__}: {_first_line(error)}")
+        raise placed(fault, getattr(error, "op", module)) from error
     seconds = time.perf_counter() - start
-    if not type(one).__module__.startswith(f"{__package__}."):
+    if not _is_ours(one):
         fill_locations(module)
     if verify:
         check(module, f"pass '{one.name}' left invalid IR: ")
     if after is not None:
         after(one.name, module, seconds)
+
+
+def _is_ours(one: ModulePass) -> bool:
+    return type(one).__module__.startswith(f"{__package__}.")
 
 
 def check(module: ModuleOp, what: str) -> None:

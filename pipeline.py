@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .codegen.targets.base import Target
 from .codegen.targets.host import host
 from .codegen.version import frontend_version, version
-from .errors import CompileError
+from .errors import CompileError, about
 from .runtime.signature import Param, Signature
 
 if TYPE_CHECKING:
@@ -143,12 +143,16 @@ def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any =
     """
     from xdsl.dialects.builtin import StringAttr
 
+    from .dialects.host_functions import require_single_blocks
+
     goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
     ctx = ctx or _context()
+    require_single_blocks(module)
     for step in list(steps_to(module, goal)):
         if tuned and step.module == _AUTO:
             replay_tuned(module)
-        step.make().apply(ctx, module)
+        with about(module):
+            step.make().apply(ctx, module)
         if each is not None:
             each(step, module)
     module.attributes["lamina.phase"] = StringAttr(goal)
@@ -185,15 +189,16 @@ def compile_to(
     from .codegen import compile as codegen
     from .lowering.llvm.emit import emit_module
 
-    target = target_of(module)
-    text = emit_module(module, target)
-    if standalone:
-        from .codegen.standalone import standalone as complete
+    with about(module):
+        target = target_of(module)
+        text = emit_module(module, target)
+        if standalone:
+            from .codegen.standalone import standalone as complete
 
-        text = complete(text, target)
-    if phase == "llvmir":
-        return text
-    return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)
+            text = complete(text, target)
+        if phase == "llvmir":
+            return text
+        return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)
 
 
 @contextmanager

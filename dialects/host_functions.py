@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
+from ..errors import CompileError, placed
 from .loop.memory import LaunchOp, StoreOp
 from .loop.structure import MOST_LANES, KernelOp
 
@@ -47,7 +48,7 @@ def errors_in_module(module: ModuleOp) -> Iterator[tuple[Operation, Complaint]]:
     for op in module.body.block.ops:
         if isinstance(op, KernelOp):
             yield from _told(op, _kernel_attributes(op))
-        elif isinstance(op, func.FuncOp) and op.body.blocks:
+        elif isinstance(op, func.FuncOp) and len(op.body.blocks) == 1:
             yield from _told(op, _function_attributes(op))
         for inner in op.walk():
             if isinstance(inner, LaunchOp):
@@ -61,6 +62,19 @@ def _told(op: Operation, complaints: Iterator[Complaint]) -> Iterator[tuple[Oper
     for complaint in complaints:
         yield op, f"'{op.name}' op {complaint}"
         return  # what follows from the first would be told as well
+
+
+def require_single_blocks(module: ModuleOp) -> None:
+    """Refuse functions with branches, which parse and verify, but which no pass of ours lowers.
+
+    Raises:
+        CompileError: at the first block of a function that it branches to.
+    """
+    for op in module.body.block.ops:
+        if isinstance(op, func.FuncOp) and len(op.body.blocks) > 1:
+            rule = "only functions of one block are compiled: write graph.for or graph.select, in kernels loop.if or loop.while"
+            error = CompileError(f"'func.func' op @{op.sym_name.data} has {len(op.body.blocks)} blocks: {rule}")
+            raise placed(error, op.body.blocks[0].last_op or op)
 
 
 # Attributes
@@ -165,7 +179,7 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
             if parameter.type != given.type:
                 yield shown
             continue
-        if parameter.type.element_type != given.type.element_type or given.type.layout != parameter.type.layout:
+        if parameter.type.element_type != given.type.element_type:
             yield shown
             return
         wanted = [_value(size, sizes) for size in kernel.sizes_of(parameter)]
@@ -176,6 +190,8 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
             yield f"{shown}: its sizes must be arith.constant here"
         elif wanted != list(given.type.get_shape()):
             yield f"{shown} of sizes {wanted}"
+        elif given.type.layout != parameter.type.layout and not _strides_agree(kernel, parameter, given.type, sizes):
+            yield f"{shown}: its strides must be those of the buffer"
     written = {store.buffer for store in kernel.walk() if isinstance(store, StoreOp)}
     pairs = _pairs(kernel.attributes.get("lamina.inplace")) or []
     shared = {frozenset(pair) for pair in pairs}
@@ -186,6 +202,16 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
             if parameter in written and other != k and mine is not None and place is not None and _meet(mine, place):
                 if frozenset((k, other)) not in shared or mine != place:
                     yield f"passes memory for argument #{k} of @{name}, which is written, that argument #{other} overlaps"
+
+
+def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: list[int | None]) -> bool:
+    """Whether a kernel steps through a buffer as it lies; dims of one element are not stepped through."""
+    _, strides = kernel.given_shapes().get(parameter, ((), None))
+    known = given.get_strides()
+    if strides is None or known is None:
+        return False
+    steps = zip(strides, known, given.get_shape(), strict=True)
+    return 0 in given.get_shape() or all(size == 1 or _value(expr, sizes) == step for expr, step, size in steps)
 
 
 def _constant(value: SSAValue) -> int | None:

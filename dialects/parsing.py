@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, TypeVar
 
@@ -21,6 +21,9 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
+    Float80Type,
+    Float128Type,
+    FloatAttr,
     IntAttr,
     IntegerType,
     ModuleOp,
@@ -28,13 +31,13 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, Region
-from xdsl.parser import AttrParser, Parser, ParserState
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
-from . import printing
+from . import literals, printing
 
 MAX_NESTING = 96
 """Regions, or brackets of types and attributes, in one another. Python's recursion limit is met at about twice this."""
@@ -44,6 +47,9 @@ MAX_INT_WIDTH = (1 << 24) - 1
 
 MAX_DENSE_BYTES = 1 << 28
 """The most a `dense<...>` constant may hold: a splat stores every element."""
+
+LONG_LIST = 1 << 10
+"""From how many characters on a list of elements is read as a whole and not token by token."""
 
 _T = TypeVar("_T")
 
@@ -65,7 +71,8 @@ class LaminaParser(Parser):
         printing.install()
         text = decode(input, name) if isinstance(input, bytes) else input
         self._depth = 0
-        self._line_starts = [0, *(k + 1 for k, char in enumerate(text) if char == "\n")]
+        self._uses: dict[str, Span] = {}
+        self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self._file = StringAttr(name)
         AttrParser.__init__(self, ParserState(LaminaLexer(Input(text, name))), ctx)  # Parser's own, but for the lexer
         self.ssa_values = {}
@@ -82,23 +89,30 @@ class LaminaParser(Parser):
                 module.location = self.location_at(0)
             return module
         except ParseError as error:
-            self._raise_at_first_use(error)
+            self._raise_at_use(error)
             raise
         except RecursionError:
             self.raise_error(f"nested more than {MAX_NESTING} deep")
         except Exception as error:  # a type's or op's constructor refused what the text asked for
             self.raise_error(_first_line(error))
 
-    def _raise_at_first_use(self, error: ParseError) -> None:
-        """xDSL reports values without a definition at the end of the text: point at the first use instead."""
-        if not self.forward_ssa_references or not error.args or "used but not defined" not in str(error):
-            return
-        name = next(iter(self.forward_ssa_references))
-        text = self.lexer.input.content
-        found = re.search(rf"%{re.escape(name)}(?![\w$.-])", text)
-        if found is not None:
-            span = Span(found.start(), found.end(), self.lexer.input)
-            raise ParseError(span, f"%{name} is used but not defined") from None
+    def _raise_at_use(self, error: ParseError) -> None:
+        """xDSL reports values and blocks without a definition at the end of the text or region: point at a use instead."""
+        if "used but not defined" in error.msg and self.forward_ssa_references:
+            name = next(iter(self.forward_ssa_references))
+            raise ParseError(self._uses[name], f"%{name} is used but not defined") from None
+        if error.msg.startswith("region ends with missing block") and self.forward_block_references:
+            name, uses = next(iter(self.forward_block_references.items()))
+            raise ParseError(uses[0], f"block ^{name} is used but not defined in this region") from None
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> Any:
+        if operand.operand_name not in self.ssa_values:
+            self._uses.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        super()._register_ssa_definition(name, values, span)
+        self._uses.pop(name, None)
 
     # -- locations -----------------------------------------------------------------------------------------------------
 
@@ -136,7 +150,16 @@ class LaminaParser(Parser):
         return type
 
     def parse_optional_attribute(self) -> Attribute | None:
-        return self._nested(super().parse_optional_attribute)
+        start = self._current_token.span
+        attribute = self._nested(super().parse_optional_attribute)
+        if isinstance(attribute, FloatAttr):
+            self._require_held(attribute.type, start)
+        return attribute
+
+    def _require_held(self, type: Attribute, span: Span) -> None:
+        """Refuse constants of types that xDSL knows no bytes of: it can neither print nor store them."""
+        if isinstance(type, Float80Type | Float128Type):
+            self.raise_error(f"no constant of type {type} can be held: the widest is f64", span)
 
     def _parse_tensor_literal(self) -> Any:
         return self._nested(super()._parse_tensor_literal)
@@ -160,7 +183,8 @@ class LaminaParser(Parser):
         self.parse_punctuation("<", " in dense attribute")
         start = self._current_token.span
         blob, values, shape = None, [], None
-        if self.parse_optional_punctuation(">") is None:
+        long = self._long_list(start.start)
+        if long is None and self.parse_optional_punctuation(">") is None:
             blob = self.parse_optional_str_literal()
             if blob is None:
                 values, shape = self._parse_tensor_literal()
@@ -172,11 +196,20 @@ class LaminaParser(Parser):
         if any(dim < 0 for dim in expected):
             self.raise_error(f"a dense constant needs a static shape, got {type}", start)
         count, element = prod(expected), type.element_type
+        self._require_held(element, start)
         if count * element.compile_time_size > MAX_DENSE_BYTES:
             self.raise_error(
                 f"dense constant of type {type} holds {count} elements, the limit is {MAX_DENSE_BYTES} bytes", start
             )
-        if blob is not None:
+        data = None if long is None else self._list_bytes(long, expected, element)
+        if long is not None and data is None:  # token by token
+            behind = self._current_token.span.start
+            self._resume_from(long.start)
+            values, shape = self._parse_tensor_literal()
+            self._resume_from(behind)
+        if data is not None:
+            pass
+        elif blob is not None:
             data = self._blob_bytes(blob, element, count, start)
         elif shape is None:
             if count:
@@ -188,6 +221,25 @@ class LaminaParser(Parser):
             data = b"".join(self._element_bytes(value, element) for value in values)
             data = data if shape else data * count
         return DenseIntOrFPElementsAttr(type, BytesAttr(data))
+
+    def _long_list(self, start: int) -> Span | None:
+        """Skip a list of many elements up to behind its `>`; None, with nothing skipped, if it is short or something else."""
+        text = self.lexer.input.content
+        if text[start : start + 1] != "[":
+            return None
+        end = text.find(">", start)
+        if end - start < LONG_LIST or "//" in text[start : start + LONG_LIST]:
+            return None
+        self._resume_from(end)
+        self.parse_punctuation(">", " in dense attribute")
+        return Span(start, end, self.lexer.input)
+
+    def _list_bytes(self, span: Span, shape: tuple[int, ...], element: Any) -> bytes | None:
+        try:
+            return literals.list_bytes(span.text, shape, element)
+        except literals.LiteralError as error:
+            at = span.start + error.at
+            raise ParseError(Span(at, at + 1, self.lexer.input), error.message) from None
 
     def _element_bytes(self, value: Any, element: Any) -> bytes:
         if isinstance(value, _Bits) and isinstance(element, AnyFloat):

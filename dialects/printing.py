@@ -8,10 +8,10 @@ So this module replaces two methods of that class, once, in `install`. Nothing e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from io import StringIO
+from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IntegerType
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType
 from xdsl.printer import Printer
 
 LIST_LIMIT = 100
@@ -38,12 +38,14 @@ def print_without_type(attr: DenseIntOrFPElementsAttr, printer: Printer) -> None
     if not data:
         pass
     elif is_splat(attr):
-        _print_element(attr, data[:size], printer)
+        printer.print_string(_texts(attr, data[:size])[0])
     elif len(data) // size > LIST_LIMIT and _blob_is_portable(element):
         printer.print_string(f'"0x{data.hex().upper()}"')
     else:
-        elements = [data[k : k + size] for k in range(0, len(data), size)]
-        _print_nested(attr, elements, attr.get_shape(), printer)
+        texts = _texts(attr, data)
+        for dim in reversed(attr.get_shape()):
+            texts = [f"[{', '.join(texts[k : k + dim])}]" for k in range(0, len(texts), dim)]
+        printer.print_string(texts[0])
     printer.print_string(">")
 
 
@@ -64,26 +66,23 @@ def _blob_is_portable(element: object) -> bool:
     return not isinstance(element, AnyFloat) or element.bitwidth in (8, 16, 32, 64)
 
 
-def _print_nested(attr: DenseIntOrFPElementsAttr, elements: Sequence[bytes], shape: Sequence[int], printer: Printer) -> None:
-    if not shape:
-        _print_element(attr, elements[0], printer)
-        return
-    inner = prod(shape[1:])
-    printer.print_string("[")
-    for k in range(shape[0]):
-        if k:
-            printer.print_string(", ")
-        _print_nested(attr, elements[k * inner : (k + 1) * inner], shape[1:], printer)
-    printer.print_string("]")
-
-
-def _print_element(attr: DenseIntOrFPElementsAttr, data: bytes, printer: Printer) -> None:
-    element = attr.get_element_type()
-    value = element.unpack(data, 1)[0]
+def _texts(attr: DenseIntOrFPElementsAttr, data: bytes) -> list[str]:
+    """The text of each element."""
+    element: Any = attr.get_element_type()
+    size = element.compile_time_size
     if isinstance(element, AnyFloat):
-        printer.print_string(float_text(element, data))
-    else:
-        attr._print_one_elem(value, printer)  # pyright: ignore[reportPrivateUsage]
+        return [float_text(element, data[k : k + size]) for k in range(0, len(data), size)]
+    values = element.unpack(data, len(data) // size)
+    if isinstance(element, IntegerType | IndexType):
+        is_bool = isinstance(element, IntegerType) and element.width.data == 1
+        return [("true" if value else "false") for value in values] if is_bool else list(map(str, values))
+    return [_other_text(attr, value) for value in values]
+
+
+def _other_text(attr: DenseIntOrFPElementsAttr, value: Any) -> str:
+    stream = StringIO()
+    attr._print_one_elem(value, Printer(stream))  # pyright: ignore[reportPrivateUsage]
+    return stream.getvalue()
 
 
 def float_text(element: AnyFloat, data: bytes) -> str:

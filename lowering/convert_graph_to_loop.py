@@ -34,7 +34,7 @@ from ..dialects.loop.repeat import RepeatOp
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..dialects.types import DYNAMIC, index
 from ..dialects.types import memref as memref_type
-from ..errors import CompileError, LaminaError
+from ..errors import CompileError, LaminaError, about
 from ..transforms.graph_decompose import decompose
 from ..transforms.graph_fuse import fuse_block
 from .collapse import collapsed
@@ -177,7 +177,8 @@ class _FunctionConverter:
         copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self._assign(value, target)]
         for op in source.ops:
             if op is not last:
-                self._op(op)
+                with about(op):
+                    self._op(op)
         for value, target in copies:
             self._insert(memref.CopyOp.create(operands=[self.buffers[value], target]), last)
         self._insert(func.ReturnOp(), last)
@@ -428,8 +429,9 @@ def _memref_of(value: SSAValue) -> builtin.MemRefType:
 
 
 def _require_static(value: SSAValue, function: str) -> None:
-    shape = value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-    if DYNAMIC in shape:
+    if not isinstance(value.type, builtin.TensorType):
+        raise CompileError(f"function @{function} has a value of type {value.type}: only functions over tensors are compiled")
+    if DYNAMIC in value.type.get_shape():
         raise CompileError(f"function @{function} has a {value.type}: run graph-specialize with the shapes to compile for")
 
 
@@ -481,7 +483,8 @@ class ConvertGraphToLoopPass(ModulePass):
         functions = [f for f in block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         for function in bodies_first([f for f in functions if "lamina.results" not in f.attributes]):
             converter = _FunctionConverter(function, kernels, by_hand)
-            converter.convert()
+            with about(function):
+                converter.convert()
             globals_ += converter.globals
         first = block.first_op
         for new in globals_:

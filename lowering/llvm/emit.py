@@ -19,7 +19,7 @@ from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.loop.subscripts import linear_form
-from ...errors import CompileError
+from ...errors import CompileError, about
 from ..donation import aliased_arguments
 from ..plan_buffers import scratch_layout
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
@@ -64,21 +64,24 @@ def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = Fa
     shared.scratch = {op: scratch_layout(op) for op in symbols.values() if isinstance(op, KernelOp)}
     parts: list[str] = []
     for op in module.body.block.ops:
-        if isinstance(op, memref.GlobalOp):
-            parts.append(global_text(op))
-        elif isinstance(op, KernelOp):
-            internal = op.sym_name.data in launched
-            if op.sym_name.data in CALLED and not internal and not callable_kernels:
-                raise fail(op, f"@{op.sym_name.data} has the name of a function that compiled code calls: rename it")
-            parts.append(_kernel(shared, op, internal))
-            if callable_kernels and not internal:
-                parts.append(_invoke(shared, op))
-        elif isinstance(op, func.FuncOp):
-            if op.body.blocks:
-                parts.append(_host(shared, op))
-        else:
-            raise fail(op, "has no translation to LLVM IR")
+        with about(op):
+            parts += _top_level(shared, op, launched, callable_kernels)
     return "\n\n".join([*parts, *shared.outlined]) + "\n\n" + shared.text.text()
+
+
+def _top_level(shared: ModuleEmitter, op: Operation, launched: set[str], callable_kernels: bool) -> list[str]:
+    """The definitions that an op of the module becomes."""
+    if isinstance(op, memref.GlobalOp):
+        return [global_text(op)]
+    if isinstance(op, KernelOp):
+        internal = op.sym_name.data in launched
+        if op.sym_name.data in CALLED and not internal and not callable_kernels:
+            raise fail(op, f"@{op.sym_name.data} has the name of a function that compiled code calls: rename it")
+        kernel = _kernel(shared, op, internal)
+        return [kernel, _invoke(shared, op)] if callable_kernels and not internal else [kernel]
+    if isinstance(op, func.FuncOp):
+        return [_host(shared, op)] if op.body.blocks else []
+    raise fail(op, "has no translation to LLVM IR")
 
 
 def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:

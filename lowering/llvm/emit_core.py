@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...codegen.targets import Target
-from ...errors import CompileError
+from ...errors import CompileError, placed
 from .emit_transpose import Window
 from .emit_types import buffer_strides, fail, llvm_type, memory_type
 from .text import I64, PTR, Builder, Module, Ty
@@ -138,38 +138,43 @@ class FunctionEmitter:
     def run(self, block: Block) -> None:
         """Write the ops of a block."""
         pure, effects, values, levels = self.module.pure, self.module.effects, self.values, self.levels
-        for op in block.ops:
-            write = pure.get(op.name)
-            if write is None:
-                effect = effects.get(op.name)
-                if effect is None:
-                    raise fail(op, "has no translation to LLVM IR")
-                effect(self, op)
-                continue
-            if op in self.fused:
-                continue
-            level = self.branch_depth
-            operands: list[str] = []
-            for operand in op._operands:
-                x = values.get(operand)
-                if x is None:
-                    raise self.missing(op, operand)
-                operands.append(x)
-                of_operand = levels.get(x, 0)
-                if of_operand > level:
-                    level = of_operand
-            result = op.results[0]
-            ty = self.ty(result.type, op)
-            if level < len(self.scopes) - 1:
-                b = self.b
-                lines, b.lines = b.lines, self.scopes[level + 1].slot
-                x = write(self, op, operands, ty)
-                b.lines = lines
-            else:
-                x = write(self, op, operands, ty)
-            values[result] = x
-            if x[0] == "%" and x not in levels:
-                levels[x] = level
+        op: Operation | None = None
+        try:
+            for op in block.ops:
+                write = pure.get(op.name)
+                if write is None:
+                    effect = effects.get(op.name)
+                    if effect is None:
+                        raise fail(op, "has no translation to LLVM IR")
+                    effect(self, op)
+                    continue
+                if op in self.fused:
+                    continue
+                level = self.branch_depth
+                operands: list[str] = []
+                for operand in op._operands:
+                    x = values.get(operand)
+                    if x is None:
+                        raise self.missing(op, operand)
+                    operands.append(x)
+                    of_operand = levels.get(x, 0)
+                    if of_operand > level:
+                        level = of_operand
+                result = op.results[0]
+                ty = self.ty(result.type, op)
+                if level < len(self.scopes) - 1:
+                    b = self.b
+                    lines, b.lines = b.lines, self.scopes[level + 1].slot
+                    x = write(self, op, operands, ty)
+                    b.lines = lines
+                else:
+                    x = write(self, op, operands, ty)
+                values[result] = x
+                if x[0] == "%" and x not in levels:
+                    levels[x] = level
+        except Exception as error:
+            placed(error, op)
+            raise
 
     def value(self, value: SSAValue, op: Operation) -> str:
         """The operand text of a value."""

@@ -12,12 +12,11 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     NoneAttr,
-    UnknownLoc,
     VectorType,
 )
 from xdsl.ir import Attribute, Operation
 
-from ...errors import CompileError
+from ...errors import CompileError, placed
 from .text import I64, PTR, Ty
 
 _ELEM = {"f16": "i16", "bf16": "i16", "f32": "float", "f64": "double", "index": "i64"}
@@ -29,11 +28,11 @@ def fail(op: Operation, why: str) -> CompileError:
     place = ""
     if isinstance(location, FileLineColLoc):
         place = f"{location.filename.data}:{location.line.data}:{location.column.data}: "
-    elif not isinstance(location, UnknownLoc):
-        place = f"{location}: "
     unregistered: Any = getattr(op, "op_name", None)
     name = op.name if unregistered is None else unregistered.data
-    return CompileError(f"{place}'{name}' op {why}")
+    error = CompileError(f"{place}'{name}' op {why}")
+    placed(error, op)
+    return error
 
 
 def llvm_type(type: Attribute, op: Operation) -> Ty:
