@@ -467,7 +467,9 @@ def _failure(name: str, checks: Sequence[str]) -> Callable[[tuple[int, ...]], No
         if code == -1:
             raise MemoryError(f"kernel '{name}' got no memory for its local arrays")
         if 0 < code <= len(checks):
-            raise IndexError(f"kernel '{name}': index {value} of {checks[code - 1]} is out of bounds")
+            error = IndexError(f"kernel '{name}': index {value} of {checks[code - 1]} is out of bounds")
+            error.status = code  # pyright: ignore[reportAttributeAccessIssue]
+            raise error
 
     return failed
 

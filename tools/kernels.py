@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import LaminaError
+from ..errors import LaminaError, placed
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
 
     from ..dialects.loop.structure import KernelOp
 
@@ -97,6 +98,13 @@ class KernelRun:
 
         return run
 
+    def _check(self, status: int) -> Operation:
+        """The check that gives a status, else the kernel."""
+        from ..dialects.loop.memory import CheckOp
+
+        checks = [op for op in self.kernel.walk() if isinstance(op, CheckOp) and op.status.value.data == status]
+        return checks[0] if checks else self.kernel
+
     def native(self, as_written: bool = False) -> Callable[..., Arrays]:
         """The kernel as machine code, on copies; its attribute `native` changes its arguments in place.
 
@@ -120,7 +128,7 @@ class KernelRun:
             try:
                 compiled(*arguments)
             except (IndexError, MemoryError) as error:
-                raise StoppedError(str(error)) from None
+                raise placed(StoppedError(str(error)), self._check(getattr(error, "status", 0))) from None
             return self._written(arguments)
 
         run.native = compiled  # pyright: ignore[reportFunctionMemberAccess]

@@ -53,7 +53,7 @@ loop.kernel @fresh(%A: memref<4x8xf32>, %C: memref<4xf32>) {
 // -----
 
 /// Another element of the buffer that the loop writes, and that is in the tile when i is 0.
-// expected-error@unknown {{loop-accumulate{buffer=C at=k}: another access touches what is kept: iteration}}
+// expected-error@+2 {{loop-accumulate{buffer=C at=k}: another access touches what is kept: iteration}}
 loop.kernel @alias(%C: memref<8xf32>) {
   loop.for seq %k = 0 to 8 {
     loop.for seq %i = 0 to 4 {
@@ -65,7 +65,7 @@ loop.kernel @alias(%C: memref<8xf32>) {
 
 // -----
 
-// expected-error@unknown {{loop k accesses other elements in every iteration of C: [k]}}
+// expected-error@+2 {{loop k accesses other elements in every iteration of C: [k]}}
 loop.kernel @moves(%C: memref<8xf32>) {
   loop.for seq %k = 0 to 8 {
     %a = loop.load %C[%k] : memref<8xf32>

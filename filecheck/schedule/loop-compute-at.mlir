@@ -35,7 +35,7 @@ loop.kernel @rows(%x: memref<64x32xf32>, %y: memref<64x32xf32>) {
 // -----
 
 /// Loop i writes the input of a later iteration.
-// expected-error@unknown {{what t is computed from changes before loop i reads it: iteration i=}}
+// expected-error@+7 {{what t is computed from changes before loop i reads it: iteration i=}}
 loop.kernel @update(%x: memref<64xf32>) {
   %t = loop.alloc stack : memref<64xf32>
   loop.for seq %r = 0 to 64 {

@@ -47,7 +47,7 @@ loop.kernel @nest(%x: memref<8x4xf32>) {
 // -----
 
 /// What the rest writes for the next iteration would come too late.
-// expected-error@unknown {{two iterations would change places: iteration i=0 writes x[1] and iteration i=1 reads it}}
+// expected-error@+2 {{two iterations would change places: iteration i=0 writes x[1] and iteration i=1 reads it}}
 loop.kernel @no_recurrence(%x: memref<9xf32>, %y: memref<9xf32>) {
   loop.for seq %i = 0 to 8 {
     %a = loop.load %x[%i] : memref<9xf32>
@@ -59,7 +59,7 @@ loop.kernel @no_recurrence(%x: memref<9xf32>, %y: memref<9xf32>) {
 
 // -----
 
-// expected-error@unknown {{the rest uses %a, which the first part computes}}
+// expected-error@+2 {{the rest uses %a, which the first part computes}}
 loop.kernel @no_crossing(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
   loop.for seq %i = 0 to 8 {
     %a = loop.load %x[%i] : memref<8xf32>
@@ -70,7 +70,7 @@ loop.kernel @no_crossing(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>
 
 // -----
 
-// expected-error@unknown {{no statement 'y' stands directly in i; there are: a, x}}
+// expected-error@+2 {{no statement 'y' stands directly in i; there are: a, x}}
 loop.kernel @no_statement(%x: memref<8xf32>) {
   loop.for seq %i = 0 to 8 {
     %a = loop.load %x[%i] : memref<8xf32>

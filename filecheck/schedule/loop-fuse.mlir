@@ -63,7 +63,7 @@ loop.kernel @sums(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<2xf32>) {
 
 // -----
 
-// expected-error@unknown {{j would touch an element too early: iteration i=1 writes y[1] and iteration j=0 reads it}}
+// expected-error@+2 {{j would touch an element too early: iteration i=1 writes y[1] and iteration j=0 reads it}}
 loop.kernel @no_element_ahead(%x: memref<9xf32>, %y: memref<9xf32>, %z: memref<9xf32>) {
   loop.for parallel %i = 0 to 8 {
     %a = loop.load %x[%i] : memref<9xf32>
@@ -77,7 +77,7 @@ loop.kernel @no_element_ahead(%x: memref<9xf32>, %y: memref<9xf32>, %z: memref<9
 
 // -----
 
-// expected-error@unknown {{their bounds are not the same}}
+// expected-error@+3 {{their bounds are not the same}}
 loop.kernel @no_same_bounds(%x: memref<8xf32>) {
   %zero = arith.constant 0.0 : f32
   loop.for parallel %i = 0 to 8 {
@@ -90,7 +90,7 @@ loop.kernel @no_same_bounds(%x: memref<8xf32>) {
 
 // -----
 
-// expected-error@unknown {{j uses a value that i computes}}
+// expected-error@+3 {{j uses a value that i computes}}
 loop.kernel @no_use(%x: memref<8xf32>) {
   %zero = arith.constant 0.0 : f32
   %s = loop.for reduce<add> %i = 0 to 8 init %zero : f32 {

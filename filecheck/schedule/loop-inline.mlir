@@ -27,7 +27,7 @@ loop.kernel @shifted(%x: memref<64xf32>, %y: memref<64xf32>) {
 // -----
 
 /// The second half is never stored.
-// expected-error@unknown {{t[j] (loop-inline.mlir:}}
+// expected-error@+1 {{t[j] (loop-inline.mlir:}}
 loop.kernel @half(%x: memref<64xf32>, %y: memref<64xf32>) {
   %t = loop.alloc stack : memref<64xf32>
   loop.for parallel %i = 0 to 32 {
@@ -43,7 +43,7 @@ loop.kernel @half(%x: memref<64xf32>, %y: memref<64xf32>) {
 // -----
 
 /// The input is written before the copy of it is read.
-// expected-error@unknown {{what t is computed from changes before it is read: iteration j=31 writes x[31]}}
+// expected-error@+1 {{what t is computed from changes before it is read: iteration j=31 writes x[31]}}
 loop.kernel @reversed(%x: memref<64xf32>) {
   %t = loop.alloc stack : memref<64xf32>
   loop.for parallel %i = 0 to 64 {

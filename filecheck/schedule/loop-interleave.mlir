@@ -28,7 +28,7 @@ loop.kernel @stencils(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>, %
 // -----
 
 /// What lies further ahead than the halo is not there yet.
-// expected-error@unknown {{j would touch an element too early: iteration i=2 writes y[2] and iteration j=0 reads it}}
+// expected-error@+2 {{j would touch an element too early: iteration i=2 writes y[2] and iteration j=0 reads it}}
 loop.kernel @no_element_far_ahead(%x: memref<18xf32>, %y: memref<18xf32>, %z: memref<18xf32>) {
   loop.for parallel %i = 0 to 16 {
     %a = loop.load %x[%i] : memref<18xf32>
@@ -43,7 +43,7 @@ loop.kernel @no_element_far_ahead(%x: memref<18xf32>, %y: memref<18xf32>, %z: me
 // -----
 
 /// Iterations at the edges come last, so they must be independent.
-// expected-error@unknown {{iterations of j would change places: iteration j=0 writes z[1] and iteration j=1 reads it}}
+// expected-error@+3 {{iterations of j would change places: iteration j=0 writes z[1] and iteration j=1 reads it}}
 loop.kernel @no_recurrence(%y: memref<17xf32>, %z: memref<17xf32>) {
   %zero = arith.constant 0.0 : f32
   loop.for parallel %i = 0 to 16 {
@@ -57,7 +57,7 @@ loop.kernel @no_recurrence(%y: memref<17xf32>, %z: memref<17xf32>) {
 
 // -----
 
-// expected-error@unknown {{only seq and parallel loops that carry nothing run in strips, i is another}}
+// expected-error@+3 {{only seq and parallel loops that carry nothing run in strips, i is another}}
 loop.kernel @no_sum(%x: memref<16xf32>, %y: memref<16xf32>) {
   %zero = arith.constant 0.0 : f32
   %s = loop.for reduce<add> %i = 0 to 16 init %zero : f32 {

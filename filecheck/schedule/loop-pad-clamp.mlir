@@ -30,7 +30,7 @@ loop.kernel @row_sums(%x: memref<?x4xf32>, %y: memref<?xf32>, %N: index) shapes(
 // -----
 
 /// An array without elements has no last one.
-// expected-error@unknown {{x may be empty: it has no last element}}
+// expected-error@+3 {{x may be empty: it has no last element}}
 loop.kernel @perhaps_empty(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
   %t = loop.alloc stack : memref<8xf32>
   loop.for seq %ii = 0 to min(8, %N) {
@@ -57,7 +57,7 @@ loop.kernel @before_the_start(%x: memref<7xf32>) {
 // -----
 
 /// A place that is not linear is not held.
-// expected-error@unknown {{a read of x has a place that is not linear}}
+// expected-error@+3 {{a read of x has a place that is not linear}}
 loop.kernel @to_and_fro(%x: memref<7xf32>) {
   %t = loop.alloc stack : memref<8xf32>
   loop.for seq %ii = 0 to 7 {
@@ -69,7 +69,7 @@ loop.kernel @to_and_fro(%x: memref<7xf32>) {
 // -----
 
 /// Reads are held, not writes.
-// expected-error@unknown {{more iterations would write y, which is not local to the kernel}}
+// expected-error@+2 {{more iterations would write y, which is not local to the kernel}}
 loop.kernel @not_local(%x: memref<7xf32>, %y: memref<8xf32>) {
   loop.for seq %ii = 0 to 7 {
     %a = loop.load %x[-%ii + 6] : memref<7xf32>

@@ -47,7 +47,7 @@ loop.kernel @last_tile(%y: memref<?xf32>, %N: index) shapes(%y[%N]) {
 
 // -----
 
-// expected-error@unknown {{more iterations would write y, which is not local to the kernel}}
+// expected-error@+3 {{more iterations would write y, which is not local to the kernel}}
 loop.kernel @no_local_buffer(%y: memref<?xf32>, %N: index) shapes(%y[%N + 8]) {
   %one = arith.constant 1.0 : f32
   loop.for seq %ii = 0 to min(8, %N) {
@@ -57,7 +57,7 @@ loop.kernel @no_local_buffer(%y: memref<?xf32>, %N: index) shapes(%y[%N + 8]) {
 
 // -----
 
-// expected-error@unknown {{the added iteration ii=0 reads x at 0 of dim 0, which has 0 elements}}
+// expected-error@+3 {{the added iteration ii=0 reads x at 0 of dim 0, which has 0 elements}}
 loop.kernel @no_padding(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
   %t = loop.alloc stack : memref<8xf32>
   loop.for seq %ii = 0 to min(8, %N) {
@@ -69,7 +69,7 @@ loop.kernel @no_padding(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
 // -----
 
 /// Element 7 is set before, and read.
-// expected-error@unknown {{an added iteration writes what another reads: iteration ii=7 writes t[7] and iteration i=0 reads it}}
+// expected-error@+5 {{an added iteration writes what another reads: iteration ii=7 writes t[7] and iteration i=0 reads it}}
 loop.kernel @no_overwriting(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
   %one = arith.constant 1.0 : f32
   %t = loop.alloc stack : memref<8xf32>
@@ -85,7 +85,7 @@ loop.kernel @no_overwriting(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
 
 // -----
 
-// expected-error@unknown {{ii carries values, which more iterations would change}}
+// expected-error@+3 {{ii carries values, which more iterations would change}}
 loop.kernel @no_sum(%y: memref<1xf32>, %N: index) {
   %one = arith.constant 1.0 : f32
   %s = loop.for reduce<add> %ii = 0 to min(8, %N) init %one : f32 {

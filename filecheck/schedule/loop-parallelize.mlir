@@ -19,7 +19,7 @@ loop.kernel @rows(%x: memref<?x8xf32>, %N: index) shapes(%x[%N, 8]) {
 
 // -----
 
-// expected-error@unknown {{two iterations touch one element: iteration i=0 reads x[1] and iteration i=1 writes it}}
+// expected-error@+2 {{two iterations touch one element: iteration i=0 reads x[1] and iteration i=1 writes it}}
 loop.kernel @no_shift(%x: memref<9xf32>) {
   loop.for seq %i = 0 to 8 {
     %a = loop.load %x[%i + 1] : memref<9xf32>
@@ -29,7 +29,7 @@ loop.kernel @no_shift(%x: memref<9xf32>) {
 
 // -----
 
-// expected-error@unknown {{the reduce<add> loop carries values from one iteration to the next}}
+// expected-error@+3 {{the reduce<add> loop carries values from one iteration to the next}}
 loop.kernel @no_sum(%x: memref<8xf32>, %y: memref<1xf32>) {
   %zero = arith.constant 0.0 : f32
   %s = loop.for reduce<add> %i = 0 to 8 init %zero : f32 {
@@ -41,7 +41,7 @@ loop.kernel @no_sum(%x: memref<8xf32>, %y: memref<1xf32>) {
 
 // -----
 
-// expected-error@unknown {{cannot decide: a subscript of y depends on data}}
+// expected-error@+2 {{cannot decide: a subscript of y depends on data}}
 loop.kernel @no_answer(%x: memref<8xi64>, %y: memref<8xi64>) {
   loop.for seq %i = 0 to 8 {
     %a = loop.load %x[%i] : memref<8xi64>

@@ -55,7 +55,7 @@ loop.kernel @no_rest(%x: memref<64xf32>) {
 
 // -----
 
-// expected-error@unknown {{io has step 1: all its iterations are full tiles; say how many to peel: count=<n>}}
+// expected-error@+2 {{io has step 1: all its iterations are full tiles; say how many to peel: count=<n>}}
 loop.kernel @no_tiles(%x: memref<64xf32>) {
   loop.for seq %io = 0 to 64 {
     %a = loop.load %x[%io] : memref<64xf32>
@@ -65,7 +65,7 @@ loop.kernel @no_tiles(%x: memref<64xf32>) {
 
 // -----
 
-// expected-error@unknown {{the bounds of io are several expressions: they cannot be cut there}}
+// expected-error@+2 {{the bounds of io are several expressions: they cannot be cut there}}
 loop.kernel @no_single_end(%x: memref<64xf32>, %N: index) {
   loop.for seq %io = 0 to min(%N, 64) step 8 {
     %a = loop.load %x[%io] : memref<64xf32>

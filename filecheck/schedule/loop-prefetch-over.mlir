@@ -42,7 +42,7 @@ loop.kernel @several(%A: memref<?x32xf32>, %C: memref<3xf32>, %K: index) shapes(
 
 // -----
 
-// expected-error@unknown {{loop-prefetch{buffer=A at=k distance=1 over=i}: the iterations of i do not read one tile of A that moves with k}}
+// expected-error@+2 {{loop-prefetch{buffer=A at=k distance=1 over=i}: the iterations of i do not read one tile of A that moves with k}}
 loop.kernel @rows(%A: memref<?x8xf32>, %C: memref<8xf32>, %K: index) shapes(%A[%K, 8]) {
   loop.for seq %k = 0 to %K {
     loop.for parallel %i = 0 to 8 {

@@ -42,7 +42,7 @@ loop.kernel @lanes(%A: memref<9x48xf32>) {
 
 // -----
 
-// expected-error@unknown {{loop-prefetch{buffer=A at=k distance=8}: what is read does not change with k: A[0]}}
+// expected-error@+2 {{loop-prefetch{buffer=A at=k distance=8}: what is read does not change with k: A[0]}}
 loop.kernel @still(%A: memref<8xf32>) {
   loop.for seq %k = 0 to 8 {
     %a = loop.load %A[0] : memref<8xf32>

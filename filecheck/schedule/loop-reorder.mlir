@@ -29,7 +29,7 @@ loop.kernel @matmul(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32
 // -----
 
 /// What row 1 writes, row 2 reads one column before: in the new order that would be too early.
-// expected-error@unknown {{two iterations would change places: iteration i=1, k=1 writes x[1, 1] and iteration i=2, k=0 reads it}}
+// expected-error@+3 {{two iterations would change places: iteration i=1, k=1 writes x[1, 1] and iteration i=2, k=0 reads it}}
 loop.kernel @no_stencil(%x: memref<9x9xf32>) {
   loop.for seq %i = 1 to 9 {
     loop.for seq %k = 0 to 8 {
@@ -41,7 +41,7 @@ loop.kernel @no_stencil(%x: memref<9x9xf32>) {
 
 // -----
 
-// expected-error@unknown {{the bounds of k depend on i, which would be inside}}
+// expected-error@+3 {{the bounds of k depend on i, which would be inside}}
 loop.kernel @no_triangle(%x: memref<8x8xf32>) {
   loop.for parallel %i = 0 to 8 {
     loop.for parallel %k = 0 to %i {
@@ -53,7 +53,7 @@ loop.kernel @no_triangle(%x: memref<8x8xf32>) {
 
 // -----
 
-// expected-error@unknown {{the loops are not perfectly nested: the body of i is not just one loop, it also has 'loop.store'}}
+// expected-error@+5 {{the loops are not perfectly nested: the body of i is not just one loop, it also has 'loop.store'}}
 loop.kernel @no_perfect_nest(%x: memref<8x8xf32>, %y: memref<8xf32>) {
   %zero = arith.constant 0.0 : f32
   loop.for parallel %i = 0 to 8 {
@@ -67,7 +67,7 @@ loop.kernel @no_perfect_nest(%x: memref<8x8xf32>, %y: memref<8xf32>) {
 // -----
 
 /// A sum in the order of the rows would become one in the order of the columns.
-// expected-error@unknown {{iteration i=0, k=1 reads s[0] and iteration i=1, k=0 writes it}}
+// expected-error@+3 {{iteration i=0, k=1 reads s[0] and iteration i=1, k=0 writes it}}
 loop.kernel @no_sum(%x: memref<8x8xf32>, %s: memref<1xf32>) {
   loop.for seq %i = 0 to 8 {
     loop.for seq %k = 0 to 8 {
@@ -82,7 +82,7 @@ loop.kernel @no_sum(%x: memref<8x8xf32>, %s: memref<1xf32>) {
 // -----
 
 /// Iterations of a parallel loop run at once, also where a sequential one around it keeps them apart.
-// expected-error@unknown {{two iterations would change places}}
+// expected-error@+3 {{two iterations would change places}}
 loop.kernel @no_wavefront(%x: memref<9x9xf32>) {
   loop.for seq %i = 0 to 8 {
     loop.for parallel %k = 0 to 8 {

@@ -31,7 +31,7 @@ loop.kernel @row(%x: memref<8x32xf32>, %y: memref<8x32xf32>) {
 // -----
 
 /// A sum of two is as cheap as a load.
-// expected-error@unknown {{j computes nothing again that costs 8 operations}}
+// expected-error@+2 {{j computes nothing again that costs 8 operations}}
 loop.kernel @no_cheap_values(%x: memref<32xf32>, %y: memref<32xf32>) {
   loop.for parallel %k = 0 to 32 {
     %a = loop.load %x[%k] : memref<32xf32>
@@ -49,7 +49,7 @@ loop.kernel @no_cheap_values(%x: memref<32xf32>, %y: memref<32xf32>) {
 // -----
 
 /// What the first loop changes is not what the second one reads.
-// expected-error@unknown {{j computes nothing again that costs 8 operations}}
+// expected-error@+2 {{j computes nothing again that costs 8 operations}}
 loop.kernel @no_changed_values(%x: memref<32xf32>, %y: memref<32xf32>) {
   loop.for parallel %k = 0 to 32 {
     %a = loop.load %x[%k] : memref<32xf32>
@@ -67,7 +67,7 @@ loop.kernel @no_changed_values(%x: memref<32xf32>, %y: memref<32xf32>) {
 // -----
 
 /// The elements would be others.
-// expected-error@unknown {{k and j do not both count from 0 by 1 to one constant}}
+// expected-error@+2 {{k and j do not both count from 0 by 1 to one constant}}
 loop.kernel @no_other_range(%x: memref<33xf32>, %y: memref<33xf32>) {
   loop.for parallel %k = 0 to 32 {
     %a = loop.load %x[%k] : memref<33xf32>
@@ -84,7 +84,7 @@ loop.kernel @no_other_range(%x: memref<33xf32>, %y: memref<33xf32>) {
 
 // -----
 
-// expected-error@unknown {{k and j are not two loops of one body, in this order}}
+// expected-error@+6 {{k and j are not two loops of one body, in this order}}
 loop.kernel @no_order(%x: memref<32xf32>, %y: memref<32xf32>) {
   loop.for parallel %j = 0 to 32 {
     %a = loop.load %x[%j] : memref<32xf32>

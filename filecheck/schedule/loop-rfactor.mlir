@@ -40,7 +40,7 @@ loop.kernel @sum(%x: memref<256xf32>, %y: memref<f32>) {
 //  AT-NEXT:       loop.load %i_parts[%i, %j]
 
 /// What fills no part would be lost.
-// expected-error@unknown {{100 iterations of i are not several parts of 64: peel the rest first}}
+// expected-error@+3 {{100 iterations of i are not several parts of 64: peel the rest first}}
 loop.kernel @no_rest(%x: memref<100xf32>, %y: memref<f32>) {
   %z = arith.constant 0.0 : f32
   %s = loop.for reduce<add> %i = 0 to 100 init %z : f32 {
@@ -53,7 +53,7 @@ loop.kernel @no_rest(%x: memref<100xf32>, %y: memref<f32>) {
 // -----
 
 /// A loop that is no reduction combines nothing.
-// expected-error@unknown {{only a reduce loop has parts to combine, i is parallel}}
+// expected-error@+3 {{only a reduce loop has parts to combine, i is parallel}}
 loop.kernel @no_reduction(%x: memref<128xf32>) {
   %z = arith.constant 0.0 : f32
   loop.for parallel %i = 0 to 128 {

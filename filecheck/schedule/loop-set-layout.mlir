@@ -21,6 +21,6 @@ loop.kernel @transposed(%x: memref<6x16xf32>) {
 
 // -----
 
-// expected-error@unknown {{t is an argument of the kernel: its layout is the caller's}}
+// expected-error@+1 {{t is an argument of the kernel: its layout is the caller's}}
 loop.kernel @argument(%t: memref<6x16xf32>) {
 }

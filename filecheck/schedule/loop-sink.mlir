@@ -32,7 +32,7 @@ loop.kernel @scaled(%x: memref<256x64xf32>, %s: memref<64xf32>, %y: memref<64xf3
 
 // What the loop itself changes is not the same in every iteration.
 
-// expected-error@unknown {{k uses no arithmetic or load of unwritten memory that stands before it in its body}}
+// expected-error@+4 {{k uses no arithmetic or load of unwritten memory that stands before it in its body}}
 loop.kernel @no_memory_that_is_written(%y: memref<64xf32>) {
   loop.for seq %j = 0 to 64 {
     %a = loop.load %y[%j] : memref<64xf32>

@@ -76,7 +76,7 @@ loop.kernel @carried(%x: memref<100xf32>, %y: memref<1xf32>, %M: index, %N: inde
 
 // -----
 
-// expected-error@unknown {{no loop 'i' in kernel @no_such_loop}}
+// expected-error@+1 {{no loop 'i' in kernel @no_such_loop}}
 loop.kernel @no_such_loop(%x: memref<64xf32>) {
   loop.for seq %j = 0 to 64 {
     %a = loop.load %x[%j] : memref<64xf32>

@@ -51,7 +51,7 @@ loop.kernel @strided(%A: memref<4x8xf32>, %C: memref<8xf32>) {
 // -----
 
 /// The loop changes what it reads.
-// expected-error@unknown {{loop io writes what it reads: iteration}}
+// expected-error@+2 {{loop io writes what it reads: iteration}}
 loop.kernel @written(%A: memref<?x?xf32>, %M: index) shapes(%A[%M + 4, %M + 8]) {
   loop.for seq %io = 0 to %M {
     loop.for seq %k = 0 to 8 {
@@ -65,7 +65,7 @@ loop.kernel @written(%A: memref<?x?xf32>, %M: index) shapes(%A[%M + 4, %M + 8]) 
 
 // -----
 
-// expected-error@unknown {{order must name the loops in io that move A[io, k]: k}}
+// expected-error@+2 {{order must name the loops in io that move A[io, k]: k}}
 loop.kernel @order(%A: memref<8x8xf32>, %C: memref<8xf32>) {
   loop.for seq %io = 0 to 8 {
     loop.for seq %k = 0 to 8 {

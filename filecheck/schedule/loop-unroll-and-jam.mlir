@@ -54,7 +54,7 @@ loop.kernel @nest(%x: memref<8x8xf32>, %y: memref<8xf32>) {
 // -----
 
 /// Row by row each sum ends before the next one begins.
-// expected-error@unknown {{iterations that would run at once touch one element: iteration i=0 writes y[1] and iteration i=1 reads it}}
+// expected-error@+2 {{iterations that would run at once touch one element: iteration i=0 writes y[1] and iteration i=1 reads it}}
 loop.kernel @no_apart(%x: memref<8x8xf32>, %y: memref<9xf32>) {
   loop.for seq %i = 0 to 8 {
     %z = loop.load %y[%i] : memref<9xf32>
@@ -68,7 +68,7 @@ loop.kernel @no_apart(%x: memref<8x8xf32>, %y: memref<9xf32>) {
 
 // -----
 
-// expected-error@unknown {{the bounds of j may change with i}}
+// expected-error@+2 {{the bounds of j may change with i}}
 loop.kernel @no_triangle(%x: memref<8x8xf32>) {
   loop.for seq %i = 0 to 8 {
     loop.for seq %j = 0 to %i {

@@ -56,7 +56,7 @@ loop.kernel @reduction(%x: memref<4xf32>, %y: memref<8xf32>) {
 
 // -----
 
-// expected-error@unknown {{the trip count of i has no limit that is a number; give a factor}}
+// expected-error@+2 {{the trip count of i has no limit that is a number; give a factor}}
 loop.kernel @no_limit(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
   loop.for seq %i = 0 to %N {
     %a = loop.load %x[%i] : memref<?xf32>

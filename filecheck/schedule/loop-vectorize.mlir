@@ -213,7 +213,7 @@ loop.kernel @far(%x: memref<64xf32>) {
 // -----
 
 /// One iteration nearer, and it is not.
-// expected-error@unknown {{iterations less than 8 apart depend on one another: iteration i=0 writes x[7] and iteration i=7 reads it}}
+// expected-error@+2 {{iterations less than 8 apart depend on one another: iteration i=0 writes x[7] and iteration i=7 reads it}}
 loop.kernel @no_near(%x: memref<64xf32>) {
   loop.for seq %i = 0 to 56 {
     %a = loop.load %x[%i] : memref<64xf32>
@@ -224,7 +224,7 @@ loop.kernel @no_near(%x: memref<64xf32>) {
 // -----
 
 /// A statement runs for all lanes before the next one does: the store would overwrite what the load of lane 1 wants.
-// expected-error@unknown {{iteration i=0 reads x[1] and iteration i=1 writes it}}
+// expected-error@+2 {{iteration i=0 reads x[1] and iteration i=1 writes it}}
 loop.kernel @no_late(%x: memref<65xf32>, %y: memref<64xf32>) {
   loop.for seq %i = 0 to 64 {
     %a = loop.load %y[%i] : memref<64xf32>
@@ -236,7 +236,7 @@ loop.kernel @no_late(%x: memref<65xf32>, %y: memref<64xf32>) {
 
 // -----
 
-// expected-error@unknown {{cannot decide: a subscript of y depends on data}}
+// expected-error@+2 {{cannot decide: a subscript of y depends on data}}
 loop.kernel @no_histogram(%p: memref<64xi64>, %y: memref<64xf32>, %w: memref<64xf32>) {
   loop.for seq %i = 0 to 64 {
     %p0 = loop.load %p[%i] : memref<64xi64>
@@ -250,7 +250,7 @@ loop.kernel @no_histogram(%p: memref<64xi64>, %y: memref<64xf32>, %w: memref<64x
 
 // -----
 
-// expected-error@unknown {{the loop carries %acc from iteration to iteration}}
+// expected-error@+3 {{the loop carries %acc from iteration to iteration}}
 loop.kernel @no_carried(%x: memref<64xf32>, %y: memref<64xf32>) {
   %zero = arith.constant 0.0 : f32
   %s = loop.for seq %i = 0 to 64 carry %acc = %zero : f32 {
@@ -263,7 +263,7 @@ loop.kernel @no_carried(%x: memref<64xf32>, %y: memref<64xf32>) {
 
 // -----
 
-// expected-error@unknown {{the loop is vectorized already}}
+// expected-error@+2 {{the loop is vectorized already}}
 loop.kernel @no_twice(%x: memref<64xf32>) {
   loop.for vector %i = 0 to 64 step 8 {
     %a = loop.load %x[%i] : memref<64xf32>, vector<8xf32>

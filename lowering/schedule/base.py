@@ -20,8 +20,8 @@ from xdsl.dialects import builtin
 from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
-from ...dialects.loop.structure import LARGEST_STEP, KernelOp
-from ...errors import ScheduleError
+from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp
+from ...errors import ScheduleError, placed
 from ..analysis.nests import loops, unique_names
 
 
@@ -45,9 +45,20 @@ class Primitive(ModulePass):
     def run(self, kernel: KernelOp) -> tuple[str, ...]:
         """Check and rewrite one kernel; the names of the new loops."""
         unique_names(kernel)
-        self._check_numbers()
-        self.check(kernel)
-        return self.commit(kernel)
+        try:
+            self._check_numbers()
+            self.check(kernel)
+            return self.commit(kernel)
+        except ScheduleError as error:
+            placed(error, self._subject(kernel))
+            raise
+
+    def _subject(self, kernel: KernelOp) -> ForOp | KernelOp:
+        """What a refusal is about: the first loop that the step names, else the kernel."""
+        known = loops(kernel)
+        values = [getattr(self, option.name) for option in dataclasses.fields(self)]
+        names = [name for value in values for name in (value if isinstance(value, tuple) else (value,))]
+        return next((known[name] for name in names if isinstance(name, str) and name in known), kernel)
 
     def commit(self, kernel: KernelOp) -> tuple[str, ...]:
         """Rewrite a kernel that has been checked, whose module is scheduled from now on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import io
 import json
 import math
 import os
@@ -26,20 +25,21 @@ from lamina.codegen.targets.host import why_not_here
 from lamina.diagnostics import from_exception
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
-from lamina.dialects.loop.memory import AllocOp, LaunchOp
+from lamina.dialects.loop.memory import LaunchOp
 from lamina.dialects.loop.parameters import Interface, Sizes
 from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.dialects.types import _INTERPRETED, element_type, numpy_dtype, tensor
 from lamina.errors import LaminaError
+from lamina.lowering.check_bounds import guard_accesses
 from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.target import target_of
 from lamina.runtime import validate
 from lamina.runtime.inputs import generate
 from lamina.runtime.interpreter import Interpreter, InterpreterError, TooLongError, accesses, buffers, interpret
 from mutants import Mutants
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, TensorType
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 ITERATIONS = 20_000
@@ -83,6 +83,7 @@ def check(text: str) -> None:
     original = module.clone()
     with refusing("compile"):
         str(module)
+        guard_accesses(module)
         pipeline.run_to(module, "program", ctx, lambda step, m: passes.check(m, f"pass '{step.name}' left invalid IR: "))
         text = emit_module(module, target_of(module), callable_kernels=True)
         library = None
