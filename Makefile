@@ -17,7 +17,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
   tests/frontend/kernel/test_facts.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-entry test-pythons test-targets mutants check lint types demo bench clean
+.PHONY: help setup oracles test test-entry test-pythons test-targets mutants fuzz check lint types demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -58,6 +58,9 @@ oracles: $(VENV)/.oracles  ## install jax and torch, which some tests compare wi
 test: $(VENV)/.test  ## set up, then run every test (pytest and lit)
 	$(PYTEST) tests
 	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q filecheck
+
+fuzz: $(VENV)/.test  ## changed copies of all IR texts: refused with a place, or run as the interpreter does (COUNT=20000)
+	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)
 
 test-targets: $(VENV)/.test  ## run what depends on the target for other targets than this machine (TARGETS='v2 --share 1/1')
 	$(BIN)/python tests/on_targets.py -n $(JOBS) $(TARGETS)

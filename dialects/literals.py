@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
 
-_BETWEEN = r"[\[\]\s,]*+"
 _END = r"(?=[\[\]\s,]|$)"
 _HEX = re.compile(rb"-?0[xX][0-9a-fA-F]+")
-_WHOLE = rf"-?(?:0[xX][0-9a-fA-F]+|[0-9]+){_END}|(?:true|false){_END}"
+_INTEGER = rf"-?(?:0[xX][0-9a-fA-F]+|[0-9]+){_END}"
+_BOOLEAN = rf"{_INTEGER}|(?:true|false){_END}"
 _NUMBER = {
-    "integer": re.compile(_WHOLE),
-    "float": re.compile(rf"-?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?{_END}|{_WHOLE}"),
+    "integer": re.compile(_INTEGER),
+    "boolean": re.compile(_BOOLEAN),
+    "float": re.compile(rf"-?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?{_END}|{_BOOLEAN}"),
 }
-_LISTS = {kind: re.compile(rf"(?:{_BETWEEN}(?:{number.pattern}))*+{_BETWEEN}") for kind, number in _NUMBER.items()}
+_LISTS = {
+    kind: re.compile(rf"(?:[\[\s]*+(?:{number.pattern})[\]\s]*+(?:,|\Z))*+[\[\s]*+") for kind, number in _NUMBER.items()
+}
 _DIGITS = 18
 """Integers of up to so many digits fit 64 bits."""
 _LONG_INTEGER = re.compile(rf"[0-9]{{{_DIGITS + 1}}}")
@@ -52,23 +55,29 @@ def list_bytes(text: str, shape: tuple[int, ...], element: Any) -> bytes | None:
     >>> list_bytes("[[1, -2], [0x10, 4]]", (2, 2), i16).hex()
     '0100feff10000400'
     """
-    kind = "float" if type(element) in _FLOATS or isinstance(element, BFloat16Type) else "integer"
-    if kind == "integer" and not isinstance(element, IndexType | IntegerType):
-        return None
-    if isinstance(element, IntegerType) and element.width.data > 64:
+    kind = _kind(element)
+    if kind is None:
         return None
     matched = _LISTS[kind].match(text)
     end = 0 if matched is None else matched.end()
     if end != len(text):
-        if text[end] in "(/-" or (kind == "integer" and _LONG_INTEGER.match(text, end)):
+        if text[end] in "(/-" or (kind != "float" and _LONG_INTEGER.match(text, end)):
             return None
         raise LiteralError(end, f"expected an element of type {element}")
-    if kind == "integer" and _LONG_INTEGER.search(text):
+    if kind != "float" and _LONG_INTEGER.search(text):
         return None
     if re.sub(r"[^\[\],]++", "", text) != _skeleton(shape):
         raise LiteralError(0, f"dense list does not have the shape {list(shape)} of its type")
     plain = text.encode("ascii").translate(None, b"[] \t\r\n\v\f").replace(b"true", b"1").replace(b"false", b"0")
     return _floats(text, plain, element) if kind == "float" else _integers(text, plain, element)
+
+
+def _kind(element: Any) -> str | None:
+    if type(element) in _FLOATS or isinstance(element, BFloat16Type):
+        return "float"
+    if isinstance(element, IntegerType) and element.width.data <= 64:
+        return "boolean" if element.width.data == 1 else "integer"
+    return "integer" if isinstance(element, IndexType) else None
 
 
 def _skeleton(shape: tuple[int, ...]) -> str:
@@ -112,7 +121,7 @@ def _integers(text: str, plain: bytes, element: Any) -> bytes | None:
         outside |= values >= min(high, 10**_DIGITS)
         if outside.any():
             first = int(outside.argmax())
-            at = _position(text, first, "integer")
+            at = _position(text, first, "boolean")
             raise LiteralError(at, f"{values[first]} does not fit {element}, which holds {low} to {high - 1}")
         if element.width.data == 1:
             return (values != 0).tobytes()

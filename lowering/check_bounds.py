@@ -58,7 +58,7 @@ def _refusal(one: Unproved, kernel: KernelOp) -> str:
     subject = f"'{op.name}' op index of dim {one.dim} of {buffer_name(op.buffer)}, {op.buffer.type},"
     if one.certain:
         return f"{subject} is out of bounds in every iteration"
-    why = f"@{kernel.sym_name.data} is launched by a function, which cannot stop: clamp the index with arith.maxsi and arith.minsi"
+    why = f"@{kernel.sym_name.data} is launched by a function, which cannot stop: clamp it with arith.maxsi and arith.minsi"
     if _can_be_checked(op):
         return f"{subject} is not proved to be in bounds, and {why}, or put the access under a loop.if"
     return f"{subject} is not proved to be in bounds, and {op.lanes} lanes cannot be checked: their number must be 2^k"

@@ -28,8 +28,9 @@
 //          V3:   call void @llvm.masked.store.v32f32.p0(<32 x float> %{{.+}}, ptr align 4 %{{.+}}, <32 x i1> %[[HIDDEN]])
 builtin.module attributes {lamina.phase = "program"} {
   loop.kernel @k(%x: memref<?x?xf32>, %p: memref<?xi64>, %out: memref<?x?xf32>, %E: index, %D: index, %N: index)
-      shapes(%x[%E, %D], %p[%E], %out[%N, %D]) {
+      shapes(%x[%E, %D], %p[%E], %out[%N + 1, %D]) {
     %size = arith.constant 32 : index
+    %zero = arith.constant 0 : index
     loop.for parallel %do = 0 to %D step 32 {
       loop.for seq %e = 0 to %E {
         %rest = arith.subi %D, %do : index
@@ -37,7 +38,9 @@ builtin.module attributes {lamina.phase = "program"} {
         loop.for vector %di = 0 to 32 step 32 {
           %m = vector.create_mask %n : vector<32xi1>
           %at = loop.load %p[%e] : memref<?xi64>
-          %row = arith.index_cast %at : i64 to index
+          %wanted = arith.index_cast %at : i64 to index
+          %first = arith.maxsi %wanted, %zero : index
+          %row = arith.minsi %first, %N : index
           %a = loop.load %x[%e, %do + %di] mask %m : memref<?x?xf32>, vector<32xf32>
           %b = loop.load %out[%row, %do + %di] mask %m : memref<?x?xf32>, vector<32xf32>
           %c = arith.addf %a, %b : vector<32xf32>

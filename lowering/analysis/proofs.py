@@ -1,4 +1,4 @@
-"""Which accesses of a kernel are not proved to stay inside their buffers, whatever the data is: for kernels that come from text.
+"""Which accesses of a kernel are not proved to stay inside their buffers, whatever the data is.
 
 An interval decides most; what depends on other indices or on a mask is a question about linear constraints.
 """

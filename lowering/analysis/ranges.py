@@ -6,6 +6,7 @@ Nothing is assumed of data. Arithmetic that may wrap around yields any number of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -310,7 +311,7 @@ class Point:
             return None
         numbers = [int(n) for n in value.get_values()]  # pyright: ignore[reportArgumentType]
         step = numbers[1] - numbers[0] if len(numbers) > 1 else 0
-        if any(b - a != step for a, b in zip(numbers, numbers[1:], strict=False)):
+        if any(b - a != step for a, b in pairwise(numbers)):
             return None
         return combine({}, self.lane[0], step), numbers[0]
 

@@ -14,10 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "lowering")]
-
 import numpy as np
-from guarded import pages
 from lamina import passes, pipeline
 from lamina.codegen.compile import compile_object
 from lamina.codegen.jit import load_object
@@ -37,10 +34,14 @@ from lamina.lowering.target import target_of
 from lamina.runtime import validate
 from lamina.runtime.inputs import generate
 from lamina.runtime.interpreter import Interpreter, InterpreterError, TooLongError, accesses, buffers, interpret
-from mutants import Mutants
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, ParseError
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "lowering"))
+from guarded import pages
+from mutants import Mutants
 
 ITERATIONS = 20_000
 ELEMENTS = 1 << 18
@@ -123,6 +124,8 @@ def compared(original: ModuleOp, module: ModuleOp, library: Any, entry: str) -> 
         return _function(original, by_name[entry], library, entry)
     except TooLongError:
         return False
+    except InterpreterError as error:
+        raise Verdict("interpreter", f"@{entry}: {error}") from None
 
 
 class _Near(validate._Near):
@@ -234,7 +237,13 @@ def _kernel(original: ModuleOp, kernel: KernelOp, library: Any, entry: str) -> b
         Interpreter(original, ITERATIONS).launch(kernel.sym_name.data, scalars)
         return tuple(x for x, w in zip(arrays, writes, strict=True) if w)
 
-    expected = _same(original, run)
+    wrong: InterpreterError | None = None
+    try:
+        expected = _same(original, run)
+    except TooLongError:
+        return False
+    except InterpreterError as error:
+        expected, wrong = None, error
     with pages() as memory:
         for at in (None, 0):
             words, outputs = [], []
@@ -248,7 +257,9 @@ def _kernel(original: ModuleOp, kernel: KernelOp, library: Any, entry: str) -> b
             slots = np.array([*words, *sizes.values, 0, 0, 0, 0, 0], np.int64)
             ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address(entry))(slots.ctypes.data)
             if slots[-4]:
-                raise Verdict("stopped")
+                raise Verdict("stopped" if expected is None else "different", f"@{entry} stops")
+            if wrong is not None:
+                raise Verdict("unchecked", f"@{entry}: {wrong}")
             if expected is not None:
                 _compare(expected, tuple(x.copy() for x in outputs), entry, _near(original))
     return expected is not None
