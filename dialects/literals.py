@@ -22,9 +22,7 @@ _NUMBER = {
     "boolean": re.compile(_BOOLEAN),
     "float": re.compile(rf"-?[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?{_END}|{_BOOLEAN}"),
 }
-_LISTS = {
-    kind: re.compile(rf"(?:[\[\s]*+(?:{number.pattern})[\]\s]*+(?:,|\Z))*+[\[\s]*+") for kind, number in _NUMBER.items()
-}
+_LISTS = {kind: re.compile(rf"(?:[\[\s]*+(?:{number.pattern})[\]\s]*+(?:,|\Z))*+[\[\s]*+") for kind, number in _NUMBER.items()}
 _DIGITS = 18
 """Integers of up to so many digits fit 64 bits."""
 _LONG_INTEGER = re.compile(rf"[0-9]{{{_DIGITS + 1}}}")

@@ -24,6 +24,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from ..errors import DTypeError
+
 DYNAMIC = DYNAMIC_INDEX
 """The size of a `?` dimension in a type."""
 
@@ -55,9 +57,18 @@ SUPPORTED = tuple(type for type in _NUMPY_OF_TYPE if type not in HALVES)
 """Element types that ops of the graph dialect compute with."""
 
 
+class NoDTypeError(DTypeError, KeyError):
+    """An element type that no NumPy dtype holds."""
+
+    __str__ = Exception.__str__
+
+
 def numpy_dtype(element_type: Attribute) -> np.dtype:
-    """The NumPy dtype that holds values of an element type; KeyError when there is none."""
-    return _INTERPRETED[element_type]
+    """The NumPy dtype that holds values of an element type; a KeyError when there is none."""
+    try:
+        return _INTERPRETED[element_type]
+    except KeyError:
+        raise NoDTypeError(f"nothing is computed with elements of type {element_type}") from None
 
 
 def element_type(dtype: np.typing.DTypeLike) -> Attribute:

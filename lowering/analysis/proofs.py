@@ -18,7 +18,8 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from .accesses import combine
 from .nests import walk
-from .ranges import MOST, Linear, Point, Ranges, is_integer
+from .points import Linear, Point
+from .ranges import MOST, Conditions, Ranges, conditions_of, is_integer
 
 MOST_CHOICES = 4
 """Of values that are one of two, so many are looked at case by case."""
@@ -43,11 +44,15 @@ class Unproved:
 
 def unproved(kernel: KernelOp) -> list[Unproved]:
     """Every subscript of a kernel that is not proved to be in bounds, in the order of the text. 20 us to 2 ms an access."""
-    ranges = Ranges()
+    anywhere = Ranges()
+    under: dict[Conditions, Ranges] = {}
     found: list[Unproved] = []
     for op in walk(kernel):
         if type(op) in _ACCESSES:
-            found += _of(kernel, op, ranges)  # pyright: ignore[reportArgumentType]
+            conditions = conditions_of(op)
+            if conditions not in under:
+                under[conditions] = anywhere.under(conditions)
+            found += _of(kernel, op, under[conditions])  # pyright: ignore[reportArgumentType]
     return found
 
 

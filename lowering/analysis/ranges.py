@@ -1,12 +1,11 @@
-"""What is known of index values when an access happens: intervals of values, and linear constraints between them.
+"""Intervals of the index values of a kernel.
 
 Nothing is assumed of data. Arithmetic that may wrap around yields any number of its type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -15,14 +14,12 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp
-from .accesses import Terms, combine
-from .linear import System
 
 MOST = 1 << 48
 """What a size or stride of an array is at most: no address has more bits."""
 
 Range = tuple[int, int]
-Linear = tuple[Terms, int]
+Conditions = Sequence[tuple[SSAValue, bool]]
 
 
 def type_range(type: Attribute) -> Range:
@@ -43,18 +40,61 @@ def _products(a: Range, b: Range) -> Range:
 
 
 class Ranges:
-    """Intervals of the integer values of a kernel, as wide as their types where nothing is known."""
+    """Intervals of the integer values of a kernel, as wide as their types where nothing is known.
 
-    def __init__(self) -> None:
-        self._known: dict[SSAValue, Range] = {}
+    Args:
+        limits: intervals that values are also in, because of conditions.
+        assumed: intervals of values that a loop carries, to be shown to be kept by an iteration.
+    """
+
+    def __init__(self, limits: Mapping[SSAValue, Range] | None = None, assumed: Mapping[SSAValue, Range] | None = None) -> None:
+        self._limits, self._assumed = limits or {}, assumed or {}
+        self._known: dict[SSAValue, Range] = dict(self._assumed)
 
     def of(self, value: SSAValue) -> Range:
         """The least and the greatest number that a value, or a lane of a vector, may be."""
         found = self._known.get(value)
         if found is None:
             self._known[value] = type_range(value.type)  # of values that depend on themselves
-            found = self._known[value] = self._computed(value)
+            found = self._computed(value)
+            if (limit := self._limits.get(value)) is not None:
+                low, high = max(found[0], limit[0]), min(found[1], limit[1])
+                found = (low, high) if low <= high else found  # else the condition never holds
+            self._known[value] = found
         return found
+
+    def under(self, conditions: Conditions) -> Ranges:
+        """The intervals where conditions hold."""
+        limits: dict[SSAValue, Range] = {}
+        for condition, is_true in conditions:
+            self._limit(condition, is_true, limits)
+        return Ranges(limits) if limits else self
+
+    def _limit(self, condition: SSAValue, is_true: bool, limits: dict[SSAValue, Range]) -> None:
+        op: Any = condition.owner
+        if isinstance(op, Block):
+            return
+        if op.name == ("arith.andi" if is_true else "arith.ori"):
+            for operand in op.operands:
+                self._limit(operand, is_true, limits)
+        if op.name != "arith.cmpi":
+            return
+        predicate = op.predicate.value.data
+        a, b = op.operands
+        (a0, a1), (b0, b1) = self.of(a), self.of(b)
+        if predicate in (6, 7) and is_true and b0 >= 0:  # unsigned
+            _narrow(limits, a, (0, b1 - (predicate == 6)))
+        predicate = predicate if is_true or predicate >= 6 else NEGATED[predicate]
+        by = predicate in (2, 4)
+        if predicate in (2, 3):
+            _narrow(limits, a, (a0, b1 - by))
+            _narrow(limits, b, (a0 + by, b1))
+        elif predicate in (4, 5):
+            _narrow(limits, a, (b0 + by, a1))
+            _narrow(limits, b, (b0, a1 - by))
+        elif predicate == 0:
+            _narrow(limits, a, (b0, b1))
+            _narrow(limits, b, (a0, a1))
 
     def exact(self, op: Operation) -> Range | None:
         """What the arithmetic of an op gives without bounds; None if it may exceed the type and wrap around."""
@@ -69,11 +109,13 @@ class Ranges:
         if isinstance(value, BlockArgument):
             return self._argument(value)
         op: Any = value.owner
+        if isinstance(op, ForOp | IfOp):
+            return self._result(op, op.results.index(value))
         if op.name == "arith.constant":
             return _constant_range(op.value) or type_range(value.type)
         if op.name == "vector.step":
             return 0, value.type.get_shape()[0] - 1  # pyright: ignore[reportAttributeAccessIssue]
-        if op.name in _SAME:
+        if op.name in SAME:
             low, high = self.of(op.operands[0])
             least, most = type_range(value.type)
             return (low, high) if least <= low and high <= most else (least, most)
@@ -86,14 +128,42 @@ class Ranges:
         parent = value.block.parent_op()
         if isinstance(parent, KernelOp) and isinstance(value.type, IndexType):
             return 0, MOST
-        if not isinstance(parent, ForOp) or value.index != 0:
+        if not isinstance(parent, ForOp):
             return type_range(value.type)
+        if value.index != 0:
+            return self._carried(parent, value.index - 1)
         low = max(self.affine(e, parent.lower_operands)[0] for e in parent.lower.data.results)
         high = min(self.affine(e, parent.upper_operands)[1] for e in parent.upper.data.results)
         least, most = type_range(value.type)
         if low < least or high + parent.step.value.data > most:
             return least, most
         return int(low), int(max(low, high - 1))
+
+    def _result(self, op: ForOp | IfOp, k: int) -> Range:
+        """A result of a loop or a conditional: what it carries at last, one of the contributions, or of two values."""
+        if isinstance(op, IfOp):
+            yielded = [region.blocks[0].last_op for region in op.regions if region.blocks]
+            if len(yielded) < 2 or any(last is None or len(last.operands) <= k for last in yielded):
+                return type_range(op.results[k].type)
+            return _hull(*[self.of(last.operands[k]) for last in yielded if last is not None])
+        if op.monoid is None:
+            return self._carried(op, k)
+        if op.monoid.data not in ("max", "min", "argmax", "argmin"):
+            return type_range(op.results[k].type)
+        return _hull(self.of(op.inits[k]), self.of(op.yielded[k]))
+
+    def _carried(self, loop: ForOp, k: int) -> Range:
+        """A carried value: an interval around its first value that an iteration keeps, whatever conditions hold in this one."""
+        argument, everything = loop.body.block.args[k + 1], type_range(loop.inits[k].type)
+        found = Ranges(None, self._assumed).of(loop.inits[k])
+        if not is_integer(argument.type) or len(self._assumed) >= _MOST_ASSUMED:
+            return everything
+        for _ in range(_MOST_ROUNDS):
+            following = Ranges(None, {**self._assumed, argument: found}).of(loop.yielded[k])
+            if _hull(found, following) == found:
+                return found
+            found = _hull(found, following)
+        return everything
 
     def affine(self, expr: AffineExpr, dims: Sequence[SSAValue]) -> tuple[float, float]:
         """The interval of an affine expression; infinite if it may wrap around."""
@@ -119,6 +189,22 @@ class Ranges:
         else:
             found = -(-x[0] // y[0]), -(-x[1] // y[0])
         return found if max(map(abs, found)) < 1 << 62 else (-inf, inf)
+
+
+_MOST_ASSUMED = 5
+_MOST_ROUNDS = 3
+
+
+def _hull(a: Range, b: Range) -> Range:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _narrow(limits: dict[SSAValue, Range], value: SSAValue, by: Range) -> None:
+    """Add an interval to what limits a value, and to what limits the number that it is cast from."""
+    low, high = limits.get(value, by)
+    limits[value] = max(low, by[0]), min(high, by[1])
+    if not isinstance(value.owner, Block) and value.owner.name in ("arith.index_cast", "arith.extsi"):
+        _narrow(limits, value.owner.operands[0], by)
 
 
 def _constant_range(value: Attribute) -> Range | None:
@@ -175,237 +261,23 @@ _ARITHMETIC: dict[str, Callable[..., Range]] = {
     "arith.floordivsi": _divided(lambda x, y: x // y),
     "arith.divsi": _divided(lambda x, y: x // y if x >= 0 else -(-x // y)),
 }
-_SAME = ("arith.index_cast", "arith.extsi", "arith.trunci", "vector.broadcast")
+SAME = ("arith.index_cast", "arith.extsi", "arith.trunci", "vector.broadcast")
 """Ops whose result is the number of their operand wherever that fits."""
-
-# (a - b) * sign + constant >= 0, by predicate of `arith.cmpi`: eq ne slt sle sgt sge
-_COMPARED = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}
-_NEGATED = {0: 1, 1: 0, 2: 5, 3: 4, 4: 3, 5: 2}
+NEGATED = {0: 1, 1: 0, 2: 5, 3: 4, 4: 3, 5: 2}
+"""The predicate of `arith.cmpi` that holds where another does not."""
 
 
-class Point:
-    """One execution of an op as linear constraints: its loops, the conditions around it, the lane of a vector.
-
-    Attributes:
-        chosen: results of `arith.select` for which it is given which operand they are.
-        open: those met for which it is not.
-    """
-
-    def __init__(
-        self,
-        ranges: Ranges,
-        op: Operation,
-        lanes: int = 1,
-        mask: SSAValue | None = None,
-        chosen: Mapping[SSAValue, bool] | None = None,
-    ) -> None:
-        self.ranges, self.system = ranges, System(budget=4000)
-        self.chosen = chosen or {}
-        self.open: list[SSAValue] = []
-        self._terms: dict[SSAValue, Linear] = {}
-        self._fresh = 0
-        self.lane = self._variable((0, lanes - 1))
-        self._surroundings(op)
-        if mask is not None:
-            self.holds(mask)
-
-    def _variable(self, bounds: Range) -> Linear:
-        name = f"v{self._fresh}"
-        self._fresh += 1
-        self.system.ge({name: 1}, -bounds[0])
-        self.system.ge({name: -1}, bounds[1])
-        return {name: 1}, 0
-
-    def at_least(self, a: Linear, b: Linear, by: int = 0) -> None:
-        """Constrain `a >= b + by`."""
-        self.system.ge(combine(a[0], b[0], -1), a[1] - b[1] - by)
-
-    def _surroundings(self, op: Operation) -> None:
-        """The conditions under which an op is reached, from inside out."""
-        child: Operation | None = op
-        while child is not None and not isinstance(child, KernelOp):
-            block, parent = child.parent, child.parent_op()
-            for check in _checks_before(block, child):
-                self.holds(check.operands[0])
-            if isinstance(parent, IfOp):
-                self.holds(parent.condition, block is parent.then.first_block)
-            child = parent
-
-    # Values
-
-    def value(self, value: SSAValue) -> Linear:
-        """A value, or the lane of a vector, as a linear expression."""
-        found = self._terms.get(value)
-        if found is None:
-            found = self._terms[value] = self._expressed(value)
-        return found
-
-    def _expressed(self, value: SSAValue) -> Linear:
-        low, high = bounds = self.ranges.of(value)
-        if low == high:
-            return {}, low
-        if isinstance(value, BlockArgument):
-            parent = value.block.parent_op()
-            variable = self._variable(bounds)
-            self._terms[value] = variable
-            if isinstance(parent, ForOp) and value.index == 0 and bounds != type_range(value.type):
-                self._domain(parent, variable)
-            return variable
-        op: Any = value.owner
-        if op.name == "vector.step":
-            return self.lane
-        if op.name == "arith.constant":
-            return self._progression(op.value) or self._variable(bounds)
-        if op.name in _SAME and self.ranges.of(op.operands[0]) == bounds:
-            return self.value(op.operands[0])
-        if op.name == "arith.select" and value in self.chosen:
-            self.holds(op.operands[0], self.chosen[value])
-            return self.value(op.operands[1 if self.chosen[value] else 2])
-        if op.name == "arith.select":
-            self.open.append(value)
-        if self.ranges.exact(op) is None:
-            return self._variable(bounds)
-        return self._arithmetic(op, bounds)
-
-    def _arithmetic(self, op: Operation, bounds: Range) -> Linear:
-        if op.name == "arith.shli":
-            x, a = self.value(op.operands[0])
-            factor = 1 << self.ranges.of(op.operands[1])[0]
-            return {name: c * factor for name, c in x.items()}, a * factor
-        if op.name not in ("arith.addi", "arith.subi", "arith.muli", "arith.maxsi", "arith.minsi"):
-            return self._quotient(op, bounds) or self._variable(bounds)
-        (x, a), (y, b) = left, right = self.value(op.operands[0]), self.value(op.operands[1])
-        if op.name in ("arith.addi", "arith.subi"):
-            sign = 1 if op.name == "arith.addi" else -1
-            return combine(x, y, sign), a + sign * b
-        if op.name == "arith.muli":
-            if not x:
-                return {name: c * a for name, c in y.items() if a}, a * b
-            return ({name: c * b for name, c in x.items() if b}, a * b) if not y else self._variable(bounds)
-        result = self._variable(bounds)
-        for operand in (left, right):
-            pair = (result, operand) if op.name == "arith.maxsi" else (operand, result)
-            self.at_least(*pair)
-        return result
-
-    def _quotient(self, op: Operation, bounds: Range) -> Linear | None:
-        """Division and remainder by a number, of what is not negative unless it rounds down: `x = q * n + r`."""
-        if op.name not in ("arith.divsi", "arith.floordivsi", "arith.remsi", "arith.shrsi"):
-            return None
-        (low, high), (n, same) = self.ranges.of(op.operands[0]), self.ranges.of(op.operands[1])
-        rounds_down = op.name in ("arith.floordivsi", "arith.shrsi")
-        if n == same and op.name == "arith.shrsi":
-            n = same = 1 << n
-        if n != same or n <= 0 or (low < 0 and not rounds_down):
-            return None
-        x, a = self.value(op.operands[0])
-        quotient, _ = self._variable((low // n, high // n))
-        rest = combine(x, quotient, -n), a
-        self.at_least(rest, ({}, 0))
-        self.at_least(({}, n - 1), rest)
-        return rest if op.name == "arith.remsi" else (quotient, 0)
-
-    def _progression(self, value: Attribute) -> Linear | None:
-        """A constant vector whose lanes are equally far apart."""
-        if not isinstance(value, DenseIntOrFPElementsAttr):
-            return None
-        numbers = [int(n) for n in value.get_values()]  # pyright: ignore[reportArgumentType]
-        step = numbers[1] - numbers[0] if len(numbers) > 1 else 0
-        if any(b - a != step for a, b in pairwise(numbers)):
-            return None
-        return combine({}, self.lane[0], step), numbers[0]
-
-    def _domain(self, loop: ForOp, variable: Linear) -> None:
-        lowers = self._bounds(loop.lower.data.results, loop.lower_operands)
-        for bound in lowers:
-            self.at_least(variable, bound)
-        for bound in self._bounds(loop.upper.data.results, loop.upper_operands):
-            self.at_least(bound, variable, 1)
-        step = loop.step.value.data
-        if step != 1 and len(lowers) == 1 == len(loop.lower.data.results):
-            trip, _ = self._variable((0, MOST))
-            (terms, constant) = lowers[0]
-            self.system.eq(combine(combine(variable[0], terms, -1), trip, -step), variable[1] - constant)
-
-    def _bounds(self, exprs: Iterable[AffineExpr], dims: Sequence[SSAValue]) -> list[Linear]:
-        return [self.affine(e, dims) for e in exprs if self.ranges.affine(e, dims)[1] != inf]
-
-    def affine(self, expr: AffineExpr, dims: Sequence[SSAValue]) -> Linear:
-        """An affine expression, which does not wrap around, over index values."""
-        if isinstance(expr, AffineConstantExpr):
-            return {}, expr.value
-        if isinstance(expr, AffineDimExpr):
-            return self.value(dims[expr.position])
-        assert isinstance(expr, AffineBinaryOpExpr)
-        (x, a), (y, b) = self.affine(expr.lhs, dims), self.affine(expr.rhs, dims)
-        if expr.kind == AffineBinaryOpKind.Add:
-            return combine(x, y, 1), a + b
-        if expr.kind == AffineBinaryOpKind.Mul and not (x and y):
-            terms, factor = (x, b) if not y else (y, a)
-            return {name: c * factor for name, c in terms.items() if factor}, a * b
-        low, high = self.ranges.affine(expr, dims)
-        if y or b <= 0 or expr.kind == AffineBinaryOpKind.Mul:
-            return self._variable((int(low), int(high)))
-        inner = self.ranges.affine(expr.lhs, dims)
-        a += b - 1 if expr.kind == AffineBinaryOpKind.CeilDiv else 0
-        quotient, _ = self._variable((int(inner[0]) // b, -(-int(inner[1]) // b)))
-        rest = combine(x, quotient, -b), a
-        self.at_least(rest, ({}, 0))
-        self.at_least(({}, b - 1), rest)
-        return rest if expr.kind == AffineBinaryOpKind.Mod else (quotient, 0)
-
-    # Conditions
-
-    def holds(self, condition: SSAValue, is_true: bool = True) -> None:
-        """Constrain a condition, or the lane of a mask, as far as it is linear."""
-        op: Any = condition.owner
-        if isinstance(op, Block):
-            return
-        if op.name == ("arith.andi" if is_true else "arith.ori"):
-            for operand in op.operands:
-                self.holds(operand, is_true)
-        elif op.name == "arith.xori" and self.ranges.of(op.operands[1]) == (1, 1):
-            self.holds(op.operands[0], not is_true)
-        elif op.name == "vector.broadcast":
-            self.holds(op.operands[0], is_true)
-        elif op.name == "vector.create_mask" and len(op.operands) == 1:
-            count = self.value(op.operands[0])
-            self.at_least(*((count, self.lane, 1) if is_true else (self.lane, count)))
-        elif op.name == "arith.constant" and isinstance(op.value, DenseIntOrFPElementsAttr):
-            on = [k for k, lane in enumerate(op.value.get_values()) if bool(lane) == is_true]
-            self.at_least(self.lane, ({}, min(on, default=1)))
-            self.at_least(({}, max(on, default=0)), self.lane)
-        elif op.name == "arith.cmpi":
-            self._compared(op, is_true)
-        elif op.name == "loop.reduce_lanes" and op.monoid.data == ("or" if is_true else "and"):
-            self._holds_in_a_lane(op.operands[0], is_true)
-
-    def _holds_in_a_lane(self, mask: Any, is_true: bool) -> None:
-        """Some lane of a mask is on, or off: a lane of its own."""
-        lane, vectors = self.lane, {v: x for v, x in self._terms.items() if isinstance(v.type, VectorType)}
-        self.lane = self._variable((0, mask.type.get_shape()[0] - 1))
-        self._terms = {v: x for v, x in self._terms.items() if v not in vectors}
-        self.holds(mask, is_true)
-        scalars = {v: x for v, x in self._terms.items() if not isinstance(v.type, VectorType)}
-        self.lane, self._terms = lane, scalars | vectors
-
-    def _compared(self, op: Any, is_true: bool) -> None:
-        predicate = op.predicate.value.data
-        if predicate >= 6:  # unsigned: of numbers that are not negative the same
-            below_sign = self.ranges.of(op.operands[1])[0] >= 0
-            if predicate in (6, 7) and is_true and below_sign:
-                self.at_least(self.value(op.operands[0]), ({}, 0))
-            elif not below_sign or self.ranges.of(op.operands[0])[0] < 0:
-                return
-            predicate -= 4
-        predicate = predicate if is_true else _NEGATED[predicate]
-        a, b = self.value(op.operands[0]), self.value(op.operands[1])
-        if predicate == 0:
-            self.system.eq(combine(a[0], b[0], -1), a[1] - b[1])
-        elif predicate in _COMPARED:
-            sign, constant = _COMPARED[predicate]
-            terms = combine({}, combine(a[0], b[0], -1), sign)
-            self.system.ge(terms, sign * (a[1] - b[1]) + constant)
+def conditions_of(op: Operation) -> tuple[tuple[SSAValue, bool], ...]:
+    """The conditions under which an op is reached, from inside out, and whether they are true."""
+    found: list[tuple[SSAValue, bool]] = []
+    child: Operation | None = op
+    while child is not None and not isinstance(child, KernelOp):
+        block, parent = child.parent, child.parent_op()
+        found += [(check.operands[0], True) for check in _checks_before(block, child)]
+        if isinstance(parent, IfOp):
+            found.append((parent.condition, block is parent.then.first_block))
+        child = parent
+    return tuple(found)
 
 
 def _checks_before(block: Block | None, op: Operation) -> list[Operation]:

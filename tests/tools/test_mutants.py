@@ -1,4 +1,4 @@
-"""A sample of the mutants of `mutants.py`; `LAMINA_MUTANTS=20000 pytest -m slow` runs as many as one likes, as `make fuzz` does."""
+"""A sample of the mutants of `mutants.py`; `LAMINA_MUTANTS=20000 pytest -m slow` checks as many as asked for."""
 
 from __future__ import annotations
 
