@@ -253,8 +253,9 @@ def lower(
 
     if target is not None:
         set_target(module, target)
-    run_to(module, "program", tuned=True)
-    return signature_of(module, entry, names), emit_module(module, target_of(module))
+    with about(module):
+        run_to(module, "program", tuned=True)
+        return signature_of(module, entry, names), emit_module(module, target_of(module))
 
 
 def _runnable(module: ModuleOp, target: Target | None) -> Target:
@@ -331,8 +332,9 @@ def build_kernel(
     def make() -> tuple[KernelSignature, str]:
         from .lowering.llvm.emit import emit_module
 
-        compiled = scheduled_by_default(module, target) if by_default else module
-        return kernel_signature_of(kernel), emit_module(compiled, target, callable_kernels=True)
+        with about(kernel):
+            compiled = scheduled_by_default(module, target) if by_default else module
+            return kernel_signature_of(kernel), emit_module(compiled, target, callable_kernels=True)
 
     return dataclasses.replace(cached_kernel(key, make, target), failed=_failure(kernel.sym_name.data, _checks(kernel)))
 

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..errors import CompileError, placed
+from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.structure import MOST_LANES, KernelOp
 
@@ -192,9 +193,12 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
             yield f"{shown} of sizes {wanted}"
         elif given.type.layout != parameter.type.layout and not _strides_agree(kernel, parameter, given.type, sizes):
             yield f"{shown}: its strides must be those of the buffer"
-    written = {store.buffer for store in kernel.walk() if isinstance(store, StoreOp)}
+    written = {store.buffer for store in kernel.walk() if isinstance(store, StoreOp | ScatterOp)}
     pairs = _pairs(kernel.attributes.get("lamina.inplace")) or []
     shared = {frozenset(pair) for pair in pairs}
+    for k, (parameter, given) in enumerate(zip(parameters, op.arguments, strict=True)):
+        if parameter in written and _is_constant(given):
+            yield f"passes a constant for argument #{k} of @{name}, which is written"
     places = [_place(v) for v in op.arguments]
     for k, parameter in enumerate(parameters):
         for other, place in enumerate(places):
@@ -232,11 +236,31 @@ def _value(expr: AffineExpr, sizes: list[int | None]) -> int | None:
 
 
 def _place(value: SSAValue) -> tuple[SSAValue, int, int] | None:
-    """(arena, first byte, byte after the last) of a view; None for other values."""
-    view = value.owner
-    if not isinstance(view, memref.ViewOp) or (shift := _constant(view.byte_shift)) is None:
-        return (value, 0, 1) if isinstance(value.type, MemRefType) and not isinstance(view, Operation) else None
-    return view.source, shift, shift + _bytes(value.type)
+    """(memory, first byte, byte after the last) of a buffer; None where that is not known."""
+    if not _static(value.type):
+        return None
+    op = value.owner
+    if not isinstance(op, Operation) or isinstance(op, memref.AllocOp):
+        return value, 0, _bytes(value.type)
+    if isinstance(op, memref.ViewOp):
+        source, shift = op.source, _constant(op.byte_shift)
+    elif isinstance(op, memref.ReinterpretCastOp):
+        (offset,) = op.static_offsets.get_values()
+        source, shift = op.source, offset * _element_bytes(value.type)
+    else:
+        return None
+    memory = _place(source)
+    if memory is None or shift is None:
+        return None
+    return memory[0], memory[1] + shift, memory[1] + shift + _bytes(value.type)
+
+
+def _is_constant(value: SSAValue) -> bool:
+    """Whether a buffer is memory that nobody may write."""
+    op = value.owner
+    while isinstance(op, memref.ReinterpretCastOp | memref.CastOp | memref.SubviewOp):
+        op = op.operands[0].owner
+    return isinstance(op, memref.GetGlobalOp)
 
 
 def _meet(one: tuple[SSAValue, int, int], two: tuple[SSAValue, int, int]) -> bool:
@@ -311,6 +335,8 @@ def _cast(op: memref.CastOp) -> Iterator[Complaint]:
 
 def _copy(op: memref.CopyOp) -> Iterator[Complaint]:
     source, target = op.source.type, op.destination.type
+    if _is_constant(op.destination):
+        yield "copies to a constant"
     if isinstance(source, MemRefType) and isinstance(target, MemRefType):
         if source.get_shape() != target.get_shape() or source.element_type != target.element_type:
             yield f"copies {source} to {target}"

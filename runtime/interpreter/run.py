@@ -27,7 +27,7 @@ from ...dialects.loop.repeat import RepeatOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import DYNAMIC, numpy_dtype, tensor
-from ...errors import CompileError, DTypeError, ShapeError
+from ...errors import CompileError, DTypeError, ShapeError, about
 from . import accesses, buffers, scalars
 from .accesses import Step
 from .buffers import InterpreterError, TooLongError, Values
@@ -165,15 +165,16 @@ class Interpreter:
                 returned = tuple(op.operands)
                 break
             handler, meaning = self.handlers.get(op.name), scalars.MEANINGS.get(op.name)
-            if isinstance(op, LoadOp | StoreOp):
-                assert handler is not None
-                steps.append(accesses.access(op, handler))
-            elif handler is not None:
-                steps.append(partial(handler, op))
-            elif meaning is not None:
-                steps.append(accesses.scalar(op, meaning))
-            else:
-                steps.append(partial(self._graph if isinstance(op, GraphOp) else self._unknown, op))
+            with about(op):
+                if isinstance(op, LoadOp | StoreOp):
+                    assert handler is not None
+                    steps.append(accesses.access(op, handler))
+                elif handler is not None:
+                    steps.append(partial(handler, op))
+                elif meaning is not None:
+                    steps.append(accesses.scalar(op, meaning))
+                else:
+                    steps.append(partial(self._graph if isinstance(op, GraphOp) else self._unknown, op))
         self.blocks[block] = steps, returned
         return steps, returned
 

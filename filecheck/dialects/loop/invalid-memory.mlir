@@ -173,3 +173,37 @@ loop.kernel @wide() {
   // expected-error@+1 {{makes vector<2147483648xf32>, vectors have at most 4096 lanes}}
   %a = "test.op"() : () -> vector<2147483648xf32>
 }
+
+// -----
+
+loop.kernel @exp(%w: memref<4xf32>, %out: memref<4xf32>) {
+  loop.for parallel %i = 0 to 4 {
+    %a = loop.load %w[%i] : memref<4xf32>
+    %b = math.exp %a : f32
+    loop.store %b, %out[%i] : memref<4xf32>
+  }
+}
+func.func @launch_same_alloc(%x: memref<4xf32>) attributes {lamina.results = 0 : i64} {
+  %y = memref.alloc() : memref<4xf32>
+  // expected-error@+1 {{passes memory for argument #1 of @exp, which is written, that argument #0 overlaps}}
+  loop.launch @exp(%y, %y) : (memref<4xf32>, memref<4xf32>)
+  return
+}
+
+// -----
+
+"memref.global"() <{sym_name = "c", type = memref<4xf32>, initial_value = dense<1.0> : tensor<4xf32>, sym_visibility = "private", constant}> : () -> ()
+loop.kernel @fill(%out: memref<4xf32>) {
+  loop.for parallel %i = 0 to 4 {
+    %one = arith.constant 1.0 : f32
+    loop.store %one, %out[%i] : memref<4xf32>
+  }
+}
+func.func @launch_on_constant(%x: memref<4xf32>) attributes {lamina.results = 0 : i64} {
+  %c = memref.get_global @c : memref<4xf32>
+  // expected-error@+1 {{passes a constant for argument #0 of @fill, which is written}}
+  loop.launch @fill(%c) : (memref<4xf32>)
+  // expected-error@+1 {{copies to a constant}}
+  "memref.copy"(%x, %c) : (memref<4xf32>, memref<4xf32>) -> ()
+  return
+}
