@@ -258,6 +258,14 @@ def lower(
         return signature_of(module, entry, names), emit_module(module, target_of(module))
 
 
+def guard_accesses(module: ModuleOp) -> None:
+    """Make the kernels of a module that comes from text safe to run: `lowering/check_bounds.py`."""
+    from .lowering.check_bounds import guard_accesses as guard
+
+    with about(module):
+        guard(module)
+
+
 def _runnable(module: ModuleOp, target: Target | None) -> Target:
     """The target to run a module for: `target` or what the module names, else the host.
 

@@ -121,6 +121,9 @@ def _function_attributes(op: func.FuncOp) -> Iterator[Complaint]:
         yield "attribute lamina.arena needs lamina.results beside it"
     if results is None:
         return
+    module = op.parent_op()
+    if arena is None and module is not None and module.attributes.get("lamina.phase") == StringAttr("program"):
+        yield "needs an attribute lamina.arena in a module of phase program"
     n_args = len(arguments) - results - (arena is not None)
     if n_args < 0:
         yield f"attribute lamina.results = {results} exceeds its {len(arguments)} arguments"
@@ -204,7 +207,8 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
         for other, place in enumerate(places):
             mine = places[k]
             if parameter in written and other != k and mine is not None and place is not None and _meet(mine, place):
-                if frozenset((k, other)) not in shared or mine != place:
+                planned = not isinstance(mine[0].owner, memref.AllocOp)  # until then every buffer is its own
+                if frozenset((k, other)) not in shared or mine != place or not planned:
                     yield f"passes memory for argument #{k} of @{name}, which is written, that argument #{other} overlaps"
 
 

@@ -50,7 +50,7 @@ class KernelRun:
 
     def __init__(self, kernel: KernelOp, values: Sequence[Any]):
         from ..dialects.loop.parameters import Interface, Sizes
-        from ..dialects.types import DYNAMIC, element_type, numpy_dtype, tensor
+        from ..dialects.types import DYNAMIC, numpy_dtype, tensor
         from ..runtime.inputs import InputError, fit
 
         self.kernel, self.name = kernel, kernel.sym_name.data
@@ -65,7 +65,7 @@ class KernelRun:
             if parameter.is_array:
                 shape = [None if n == DYNAMIC else n for n in parameter.argument.type.get_shape()]  # pyright: ignore
             array = fit(value, parameter.name, numpy_dtype(parameter.element), shape)
-            sizes.bind(parameter, tensor(element_type(array.dtype), array.shape))
+            sizes.bind(parameter, tensor(parameter.element, array.shape))
             self.inputs.append(array if parameter.is_array else array[()])
         self.sizes = sizes.values
 

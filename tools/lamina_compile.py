@@ -45,7 +45,6 @@ def run(args: Sequence[str] | None) -> int:
     """Read, compile, write."""
     from .. import pipeline
     from ..dialects.context import make_context
-    from ..lowering.check_bounds import guard_accesses
 
     parser = ArgumentParser(prog="lamina-compile", description="Compile a module to an object, assembly or LLVM IR.")
     parser.add_argument("file", help="MLIR text of any phase up to program; - is standard input")
@@ -59,7 +58,7 @@ def run(args: Sequence[str] | None) -> int:
     target = target_option(options)
     ctx = make_context()
     module = parse(ctx, *read_text(options.file))
-    guard_accesses(module)
+    pipeline.guard_accesses(module)
     result = pipeline.compile_to(module, _PHASES[suffix], ctx, target, standalone=True)
     _write(options.output, result if isinstance(result, bytes) else result.encode())
     if options.header is not None:

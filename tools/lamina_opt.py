@@ -168,9 +168,7 @@ class LaminaOpt(xDSLOptMain):
         from .. import pipeline
 
         if phase not in PHASES[:5]:  # code, which runs without the interpreter's checks
-            from ..lowering.check_bounds import guard_accesses
-
-            guard_accesses(module)
+            pipeline.guard_accesses(module)
         last = time.perf_counter()
 
         def each(step: Any, module: ModuleOp) -> None:

@@ -94,8 +94,8 @@ def run(args: Sequence[str] | None) -> int:
 
 def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
     """The function of a module and its fitted arguments."""
+    from .. import pipeline
     from ..dialects.context import make_context
-    from ..lowering.check_bounds import guard_accesses
     from ..lowering.target import set_target
     from ..passes import run_passes
 
@@ -105,7 +105,7 @@ def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Ca
         set_target(module, target)
     if options.passes:
         run_passes(module, ctx, options.passes)
-    guard_accesses(module)
+    pipeline.guard_accesses(module)
     kernel = find_kernel(module, options.entry)
     if kernel is not None:
         return of_kernel(KernelRun(kernel, values), options)

@@ -26,7 +26,7 @@ from lamina.dialects.loop.memory import LaunchOp
 from lamina.dialects.loop.parameters import Interface, Sizes
 from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
-from lamina.dialects.types import _INTERPRETED, NoDTypeError, element_type, numpy_dtype, tensor
+from lamina.dialects.types import _INTERPRETED, NoDTypeError, numpy_dtype, tensor
 from lamina.errors import LaminaError
 from lamina.lowering.check_bounds import guard_accesses
 from lamina.lowering.llvm.emit import emit_module
@@ -225,7 +225,7 @@ def _kernel(original: ModuleOp, kernel: KernelOp, library: Any, entry: str) -> b
             return False
         inputs.append(generate(numpy_dtype(parameter.element), shape, "normal", rng))
         try:
-            sizes.bind(parameter, tensor(element_type(inputs[-1].dtype), shape))
+            sizes.bind(parameter, tensor(parameter.element, shape))
         except LaminaError:
             return False
     writes = [p.writes for p in interface.parameters]

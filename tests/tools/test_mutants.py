@@ -37,7 +37,7 @@ def test_many_mutants() -> None:
 def test_mutants_are_the_same_in_every_run() -> None:
     text = "loop.for seq %i = 0 to 8 { %a = loop.load %x[%i] : memref<8xf32> }"
     assert mutants.mutate(text, random.Random(3)) == mutants.mutate(text, random.Random(3))
-    assert len({mutants.mutate(text, random.Random(k)) for k in range(100)}) > 50
+    assert len({mutants.mutate(text, random.Random(k)) for k in range(100)}) > 30
 
 
 def test_every_file_has_units() -> None:
