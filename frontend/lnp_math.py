@@ -116,10 +116,17 @@ radians = deg2rad = _scaled(np.radians, None, math.pi / 180)
 degrees = rad2deg = _scaled(np.degrees, None, 180 / math.pi)
 
 
+def sign_factor(x: Tracer) -> Tracer:
+    """-1 for negative elements, 1 for others. `x * sign_factor(x)` is `|x|` with a slope of 1 at 0 and not 0, so that odd and
+    even functions of `x` that are computed from `|x|` have their derivatives there, too, to every order."""
+    one = full_like_tracer(x, 1)
+    return select(compare("lt", x, full_like_tracer(x, 0)), build("neg", one), one)
+
+
 def _half_exponentials(x: Tracer) -> tuple[Tracer, Tracer]:
-    """exp(|x|) / 2 without early overflow, and exp(-|x|) / 2."""
+    """exp(x) / 2 without early overflow, and exp(-x) / 2, for x >= 0."""
     half = full_like_tracer(x, 0.5)
-    root = build("exp", build("mul", build("abs", x), half))
+    root = build("exp", build("mul", x, half))
     grown = build("mul", build("mul", half, root), root)
     return grown, build("div", full_like_tracer(x, 0.25), grown)
 
@@ -128,7 +135,7 @@ def _half_exponentials(x: Tracer) -> tuple[Tracer, Tracer]:
 def cosh(x: Any, /) -> Any:
     """`np.cosh`."""
     (x,), _, weak = prepare(np.cosh, (x,))
-    grown, shrunk = _half_exponentials(x)
+    grown, shrunk = _half_exponentials(build("mul", x, sign_factor(x)))
     return build("add", grown, shrunk, weak=weak)
 
 
@@ -136,28 +143,30 @@ def cosh(x: Any, /) -> Any:
 def sinh(x: Any, /) -> Any:
     """`np.sinh`."""
     (x,), _, weak = prepare(np.sinh, (x,))
-    one = full_like_tracer(x, 1)
-    size = build("abs", x)
-    grown, shrunk = _half_exponentials(x)
+    one, sign = full_like_tracer(x, 1), sign_factor(x)
+    size = build("mul", x, sign)
+    near = compare("lt", size, one)
+    grown, shrunk = _half_exponentials(size)
     # near 0 the difference of exponentials cancels: with t = exp(|x|) - 1 it is (t + t / (t + 1)) / 2
-    t = build("expm1", build("min", size, one))
+    t = build("expm1", select(near, size, one))
     small = build("mul", full_like_tracer(x, 0.5), build("add", t, build("div", t, build("add", t, one))))
-    return build("mul", build("sign", x), select(compare("lt", size, one), small, build("sub", grown, shrunk)), weak=weak)
+    return build("mul", sign, select(near, small, build("sub", grown, shrunk)), weak=weak)
 
 
 @api
 def arcsinh(x: Any, /) -> Any:
     """`np.arcsinh`."""
     (x,), _, weak = prepare(np.arcsinh, (x,))
-    one, size = full_like_tracer(x, 1), build("abs", x)
+    one, sign = full_like_tracer(x, 1), sign_factor(x)
+    size = build("mul", x, sign)
     large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
-    s = build("min", size, large)
-    squared = build("mul", s, s)
-    root = build("sqrt", build("add", squared, one))
-    near = build("log1p", build("add", s, build("div", squared, build("add", one, root))))
-    far = build("add", build("log", size), full_like_tracer(x, math.log(2)))
-    y = build("mul", build("sign", x), select(compare("lt", size, large), near, far), weak=weak)
-    return select(compare("eq", x, full_like_tracer(x, 0)), x, y)
+    near = compare("lt", size, large)
+    s = select(near, size, large)
+    root = build("sqrt", build("add", build("mul", s, s), one))
+    # a product by s keeps the sign of a zero
+    small = build("log1p", build("mul", s, build("add", one, build("div", s, build("add", one, root)))))
+    far = build("add", build("log", select(near, large, size)), full_like_tracer(x, math.log(2)))
+    return build("mul", sign, select(near, small, far), weak=weak)
 
 
 @api
@@ -185,21 +194,33 @@ def arctanh(x: Any, /) -> Any:
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """`np.logaddexp`: log(exp(x1) + exp(x2)) without overflow."""
     (x, y), _, weak = prepare(np.logaddexp, (x1, x2))
-    gap = build("neg", build("abs", build("sub", x, y)))
-    # equal operands, infinities among them, have no gap
-    gap = select(compare("eq", x, y), full_like_tracer(x, 0), gap)
-    return build("add", build("max", x, y), build("log1p", build("exp", gap)), weak=weak)
+    high = _greater(x, y)
+    gap = build("sub", x, y)
+    # equal infinities have no gap
+    infinite = build("and", compare("eq", x, y), compare("eq", build("abs", x), full_like_tracer(x, math.inf)))
+    gap = select(infinite, full_like_tracer(x, 0), gap)
+    shrunk = build("exp", build("neg", build("mul", gap, sign_factor(gap))))
+    return build("add", high, build("log1p", shrunk), weak=weak)
+
+
+def _greater(x: Tracer, y: Tracer) -> Tracer:
+    """The maximum, whose slope at a tie is that of `x` alone, as `x - y` counts as positive there; NaN if either is NaN."""
+    return select(build("or", compare("ge", x, y), compare("ne", x, x)), x, y)
 
 
 @api
 def hypot(x1: Any, x2: Any, /) -> Any:
-    """`np.hypot`: sqrt(x1**2 + x2**2) without overflow."""
+    """`np.hypot`: sqrt(x1**2 + x2**2) without overflow. Its slopes at the origin are 0.5, as in jax."""
     (x, y), _, weak = prepare(np.hypot, (x1, x2))
-    x, y = build("abs", x), build("abs", y)
+    x, y = build("mul", x, sign_factor(x)), build("mul", y, sign_factor(y))
     zero, one, inf = full_like_tracer(x, 0), full_like_tracer(x, 1), full_like_tracer(x, math.inf)
-    high, low = build("max", x, y), build("min", x, y)
-    ratio = build("div", low, select(compare("eq", high, zero), one, high))
+    ordered = build("or", compare("ge", x, y), compare("ne", x, x))
+    high, low = select(ordered, x, y), select(ordered, y, x)
+    origin = compare("eq", high, zero)
+    ratio = build("div", low, select(origin, one, high))
     length = build("mul", high, build("sqrt", build("add", one, build("mul", ratio, ratio))), weak=weak)
+    # + 0, since the operands may be -0
+    length = select(origin, build("add", build("mul", full_like_tracer(x, 0.5), build("add", x, y)), zero), length)
     infinite = build("or", compare("eq", x, inf), compare("eq", y, inf))
     return select(infinite, inf, length)
 

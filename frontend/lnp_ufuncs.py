@@ -148,20 +148,29 @@ def round(x: Any, decimals: int = 0) -> Any:
 def _divmod(ufunc: np.ufunc, x1: Any, x2: Any) -> tuple[Tracer, Tracer]:
     """Quotient toward minus infinity and the remainder with the divisor's sign."""
     (x, y), _, weak = prepare(ufunc, (x1, x2))
+    quotient, modulus = (_int_divmod if x.dtype.kind == "i" else _float_divmod)(x, y)
+    quotient.weak = modulus.weak = weak
+    return quotient, modulus
+
+
+def _int_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
     zero, one = full_like_tracer(x, 0), full_like_tracer(x, 1)
     rest = build("rem", x, y)
     opposite = build("xor", compare("lt", rest, zero), compare("lt", y, zero))
     fix = build("and", compare("ne", rest, zero), opposite)
-    modulus = select(fix, build("add", rest, y), rest)
-    if x.dtype.kind == "i":
-        quotient = build("div", x, y)
-        quotient = select(fix, build("sub", quotient, one), quotient)
-    else:
-        quotient = _float_quotient(x, y, rest, fix)
-        # an exact multiple leaves a zero with the sign of the divisor
-        modulus = select(compare("eq", modulus, zero), _copysign(zero, y), modulus)
-    quotient.weak = modulus.weak = weak
-    return quotient, modulus
+    quotient = build("div", x, y)
+    return select(fix, build("sub", quotient, one), quotient), select(fix, build("add", rest, y), rest)
+
+
+def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
+    # by the magnitude of the divisor. Signs are factors, and a zero gets its sign by + 0: slopes are right at multiples, too
+    zero, one = full_like_tracer(x, 0), full_like_tracer(x, 1)
+    sign = select(_signbit(y), build("neg", one), one)
+    size = build("mul", sign, y)
+    rest = build("rem", build("mul", sign, x), size)
+    fix = compare("lt", rest, zero)
+    modulus = build("mul", sign, build("add", select(fix, build("add", rest, size), rest), zero))
+    return _float_quotient(x, y, build("mul", sign, rest), fix), modulus
 
 
 def _float_quotient(x: Tracer, y: Tracer, rest: Tracer, fix: Tracer) -> Tracer:

@@ -71,10 +71,11 @@ def _remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _pow_factor_x(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
-    # d/dx x**y = y * x**(y-1), and 0 where y is 0, so that x = 0 gives 0 and not 0 * inf
-    one, zero = b.full_like(y, 1), b.full_like(y, 0)
-    slope = b.mul(y, b.pow(x, b.sub(y, one)))
-    return b.select(b.cmp(y, zero, predicate="eq"), zero, slope)
+    # d/dx x**y = y * x**(y-1). Where both are 0 the base is taken as 1, so that this is 0 and not 0 * inf; at y = 0 alone it is
+    # 0 by the product, which keeps its slope in y
+    zero = b.full_like(x, 0)
+    origin = b.and_(b.cmp(x, zero, predicate="eq"), b.cmp(y, zero, predicate="eq"))
+    return b.mul(y, b.pow(b.select(origin, b.full_like(x, 1), x), b.sub(y, b.full_like(y, 1))))
 
 
 def _pow_factor_y(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
@@ -204,7 +205,8 @@ class RemOp(BinaryOp):
 
     name = "graph.rem"
     numpy = _remainder
-    derivative = Elementwise(lambda b, x, y, z: b.full_like(x, 1), lambda b, x, y, z: b.neg(b.trunc(b.div(x, y))))
+    # the quotient that was taken is (x - z) / y, exactly: x / y may round up to the next integer
+    derivative = Elementwise(lambda b, x, y, z: b.full_like(x, 1), lambda b, x, y, z: b.neg(b.rint(b.div(b.sub(x, z), y))))
 
 
 @graph_op
