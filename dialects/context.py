@@ -28,9 +28,10 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
     printing.install()
     ctx = Context(allow_unregistered=allow_unregistered)
     for name, factory in get_all_dialects().items():
-        if name not in (*OURS, "arith", "vector"):
+        if name not in (*OURS, "arith", "math", "vector"):
             ctx.register_dialect(name, factory)
     ctx.register_dialect("arith", vocabulary.arith_dialect)
+    ctx.register_dialect("math", vocabulary.math_dialect)
     ctx.register_dialect("vector", vocabulary.vector_dialect)
     for folder, name in OURS.items():
         ctx.register_dialect(folder, _ours(folder, name))

@@ -53,6 +53,7 @@ _UNARY: dict[str, type[Operation]] = {
     "tan": math.TanOp,
     "tanh": math.TanhOp,
     "erf": math.ErfOp,
+    "erfc": vocabulary.ErfcOp,
 }
 
 # comparison -> (arith.cmpf predicate, arith.cmpi predicate); i1 compares as the unsigned 0 and 1

@@ -1,8 +1,8 @@
 """Upstream ops as we need them where xDSL lacks them or takes less than upstream does.
 
 xDSL 0.74 verifies the casts, comparisons and the select of `arith` on scalars only and has no `arith.remf` and no
-`vector.step`; upstream has all of them on vectors. The ops here bear the upstream names and syntax; `arith_dialect` and
-`vector_dialect` hold them with the rest of xDSL's.
+`vector.step`; upstream has all of them on vectors. The ops here bear the upstream names and syntax; `arith_dialect`,
+`math_dialect` and `vector_dialect` hold them with the rest of xDSL's.
 """
 
 from __future__ import annotations
@@ -275,6 +275,24 @@ class RemFOp(IRDLOperation):
 
 
 @irdl_op_definition
+class ErfcOp(IRDLOperation):
+    """Complementary error function.
+
+    ```mlir
+    %r = math.erfc %x : f32
+    ```
+    """
+
+    name = "math.erfc"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    operand = operand_def(T)
+    result = result_def(T)
+    fastmath = prop_def(FastMathFlagsAttr, default_value=FastMathFlagsAttr("none"))
+    traits = traits_def(Pure())
+    assembly_format = "$operand (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
+
+
+@irdl_op_definition
 class StepOp(IRDLOperation):
     """The vector 0, 1, 2, ...
 
@@ -301,6 +319,13 @@ def arith_dialect() -> Dialect:
 
     casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, IndexCastOp]
     return _replaced(Arith, [*casts, RemFOp, SelectOp, CmpiOp, CmpfOp])
+
+
+def math_dialect() -> Dialect:
+    """xDSL's `math` with the op above."""
+    from xdsl.dialects.math import Math
+
+    return _replaced(Math, [ErfcOp])
 
 
 def vector_dialect() -> Dialect:

@@ -576,7 +576,7 @@ ROWS: tuple[Row, ...] = (
     *_unary(("sqrt",), FLOATS, domain=(0, 9)),
     *_unary(("rsqrt", "log"), FLOATS, domain=(0, 9), ulp=APPROXIMATE),
     *_unary(("log1p",), FLOATS, domain=(-0.9, 9), ulp=APPROXIMATE),
-    *_unary(("exp", "expm1", "sin", "cos", "tan", "tanh", "erf"), FLOATS, ulp=APPROXIMATE),
+    *_unary(("exp", "expm1", "sin", "cos", "tan", "tanh", "erf", "erfc"), FLOATS, ulp=APPROXIMATE),
     *_unary(("not",), INTEGERS),
     *_binary(("add", "sub", "mul"), NUMBERS),
     *_binary(("div", "rem"), NUMBERS),

@@ -18,7 +18,7 @@ from ..types import compatible, is_bool, is_float, show_shape, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
-from .unary import erf
+from .unary import erfc
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -112,8 +112,7 @@ class SigmoidOp(UnaryComposite):
 
 def _gelu_factor(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
     # exact form: cdf(x) + x * pdf(x)
-    half, root = b.full_like(x, 0.5), b.full_like(x, math.sqrt(0.5))
-    cdf = b.mul(half, b.add(b.full_like(x, 1), b.erf(b.mul(x, root))))
+    cdf = b.mul(b.full_like(x, 0.5), b.erfc(b.mul(x, b.full_like(x, -math.sqrt(0.5)))))
     pdf = b.mul(b.full_like(x, 1 / math.sqrt(2 * math.pi)), b.exp(b.mul(b.full_like(x, -0.5), b.mul(x, x))))
     return b.add(cdf, b.mul(x, pdf))
 
@@ -169,7 +168,8 @@ class GeluOp(UnaryComposite):
         (x,) = operands
         one = b.full_like(x, 1)
         if word(props["approximate"]) == "none":
-            return b.mul(b.mul(b.full_like(x, 0.5), x), b.add(one, b.erf(b.mul(x, b.full_like(x, math.sqrt(0.5))))))
+            # erfc, and not 1 + erf, which is 0 to rounding where x is negative
+            return b.mul(b.mul(b.full_like(x, 0.5), x), b.erfc(b.mul(x, b.full_like(x, -math.sqrt(0.5)))))
         # (1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u)): cheaper than tanh, and nothing cancels where x is negative
         linear, cubic = (b.full_like(x, -2 * math.sqrt(2 / math.pi) * factor) for factor in (1, 0.044715))
         return b.div(x, b.add(one, b.exp(b.mul(x, b.add(linear, b.mul(cubic, b.mul(x, x)))))))
@@ -179,7 +179,7 @@ class GeluOp(UnaryComposite):
         wide = x.astype(np.float64)
         with np.errstate(all="ignore"):
             if self.approximate.data == "none":
-                return ((0.5 * wide * (1 + erf(wide * math.sqrt(0.5)))).astype(x.dtype),)
+                return ((0.5 * wide * erfc(wide * -math.sqrt(0.5))).astype(x.dtype),)
             inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3)
             return ((0.5 * wide * (1 + np.tanh(inner))).astype(x.dtype),)
 

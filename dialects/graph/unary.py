@@ -59,8 +59,19 @@ def erf(x: np.ndarray) -> np.ndarray:
     return np.asarray(_ERF(x.astype(np.float64)), dtype=x.dtype)
 
 
+_ERFC = np.frompyfunc(math.erfc, 1, 1)
+
+
+def erfc(x: np.ndarray) -> np.ndarray:
+    return np.asarray(_ERFC(x.astype(np.float64)), dtype=x.dtype)
+
+
 def _erf_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.mul(b.full_like(x, 2 / math.sqrt(math.pi)), b.exp(b.neg(b.mul(x, x))))
+
+
+def _erfc_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    return b.neg(_erf_derivative(b, x, y))
 
 
 @graph_op
@@ -345,6 +356,22 @@ class ErfOp(UnaryOp):
     name = "graph.erf"
     numpy = erf
     derivative = Elementwise(_erf_derivative)
+
+
+@graph_op
+class ErfcOp(UnaryOp):
+    """Complement of the error function, `1 - erf(x)`, accurate until it vanishes.
+
+    ```mlir
+    %y = graph.erfc %x : tensor<4xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    """
+
+    name = "graph.erfc"
+    numpy = erfc
+    derivative = Elementwise(_erfc_derivative)
 
 
 @graph_op

@@ -18,7 +18,7 @@ from .source import MISSING
 from .values import Choice, Extreme, Index, Number, Scalar, Value, choice, default, held, kind_of, known, meet
 
 FUNCTIONS = (
-    *("exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "erf"),
+    *("exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "erf", "erfc"),
     *("floor", "ceil", "rint"),
 )
 """Functions of one float, as math, numpy, lamina.numpy and the scalar builder call them."""

@@ -182,7 +182,7 @@ MEANINGS: dict[str, Meaning] = {
     "vector.step": step,
     "vector.create_mask": mask,
     **{f"math.{name}": _plain(function) for name, function in _NUMPY_NAMES.items()},
-    **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf".split()},
+    **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf erfc".split()},
     **vectors.MEANINGS,
 }
 """From op name to its meaning."""

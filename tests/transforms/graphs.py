@@ -200,7 +200,10 @@ _POOL = ((1, 2, 3), (1, 2, 1), (0, 1, -1), (0, 0, 2), (1, 1, 1))
 _SPREAD = ((2, 2), (1, 3), (1, 0), (0, 2), (2, 1))
 
 CASES = [
-    *(_u(name) for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "tanh", "erf")),
+    *(
+        _u(name)
+        for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "tanh", "erf", "erfc")
+    ),
     *(_u(name, (0.2, 2.0)) for name in ("log", "log1p", "sqrt", "rsqrt")),
     _u("tan", (-1.0, 1.0)),
     *(_b(name) for name in ("add", "sub", "mul", "max", "min")),

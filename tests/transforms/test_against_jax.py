@@ -28,6 +28,7 @@ SMOOTH = {
     "gelu_tanh": "jax.nn.gelu(x, approximate=True)",
     "sigmoid": "jax.nn.sigmoid(x)",
     "erf": "jax.scipy.special.erf(x)",
+    "erfc": "jax.scipy.special.erfc(x)",
     "pow": "x ** y",
     "rem": "jnp.fmod(x, y)",
     "reduce_mul_2": "jnp.prod(x, axis=(0, 2))",

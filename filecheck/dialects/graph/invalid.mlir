@@ -104,6 +104,14 @@ func.func @exp_c1_element_type(%i: tensor<4xi32>) {
 
 // -----
 
+func.func @erfc_c1_element_type(%i: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.erfc' op operand element type must be f32 or f64, got i32}}
+  %r = graph.erfc %i : tensor<4xi32>
+  return
+}
+
+// -----
+
 func.func @expm1_c1_element_type(%i: tensor<4xi32>) {
   // expected-error@+1 {{'graph.expm1' op operand element type must be f32 or f64, got i32}}
   %r = graph.expm1 %i : tensor<4xi32>

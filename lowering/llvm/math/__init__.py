@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .atan import atan, atan2
+from .erfc import erfc
 from .exp import exp, exp2, expm1
 from .log import log, log1p
 from .pow import powf
@@ -21,6 +22,7 @@ FUNCTIONS: dict[str, Callable[..., str]] = {
     "atan2": atan2,
     "cos": cos,
     "erf": erf,
+    "erfc": erfc,
     "exp": exp,
     "exp2": exp2,
     "expm1": expm1,

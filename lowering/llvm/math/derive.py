@@ -134,6 +134,21 @@ def _erf(x: Real) -> Real:
     return -mpmath.log(mpmath.erfc(x)) / x - 1 if x > mpf(10) ** -15 else _TWO_OVER_ROOT_PI - 1
 
 
+def _erfc(center: int) -> Function:
+    def of_quotient(q: Real) -> Real:
+        x = center * (1 + q) / (1 - q)
+        return (1 + 2 * x) * mpmath.exp(x * x) * mpmath.erfc(x)
+
+    return of_quotient
+
+
+_erf_ratio = _series(lambda s: _TWO_OVER_ROOT_PI * (1 - s / 3), lambda s: mpmath.erf(mpmath.sqrt(s)) / mpmath.sqrt(s))
+
+
+def _erfc_end(center: int, vanishes: str) -> Real:
+    return (mpf(vanishes) - center) / (mpf(vanishes) + center)
+
+
 def fits() -> dict[str, Fit]:
     one: Function = lambda t: mpf(1)  # noqa: E731
     third = mpf(1) / 3
@@ -153,6 +168,11 @@ def fits() -> dict[str, Fit]:
         # erfc(x) = exp(-x - x p(x)), 0 <= x until erf rounds to 1
         "erf_f32": Fit(_erf, _erf_weight, 0, mpf("3.93"), 8, None),
         "erf_f64": Fit(_erf, _erf_weight, 0, mpf("5.93"), None, 24),
+        # (1 + 2 x) exp(x^2) erfc(x) = p((x - k) / (x + k)), 0 <= x until erfc is 0
+        "erfc_f32": Fit(_erfc(2), lambda q: 1 / _erfc(2)(q), -1, _erfc_end(2, "10.1"), 10, None),
+        "erfc_f64": Fit(_erfc(4), lambda q: 1 / _erfc(4)(q), -1, _erfc_end(4, "27.3"), None, 22),
+        # erf(x) = x p(x^2), |x| <= 1/2, for erfc
+        "erf_near_0": Fit(_erf_ratio, lambda s: mpmath.sqrt(s) / mpmath.erfc(mpmath.sqrt(s)), 0, mpf("0.2502"), 4, 8),
         # atan(t) = t + t^3 p(t^2), |t| <= 1/2
         "atan": Fit(_odd(mpmath.atan, -third, mpf(1) / 5), lambda s: s, 0, mpf("0.2502"), 5, 13),
         # log2(1 + f) = f p(f) in f64 for powf in f32
