@@ -1,17 +1,20 @@
 """Running combinations along a dim: `scan` by a monoid (cumulative sums, products, extremes), `recurrence` by a linear step.
 
-Both run in order, one element after the other, so that results are those of NumPy's `accumulate` to the last bit.
+Both run in order, one element after the other, so that results are those of NumPy's `accumulate` to the last bit; but sums of
+more floats than a block has run in blocks, so that rounding errors do not grow with the number of terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
@@ -25,6 +28,8 @@ _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
     "max": np.maximum.accumulate,
     "min": np.minimum.accumulate,
 }
+BLOCK = 128
+"""Floats that a running sum adds one after the other, and blocks that it adds so."""
 _DIRECTIONS = ("forward", "reverse")
 _OPPOSITE = {"forward": "reverse", "reverse": "forward"}
 
@@ -183,12 +188,38 @@ class ScanOp(GraphOp):
         signed = kind == "add" and is_float(element) and self.bound.data == "inclusive"  # -0.0 + x is x, also for -0.0
         neutral = b.scalar.const(-0.0, element) if signed else b.scalar.identity(kind, element)
         loops, point = _along(b, shape, dim, self.direction.data)
-        with loops, b.loop(shape[dim], "seq", inits=[neutral]) as step:
-            (before,) = step.carried
-            here = point(step.index)
-            total = b.scalar.combine(kind, before, b.read(0, here))
-            b.write(total if self.bound.data == "inclusive" else before, here)
-            step.give(total)
+
+        def run(ends: Sequence[Any], start: Any, offset: Any) -> Any:
+            """The elements from a start, in order; what they combine to by themselves."""
+            with b.loop(ends, "seq", inits=[neutral]) as step:
+                (before,) = step.carried
+                here = point(start + step.index)
+                total = b.scalar.combine(kind, before, b.read(0, here))
+                result = total if self.bound.data == "inclusive" else before
+                b.write(result if offset is None else b.scalar.add(offset, result), here)
+                step.give(total)
+            return step.results[0]
+
+        def blocks(length: int, ends: Sequence[Any], start: Any, offset: Any) -> Any:
+            """The same in blocks of `length`, each from the neutral element, and behind the sum of those before it."""
+            with b.loop(ends, "seq", step=length, inits=[neutral]) as block:
+                (before,) = block.carried
+                behind = before if offset is None else b.scalar.add(offset, before)
+                inner = run if length == BLOCK else partial(blocks, length // BLOCK)
+                # blocks end with their length or with the dim; the ends of blocks around them are multiples of theirs
+                own = inner([length, ends[-1] - block.index], start + block.index, behind)
+                block.give(b.scalar.add(before, own))
+            return block.results[0]
+
+        size = shape[dim]
+        with loops:
+            if not (kind == "add" and is_float(element)) or size <= BLOCK:
+                run([size], 0, None)
+            else:
+                length = BLOCK
+                while size > length * BLOCK:
+                    length *= BLOCK
+                blocks(length, [AffineConstantExpr(size)], 0, None)
 
 
 # --------------------------------------------------------------------------------------------------------------------

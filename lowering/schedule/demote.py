@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation
 
-from ...dialects.loop.memory import CheckOp, StoreOp
+from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..analysis.accesses import accesses
 from ..analysis.nests import buffer_name, find
@@ -63,6 +63,8 @@ class Demote(Primitive):
                 op.erase()
             else:
                 body.add_op(op)
+        for load in [op for op in body.ops if isinstance(op, LoadOp) and op.buffer in {store.buffer for store in stores}]:
+            _sink_to_use(load, body)
         for value, store in zip(yielded, stores, strict=True):
             body.add_op(store_of(store, value, store.buffer, subscripts(store)))
         body.add_op(YieldOp.create())
@@ -120,3 +122,14 @@ class Demote(Primitive):
                 if any(value in store.operands for store in stores):
                     raise self.refuse(f"where a result is stored is computed after {self.loop}")
             op = op.next_op
+
+
+def _sink_to_use(load: LoadOp, body: Block) -> None:
+    """Move a load down to the first statement of a body that uses it, so that what comes before stands by itself."""
+    users = {use.operation for use in load.value.uses}
+    for op in body.ops:
+        if any(inner in users for inner in op.walk()):
+            if op is not load.next_op:
+                load.detach()
+                body.insert_op_before(load, op)
+            return

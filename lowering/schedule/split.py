@@ -33,7 +33,7 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
     Raises:
         ScheduleError: the step of the outer loop would be too large; the kernel stays as it was.
     """
-    _check_step(loop, size)
+    check_step(loop, size)
     step, kind = loop.step.value.data, loop.kind.data
     names = fresh(kernel, name + "o"), fresh(kernel, name + "i")  # while the body is where it is searched
     body = take_body(loop)
@@ -76,7 +76,7 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
     return outer, inner
 
 
-def _check_step(loop: ForOp, size: int) -> None:
+def check_step(loop: ForOp, size: int) -> None:
     if (step := loop.step.value.data * size) > LARGEST_STEP:
         raise ScheduleError(
             f"split of {name_of(loop)} by {size}: the step of its outer loop is at most {LARGEST_STEP}, got {step}"
@@ -95,7 +95,7 @@ class Split(Primitive):
         loop = find(kernel, self.loop, self.name)
         if self.size < 1:
             raise self.refuse(f"the size must be 1 or more, got {self.size}")
-        _check_step(loop, self.size)
+        check_step(loop, self.size)
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         outer, inner = split_loop(kernel, find(kernel, self.loop, self.name), self.loop, self.size)

@@ -11,6 +11,7 @@ from .prefetches import schedule_prefetches
 from .products import schedule_products
 from .reductions import schedule_reductions
 from .rows import schedule_rows
+from .sums import schedule_sums
 from .transposes import schedule_transposes
 from .winograd import schedule_features
 
@@ -18,6 +19,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     schedule_indexed,
     *(schedule_products, schedule_tiles, schedule_features, schedule_attention),
     *(schedule_transposes, schedule_elementwise, schedule_rows, schedule_reductions, schedule_lanes, schedule_prefetches),
+    schedule_sums,
 )
 """For the kernels that a program launches: their loops say which of their iterations are independent."""
 

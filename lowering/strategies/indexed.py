@@ -196,6 +196,8 @@ def _running_rows(nest: ForOp) -> ForOp | None:
         rows = inner
     if inner is None or inner.kind.data != "seq" or not inner.results or (rows.trip_count() or 0) < _ROWS:
         return None
+    while len(blocks := [op for op in inner.body.block.ops if isinstance(op, ForOp)]) == 1 and blocks[0].kind.data == "seq":
+        (inner,) = blocks  # long running sums run in blocks
     stores = [op for op in inner.walk() if isinstance(op, StoreOp)]
     if not stores or any(isinstance(op, ForOp) for op in inner.body.walk()) or rows.kind.data != "parallel":
         return None

@@ -24,6 +24,8 @@ from ..analysis.nests import loops, name_of, only_loop_in, statements
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
+from ..schedule.peel import Peel
+from ..schedule.regroup import Regroup
 from ..schedule.reorder import Reorder
 from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
@@ -37,6 +39,8 @@ ROWS = 8
 """Rows of the matrix that are read at once."""
 BLOCK = 1024
 """Columns of a block: their sums stay in the first-level cache, and a row of it is a page or two."""
+DEEP, GROUPS = 1 << 12, 512
+"""Terms from which on sums are added in groups of so many times `ROWS`."""
 LEAST_BLOCKS = 4
 """Blocks at least: narrower matrices are better read otherwise."""
 LEAST_ELEMENTS = 1 << 16
@@ -82,14 +86,26 @@ def schedule_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target
     if movable(kernel, found.depth):
         take(Sink(depth))
     block, column = take(Split(columns, BLOCK))
+    groups: list[str] = []
+    if (found.depth.trip_count() or 0) > DEEP:
+        *groups, depth = take(Regroup(depth, ROWS * GROUPS))
     rows, row = take(Split(depth, ROWS))
-    rest = take(Expand(rows, block, place="stack"))
-    take(Demote(rows))
-    start, column = take(Fission(column, f"{rows}_results"))
-    take(Reorder((rows, column)))
-    for loop in (start, column, rest[-1]):
-        take(Vectorize(loop, 4 * lanes))
-    take(Unroll(row))
+    at = block
+    for carrying in (*groups, rows):  # sums of a group of rows in memory of their own
+        rest = take(Expand(carrying, at, place="stack"))
+        take(Demote(carrying))
+        start, column = take(Fission(column, f"{carrying}_results"))
+        take(Reorder((carrying, column)))
+        for loop in (start, rest[-1]):
+            take(Vectorize(loop, 4 * lanes))
+        at = carrying
+    take(Vectorize(column, 4 * lanes))
+    names = [row]
+    if groups:
+        tops = take(Peel(groups[0], 0))
+        names = [n for top in tops for n in loops(loops(kernel)[top]) if n == row or n.startswith(f"{row}_rest")]
+    for name in names:
+        take(Unroll(name))
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from ..schedule.expand import Expand
 from ..schedule.fission import Fission
 from ..schedule.peel import Peel
 from ..schedule.prefetch import Prefetch
+from ..schedule.regroup import Regroup
 from ..schedule.reorder import Reorder
 from ..schedule.serialize import Serialize
 from ..schedule.split import Split
@@ -62,6 +63,8 @@ COLUMNS_OF_DOTS = 6
 """Columns of a tile where both operands run along the depth: so often what is read of a row is used."""
 DEPTH_OF_DOTS = 1024
 """Terms that such a tile adds before the lanes of its sums are added: what it reads fits the first-level cache."""
+DEEP, GROUPS = 1 << 12, 512
+"""Terms from which on sums are added in groups of so many tiles."""
 LEAST_BLOCKS = 8
 """Blocks of columns at least. More of them, for more threads, would read narrow strips: of 512 bytes half as fast again."""
 
@@ -114,11 +117,14 @@ def run_strips(kernel: KernelOp, product: Product, strips: Strips, target: Targe
     i, columns, depth = name_of(product.rows), name_of(product.columns), name_of(product.depth)
     whole, j = take(Split(columns, product.columns.trip_count() or 0))
     jp, j = take(Split(j, strips.columns))
+    groups: list[str] = []
+    if product.sizes[2] > DEEP:
+        *groups, depth = take(Regroup(depth, strips.depth * GROUPS))
     ko, k = take(Split(depth, strips.depth))
     take(Reorder((whole, jp, i, j)))
     take(Serialize(whole))
     matrix = main_operand(kernel, product.right.buffer)
-    copies = take(Stage(left, whole, (ko, i, k)))
+    copies = take(Stage(left, whole, (*groups, ko, i, k)))
     inline_prologue(kernel, product.left.buffer, 1, take)
     if inline_prologue(kernel, product.right.buffer, 1, take):
         right = matrix
@@ -129,16 +135,27 @@ def run_strips(kernel: KernelOp, product: Product, strips: Strips, target: Targe
 
 def _run_tiles(kernel: KernelOp, jp: str, right: str, strips: Strips, lanes: int, take: Take) -> None:
     """Tiles of columns, all of one size, in blocks."""
-    jp, i, j, ko, _ = loops(loops(kernel)[jp])
+    jp, i, j, *deep, ko, _ = loops(loops(kernel)[jp])
     jo, jp = take(Split(jp, strips.tiles))
-    *_, rest = take(Expand(ko, jo))
-    take(Demote(ko))
-    start, j = take(Fission(j, f"{ko}_results"))
-    before, i = take(Fission(i, start))
-    _, jp = take(Fission(jp, before))
-    take(Reorder((ko, jp, i, j)))
-    for loop in (start, rest):
-        take(Vectorize(loop, lanes))
+    at = jo
+    for carrying in (*deep, ko):  # sums of a group of terms in memory of their own
+        *_, rest = take(Expand(carrying, at))
+        take(Demote(carrying))
+        start, j = take(Fission(j, f"{carrying}_results"))
+        before, i = take(Fission(i, start))
+        _, jp = take(Fission(jp, before))
+        take(Reorder((carrying, jp, i, j)))
+        for loop in (start, rest):
+            take(Vectorize(loop, lanes))
+        at = carrying
+    for group in take(Peel(deep[0], 0)) if deep else (jo,):
+        inside = loops(loops(kernel)[group])
+        here = ko if ko in inside else next(name for name in inside if name.startswith(f"{ko}_rest"))
+        _run_depth(kernel, here, right, lanes, take)
+
+
+def _run_depth(kernel: KernelOp, ko: str, right: str, lanes: int, take: Take) -> None:
+    """The tiles of a group of terms: full ones, then what is left."""
     for loop in take(Peel(ko, 0)):
         _, _, i, j, k = loops(loops(kernel)[loop])
         if loop == ko:

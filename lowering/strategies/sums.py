@@ -1,0 +1,52 @@
+"""Long sums of floats are added in groups, so that rounding errors do not grow with the number of terms (docs/semantics.md).
+
+Comes after what decides which loops are vectors and tiles: a group is so many iterations of what is then the innermost loop of
+a sum. A sum that goes on from a number that memory holds, as in a product whose depth is in blocks, starts from zero and is
+added.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+
+from ...codegen.targets import Target
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import is_float, scalar_of
+from ..analysis.bounds import constant_extent
+from ..analysis.nests import name_of
+from ..schedule.regroup import Regroup
+from .base import Take
+
+GROUP = 128
+"""Iterations of a group of one or two sums, and groups that are added one after the other."""
+GROUP_OF_TILE = 512
+"""Iterations of a group of a tile of sums: at its end the tile goes through memory once."""
+FEW = 32
+"""Iterations that may go on from a number in memory: to start from zero would take a tenth longer."""
+
+
+def schedule_sums(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Group the terms of all long sums."""
+    for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
+        if loop.monoid is not None and loop.monoid.data == "add" and is_float(scalar_of(loop.results[0].type)):
+            _group(loop, take)
+
+
+def _group(loop: ForOp, take: Take) -> None:
+    trips = loop.trip_count()
+    if trips is None:
+        trips = constant_extent(loop)
+    if trips is None or any(isinstance(op, ForOp) for op in loop.body.block.ops):
+        return
+    size = GROUP if len(loop.results) <= 2 else GROUP_OF_TILE
+    goes_on = not isinstance(loop.inits[0].owner, arith.ConstantOp)
+    if trips <= size:
+        if goes_on and trips > FEW:
+            take(Regroup(name_of(loop), trips))
+        return
+    sizes = [size]
+    while trips > sizes[0] * size:
+        sizes.insert(0, sizes[0] * size)
+    name = name_of(loop)
+    for size in sizes:
+        name = take(Regroup(name, size))[-1]
