@@ -17,7 +17,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
   tests/frontend/kernel/test_facts.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-entry test-pythons test-targets mutants fuzz check lint types demo bench clean
+.PHONY: help setup oracles test test-entry test-pythons test-targets conformance mutants fuzz check lint types demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -64,6 +64,9 @@ fuzz: $(VENV)/.test  ## changed copies of all IR texts: refused with a place, or
 
 test-targets: $(VENV)/.test  ## run what depends on the target for other targets than this machine (TARGETS='v2 --share 1/1')
 	$(BIN)/python tests/on_targets.py -n $(JOBS) $(TARGETS)
+
+conformance: $(VENV)/.test $(VENV)/.oracles  ## compare 1,100 small programs with jax, and the result with tests/conformance/passes.txt
+	nice $(BIN)/python tests/conformance/run.py --jobs $(JOBS) $(CONFORMANCE)
 
 test-entry: $(VENV)/.entry  ## run the tests of native calls, which read CPython's objects
 	$(PYTEST) $(ENTRY)
