@@ -128,7 +128,8 @@ def _half_exponentials(x: Tracer) -> tuple[Tracer, Tracer]:
     half = full_like_tracer(x, 0.5)
     root = build("exp", build("mul", x, half))
     grown = build("mul", build("mul", half, root), root)
-    return grown, build("div", full_like_tracer(x, 0.25), grown)
+    # not a quotient by what may overflow, whose slope would be NaN
+    return grown, build("mul", half, build("exp", build("neg", x)))
 
 
 @api

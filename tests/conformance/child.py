@@ -1,15 +1,17 @@
 """Runs programs with one set of names, in a process of its own: `child.py jax|lamina OUTPUT < names`.
 
-The output is a `.npz` of the leaves of every result, `name:dtype:mode:execution:k`, and `report`: JSON that says of every
+The output is a `.npz` of the leaves of every result, `name:dtype:mode:execution:k`, and `report`: JSON that says of each
 `name:dtype:mode:execution` what was raised, or nothing. All modes of a program are compiled as one function, since compiling is
 what takes the time; where that raises, each mode is run by itself.
 
-jax computes in float64, from numbers that are float32: the truth for both dtypes. Of float32 it gives values (rounding decides
-what some integers are, and random numbers differ) and the dtypes of everything."""
+jax computes in float64, from numbers that are float32: the truth for both dtypes. Of float32 it gives values alone, as
+rounding decides what some integers are, and random numbers differ.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +37,11 @@ def failure(error: BaseException) -> str:
         return f"missing: {error}"
     if isinstance(error, AttributeError) and owner in ("Tracer", "ndarray", "float32", "float64", "int32", "int64", "bool"):
         return f"missing: array.{error.name}"
+    if isinstance(error, AttributeError) and owner in ("function", "_Wrapper"):  # as np.add.reduce
+        return f"missing: {getattr(error.obj, '__name__', owner)}.{error.name}"
+    option = re.fullmatch(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", str(error).partition("\n")[0])
+    if isinstance(error, TypeError) and option is not None:
+        return f"missing: {option[1]}({option[2]}=)"
     return f"raises {type(error).__name__}: {error}".splitlines()[0][:200]
 
 
@@ -77,22 +84,14 @@ def _together(program: Program, world: World, dtype: str, modes: Sequence[str], 
 
 
 def by_jax(program: Program, world: World) -> Mapping[str, Outcome]:
-    """Keys are `dtype:mode:execution`; of float32 derivatives only dtypes are meant."""
+    """Keys are `dtype:mode`: everything in float64, values in float32."""
 
     def compiled(function: Callable[..., Any], args: Sequence[Any]) -> Any:
         return world.jit(function)(*map(world.np.asarray, args))
 
-    def dtypes(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-        return [np.zeros(0, leaf.dtype) for leaf in world.leaves(world.jx.eval_shape(function, *map(world.np.asarray, args)))]
-
-    modes = modes_of(program)
-    wide = _together(program, world, "f64", modes, compiled)
-    made = {f"f64:{mode}": outcome for mode, outcome in wide.items()}
-    made |= {
-        f"f32:{mode}": outcome for mode, outcome in _separately(program, world, "f32", modes, dtypes).items() if mode in wide
-    }
-    narrow = [mode for mode in ("value", "vmap") if mode in modes]
-    return made | {f"f32:{mode}": outcome for mode, outcome in _separately(program, world, "f32", narrow, compiled).items()}
+    wide = _together(program, world, "f64", modes_of(program), compiled)
+    narrow = _separately(program, world, "f32", ["value"], compiled)
+    return {f"f64:{mode}": outcome for mode, outcome in wide.items()} | {"f32:value": narrow["value"]}
 
 
 def by_us(program: Program, world: World) -> Mapping[str, Outcome]:

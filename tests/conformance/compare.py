@@ -13,11 +13,17 @@ SCALED_ULPS = 8
 
 
 def difference(
-    got: Sequence[np.ndarray], want: Sequence[np.ndarray], dtypes: Sequence[np.dtype], tolerance: float, floor: float = 0.0
+    got: Sequence[np.ndarray],
+    want: Sequence[np.ndarray],
+    dtypes: Sequence[np.dtype],
+    tolerance: float,
+    floor: float = 0.0,
+    eps: float = 0.0,
 ) -> str:
     """What differs, or nothing. `want` may be wider than `dtypes`, which is what results must have.
 
-    `floor` is the least magnitude that errors are measured at: 1 for derivatives, where sums of terms cancel to nothing.
+    `floor` is the least magnitude that errors are measured at: 1 for derivatives, where sums of terms cancel to nothing. `eps`
+    is that of the arguments, which counts where results are wider.
     """
     if len(got) != len(want):
         return f"{len(got)} results, not {len(want)}"
@@ -26,12 +32,12 @@ def difference(
             return f"result {k} is {g.dtype}, not {dtype}"
         if g.shape != w.shape:
             return f"result {k} has shape {g.shape}, not {w.shape}"
-        if (message := _numbers(g, w, tolerance, floor)) is not None:
+        if (message := _numbers(g, w, tolerance, floor, eps)) is not None:
             return f"result {k} {message}"
     return ""
 
 
-def _numbers(got: np.ndarray, want: np.ndarray, tolerance: float, floor: float) -> str | None:
+def _numbers(got: np.ndarray, want: np.ndarray, tolerance: float, floor: float, eps: float) -> str | None:
     if got.dtype.kind in "iub":
         close = got == want
     else:
@@ -40,7 +46,7 @@ def _numbers(got: np.ndarray, want: np.ndarray, tolerance: float, floor: float) 
             same = (narrow == got) | (np.isnan(narrow) & np.isnan(got))
             finite = np.isfinite(want)
             largest = np.abs(np.where(finite, want, 0)).max(initial=floor)
-            unit = np.finfo(got.dtype).eps * tolerance
+            unit = max(eps, *(float(np.finfo(x.dtype).eps) for x in (got, want) if x.dtype.kind in "fc")) * tolerance
             allowed = unit * (ULPS * np.abs(want) + SCALED_ULPS * largest) + np.finfo(got.dtype).tiny
             close = same | (np.isfinite(got) & finite & (np.abs(got - want) <= allowed))
     if close.all():

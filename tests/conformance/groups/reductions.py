@@ -42,7 +42,7 @@ min_axis | f[5,7] | np.min(x, axis=-1)
 min_keepdims | f[5,7] | np.min(x, axis=-1, keepdims=True)
 amax | f[5,7] | np.amax(x, 1)
 max_where | f[5,7] | np.max(x, where=x < 1, initial=-5.0)
-max_edges | f[12]e | np.max(x)
+max_edges | f[12]e | np.max(x) | value
 ptp | f[5,7] | np.ptp(x, axis=1)
 argmax | f[5,7] | np.argmax(x)
 argmax_axis | f[5,7] | np.argmax(x, axis=1)
