@@ -29,20 +29,30 @@ from worlds import Missing, World, jax_world, our_world
 Run = Callable[[Callable[..., Any], Sequence[Any]], Any]
 Outcome = list[np.ndarray] | str
 
+_ARRAYS = {
+    **dict.fromkeys(("Tracer", "ndarray", "float32", "float64", "int32", "int64", "bool"), "array"),
+    **{"Elements": "array.at[]", "function": "function"},
+}
+"""Whose attributes are public names, and what they are called; a function has a name, as of `np.add.reduce`."""
+_MISSING = {
+    r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'": r"\1(\2=)",
+    r"unsupported operand type\(s\) for (\S+): 'Tracer'": r"array.operator\1",
+    r"complex\d+ is not supported|got complex: ": "complex",
+}
+"""What is said where an option, an operator or a dtype is not there."""
+
 
 def failure(error: BaseException) -> str:
     """What was raised, in a line; of a name that is not there, which one."""
-    owner = type(getattr(error, "obj", None)).__name__
+    text = str(error).partition("\n")[0]
     if isinstance(error, Missing):
         return f"missing: {error}"
-    if isinstance(error, AttributeError) and owner in ("Tracer", "ndarray", "float32", "float64", "int32", "int64", "bool"):
-        return f"missing: array.{error.name}"
-    if isinstance(error, AttributeError) and owner in ("function", "_Wrapper"):  # as np.add.reduce
+    if isinstance(error, AttributeError) and (owner := _ARRAYS.get(type(error.obj).__name__)) is not None:
         return f"missing: {getattr(error.obj, '__name__', owner)}.{error.name}"
-    option = re.fullmatch(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", str(error).partition("\n")[0])
-    if isinstance(error, TypeError) and option is not None:
-        return f"missing: {option[1]}({option[2]}=)"
-    return f"raises {type(error).__name__}: {error}".splitlines()[0][:200]
+    for pattern, name in _MISSING.items():
+        if (found := re.search(pattern, text)) is not None:
+            return "missing: " + found.expand(name)
+    return f"raises {type(error).__name__}: {text}"[:200]
 
 
 def _array(leaf: Any) -> np.ndarray:

@@ -27,7 +27,7 @@ def adam_step(np, jx, w, m, v):
 
 
 def logistic_regression(np, jx, x, y, w):
-    """`f[8,3] b[8] f[3]`"""
+    """`f[8,3] b[8] f[3] | tol=8`"""
     return jx.grad(lambda u: np.mean(np.logaddexp(0.0, -(2.0 * y - 1).astype(u.dtype) * (x @ u))))(w)
 
 
@@ -121,7 +121,7 @@ def kalman_step(np, jx, m, p, z):
 
 
 def hidden_markov_forward(np, jx, logits, log_a):
-    """`f[5,3] f[3,3]`"""
+    """`f[5,3] f[3,3] | tol=4`"""
 
     def step(alpha, e):
         alpha = jx.nn.logsumexp(alpha[:, None] + log_a, axis=0) + e

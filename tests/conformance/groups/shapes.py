@@ -118,6 +118,5 @@ kron | f[2,2] f[2,3] | np.kron(x, y)
 sliding_windows | f[7] | np.stack([x[k : k + 3] for k in range(5)])
 im2col | f[4,4] | np.stack([x[i : i + 3, j : j + 3] for i in range(2) for j in range(2)])
 resize | f[3] | np.resize(x, (2, 4))
-trim_zeros | f[3] | np.trim_zeros(np.array([0.0, 1.0, 2.0])) * x[0] | novmap value
 tree_stack | f[3] f[3] | jx.tree.map(lambda a, b: np.stack([a, b]), {"p": x}, {"p": y})
 """
