@@ -46,11 +46,16 @@ def test_of_several_passes_the_one_that_computes_most_asks() -> None:
         "what caches hold": (lambda x: lnp.sum(x, 1), [(64, 64)]),
         "what is read for each row again": (lambda x, w: lnp.sum(x[:, None] * w, 1), [(64,), (2 * ROWS * ROW,)]),
         "columns": (lambda x: lnp.sum(x, 0), [(ROWS, ROW)]),
-        "products": (lambda x, y: x @ y, [(ROWS, ROW), (ROW, ROW)]),
     }.values(),
 )
 def test_nothing_else_is_asked_for(f, shapes: list[tuple[int, ...]]) -> None:
     assert hints(scheduled(f, *shapes)) == []
+
+
+def test_packing_prefetches_rows_of_what_it_copies() -> None:
+    """The part of a row that a panel needs may lie in a page of its own; a register tile asks for nothing."""
+    found = hints(scheduled(lambda x, y: x @ y, (ROWS, ROW), (ROW, ROW)))
+    assert len(found) == 1 and "%y[%k_y + 16, " in found[0]
 
 
 def test_hints_past_the_end_change_nothing() -> None:

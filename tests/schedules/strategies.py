@@ -982,7 +982,7 @@ def product_steps(rng: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def reassociates(schedule: Schedule, step: Primitive) -> bool:
     """Whether a step, before it is taken, may change the order of a sum."""
-    if getattr(step, "reassociate", False):
+    if step.name == "loop-regroup" or getattr(step, "reassociate", False):
         return True
     if step.name not in ("loop-vectorize", "loop-unroll-and-jam"):
         return False

@@ -246,7 +246,7 @@ BUDGET = {
     "log1p": 44,
     "tanh": 45,
     "erf": 50,
-    "erfc": 70,
+    "erfc": 90,
     "sin": 40,
     "cos": 40,
     "tan": 70,

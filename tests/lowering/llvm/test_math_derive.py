@@ -6,6 +6,7 @@ import mpmath
 import pytest
 from lamina.lowering.llvm.math import derive
 from lamina.lowering.llvm.math.atan import _ATAN
+from lamina.lowering.llvm.math.erfc import _ERF_NEAR_0, _ERFC
 from lamina.lowering.llvm.math.exp import EXP
 from lamina.lowering.llvm.math.log import _ATANH_F64, _LOG_F32
 from lamina.lowering.llvm.math.pow import _LOG2, _LOG2_ATANH
@@ -17,6 +18,9 @@ TABLES = {
     "atanh": (None, _ATANH_F64),
     "erf_f32": (_ERF["float"], None),
     "erf_f64": (None, _ERF["double"]),
+    "erf_near_0": (_ERF_NEAR_0["float"], _ERF_NEAR_0["double"]),
+    "erfc_f32": (_ERFC["float"], None),
+    "erfc_f64": (None, _ERFC["double"]),
     "exp": (EXP["float"], EXP["double"]),
     "log": (_LOG_F32, None),
     "log2": (None, _LOG2),
