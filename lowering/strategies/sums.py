@@ -18,9 +18,10 @@ from ..schedule.regroup import Regroup
 from .base import Take
 
 GROUP = 128
-"""Iterations of a group of one or two sums, and groups that are added one after the other."""
-GROUP_OF_TILE = 512
-"""Iterations of a group of a tile of sums: at its end the tile goes through memory once."""
+"""Iterations of a group, and groups that are added one after the other."""
+GROUP_OF_PRODUCTS = 512
+"""Iterations of a group of products, which may be those of a register tile: at its end the tile goes through memory once. Rows
+that fill no tile are added in the same order."""
 FEW = 32
 """Iterations that may go on from a number in memory: to start from zero would take a tenth longer."""
 
@@ -38,15 +39,21 @@ def _group(loop: ForOp, take: Take) -> None:
         trips = constant_extent(loop)
     if trips is None or any(isinstance(op, ForOp) for op in loop.body.block.ops):
         return
-    size = GROUP if len(loop.results) <= 2 else GROUP_OF_TILE
+    size = GROUP_OF_PRODUCTS if _adds_products(loop) else GROUP
     goes_on = not isinstance(loop.inits[0].owner, arith.ConstantOp)
     if trips <= size:
         if goes_on and trips > FEW:
             take(Regroup(name_of(loop), trips))
         return
     sizes = [size]
-    while trips > sizes[0] * size:
-        sizes.insert(0, sizes[0] * size)
+    while trips > sizes[0] * GROUP:
+        sizes.insert(0, sizes[0] * GROUP)
     name = name_of(loop)
     for size in sizes:
         name = take(Regroup(name, size))[-1]
+
+
+def _adds_products(loop: ForOp) -> bool:
+    """Whether the terms are products."""
+    last = loop.body.block.last_op
+    return last is not None and all(isinstance(value.owner, arith.MulfOp) for value in last.operands)
