@@ -19,7 +19,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from .accesses import combine
 from .nests import walk
 from .points import Linear, Point
-from .ranges import MOST, Conditions, Ranges, conditions_of, is_integer
+from .ranges import MOST, Conditions, Ranges, conditions_of, has_integers
 
 MOST_CHOICES = 4
 """Of values that are one of two, so many are looked at case by case."""
@@ -125,7 +125,7 @@ def size_of(kernel: KernelOp, buffer: SSAValue, dim: int) -> Size:
 def _interval(op: AccessOp, dim: int, ranges: Ranges) -> tuple[float, float]:
     if isinstance(op, GatherOp | ScatterOp):
         subscript = op.subscripts[dim]
-        return ranges.of(subscript) if is_integer(subscript.type) else (-inf, inf)
+        return ranges.of(subscript) if has_integers(subscript.type) else (-inf, inf)
     low, high = ranges.affine(op.map.data.results[dim], op.indices)
     if op.lanes > 1 and dim == op.lane_dim():
         reach = (op.lanes - 1) * op.lane_step()

@@ -29,7 +29,7 @@ def type_range(type: Attribute) -> Range:
     return (0, 1) if width == 1 else (-(1 << width - 1), (1 << width - 1) - 1)
 
 
-def is_integer(type: Attribute) -> bool:
+def has_integers(type: Attribute) -> bool:
     """Whether values of a type, or the lanes of a vector type, are integers."""
     return isinstance(type.element_type if isinstance(type, VectorType) else type, IntegerType | IndexType)
 
@@ -156,7 +156,7 @@ class Ranges:
         """A carried value: an interval around its first value that an iteration keeps, whatever conditions hold in this one."""
         argument, everything = loop.body.block.args[k + 1], type_range(loop.inits[k].type)
         found = Ranges(None, self._assumed).of(loop.inits[k])
-        if not is_integer(argument.type) or len(self._assumed) >= _MOST_ASSUMED:
+        if not has_integers(argument.type) or len(self._assumed) >= _MOST_ASSUMED:
             return everything
         for _ in range(_MOST_ROUNDS):
             following = Ranges(None, {**self._assumed, argument: found}).of(loop.yielded[k])
@@ -210,7 +210,7 @@ def _narrow(limits: dict[SSAValue, Range], value: SSAValue, by: Range) -> None:
 def _constant_range(value: Attribute) -> Range | None:
     if isinstance(value, IntegerAttr):
         numbers = [value.value.data]
-    elif isinstance(value, DenseIntOrFPElementsAttr) and is_integer(value.type):
+    elif isinstance(value, DenseIntOrFPElementsAttr) and has_integers(value.type):
         numbers = [int(n) for n in value.get_values()]  # pyright: ignore[reportArgumentType]
     else:
         return None

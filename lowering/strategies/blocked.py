@@ -47,15 +47,15 @@ from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take, attempt
-from .product_nest import Product, bits_of
+from .product_nest import DEEPEST, Product, bits_of
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
 LEAST_WORK = 4 << 20
 """Multiplications below which packing does not pay."""
 LEAST_SIDE = 32
 """Rows and columns below which what is packed is not read often enough."""
-DEEPEST = 4096
-"""Terms of a sum that are added one after the other: rounding errors grow with them."""
+LEAST_DEPTH = 128
+"""Terms of a part of the depth at least, however small the caches are: there is a pass over the sums for each part."""
 WIDEST = 576
 """Columns of a block: what is packed for them is read once for every block of rows."""
 WIDTH_BYTES = 8 << 20
@@ -151,7 +151,7 @@ def _packed(product: Product, target: Target) -> Blocks:
     bits = bits_of(product.depth)
     rows, columns = _packed_tile(n, bits, target)
     cached = target.l2_bytes * 7 // (bits // 8 * 8)
-    depth = _even(k, min(DEEPEST, cached // (LEAST_TILES * rows + columns)), UNROLLED)
+    depth = _even(k, min(DEEPEST, max(LEAST_DEPTH, cached // (LEAST_TILES * rows + columns))), UNROLLED)
     highest = min(cached // depth - columns, max(m // CHUNKS, FEWEST_TILES * rows))
     if m >= MANY_ROWS:
         width = min(WIDEST, WIDTH_BYTES // (k * bits // 8))

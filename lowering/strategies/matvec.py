@@ -33,14 +33,12 @@ from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .product_nest import bits_of
+from .product_nest import DEEPEST, GROUPS, bits_of
 
 ROWS = 8
 """Rows of the matrix that are read at once."""
 BLOCK = 1024
 """Columns of a block: their sums stay in the first-level cache, and a row of it is a page or two."""
-DEEP, GROUPS = 1 << 12, 512
-"""Terms from which on sums are added in groups of so many times `ROWS`."""
 LEAST_BLOCKS = 4
 """Blocks at least: narrower matrices are better read otherwise."""
 LEAST_ELEMENTS = 1 << 16
@@ -87,7 +85,7 @@ def schedule_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target
         take(Sink(depth))
     block, column = take(Split(columns, BLOCK))
     groups: list[str] = []
-    if (found.depth.trip_count() or 0) > DEEP:
+    if (found.depth.trip_count() or 0) > DEEPEST:
         *groups, depth = take(Regroup(depth, ROWS * GROUPS))
     rows, row = take(Split(depth, ROWS))
     at = block

@@ -13,6 +13,10 @@ from ..analysis.nests import only_loop_in, statements
 
 LEAST_DEPTH = 4
 """Sums of fewer terms are not worth a register tile."""
+DEEPEST = 4096
+"""Terms that are added one after the other at most: rounding errors grow with them (docs/semantics.md)."""
+GROUPS = 512
+"""Deeper sums over a matrix that is read once are added in groups of so many tiles of its rows."""
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .product_nest import Product, bits_of
+from .product_nest import DEEPEST, GROUPS, Product, bits_of
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
 MOST_ROWS = 64
@@ -63,8 +63,6 @@ COLUMNS_OF_DOTS = 6
 """Columns of a tile where both operands run along the depth: so often what is read of a row is used."""
 DEPTH_OF_DOTS = 1024
 """Terms that such a tile adds before the lanes of its sums are added: what it reads fits the first-level cache."""
-DEEP, GROUPS = 1 << 12, 512
-"""Terms from which on sums are added in groups of so many tiles."""
 LEAST_BLOCKS = 8
 """Blocks of columns at least. More of them, for more threads, would read narrow strips: of 512 bytes half as fast again."""
 
@@ -118,7 +116,7 @@ def run_strips(kernel: KernelOp, product: Product, strips: Strips, target: Targe
     whole, j = take(Split(columns, product.columns.trip_count() or 0))
     jp, j = take(Split(j, strips.columns))
     groups: list[str] = []
-    if product.sizes[2] > DEEP:
+    if product.sizes[2] > DEEPEST:
         *groups, depth = take(Regroup(depth, strips.depth * GROUPS))
     ko, k = take(Split(depth, strips.depth))
     take(Reorder((whole, jp, i, j)))

@@ -191,7 +191,7 @@ class Mutants:
                 verify_module(module)
                 pipeline.run_to(module, phase)
                 text = str(module)
-            except Exception:
+            except Exception:  # a text that is refused on purpose is changed as it is
                 pass
             self._later[unit.name, phase] = text if len(text) < 30_000 else unit.text
         return self._later[unit.name, phase]
