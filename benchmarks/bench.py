@@ -3,6 +3,8 @@
     python benchmarks/bench.py                                  # everything but torch.compile, at 1 and 2 threads
     python benchmarks/bench.py --rows 'matmul*' --threads 2     # some rows; several patterns are separated by commas
     python benchmarks/bench.py --peers NumPy,jax.jit --quick    # reduced sizes: does it all work?
+    python benchmarks/bench.py --against ../before/.venv/bin/python            # beside another checkout of lamina
+    python benchmarks/bench.py --against 'LAMINA_TARGET=x86-64-v3'         # beside itself with other schedules
 
 Every peer runs in a process of its own and sleeps while another one is measured; they take turns, and medians are compared. A
 peer that is not installed, and a row that fails, are said in the table.
@@ -22,9 +24,9 @@ from pathlib import Path
 from rich.console import Console
 from suite import compiling, plot, report
 from suite.compiling import CompileTimes
-from suite.peers import PEERS
+from suite.peers import OURS, PEERS
 from suite.rows import ROWS
-from suite.session import Outcome, Session
+from suite.session import Outcome, Session, Worker
 
 OUT = Path(__file__).parent / "out"
 ROOT = Path(__file__).parent.parent
@@ -34,12 +36,13 @@ OPTIONAL = ("torch.compile",)  # minutes of compilation: only when asked for
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    others = [name for name in PEERS if name not in ("lamina", "machine")]
+    others = [name for name in PEERS if name not in OURS]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", default="*", help="patterns of names, separated by commas")
     parser.add_argument("--threads", default=None, help="numbers of threads (default: 1,2)")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each peer (default: 15)")
     parser.add_argument("--peers", default="", help=f"some of {','.join(others)}, or all (default: without torch.compile)")
+    parser.add_argument("--against", type=Worker.parse, metavar="WORDS", help="lamina of another interpreter or environment")
     parser.add_argument("--quick", action="store_true", help="reduced sizes")
     parser.add_argument("--update-docs", action="store_true", help="the table and the plot into docs/, ten rows into README.md")
     parser.add_argument("--keep", action="store_true", help="reuse what was compiled in earlier runs; first calls are warm")
@@ -86,7 +89,8 @@ def measure(options: argparse.Namespace, peers: list[str], scratch: Path, outcom
     """Run the rows at each number of threads; `outcomes` is added to."""
     cache = options.out / "cache" if options.keep else scratch / "cache"
     for threads in options.threads:
-        with Session(["lamina", "machine", *peers], threads, scratch, cache, options.rounds, options.quick) as session:
+        ours = ["lamina", "machine", *peers]
+        with Session(ours, threads, scratch, cache, options.rounds, options.quick, options.against) as session:
             for row in options.rows:
                 with console.status(f"{row.name}, {threads} thread{'s' * (threads > 1)}"):
                     outcomes.append(session.measure(row))

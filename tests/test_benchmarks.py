@@ -21,7 +21,7 @@ from suite.compiling import CompileTimes  # noqa: E402
 from suite.peers import PEERS, Lamina  # noqa: E402
 from suite.products import Product  # noqa: E402
 from suite.rows import ROWS, find  # noqa: E402
-from suite.session import Dead, Figure, Outcome, Session  # noqa: E402
+from suite.session import Dead, Figure, Outcome, Session, Worker  # noqa: E402
 
 CASE = Product(4, 5, 6)
 ROW = Row("a row", "4 x 5 x 6", CASE, CASE, limit=1.0, share=0.5)
@@ -68,6 +68,29 @@ def test_workers_take_turns(tmp_path: Path) -> None:
         assert not figure.note
         assert figure.seconds is not None and figure.first is not None and len(figure.samples) == 2
     assert outcome.best is not None and outcome.best[0] == "NumPy"
+
+
+def test_another_environment_takes_turns_and_is_no_peer(tmp_path: Path) -> None:
+    other = Worker.parse("LAMINA_TARGET='x86-64-v2{l2=256K}'" if os.uname().machine == "x86_64" else "LAMINA_DEBUG=0")
+    with Session(["lamina"], 1, tmp_path, tmp_path / "cache", rounds=3, small=True, before=other) as session:
+        outcome = session.measure(find("row sums"))
+    assert not outcome.figures["before"].note and len(outcome.figures["before"].samples) == 3
+    assert outcome.best is not None and outcome.best[0] == "NumPy"
+    assert outcome.gain is not None and "times as fast as before" in report.line(outcome)
+
+
+def test_gains_are_ratios_of_rounds() -> None:
+    figures = {"lamina": Figure(samples=[1.0, 2.0, 4.0]), "before": Figure(samples=[2.0, 2.0, 6.0])}
+    assert Outcome(ROW, 1, figures).gain == 1.5
+    assert Outcome(ROW, 1, {"lamina": Figure(samples=[1.0])}).gain is None
+    assert Outcome(ROW, 1, {"lamina": Figure(samples=[1.0]), "before": Figure(note="failed")}).gain is None
+
+
+def test_what_runs_a_worker() -> None:
+    assert Worker.parse("A='b c' python3 D=") == Worker(str(Path("python3").absolute()), (("A", "b c"), ("D", "")))
+    assert Worker.parse("") == Worker(sys.executable)
+    with pytest.raises(ValueError, match="one interpreter is expected"):
+        Worker.parse("python3 python2")
 
 
 def test_a_peer_that_dies_is_said_and_started_again(tmp_path: Path) -> None:

@@ -115,6 +115,16 @@ class Lamina(Peer):
         return lambda: compiled(*inputs), call
 
 
+class Before(Lamina):
+    """Another checkout, or the same one in another environment, that lamina is compared with (`--against`)."""
+
+    name = "before"
+
+    @classmethod
+    def environment(cls, threads: int, cache: Path) -> dict[str, str]:
+        return {**super().environment(threads, cache), "LAMINA_CACHE_DIR": str(cache / "before")}
+
+
 class Jax(Peer):
     name, method, needs = "jax.jit", "jax", ("jax",)
 
@@ -323,5 +333,7 @@ class Machine(Peer):
 
 
 PEERS: dict[str, type[Peer]] = {
-    peer.name: peer for peer in (Lamina, NumPy, Jax, Torch, TorchCompile, Numba, OnnxRuntime, Iree, Machine)
+    peer.name: peer for peer in (Lamina, Before, NumPy, Jax, Torch, TorchCompile, Numba, OnnxRuntime, Iree, Machine)
 }
+OURS = ("lamina", "before", "machine")
+"""What takes turns and is no peer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,17 +59,28 @@ def show(outcomes: Sequence[Outcome], peers: Sequence[str], console: Console) ->
             table.add_row(*cells(outcome, peers))
             notes += [f"{outcome.row.name}, {n}: {f.note}" for n, f in outcome.figures.items() if f.note]
         console.print(table)
+        _show_gains([o for o in outcomes if o.threads == threads], console)
         for note in notes:
             console.print(note, highlight=False, markup=False, soft_wrap=True)
     for row, speedup in second_threads(outcomes):
         console.print(f"{row}: two threads are {speedup:.2f} times as fast as one", highlight=False)
 
 
+def _show_gains(outcomes: Sequence[Outcome], console: Console) -> None:
+    """Print how many times as fast as `before` the rows are, the slowest first."""
+    gains = {o.row.name: o.gain for o in outcomes if o.gain is not None}
+    if gains:
+        mean = statistics.geometric_mean(gains.values())
+        rows = ", ".join(f"{name} {gain:.2f}" for name, gain in sorted(gains.items(), key=lambda item: item[1]))
+        console.print(f"times as fast as before: {mean:.3f} (geometric mean); {rows}", highlight=False, soft_wrap=True)
+
+
 def line(outcome: Outcome) -> str:
     """An outcome in one line, for logs."""
     times = ", ".join(f"{n} {milliseconds(f)}" for n, f in outcome.figures.items() if f.seconds is not None or f.note)
     ratio = "" if outcome.ratio is None else f"; ratio {outcome.ratio:.2f}, asked {outcome.row.limit:g}"
-    return f"{outcome.row.name}, {outcome.threads} threads: {times}{ratio}"
+    gain = "" if outcome.gain is None else f"; {outcome.gain:.2f} times as fast as before"
+    return f"{outcome.row.name}, {outcome.threads} threads: {times}{ratio}{gain}"
 
 
 def cells(outcome: Outcome, peers: Sequence[str]) -> list[str]:
@@ -156,6 +168,7 @@ def as_json(outcomes: Sequence[Outcome], times: CompileTimes | None, peers: Sequ
             "threads": o.threads,
             "best": o.best[0] if o.best else None,
             "ratio": o.ratio,
+            "gain": o.gain,
             "asked": o.row.limit,
             "share": o.share,
             "asked_share": o.row.share,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shlex
 import statistics
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .case import Row
-from .peers import PEERS
+from .peers import OURS, PEERS
 
 TURN = 0.012  # seconds that a peer computes in a round
 PATIENCE = 180.0  # seconds for a peer to compile a row
@@ -56,7 +57,7 @@ class Outcome:
     @property
     def best(self) -> tuple[str, float] | None:
         """The fastest peer and its seconds."""
-        times = {n: f.seconds for n, f in self.figures.items() if n not in ("lamina", "machine") and f.seconds is not None}
+        times = {n: f.seconds for n, f in self.figures.items() if n not in OURS and f.seconds is not None}
         return min(times.items(), key=lambda item: item[1]) if times else None
 
     @property
@@ -69,6 +70,12 @@ class Outcome:
         """The share of the machine's limit, measured in the same rounds, that lamina reaches."""
         limit = self.figures["machine"].seconds if "machine" in self.figures else None
         return limit / self.ours if limit and self.ours else None
+
+    @property
+    def gain(self) -> float | None:
+        """How many times as fast as `before` lamina is: the median of the rounds' ratios."""
+        now, before = (self.figures.get(name, Figure()).samples for name in ("lamina", "before"))
+        return statistics.median(b / n for n, b in zip(now, before, strict=True)) if now and len(now) == len(before) else None
 
     @property
     def met(self) -> bool | None:
@@ -85,11 +92,34 @@ class Dead(Exception):
     """The process of a peer has ended, or does not answer; says how."""
 
 
+@dataclass(frozen=True)
+class Worker:
+    """What runs a worker process: an interpreter, whose environment has the libraries, and further variables."""
+
+    python: str = sys.executable
+    variables: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Worker:
+        """Read `NAME=VALUE ... PYTHON`, words as in a shell; each of them may be missing.
+
+        Raises:
+            ValueError: there are more words.
+        """
+        words = shlex.split(text)
+        variables = [(name, value) for name, is_set, value in (word.partition("=") for word in words) if is_set]
+        pythons = [word for word in words if "=" not in word]
+        if len(pythons) > 1:
+            raise ValueError(f"one interpreter is expected, got {' and '.join(pythons)}")
+        # not resolved: an environment is found by the name under which its interpreter was started
+        return cls(str(Path(pythons[0]).absolute()) if pythons else sys.executable, tuple(variables))
+
+
 class Process:
     """The worker process of a peer."""
 
-    def __init__(self, name: str, threads: int, folder: Path, cache: Path):
-        self.name, self.threads, self.folder, self.cache = name, threads, folder, cache
+    def __init__(self, name: str, threads: int, folder: Path, cache: Path, worker: Worker | None = None):
+        self.name, self.threads, self.folder, self.cache, self.worker = name, threads, folder, cache, worker or Worker()
         self.start()
 
     @property
@@ -103,10 +133,11 @@ class Process:
 
     def start(self) -> None:
         """Start it; it imports its library meanwhile (`ready` waits for that)."""
-        environment = {**os.environ, **PEERS[self.name].environment(self.threads, self.cache)}
+        own = PEERS[self.name].environment(self.threads, self.cache)
+        environment = {**os.environ, **own, **dict(self.worker.variables)}
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "suite.worker", self.name, str(self.threads)],
+                [self.worker.python, "-m", "suite.worker", self.name, str(self.threads)],
                 cwd=Path(__file__).parent.parent,
                 env=environment,
                 stdin=subprocess.PIPE,
@@ -174,9 +205,20 @@ def _states(tasks: Path) -> Iterator[str]:
 class Session:
     """Worker processes of several peers at one number of threads."""
 
-    def __init__(self, peers: Iterable[str], threads: int, folder: Path, cache: Path, rounds: int = 15, small: bool = False):
+    def __init__(
+        self,
+        peers: Iterable[str],
+        threads: int,
+        folder: Path,
+        cache: Path,
+        rounds: int = 15,
+        small: bool = False,
+        before: Worker | None = None,
+    ):
         self.threads, self.folder, self.rounds, self.small = threads, folder, rounds, small
         self.processes = {name: Process(name, threads, folder, cache) for name in dict.fromkeys(["NumPy", *peers])}
+        if before is not None:
+            self.processes["before"] = Process("before", threads, folder, cache, before)
 
     def __enter__(self) -> Session:
         return self
@@ -223,7 +265,7 @@ class Session:
         fastest = min((s for name, s in once.items() if name != "machine"), default=0.0)
         for turn in range(self.rounds):
             for name, seconds in once.items():
-                slow = name not in ("lamina", "machine") and seconds > max(SLOW * fastest, 1e-4)
+                slow = name not in OURS and seconds > max(SLOW * fastest, 1e-4)
                 if figures[name].note or (slow and turn >= SLOW_ROUNDS):
                     continue
                 try:
