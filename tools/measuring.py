@@ -23,8 +23,8 @@ from ..codegen.targets import TARGETS, Target
 from ..frontend.jit import jit
 from ..runtime.threads import get_threads, set_threads
 
-_SIDES = (480, 512)
-"""Of products: one that many tiles divide, one as sizes are in practice."""
+_SIDES = (480, 1024)
+"""Of products: one that many tiles divide, for all of them; one whose packed blocks come from beyond L2, for the best."""
 _EXP_COUNT = 1 << 14
 _WIDE_ENOUGH = 0.75
 """Of the most multiply-adds a second, those with vectors of a width that is tried in products."""

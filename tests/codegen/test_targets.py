@@ -140,7 +140,7 @@ ICE_LAKE = V4 | {"avx512vnni", "avx512vbmi", "avx512vbmi2", "avx512ifma", "gfni"
         (ICE_LAKE | {"wbnoinvd"}, True),  # Ice Lake servers
         (ICE_LAKE | {"wbnoinvd", "avx512bf16", "avx512fp16", "amx-tile"}, True),  # Sapphire Rapids
         (ICE_LAKE | {"avx512bf16", "amx-tile"}, True),  # the same, as some hypervisors show it
-        (ICE_LAKE | {"wbnoinvd", "avx512bf16"}, False),  # Zen 4
+        (ICE_LAKE | {"wbnoinvd", "avx512bf16"}, True),  # Zen 4
         (ICE_LAKE | {"wbnoinvd", "avx512bf16", "avx512vp2intersect", "avxvnni"}, True),  # Zen 5
     ],
 )
