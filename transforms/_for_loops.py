@@ -1,14 +1,14 @@
-"""Derivatives, transposes and batches of `graph.for`: each is another loop over a function made from the body.
+"""Derivatives and batches of `graph.for`: each is another loop over a function made from the body.
 
 Reverse mode: the loop also returns what it carried into every iteration; a second loop, linear, computes tangents from these;
-its transpose runs the other way. An iteration's values are thus computed once more, and only carried values are kept
-(Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation, 1992, has what
-would keep fewer).
+its transpose (`_transpose.py`) runs the other way. An iteration's values are thus computed once more, and only carried values
+are kept (Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation, 1992,
+has what would keep fewer).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
@@ -17,18 +17,17 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
 
-from ..dialects.graph.autodiff import TransposedOp, has_tangent
+from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.base import ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ForOp
-from ..dialects.graph.structure import YieldOp
 from ..dialects.types import tensor
 from ..errors import DifferentiationError
 from ._functions import called_function, clone_body, error_at
 
 if TYPE_CHECKING:
-    from .graph_linearize import Linearizer
-    from .graph_vmap import Batcher
+    from ._batch import Batcher
+    from ._linearize import Linearizer
 
 
 def _module_of(op: Operation) -> ModuleOp:
@@ -39,7 +38,7 @@ def _module_of(op: Operation) -> ModuleOp:
     return parent
 
 
-def _new_function(op: ForOp, suffix: str, types: Sequence[Attribute], build: Callable[[Block], Sequence[SSAValue]]) -> FuncOp:
+def new_function(op: ForOp, suffix: str, types: Sequence[Attribute], build: Callable[[Block], Sequence[SSAValue]]) -> FuncOp:
     """A private function of the module of `op`; `build` fills its block and gives what it returns."""
     module = _module_of(op)
     base = f"{op.callee.string_value()}_{suffix}"
@@ -56,11 +55,11 @@ def _new_function(op: ForOp, suffix: str, types: Sequence[Attribute], build: Cal
     return function
 
 
-def _slice_type(stack: SSAValue) -> Attribute:
+def slice_type(stack: SSAValue) -> Attribute:
     return tensor(stack.type.element_type, stack.type.get_shape()[1:])  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _types(values: Sequence[SSAValue]) -> list[Attribute]:
+def types_of(values: Sequence[SSAValue]) -> list[Attribute]:
     return [value.type for value in values]
 
 
@@ -104,8 +103,8 @@ def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
     body, n = called_function(op), len(op.inits)
     consts, stacks = _with_tangents(op.consts, linearizer), _with_tangents(op.stacks, linearizer)
     initial = _initial_tangents(op, linearizer)
-    groups = [_types(op.consts), _types(consts), _types(op.inits), _types(initial)]
-    groups += [list(map(_slice_type, op.stacks)), list(map(_slice_type, stacks))]
+    groups = [types_of(op.consts), types_of(consts), types_of(op.inits), types_of(initial)]
+    groups += [list(map(slice_type, op.stacks)), list(map(slice_type, stacks))]
 
     def build(block: Block) -> list[SSAValue]:
         index, rest = block.args[0], iter(block.args[1:])
@@ -119,7 +118,7 @@ def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
         n_carried = len(given[3])
         return [*results[:n], *tangents[:n_carried], *results[n:], *tangents[n_carried:]]
 
-    function = _new_function(op, "jvp", [INDEX, *(type for group in groups for type in group)], build)
+    function = new_function(op, "jvp", [INDEX, *(type for group in groups for type in group)], build)
     t = linearizer.tangents
     new = ForOp.make(
         function,
@@ -166,7 +165,7 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
         first = 1 + len(op.consts)
         return [*results, *block.args[first : first + n]]
 
-    saving = _new_function(op, "saving", list(body.function_type.inputs), build_saving)
+    saving = new_function(op, "saving", list(body.function_type.inputs), build_saving)
     primal = ForOp.make(saving, count, op.consts, op.inits, op.stacks, reverse=op.reverse is not None)
     linearizer.primal.insert(primal)
     linearizer.supersede(op, primal.results[: len(op.results)])
@@ -174,8 +173,8 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
 
     consts, stacks = _with_tangents(op.consts, linearizer), _with_tangents(op.stacks, linearizer)
     initial = _initial_tangents(op, linearizer)
-    groups = [_types(op.consts), _types(consts), _types(initial)]
-    groups += [list(map(_slice_type, values)) for values in (saved, op.stacks, stacks)]
+    groups = [types_of(op.consts), types_of(consts), types_of(initial)]
+    groups += [list(map(slice_type, values)) for values in (saved, op.stacks, stacks)]
 
     def build_tangent(block: Block) -> list[SSAValue]:
         index, rest = block.args[0], iter(block.args[1:])
@@ -186,7 +185,7 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
         _set(inner, op.stacks, given[4], stacks, given[5])
         return _tangents_of(inner.run(body, [index, *given[0], *given[3], *given[4]]), inner)
 
-    tangent = _new_function(op, "tangent", [INDEX, *(type for group in groups for type in group)], build_tangent)
+    tangent = new_function(op, "tangent", [INDEX, *(type for group in groups for type in group)], build_tangent)
     t = linearizer.tangents
     lengths = list(map(len, groups))
     starts = [sum(lengths[:k]) for k in range(len(lengths))]
@@ -202,79 +201,6 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
     )
     linearizer.b.insert(new)
     _set_results(op, linearizer, new.results)
-
-
-# Transposes
-
-
-def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder) -> list[tuple[SSAValue, SSAValue]]:
-    """(operand, cotangent) for every operand in which a linear loop is linear: a loop the other way around."""
-    from .graph_transpose import expand_transposed
-
-    body, linear = called_function(op), set(ints(op.linear))
-    n_consts, n_inits = len(op.consts), len(op.inits)
-    if not set(range(n_consts, n_consts + n_inits)) <= linear:
-        raise error_at(op, DifferentiationError, "stands in a graph.transposed but is not linear in all carried values")
-    is_linear = [k in linear for k in range(len(op.arguments))]
-    consts = [(v, flag) for v, flag in zip(op.consts, is_linear, strict=False)]
-    stacks = [(v, flag) for v, flag in zip(op.stacks, is_linear[n_consts + n_inits :], strict=True)]
-    fixed_consts, linear_consts = _split(consts)
-    fixed_stacks, linear_stacks = _split(stacks)
-
-    def cotangent(result: SSAValue) -> SSAValue:
-        found = cotangents.get(result)
-        return b.zeros_like(result) if found is None else found
-
-    carried = [cotangent(r) for r in op.carried_results]
-    stacked = [cotangent(r) for r in op.stacked_results]
-    groups = [_types(fixed_consts), _types(linear_consts), _types(carried)]
-    groups += [list(map(_slice_type, fixed_stacks)), list(map(_slice_type, stacked))]
-
-    def build(block: Block) -> list[SSAValue]:
-        index, rest = block.args[0], iter(block.args[1:])
-        given = [[next(rest) for _ in group] for group in groups]
-        region = Block(arg_types=[*groups[1], *groups[2], *map(_slice_type, linear_stacks)])
-        of_consts, of_inits = iter(region.args[: len(groups[1])]), region.args[len(groups[1]) :][:n_inits]
-        of_stacks = iter(region.args[len(groups[1]) + n_inits :])
-        fixed = iter(given[0])
-        arguments = [index, *(next(of_consts if flag else fixed) for _, flag in consts), *of_inits]
-        fixed = iter(given[3])
-        arguments += [next(of_stacks if flag else fixed) for _, flag in stacks]
-        results, _ = clone_body(body, arguments, region.add_op)
-        region.add_op(YieldOp.create(operands=results))
-        turned = TransposedOp.create(
-            operands=[*given[2], *given[4]], result_types=[a.type for a in region.args], regions=[Region(region)]
-        )
-        turned.location = op.location
-        block.add_op(turned)
-        kept = YieldOp.create(operands=turned.results)  # holds the gradients while the op is replaced
-        block.add_op(kept)
-        expand_transposed(turned)
-        gradients = list(kept.operands)
-        kept.detach()
-        kept.erase()
-        inner = GraphBuilder(InsertPoint.at_end(block), op.location)
-        sums = [inner.add(total, g) for total, g in zip(given[1], gradients, strict=False)]
-        return [*sums, *gradients[len(sums) :]]
-
-    function = _new_function(op, "transposed", [INDEX, *(type for group in groups for type in group)], build)
-    first = len(fixed_consts)
-    after = first + len(linear_consts) + len(carried)
-    new = ForOp.make(
-        function,
-        op.count if op.count is not None else op.trips.value.data,
-        fixed_consts,
-        [*(b.zeros_like(v) for v in linear_consts), *carried],
-        [*fixed_stacks, *stacked],
-        reverse=op.reverse is None,
-        linear=[*range(first, after), *range(after + len(fixed_stacks), after + len(fixed_stacks) + len(stacked))],
-    )
-    b.insert(new)
-    return list(zip([*linear_consts, *op.inits, *linear_stacks], new.results, strict=True))
-
-
-def _split(values: Sequence[tuple[SSAValue, bool]]) -> tuple[list[SSAValue], list[SSAValue]]:
-    return [v for v, flag in values if not flag], [v for v, flag in values if flag]
 
 
 # Batches
@@ -297,7 +223,7 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
     consts = [batcher.values[v] for v in op.consts]
     inits = [batcher.values[v] if v in batcher.batched else batcher.spread(batcher.values[v]) for v in op.inits]
     stacks = [moved(batcher.values[v], int(v in batcher.batched)) for v in op.stacks]
-    types = [INDEX, *_types(counts), *_types(consts), *_types(inits), *map(_slice_type, stacks)]
+    types = [INDEX, *types_of(counts), *types_of(consts), *types_of(inits), *map(slice_type, stacks)]
     flags = [
         False,
         *(v in batcher.batched for v in op.consts),
@@ -317,7 +243,7 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
         before = given[1 + len(consts) :]
         return [_select(inner.b, runs, new, old) for new, old in zip(results, before, strict=True)]
 
-    function = _new_function(op, "batched", types, build)
+    function = new_function(op, "batched", types, build)
     count = op.trips.value.data if op.count is None else batcher.values[op.count]
     if counts:
         count = b.reduce(counts[0], kind="max", dims=(0,))

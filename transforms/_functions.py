@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.control import ForOp
@@ -96,7 +96,7 @@ def callees_first(module: ModuleOp) -> list[FuncOp]:
         stack: list[tuple[FuncOp, list[FuncOp]]] = []
         if root not in state:
             state[root] = "open"
-            stack.append((root, _named(root)))
+            stack.append((root, named_functions(root)))
         while stack:
             function, rest = stack[-1]
             if not rest:
@@ -109,53 +109,13 @@ def callees_first(module: ModuleOp) -> list[FuncOp]:
                 raise error_at(callee, CompileError, f"@{callee.sym_name.data} calls itself: recursion cannot be compiled")
             if callee not in state:
                 state[callee] = "open"
-                stack.append((callee, _named(callee)))
+                stack.append((callee, named_functions(callee)))
     return ordered
 
 
-def _named(function: FuncOp) -> list[FuncOp]:
+def named_functions(function: FuncOp) -> list[FuncOp]:
     return [
         called_function(op)
         for op in function.walk()
         if isinstance(op, DerivativeOp | VmapOp | ForOp) or (isinstance(op, CallOp) and has_body(op))
     ]
-
-
-def expand_inside(function: FuncOp) -> None:
-    """Expand all calls, derivatives and vmaps in a function that another one is about to differentiate or map.
-
-    Its callees must have been expanded before: go through `callees_first`.
-    """
-    from ..dialects.graph.autodiff import TransposedOp
-    from .graph_linearize import expand_derivative
-    from .graph_transpose import expand_transposed
-    from .graph_vmap import expand_vmap
-
-    block: Block = function.body.block
-    for op in list(block.ops):
-        if isinstance(op, CallOp):
-            if has_body(op):
-                inline_call(op)
-        elif isinstance(op, DerivativeOp):
-            expand_derivative(op)
-        elif isinstance(op, VmapOp):
-            expand_vmap(op)
-    for op in list(block.ops):
-        if isinstance(op, TransposedOp):
-            expand_transposed(op)
-
-
-def transformed_functions(module: ModuleOp) -> list[FuncOp]:
-    """Functions that a derivative or vmap op names, directly or through others, callees first."""
-    needed: set[FuncOp] = set()
-
-    def need(function: FuncOp) -> None:
-        if function not in needed:
-            needed.add(function)
-            for callee in _named(function):
-                need(callee)
-
-    for op in module.walk():
-        if isinstance(op, DerivativeOp | VmapOp):
-            need(called_function(op))
-    return [function for function in callees_first(module) if function in needed]

@@ -1,20 +1,22 @@
 """64-bit Arm with NEON: 128-bit vectors, 32 registers."""
 
-from .base import LINUX_AARCH64, Target
+from .base import LINUX_AARCH64, Target, level
 
-TARGET = Target(
-    name="aarch64",
-    triple=LINUX_AARCH64,
-    cpu="generic",
-    features="+neon",
-    vector_bits=128,
-    vector_registers=32,
-    has_fma=True,
-    l1_bytes=64 << 10,
-    l2_bytes=1 << 20,
-    l3_bytes=16 << 20,
-    tile=(8, 3),  # 24 accumulators
-    div=(10, 16),
-    sqrt=(14, 24),
-    exp=(18, 28),
+TARGET = level(
+    Target(
+        name="aarch64",
+        triple=LINUX_AARCH64,
+        cpu="generic",
+        features="+neon",
+        vector_bits=128,
+        vector_registers=32,
+        has_fma=True,
+        l1_bytes=64 << 10,
+        l2_bytes=1 << 20,
+        l3_bytes=16 << 20,
+        tile=(8, 3),  # 24 accumulators
+        div=(10, 16),
+        sqrt=(14, 24),
+        exp=(18, 28),
+    )
 )

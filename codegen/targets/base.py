@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import CompileError
+from .options import OPTIONS, size_text
 
 LINUX_X86_64 = "x86_64-unknown-linux-gnu"
 LINUX_AARCH64 = "aarch64-unknown-linux-gnu"
@@ -111,8 +112,6 @@ class Target:
 
     def check(self) -> None:
         """Raise `CompileError` unless the numbers go together: what schedules divide by, and what registers hold."""
-        from . import TARGETS
-
         if self.architecture != TARGETS[self.name].architecture:
             raise CompileError(f"target '{self.name}': triple={self.triple} is of another architecture")
         known = FEATURES[self.architecture]
@@ -128,7 +127,9 @@ class Target:
                 f"there are {self.vector_registers}"
             )
         if self.l1_bytes > self.l2_bytes:
-            raise CompileError(f"target '{self.name}': l1={_size(self.l1_bytes)} is larger than l2={_size(self.l2_bytes)}")
+            raise CompileError(
+                f"target '{self.name}': l1={size_text(self.l1_bytes)} is larger than l2={size_text(self.l2_bytes)}"
+            )
 
     def text_from(self, level: Target) -> str:
         """The text of this target: a level, and the options that differ from it."""
@@ -141,8 +142,6 @@ class Target:
         return f"{level.name}{{{inside}}}" if inside else level.name
 
     def __str__(self) -> str:
-        from . import TARGETS
-
         return self.text_from(TARGETS[self.name])
 
     @property
@@ -151,91 +150,27 @@ class Target:
         return "|".join(map(str, dataclasses.astuple(self)))
 
 
-# Options of the text
+TARGETS: dict[str, Target] = {}
+"""The levels of architectures by name: each is a file of this folder."""
 
 
-@dataclass(frozen=True)
-class Option:
-    """A field that a text may give: how its value is read and written. Reading raises `ValueError`."""
-
-    field: str
-    takes: str
-    read: Callable[[str], Any]
-    write: Callable[[Any], str] = str
+def level(target: Target) -> Target:
+    """Add a level to `TARGETS`; returns it."""
+    TARGETS[target.name] = target
+    return target
 
 
-def _width(text: str) -> int:
-    if text not in ("128", "256", "512"):
-        raise ValueError
-    return int(text)
+def parse(text: str, this: Callable[[], Target]) -> Target:
+    """The target of a text, in which `host` is what `this` gives.
 
-
-def _word(text: str) -> str:
-    if not re.fullmatch(r"[\w.+-]+", text):
-        raise ValueError
-    return text
-
-
-def _features(text: str) -> str:
-    if not re.fullmatch(r"\+[\w.-]+(,\+[\w.-]+)*", text):
-        raise ValueError
-    return text
-
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_LARGEST = 1 << 40
-
-
-def _bytes(text: str) -> int:
-    found = re.fullmatch(r"(\d{1,12})([KMG]?)", text)
-    size = int(found[1]) * _UNITS[found[2]] if found else -1
-    if not 0 <= size <= _LARGEST:
-        raise ValueError
-    return size
-
-
-def _cache_bytes(text: str) -> int:
-    if (size := _bytes(text)) < 1 << 10:
-        raise ValueError
-    return size
-
-
-def _size(size: int) -> str:
-    unit = next(unit for unit, factor in reversed(_UNITS.items()) if (size % factor == 0 and size >= factor) or not unit)
-    return f"{size // _UNITS[unit]}{unit}"
-
-
-def _pair(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([1-9]\d?)x([1-9]\d?)", text)
+    Raises:
+        CompileError: the text names no target, or an option that does not exist.
+    """
+    found = re.fullmatch(r"\s*([\w.-]+)\s*(?:\{([^{}]*)\})?\s*", text)
     if found is None:
-        raise ValueError
-    return int(found[1]), int(found[2])
-
-
-def _costs(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", text)
-    if found is None:
-        raise ValueError
-    return int(found[1]), int(found[2])
-
-
-def _cost(field: str) -> Option:
-    return Option(field, "multiply-adds for f32 / f64, as 10/16", _costs, lambda costs: f"{costs[0]}/{costs[1]}")
-
-
-OPTIONS: dict[str, Option] = {
-    "triple": Option("triple", "a triple of LLVM", _word),
-    "features": Option("features", "features beyond the level's, as +gfni,+avxvnni", _features),
-    "tune": Option("tune", "the name of a processor", _word),
-    "vector": Option("vector_bits", "128, 256 or 512 bits", _width),
-    "tile": Option("tile", "rows x vectors, as 6x2", _pair, lambda tile: f"{tile[0]}x{tile[1]}"),
-    "l1": Option("l1_bytes", "bytes, at least 1K, as 32K", _cache_bytes, _size),
-    "l2": Option("l2_bytes", "bytes, at least 1K, as 512K or 2M", _cache_bytes, _size),
-    "l3": Option("l3_bytes", "bytes, as 16M, or 0 where there is none", _bytes, _size),
-    "div": _cost("div"),
-    "sqrt": _cost("sqrt"),
-    "exp": _cost("exp"),
-    "stream": Option("stream_bytes", "bytes, as 4M, or 0 where it never pays", _bytes, _size),
-    "wake": Option("wake_ops", "operations, as 32K", _bytes, _size),
-}
-"""What a text may say of a machine, in the order in which it is written."""
+        raise CompileError(f"target '{text}' is no name with options in braces, as x86-64-v3{{l2=256K}}")
+    name, options = found.groups()
+    if name != "host" and name not in TARGETS:
+        raise CompileError(f"unknown target '{name}', known are: host, {', '.join(TARGETS)}")
+    target = this() if name == "host" else TARGETS[name]
+    return target.refined(options) if options else target

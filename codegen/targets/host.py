@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from . import aarch64, x86_64_v2, x86_64_v3, x86_64_v4
-from .base import FEATURES, Target
+from . import aarch64, measured, x86_64_v2, x86_64_v3, x86_64_v4
+from .base import FEATURES, Target, parse
 
 # What each level of x86-64 asks for beyond the one below, the part that code generation uses.
 _V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
@@ -33,8 +33,6 @@ def host() -> Target:
     Raises:
         CompileError: `LAMINA_TARGET` is the text of no target.
     """
-    from . import measured, parse
-
     detected = detect()
     target = parse(os.environ.get("LAMINA_TARGET", "").strip() or "host", lambda: measured.refined(detected))
     # the data name Linux; code that runs here is of this system

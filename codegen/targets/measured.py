@@ -19,7 +19,8 @@ from pathlib import Path
 
 from ...errors import CompileError
 from .. import cache as object_cache
-from .base import OPTIONS, Target
+from .base import Target
+from .options import OPTIONS
 
 _FOLDER = "machine-1"
 _FILE = "target.txt"

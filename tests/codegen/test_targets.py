@@ -40,7 +40,7 @@ def test_get():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("z80", "unknown target 'z80', known are: host, x86-64-v2"),
+        ("z80", "unknown target 'z80', known are: host, aarch64, x86-64-v2"),
         ("a b", "no name with options in braces"),
         ("x86-64-v3{l2=256K", "no name with options in braces"),
         ("x86-64-v3{l4=1M}", r"'x86-64-v3' has no option 'l4=1M', options are: triple=, features=, .*l1=, l2=, l3=, div="),

@@ -21,7 +21,7 @@ from operators import Mutant, each_name, mutants_of
 ROOT = Path(__file__).parent.parent.parent
 GRAPH = ROOT / "dialects" / "graph"
 RULES = ("rules", "rules_elementwise", "rules_shape", "rules_contract")
-EXPANSIONS = ("graph_linearize", "graph_transpose", "graph_vmap", "_for_loops")
+EXPANSIONS = ("_linearize", "_transpose", "_batch", "_for_loops")
 """The passes that apply derivatives and batching rules."""
 AREAS = ("rules", "equations", "derivatives", "batching")
 
@@ -159,7 +159,7 @@ def targets() -> tuple[Target, ...]:
     for name in EXPANSIONS:
         path = ROOT / "transforms" / f"{name}.py"
         for n, f in _functions(_tree(path)).items():
-            batches = name == "graph_vmap" or "batch" in n
+            batches = name == "_batch" or "batch" in n
             found.append(Target("batching" if batches else "derivatives", path, n, f))
     return tuple(found)
 

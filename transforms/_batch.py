@@ -1,0 +1,103 @@
+"""A function mapped over a batch: its ops on batched operands, the batch always the first dim.
+
+Elementwise ops take batched operands as they are (unbatched ones are broadcast); others declare a batching rule.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ..dialects.graph.autodiff import VmapOp
+from ..dialects.graph.base import GraphOp, ints
+from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.control import ForOp
+from ..dialects.types import tensor
+from ..errors import CompileError
+from ._for_loops import batch_for
+from ._functions import (
+    called_function,
+    copy_locations,
+    error_at,
+    replace_op,
+    require_static,
+)
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class Batcher:
+    """Rebuilds ops with a leading batch dim where an operand has one."""
+
+    def __init__(self, b: GraphBuilder, size: int):
+        self.b, self.size = b, size
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.batched: set[SSAValue] = set()
+        """Values of the function (not what they became: one value may be given both batched and not)."""
+
+    def spread(self, value: SSAValue) -> SSAValue:
+        """An unbatched value repeated along the batch dim."""
+        rank = len(_shape(value))
+        return self.b.broadcast(value, tuple(range(1, rank + 1)), (self.size, *_shape(value)))
+
+    def run(self, function: FuncOp) -> list[SSAValue]:
+        """Rebuild the ops of a function whose arguments are set; what it returns, all batched."""
+        location = self.b.location
+        last = function.body.block.last_op
+        assert last is not None
+        for op in function.body.block.ops:
+            if op is not last:
+                self.process(op)
+        self.b.location = location
+        values = [(self.values[v], v in self.batched) for v in last.operands]
+        return [value if batched else self.spread(value) for value, batched in values]
+
+    def process(self, op: Operation) -> None:
+        """Rebuild one op."""
+        operands = [self.values[o] for o in op.operands]
+        flags = [o in self.batched for o in op.operands]
+        self.b.location = op.location
+        if any(flags) and isinstance(op, ForOp):
+            batch_for(op, self)
+            return
+        if not any(flags):
+            clone = op.clone(self.values)
+            copy_locations(op, clone)
+            self.b.insert(clone)
+            return
+        if not isinstance(op, GraphOp):
+            raise error_at(op, CompileError, "has no batching rule")
+        if op.batching == "elementwise":
+            full = [o if flag else self.spread(o) for o, flag in zip(operands, flags, strict=True)]
+            types = [tensor(r.type.element_type, (self.size, *_shape(r))) for r in op.results]  # pyright: ignore
+            new = type(op).create(operands=full, result_types=types, properties=dict(op.properties))
+            self.b.insert(new)
+            results = list(new.results)
+        else:
+            assert callable(op.batching)
+            results = list(op.batching(self.b, op, operands, flags))
+        for old, value in zip(op.results, results, strict=True):
+            self.values[old] = value
+            self.batched.add(old)
+
+
+def expand_vmap(op: VmapOp) -> None:
+    """Replace one `graph.vmap`; the function it names must hold no calls or transformations any more."""
+    function = called_function(op)
+    require_static(op, function)
+    axes = ints(op.axes)
+    size = next(_shape(a)[axis] for a, axis in zip(op.arguments, axes, strict=True) if axis >= 0)
+    batcher = Batcher(GraphBuilder(InsertPoint.before(op), op.location), size)
+    for argument, inner, axis in zip(op.arguments, function.body.block.args, axes, strict=True):
+        value = argument
+        if axis > 0:
+            rank = len(_shape(argument))
+            value = batcher.b.transpose(argument, perm=(axis, *(d for d in range(rank) if d != axis)))
+        batcher.values[inner] = value
+        if axis >= 0:
+            batcher.batched.add(inner)
+    results = batcher.run(function)
+    replace_op(op, results)

@@ -1,0 +1,233 @@
+"""The derivative of a function: the tangents of its ops.
+
+Forward mode goes through the function once; each op contributes the tangents of its results by the kind of derivative it
+declares. For graph.vjp the same tangent ops are collected in the region of a `graph.transposed`: those that do not depend on
+the tangents are moved out of it, and what stays is linear. graph-transpose then turns it around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ..dialects.graph.autodiff import DerivativeOp, JvpOp, TransposedOp, has_tangent
+from ..dialects.graph.base import (
+    Bilinear,
+    CompositeOp,
+    Custom,
+    Elementwise,
+    GraphOp,
+    Linear,
+    NotDifferentiable,
+    Zero,
+    ints,
+)
+from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.control import ForOp
+from ..dialects.graph.structure import YieldOp
+from ..errors import DifferentiationError
+from ._for_loops import linearize_for
+from ._functions import (
+    called_function,
+    clone_body,
+    error_at,
+    replace_op,
+    require_static,
+)
+
+Tangent = SSAValue | None
+"""The tangent of a value; None is zero."""
+
+
+class Linearizer:
+    """Clones ops to one place and builds the tangents of their results at another.
+
+    `forward`: values and tangents are built side by side; else what is built of tangents must be linear in them.
+    """
+
+    def __init__(self, primal_point: InsertPoint, tangent_builder: GraphBuilder, forward: bool):
+        self.primal = GraphBuilder(primal_point)
+        self.b = tangent_builder
+        self.forward = forward
+        self.tangents: dict[SSAValue, Tangent] = {}
+        self.superseded: list[tuple[Operation, Sequence[SSAValue]]] = []
+
+    def run(self, function: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+        """Clone a function onto arguments whose tangents are known; the returned values, which may have tangents."""
+        results, _ = clone_body(function, arguments, self.process)
+        for op, values in self.superseded:
+            for old, new in zip(op.results, values, strict=True):
+                self.tangents[new] = self.tangents.get(old)
+            results = [values[op.results.index(r)] if r.owner is op else r for r in results]
+            replace_op(op, values)
+        return results
+
+    def supersede(self, op: Operation, values: Sequence[SSAValue]) -> None:
+        """Let other values take the place of the results of an op, once all that use them are cloned."""
+        self.superseded.append((op, values))
+
+    def tangent(self, value: SSAValue) -> Tangent:
+        return self.tangents.get(value)
+
+    def process(self, op: Operation) -> None:
+        """Insert an op whose operands are already in place, and build the tangents of its results."""
+        self.primal.insert(op)
+        tangents = [self.tangent(operand) for operand in op.operands]
+        if all(t is None for t in tangents) or not any(has_tangent(r.type) for r in op.results):
+            return
+        self.b.location = op.location
+        if isinstance(op, ForOp):
+            linearize_for(op, self)
+            return
+        if not isinstance(op, GraphOp):
+            raise error_at(op, DifferentiationError, "has no derivative")
+        if isinstance(op, CompositeOp) and op.derivative is None:
+            self._decompose(op)
+            return
+        for result, tangent in zip(op.results, self._rule(op, tangents), strict=True):
+            self.tangents[result] = tangent
+
+    def _decompose(self, op: CompositeOp) -> None:
+        """Differentiate through the decomposition; the composite itself stays for those who use its value."""
+        scratch = Block()
+        result = op.decompose(GraphBuilder(scratch, op.location), op.properties, *op.operands)
+        inner: list[Operation] = list(scratch.ops)
+        for part in inner:
+            part.detach()
+            self.process(part)
+        op.results[0].replace_all_uses_with(result)
+        self.tangents[op.results[0]] = self.tangents.get(result)
+        # later ops are cloned with the composite's result as operand: keep it, dead code elimination drops it if unused
+
+    def _rule(self, op: GraphOp, tangents: Sequence[Tangent]) -> Sequence[Tangent]:
+        derivative = op.derivative
+        if isinstance(derivative, Zero):
+            return [None]
+        if isinstance(derivative, NotDifferentiable) or derivative is None:
+            reason = derivative.reason if isinstance(derivative, NotDifferentiable) else "it declares none"
+            reason = reason if isinstance(reason, str) else reason(op)
+            raise error_at(op, DifferentiationError, f"has no derivative: {reason}")
+        if isinstance(derivative, Linear):
+            return [self._linear(op, derivative, tangents)]
+        if isinstance(derivative, Bilinear):
+            return [self._bilinear(op, tangents)]
+        if isinstance(derivative, Elementwise):
+            return [self._elementwise(op, derivative, tangents)]
+        assert isinstance(derivative, Custom)
+        return derivative.jvp(self.b, op, tangents)
+
+    def _like(self, op: GraphOp, operands: Sequence[SSAValue]) -> SSAValue:
+        """The same op on other operands."""
+        types = [result.type for result in op.results]
+        return self.b.insert(type(op).create(operands=operands, result_types=types, properties=dict(op.properties)))
+
+    def _linear(self, op: GraphOp, derivative: Linear, tangents: Sequence[Tangent]) -> Tangent:
+        linear = range(len(op.operands)) if derivative.operands is None else derivative.operands
+        if all(tangents[k] is None for k in linear):
+            return None
+        if op.name in ("graph.add", "graph.sub") and None in tangents:
+            # a zero on one side: the other side, negated if it is subtracted
+            if tangents[0] is not None:
+                return tangents[0]
+            return tangents[1] if op.name == "graph.add" else self.b.neg(tangents[1])
+        operands = list(op.operands)
+        for k in linear:
+            tangent = tangents[k]
+            operands[k] = self.b.zeros_like(op.operands[k]) if tangent is None else tangent
+        return self._like(op, operands)
+
+    def _bilinear(self, op: GraphOp, tangents: Sequence[Tangent]) -> Tangent:
+        total: Tangent = None
+        for k, tangent in enumerate(tangents):
+            if tangent is not None:
+                operands = list(op.operands)
+                operands[k] = tangent
+                total = self._sum(total, self._like(op, operands))
+        return total
+
+    def _elementwise(self, op: GraphOp, derivative: Elementwise, tangents: Sequence[Tangent]) -> Tangent:
+        total: Tangent = None
+        for tangent, factor in zip(tangents, derivative.factors, strict=True):
+            if tangent is not None and factor is not None:
+                slope = factor(self.b, *op.operands, op.results[0])
+                total = self._sum(total, self.b.mul(tangent, slope))
+        return total
+
+    def _sum(self, a: Tangent, b: SSAValue) -> SSAValue:
+        return b if a is None else self.b.add(a, b)
+
+
+def expand_derivative(op: DerivativeOp) -> None:
+    """Replace one `graph.jvp` or `graph.vjp`; the function it names must hold no such ops any more."""
+    block = op.parent
+    assert block is not None
+    function = called_function(op)
+    require_static(op, function)
+    wrt = ints(op.wrt)
+    before = InsertPoint.before(op)
+    if isinstance(op, JvpOp):
+        region_block = None
+        linearizer = Linearizer(before, GraphBuilder(before), forward=True)
+        vectors: Sequence[SSAValue] = list(op.vectors)
+    else:
+        region_block = Block(arg_types=[op.primals[k].type for k in wrt])
+        linearizer = Linearizer(before, GraphBuilder(region_block), forward=False)
+        vectors = region_block.args
+    primals = list(op.primals)
+    # the same value may be given for several arguments: each has a tangent of its own
+    stand_ins = _distinct_arguments(primals, wrt, linearizer.primal)
+    for k, vector in zip(wrt, vectors, strict=True):
+        linearizer.tangents[stand_ins[k]] = vector
+    results = linearizer.run(function, stand_ins)
+    floats = [value for value in results if has_tangent(value.type)]
+    if region_block is None:
+        b = linearizer.b
+        b.location = op.location
+        tangents = [linearizer.tangent(v) for v in floats]
+        found = [b.zeros_like(v) if t is None else t for v, t in zip(floats, tangents, strict=True)]
+        replace_op(op, [*results, *found])
+        return
+    gradients = _transposed(op, region_block, linearizer, floats)
+    replace_op(op, [*results, *gradients])
+
+
+def _distinct_arguments(primals: list[SSAValue], wrt: Sequence[int], b: GraphBuilder) -> list[SSAValue]:
+    """Arguments with no two equal among those differentiated by: a repeated one is reshaped to itself."""
+    seen: set[SSAValue] = set()
+    arguments = list(primals)
+    for k in wrt:
+        if arguments[k] in seen or primals.count(primals[k]) > 1:
+            arguments[k] = b.reshape(primals[k], primals[k].type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+        seen.add(arguments[k])
+    return arguments
+
+
+def _transposed(op: DerivativeOp, block: Block, linearizer: Linearizer, floats: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """Insert the `graph.transposed` of a vjp before it; its gradients."""
+    reached = [(v, ct) for v, ct in zip(floats, op.vectors, strict=True) if linearizer.tangent(v) is not None]
+    block.add_op(YieldOp.create(operands=[linearizer.tangents[v] for v, _ in reached]))  # pyright: ignore
+    _hoist_invariant(block, op)
+    new = TransposedOp.create(
+        operands=[ct for _, ct in reached], result_types=[a.type for a in block.args], regions=[Region(block)]
+    )
+    new.location = op.location
+    parent = op.parent
+    assert parent is not None
+    parent.insert_op_before(new, op)
+    return new.results
+
+
+def _hoist_invariant(block: Block, before: Operation) -> None:
+    """Move what does not depend on the tangents out of the region."""
+    dependent: set[SSAValue] = set(block.args)
+    parent = before.parent
+    assert parent is not None
+    for op in list(block.ops):
+        if isinstance(op, YieldOp) or any(operand in dependent for operand in op.operands):
+            dependent.update(op.results)
+        else:
+            op.detach()
+            parent.insert_op_before(op, before)

@@ -1,0 +1,169 @@
+"""A linear map turned around: the ops that accumulate cotangents from its results back to its arguments.
+
+Reverse mode is this after graph-linearize. Each op of the region passes the cotangent of its result on to those operands that
+depend on the region's arguments, by the transpose rule of its class; a value used several times sums what it gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ..dialects.graph.autodiff import TransposedOp
+from ..dialects.graph.base import Bilinear, CompositeOp, Custom, GraphOp, Linear, ints
+from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.control import INDEX, ForOp
+from ..dialects.graph.structure import YieldOp
+from ..dialects.types import f32, is_half
+from ..errors import DifferentiationError
+from ._for_loops import new_function, slice_type, types_of
+from ._functions import called_function, clone_body, error_at, replace_op
+from .graph_decompose import decompose
+
+
+def expand_transposed(op: TransposedOp) -> None:
+    """Replace one `graph.transposed` by backward accumulation."""
+    block, parent = op.body.block, op.parent
+    assert parent is not None
+    for inner in list(block.ops):
+        if isinstance(inner, CompositeOp):
+            decompose(inner)
+    dependent: set[SSAValue] = set(block.args)
+    linear: list[Operation] = []
+    last = block.last_op
+    assert last is not None
+    for inner in list(block.ops):
+        if inner is last:
+            continue
+        if any(operand in dependent for operand in inner.operands):
+            dependent.update(inner.results)
+            linear.append(inner)
+        else:  # a value that the map uses, the same for all arguments
+            inner.detach()
+            parent.insert_op_before(inner, op)
+
+    b = GraphBuilder(InsertPoint.before(op), op.location)
+    cotangents: dict[SSAValue, SSAValue] = {}
+
+    def accumulate(value: SSAValue, cotangent: SSAValue) -> None:
+        known = cotangents.get(value)
+        cotangents[value] = cotangent if known is None else _sum(b, known, cotangent)
+
+    for value, cotangent in zip(last.operands, op.cotangents, strict=True):
+        if value in dependent:
+            accumulate(value, cotangent)
+    for inner in reversed(linear):
+        if not any(result in cotangents for result in inner.results):
+            continue
+        if isinstance(inner, ForOp):
+            b.location = inner.location
+            for operand, cotangent in transpose_for(inner, cotangents, b):
+                if operand in dependent:
+                    accumulate(operand, cotangent)
+            continue
+        positions = [k for k, operand in enumerate(inner.operands) if operand in dependent]
+        rule = _rule(inner, positions)
+        b.location = inner.location
+        cotangent = cotangents.pop(inner.results[0])
+        for k in positions:
+            try:
+                accumulate(inner.operands[k], rule(b, inner, k, cotangent))
+            except DifferentiationError as error:  # linear only with some properties, as reduce is
+                error.location = inner.location  # pyright: ignore[reportAttributeAccessIssue]
+                raise
+    b.location = op.location
+    replace_op(op, [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args])
+
+
+def _sum(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    """The sum of cotangents; of types that are only stored, in f32."""
+    element = x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    return b.convert(b.add(b.convert(x, f32), b.convert(y, f32)), element) if is_half(element) else b.add(x, y)
+
+
+def _rule(op: Operation, positions: list[int]) -> Callable[..., SSAValue]:
+    """How an op passes cotangents back, if it is linear in the operands at `positions` together."""
+    derivative = op.derivative if isinstance(op, GraphOp) else None
+    if isinstance(derivative, Linear):
+        if derivative.operands is None or set(positions) <= set(derivative.operands):
+            return derivative.transpose
+    elif isinstance(derivative, Bilinear):
+        if len(positions) == 1:
+            return derivative.transpose
+    elif isinstance(derivative, Custom) and derivative.transpose is not None and set(positions) <= set(derivative.linear):
+        return derivative.transpose
+    which = ", ".join(str(k) for k in positions)
+    raise error_at(op, DifferentiationError, f"stands in a graph.transposed but is not linear in operand {which}")
+
+
+# Loops
+
+
+def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder) -> list[tuple[SSAValue, SSAValue]]:
+    """(operand, cotangent) for every operand in which a linear loop is linear: a loop the other way around."""
+    body, linear = called_function(op), set(ints(op.linear))
+    n_consts, n_inits = len(op.consts), len(op.inits)
+    if not set(range(n_consts, n_consts + n_inits)) <= linear:
+        raise error_at(op, DifferentiationError, "stands in a graph.transposed but is not linear in all carried values")
+    is_linear = [k in linear for k in range(len(op.arguments))]
+    consts = [(v, flag) for v, flag in zip(op.consts, is_linear, strict=False)]
+    stacks = [(v, flag) for v, flag in zip(op.stacks, is_linear[n_consts + n_inits :], strict=True)]
+    fixed_consts, linear_consts = _split(consts)
+    fixed_stacks, linear_stacks = _split(stacks)
+
+    def cotangent(result: SSAValue) -> SSAValue:
+        found = cotangents.get(result)
+        return b.zeros_like(result) if found is None else found
+
+    carried = [cotangent(r) for r in op.carried_results]
+    stacked = [cotangent(r) for r in op.stacked_results]
+    groups = [types_of(fixed_consts), types_of(linear_consts), types_of(carried)]
+    groups += [list(map(slice_type, fixed_stacks)), list(map(slice_type, stacked))]
+
+    def build(block: Block) -> list[SSAValue]:
+        index, rest = block.args[0], iter(block.args[1:])
+        given = [[next(rest) for _ in group] for group in groups]
+        region = Block(arg_types=[*groups[1], *groups[2], *map(slice_type, linear_stacks)])
+        of_consts, of_inits = iter(region.args[: len(groups[1])]), region.args[len(groups[1]) :][:n_inits]
+        of_stacks = iter(region.args[len(groups[1]) + n_inits :])
+        fixed = iter(given[0])
+        arguments = [index, *(next(of_consts if flag else fixed) for _, flag in consts), *of_inits]
+        fixed = iter(given[3])
+        arguments += [next(of_stacks if flag else fixed) for _, flag in stacks]
+        results, _ = clone_body(body, arguments, region.add_op)
+        region.add_op(YieldOp.create(operands=results))
+        turned = TransposedOp.create(
+            operands=[*given[2], *given[4]], result_types=[a.type for a in region.args], regions=[Region(region)]
+        )
+        turned.location = op.location
+        block.add_op(turned)
+        kept = YieldOp.create(operands=turned.results)  # holds the gradients while the op is replaced
+        block.add_op(kept)
+        expand_transposed(turned)
+        gradients = list(kept.operands)
+        kept.detach()
+        kept.erase()
+        inner = GraphBuilder(InsertPoint.at_end(block), op.location)
+        sums = [inner.add(total, g) for total, g in zip(given[1], gradients, strict=False)]
+        return [*sums, *gradients[len(sums) :]]
+
+    function = new_function(op, "transposed", [INDEX, *(type for group in groups for type in group)], build)
+    first = len(fixed_consts)
+    after = first + len(linear_consts) + len(carried)
+    new = ForOp.make(
+        function,
+        op.count if op.count is not None else op.trips.value.data,
+        fixed_consts,
+        [*(b.zeros_like(v) for v in linear_consts), *carried],
+        [*fixed_stacks, *stacked],
+        reverse=op.reverse is None,
+        linear=[*range(first, after), *range(after + len(fixed_stacks), after + len(fixed_stacks) + len(stacked))],
+    )
+    b.insert(new)
+    return list(zip([*linear_consts, *op.inits, *linear_stacks], new.results, strict=True))
+
+
+def _split(values: Sequence[tuple[SSAValue, bool]]) -> tuple[list[SSAValue], list[SSAValue]]:
+    return [v for v, flag in values if not flag], [v for v, flag in values if flag]
