@@ -15,6 +15,7 @@ from xdsl.ir import Region
 
 from ..dialects import printing
 from ..errors import DTypeError, LaminaError, TracingError
+from . import lnp  # noqa: F401  operators of tracers call it
 from .locations import located, place_of
 from .promotion import BOOL, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ from . import (
     lnp_scan,
     lnp_shape,
     lnp_ufuncs,
+    tracer,
 )
 from .elementwise import broadcast_shapes as _broadcast_shapes
 from .lnp_at import *  # noqa: F403
@@ -121,3 +123,6 @@ def __getattr__(name: str) -> NoReturn:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+tracer.lnp = sys.modules[__name__]

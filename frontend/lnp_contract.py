@@ -11,6 +11,8 @@ from ..errors import ShapeError
 from .eager import api
 from .elementwise import broadcast_shapes
 from .lnp_create import diagonal
+from .lnp_join import stack
+from .lnp_shape import moveaxis
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
 from .promotion import BOOL, INT32, result_type
 from .tracer import Tracer
@@ -143,9 +145,6 @@ def kron(a: Any, b: Any) -> Any:
 @api
 def cross(a: Any, b: Any, axis: int = -1) -> Any:
     """`np.cross` of vectors of three elements."""
-    from .lnp_join import stack
-    from .lnp_shape import moveaxis
-
     x, y = moveaxis(lift(a), axis, -1), moveaxis(lift(b), axis, -1)
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         raise ShapeError(f"cross needs vectors of 3 elements, got shapes {list(x.shape)} and {list(y.shape)}")

@@ -10,7 +10,10 @@ import numpy as np
 from ..dialects.types import element_type, tensor
 from ..errors import ShapeError, TracingError
 from .eager import EagerTrace, api, creation
-from .lnp_join import stack
+from .lnp_join import pad, stack
+from .lnp_logic import astype
+from .lnp_math import power
+from .lnp_shape import moveaxis
 from .locations import located
 from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape
 from .promotion import BOOL, FLOAT64, INT64, canonical, result_type
@@ -186,9 +189,6 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None) -> Any:
     """`np.logspace`."""
-    from .lnp_logic import astype
-    from .lnp_math import power
-
     y = power(base, linspace(start, stop, num, endpoint))
     return y if dtype is None else astype(y, dtype)
 
@@ -250,8 +250,6 @@ def triu(m: Any, k: int = 0) -> Any:
 @api
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """`np.diagonal`."""
-    from .lnp_shape import moveaxis
-
     x = lift(a)
     if x.ndim < 2:
         raise ShapeError(f"diagonal needs two dims, got shape {list(x.shape)}")
@@ -275,8 +273,6 @@ def diag(v: Any, k: int = 0) -> Any:
     if x.ndim != 1:
         raise ShapeError(f"diag needs one or two dims, got shape {list(x.shape)}")
     n = x.size + abs(k)
-    from .lnp_join import pad
-
     rows = pad(x, ((max(-k, 0), max(k, 0)),))
     wide = broadcast_tracer(reshape_tracer(rows, (n, 1)), (n, n))
     return build("select", lift(_eye(n, n, k, BOOL)), wide, filled(0, (n, n), x.dtype))

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from .eager import api
 from .elementwise import compare, full_like_tracer, select
-from .lnp_logic import as_bool
+from .lnp_logic import as_bool, isclose
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer
 from .promotion import BOOL, FLOAT64, INT64, canonical
 from .tracer import Tracer
@@ -239,8 +239,6 @@ def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 @api
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """`np.allclose`."""
-    from .lnp_logic import isclose
-
     return all(isclose(lift(a), lift(b), rtol, atol, equal_nan))
 
 

@@ -16,18 +16,8 @@ if TYPE_CHECKING:
     from .tracing import Trace
 
 
-class _Later:
-    """Stands for the module `lnp` until its first use: the operators below and its functions need each other."""
-
-    def __getattr__(self, name: str) -> Any:
-        global lnp
-        from . import lnp as module
-
-        lnp = module
-        return getattr(module, name)
-
-
-lnp: Any = _Later()
+lnp: Any = None
+"""The module `lnp.py`, whose functions the operators and methods below call: it puts itself here when it is imported."""
 
 
 class Tracer:

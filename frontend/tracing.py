@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
+from . import tracer
 from .locations import user_location
 from .promotion import BFLOAT16, FLOAT32, FLOAT64, HALVES, INT64, Token, canonical
 from .tracer import Tracer
@@ -229,9 +230,7 @@ def token(x: Any) -> Token:
 def operand(x: Any) -> Any:
     """An argument of a function of lamina.numpy: tracers, arrays and numbers as they are, lists as arrays."""
     if isinstance(x, list | tuple):
-        from . import lnp
-
-        return lnp.array(x) if is_traced(x) else concrete_array(x)
+        return tracer.lnp.array(x) if is_traced(x) else concrete_array(x)
     return x
 
 

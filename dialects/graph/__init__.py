@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.ir import Dialect
 
-from .base import GraphOp
+from .base import OPS
 
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
@@ -17,17 +17,15 @@ FAMILIES = (
 )
 
 
-def _collect() -> dict[str, Any]:
-    ops: dict[str, Any] = {}
+def _collect() -> None:
     for family in FAMILIES:
         module = importlib.import_module(f".{family}", __name__)
         for value in vars(module).values():
             if isinstance(value, type) and value.__module__ == module.__name__ and "name" in vars(value):
-                ops[value.name.removeprefix("graph.")] = value
-    return ops
+                found: Any = value
+                OPS[found.name.removeprefix("graph.")] = found
 
 
-OPS: dict[str, type[GraphOp]] = _collect()
-"""Every op class of the dialect by its name without `graph.`."""
+_collect()
 
 Graph = Dialect("graph", list(OPS.values()), [])

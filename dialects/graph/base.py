@@ -411,6 +411,10 @@ def require_same_element(operands: Sequence[TensorType], names: Sequence[str] = 
             raise DTypeError(f"operand element types must be equal, {names[0]} is {first}, {name} is {other.element_type}")
 
 
+OPS: dict[str, type[GraphOp]] = {}
+"""Every op class of the dialect by its name without `graph.`: importing the dialect fills it."""
+
+
 def normalize_dims(dims: Sequence[int], rank: int, what: str) -> None:
     """Raise ShapeError unless `dims` are distinct and within [0, rank)."""
     for dim in dims:

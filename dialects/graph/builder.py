@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..types import element_type, f32, is_float, is_half, numpy_dtype, tensor
+from .base import OPS
 
 
 def dense(array: np.ndarray) -> DenseIntOrFPElementsAttr:
@@ -49,11 +49,11 @@ class GraphBuilder:
 
     def build(self, name: str, operands: Sequence[SSAValue], props: Mapping[str, Any]) -> Any:
         """The op of that name, as its method, on operands and properties."""
-        return self.insert(_op(name.rstrip("_")).make(operands, props))
+        return self.insert(OPS[name.rstrip("_")].make(operands, props))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         try:
-            cls = _op(name.rstrip("_"))
+            cls = OPS[name.rstrip("_")]
         except KeyError:
             raise AttributeError(f"the graph dialect has no op {name!r}") from None
 
@@ -67,7 +67,7 @@ class GraphBuilder:
     def const(self, value: Any, element: Attribute | None = None) -> SSAValue:
         """A constant from an array or scalar, optionally with an element type."""
         array = np.asarray(value, None if element is None else numpy_dtype(element))
-        return self.insert(_op("const").make((), {"value": dense(array)}))
+        return self.insert(OPS["const"].make((), {"value": dense(array)}))
 
     def full(self, value: float | int | bool, type: TensorType) -> SSAValue:
         """A tensor of one value: a scalar constant and a broadcast."""
@@ -87,28 +87,21 @@ class GraphBuilder:
     def broadcast(self, x: SSAValue, dims: Sequence[int], shape: Sequence[int]) -> SSAValue:
         """Dim `k` of `x` becomes dim `dims[k]` of a tensor of `shape`."""
         result = tensor(x.type.element_type, shape)  # pyright: ignore[reportAttributeAccessIssue]
-        return self.insert(_op("broadcast").make((x,), {"dims": tuple(dims)}, (result,)))
+        return self.insert(OPS["broadcast"].make((x,), {"dims": tuple(dims)}, (result,)))
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
         result = tensor(x.type.element_type, shape)  # pyright: ignore[reportAttributeAccessIssue]
-        return self.insert(_op("reshape").make((x,), {}, (result,)))
+        return self.insert(OPS["reshape"].make((x,), {}, (result,)))
 
     def convert(self, x: SSAValue, element: Attribute) -> SSAValue:
         """`x` with another element type; `x` itself when it has it already."""
         if x.type.element_type == element:  # pyright: ignore[reportAttributeAccessIssue]
             return x
         result = tensor(element, x.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
-        return self.insert(_op("convert").make((x,), {}, (result,)))
+        return self.insert(OPS["convert"].make((x,), {}, (result,)))
 
     def trunc(self, x: SSAValue) -> SSAValue:
         """Toward zero: floor of positive, ceil of negative values; integers are themselves."""
         if not is_float(x.type.element_type):  # pyright: ignore[reportAttributeAccessIssue]
             return x
         return self.mul(self.sign(x), self.floor(self.abs(x)))
-
-
-@cache
-def _op(name: str) -> Any:
-    from . import OPS
-
-    return OPS[name]

@@ -14,6 +14,7 @@ from xdsl.traits import ConstantLike, Pure
 from ...errors import DTypeError, ShapeError
 from ..types import i64, is_bool, show_shape
 from .base import Equation, GraphOp, Props, Zero, graph_op
+from .builder import dense_array
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -53,8 +54,6 @@ class ConstOp(GraphOp):
         return (value.type,)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        from .builder import dense_array
-
         return (dense_array(self.value),)
 
 

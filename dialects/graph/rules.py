@@ -117,8 +117,7 @@ class RulePattern(RewritePattern):
 
 def canonicalization_patterns(name: str) -> tuple[RewritePattern, ...]:
     """The patterns of an op, for its `get_canonicalization_patterns`."""
-    rules = rules_by_root().get(name)
-    return (RulePattern(name, rules),) if rules else ()
+    return (RulePattern(name, rules_by_root().get(name, ())),)
 
 
 def document() -> str:

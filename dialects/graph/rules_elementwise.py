@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -446,7 +447,7 @@ def fold_constants(op: Any, b: GraphBuilder) -> SSAValue | None:
     for operand in op.operands:
         if type(operand.owner) is not ConstOp:
             return None
-    if any(np.prod(shape(value), dtype=np.int64) > MAX_FOLDED for value in (*op.operands, *op.results)):
+    if any(math.prod(shape(value)) > MAX_FOLDED for value in (*op.operands, *op.results)):
         return None
     assert isinstance(op, GraphOp)
     arrays = op.evaluate(*[operand.owner.evaluate()[0] for operand in op.operands])  # pyright: ignore

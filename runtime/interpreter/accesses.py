@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
-from . import scalars
+from . import monoids
 from .buffers import InterpreterError, Values
 
 Step = Callable[[Values], None]
@@ -119,10 +119,10 @@ def scatter(op: ScatterOp, values: Values) -> None:
 
 
 def combiner(monoid: str) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]:
-    """`scalars.combine` of one monoid."""
-    function = scalars.COMBINE.get(monoid)
+    """`monoids.combine` of one monoid."""
+    function = monoids.COMBINE.get(monoid)
     if function is None:
-        return lambda acc, x: scalars.combine(monoid, acc, x)
+        return lambda acc, x: monoids.combine(monoid, acc, x)
     return lambda acc, x: tuple([function(a, b) for a, b in zip(acc, x, strict=True)])
 
 

@@ -28,7 +28,7 @@ from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import DYNAMIC, numpy_dtype, tensor
 from ...errors import CompileError, DTypeError, ShapeError, about
-from . import accesses, buffers, scalars
+from . import accesses, buffers, monoids, scalars
 from .accesses import Step
 from .buffers import InterpreterError, TooLongError, Values
 
@@ -368,7 +368,7 @@ class Interpreter:
         values.update(zip(op.results, results, strict=True))
 
     def _reduce_lanes(self, op: ReduceLanesOp, values: Values) -> None:
-        results = scalars.reduce_lanes(op.monoid.data, tuple(values[v] for v in op.vectors))
+        results = monoids.reduce_lanes(op.monoid.data, tuple(values[v] for v in op.vectors))
         values.update(zip(op.results, results, strict=True))
 
     # -- memory

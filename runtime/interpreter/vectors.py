@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from ...dialects.graph import OPS
 from ...dialects.graph.elementwise import convert_array
 from ...dialects.types import numpy_dtype, scalar_of
+from .monoids import combine, reduce_lanes
 
 Meaning = Callable[..., Any]
 
@@ -121,8 +122,6 @@ _KINDS = {"maxsi": "max", "minsi": "min", "maximumf": "max", "minimumf": "min"}
 
 def _reduction(op: Any, vector: np.ndarray, *acc: Any) -> Any:
     """`vector.reduction` in the fixed tree of `loop.reduce_lanes`, then the accumulator, as the compiled code has it."""
-    from .scalars import combine, reduce_lanes
-
     kind = op.kind.data.value
     monoid: str = _KINDS.get(kind, kind)  # pyright: ignore[reportAssignmentType]
     result = reduce_lanes(monoid, (vector,))

@@ -21,7 +21,8 @@ from lamina.dialects.loop.structure import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
 from lamina.dialects.types import DYNAMIC, f32, f64, i64, numpy_dtype, tensor
-from lamina.runtime.interpreter.scalars import MEANINGS, combine
+from lamina.runtime.interpreter.monoids import combine
+from lamina.runtime.interpreter.scalars import MEANINGS
 from ops_table import ROWS, Row, check, inputs, op_of, type_of
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, SSAValue

@@ -160,3 +160,17 @@ def test_repetitions_that_are_not_counted_stay(kind: str) -> None:
         module = ModuleOp([define("main", [tensor(f32, small)], build)])
         assert not simplify_block(function_of(module, "main").body.block, rules_by_root())
         assert _only(module, ("broadcast", "reduce"))
+
+
+def test_constants_are_folded_up_to_a_size() -> None:
+    """What is folded reads at most 1024 elements of each operand, and makes at most as many."""
+    for n, m, folded in ((1024, 1, True), (1025, 1, False), (32, 32, True), (41, 25, False)):
+        for build in (
+            lambda b, x, n=n, m=m: b.reduce(b.const(np.ones(n * m, np.float32)), kind="add", dims=(0,)),
+            lambda b, x, n=n, m=m: b.dot(
+                b.const(np.ones((n, 1))), b.const(np.ones((1, m))), lhs_contract=(1,), rhs_contract=(0,)
+            ),
+        ):
+            module = ModuleOp([define("main", [tensor(f32, ())], build)])
+            simplify_block(function_of(module, "main").body.block, rules_by_root())
+            assert not any(op.name in ("graph.reduce", "graph.dot") for op in module.walk()) == folded

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,15 @@ MAY_IMPORT = {
     "tools": {"pipeline", "passes", "frontend", "dialects", "lowering.target", "codegen", "runtime", "errors", "diagnostics"},
 }
 """What each room may import besides itself: one way, never back."""
+
+
+LOCAL = {
+    ("dialects.graph.base", "dialects.graph.rules"),  # an op gives its patterns when it is asked for them, as in xDSL
+    ("dialects.graph.conv", "dialects.graph.conv_loops"),
+    ("dialects.graph.conv", "dialects.graph.conv_winograd"),
+    ("dialects.graph.conv", "dialects.graph.window_plain"),
+}
+"""Imports inside of functions that close a circle of files, and why they may."""
 
 
 def files() -> Iterator[Path]:
@@ -90,3 +100,30 @@ def test_imports_inside_the_package_are_relative(path: Path) -> None:
             assert name.split(".")[0] not in {*ROOMS, "lamina", "pipeline", "errors", "passes", "diagnostics"}, (
                 f"{path.relative_to(ROOT)}:{node.lineno}: import {name} relatively"
             )
+
+
+def imported_files(path: Path, known: set[str]) -> Iterator[str]:
+    """The files that a file imports, anywhere in it but for types alone."""
+    package = list(path.relative_to(ROOT).parts[:-1])
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    left_out = {id(inner) for node in for_types for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and id(node) not in left_out:
+            base = package[: len(package) - (node.level - 1)]
+            module = ".".join([*base, *(node.module.split(".") if node.module else [])])
+            for alias in node.names:
+                yield next(name for name in (f"{module}.{alias.name}".strip("."), module, "") if name in known)
+
+
+def test_files_do_not_import_each_other() -> None:
+    known = {".".join(dotted(path)): path for path in files()}
+    graph = {name: {*imported_files(path, {*known, ""})} - {name} for name, path in known.items()}
+    closing = {(one, other) for one, other in LOCAL if other in graph.get(one, ())}
+    assert closing == LOCAL, f"no longer needed: {LOCAL - closing}"
+    for one, other in LOCAL:
+        graph[one].discard(other)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"files that import each other: {' <- '.join(error.args[1])}")
