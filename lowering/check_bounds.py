@@ -30,7 +30,7 @@ from ..dialects.types import vector as vector_type
 from ..dialects.vocabulary import StepOp
 from ..errors import CompileError, placed
 from .analysis.inbounds import CHECKS, materialize
-from .analysis.nests import buffer_name, place
+from .analysis.nests import buffer_name, ops_in, place
 from .analysis.proofs import AccessOp, Unproved, size_of, unproved, unsized
 
 
@@ -40,7 +40,7 @@ def guard_accesses(module: ModuleOp) -> None:
     Raises:
         CompileError: an access is certainly outside, or cannot be checked; at the access.
     """
-    launched = {op.kernel.string_value() for op in module.walk() if isinstance(op, LaunchOp | KernelCallOp)}
+    launched = {op.kernel.string_value() for op in ops_in(module, LaunchOp, KernelCallOp)}
     for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp)]:
         if (local := unsized(kernel)) is not None:
             rule = "its sizes must be proved to be at least 0 and less than 2^48: bound them with arith.maxsi and arith.minsi"

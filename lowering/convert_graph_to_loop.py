@@ -37,6 +37,7 @@ from ..dialects.types import memref as memref_type
 from ..errors import CompileError, LaminaError, about
 from ..transforms.graph_decompose import decompose
 from ..transforms.graph_fuse import fuse_block
+from .analysis.nests import holds, walk
 from .collapse import collapsed
 from .fallbacks import Fallback, record
 from .kernels import KernelEmitter, nest_in
@@ -320,7 +321,7 @@ class _FunctionConverter:
         kernel = self.by_hand.get(name)
         if kernel is None:
             raise _error(op, f"names no kernel of the module: @{name}")
-        if any(isinstance(inner, CheckOp) for inner in kernel.walk()):
+        if holds(kernel, CheckOp):
             rule = "a program cannot stop in the middle: leave check_bounds out, or call it outside of jit"
             raise _error(op, f"runs @{name}, which checks bounds: {rule}")
         try:
@@ -447,7 +448,7 @@ def bodies_first(functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
         if function in ordered:
             return
         open_.append(function)
-        for op in function.walk():
+        for op in walk(function):
             if isinstance(op, RepeatedOp) and (body := by_name.get(op.callee.string_value())) is not None:
                 visit(body)
         open_.pop()

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, i64
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.loop.memory import LaunchOp
+from .analysis.nests import walk
 
 WHOLE_VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast")
 """Ops that may show a buffer under another shape; a `reinterpret_cast` may also show a part."""
@@ -75,7 +76,7 @@ def _uses(function: func.FuncOp) -> tuple[dict[SSAValue, SSAValue], dict[SSAValu
             roots[op.results[0]] = source
             uses[source].whole &= _shows_all(op)
             continue
-        for inner in op.walk():
+        for inner in walk(op):
             for operand in inner.operands:
                 if operand in roots and (not uses[roots[operand]].at or uses[roots[operand]].at[-1] != at):
                     uses[roots[operand]].at.append(at)

@@ -32,6 +32,7 @@ from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
 from ..dialects.types import DYNAMIC
+from .analysis.nests import ops_in
 from .fallbacks import Fallback, record
 from .snapshot import Snapshot
 from .target import target_of
@@ -174,10 +175,10 @@ class GraphWinogradPass(ModulePass):
     amplification: float = 200.0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [function for function in op.walk() if isinstance(function, FuncOp)]:
+        for function in ops_in(op, FuncOp):
             before: Snapshot | None = None
             try:
-                for inner in [inner for inner in function.walk() if isinstance(inner, ConvOp)]:
+                for inner in ops_in(function, ConvOp):
                     tile = choose_tile(inner, self.amplification, target_of(op))
                     if tile > 1:
                         before = before or Snapshot(function)

@@ -23,7 +23,7 @@ from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..dialects.types import DYNAMIC, is_bool
 from .analysis.lanes import lane_stride, varying_values
-from .analysis.nests import walk_block
+from .analysis.nests import walk
 from .op_costs import CHEAP_MATH, weight
 from .target import target_of
 from .widening import is_lanewise, widen
@@ -97,7 +97,7 @@ def obstacle(loop: ForOp, lanes: int) -> str | None:
     if loop.constant_bounds() is None or loop.step.value.data != 1:
         return "the loop needs constant bounds and step 1"
     varying = varying_values(loop)
-    for op in walk_block(loop.body.block):
+    for op in walk(loop.body.block):
         if isinstance(op, LoadOp | StoreOp):
             if op.lanes != 1:
                 return "the loop holds vectors already"
@@ -138,7 +138,7 @@ class Planner:
         width = 8
         has_loop = loop.kind.data == "reduce"
         math = 0
-        for op in walk_block(loop.body.block):
+        for op in walk(loop.body.block):
             has_loop = has_loop or isinstance(op, ForOp)
             math += op.name.startswith("math.") and op.name not in _ONE_INSTRUCTION
             for result in op.results:

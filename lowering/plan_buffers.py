@@ -42,6 +42,7 @@ from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
+from .analysis.nests import walk
 from .donation import donate
 from .llvm.emit_types import fail
 
@@ -139,7 +140,7 @@ def scratch_layout(kernel: KernelOp) -> tuple[dict[AllocOp, int], int]:
     """Where the scratch buffers that do not fit the stack stand in the scratch memory of a launch, and its size in bytes."""
     offsets: dict[AllocOp, int] = {}
     total = 0
-    for op in kernel.walk():
+    for op in walk(kernel):
         if isinstance(op, AllocOp) and op.place.data == "scratch" and not op.sizes:
             size = size_bytes(op.buffer.type, op)
             if size > STACK_LIMIT_BYTES:
@@ -212,7 +213,7 @@ class _Planner:
             if isinstance(op, memref.AllocOp):
                 self.root[op.results[0]] = op
                 continue
-            for inner in op.walk() if op.regions else (op,):
+            for inner in walk(op) if op.regions else (op,):
                 for operand in inner.operands:
                     if (alloc := self.root.get(operand)) is not None and inner.name not in _VIEWS:
                         first.setdefault(alloc, at)
@@ -335,7 +336,7 @@ class PlanBuffersPass(ModulePass):
             if name in in_progress:
                 raise CompileError(f"function @{name} calls itself: its memory cannot be planned")
             in_progress.append(name)
-            for inner in function.walk():
+            for inner in walk(function):
                 if isinstance(inner, func.CallOp | RepeatOp) and inner.callee.string_value() in hosts:
                     visit(inner.callee.string_value())
             in_progress.pop()

@@ -22,7 +22,7 @@ from ...dialects.loop.structure import KernelOp
 from ...dialects.scalar import ScalarBuilder
 from .accesses import Access, Instance, Terms, accesses, combine
 from .linear import System, Undecided
-from .nests import buffer_name, kernel_of, name_of, place
+from .nests import buffer_name, kernel_of, name_of, place, walk
 
 CHECKS = "lamina.checks"
 """The attribute of a kernel with what each of its checks says, by status."""
@@ -163,7 +163,7 @@ def _constants(kernel: KernelOp) -> Iterator[int]:
             yield from of(expr.lhs)
             yield from of(expr.rhs)
 
-    for op in kernel.walk():
+    for op in walk(kernel):
         for value in op.properties.values():
             map = getattr(value, "data", None)
             for expr in getattr(map, "results", ()):

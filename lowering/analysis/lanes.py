@@ -13,7 +13,7 @@ from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import scalar_of
 from .accesses import Access, Instance, combine
 from .linear import System
-from .nests import around
+from .nests import around, ops_in
 
 
 def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None:
@@ -42,7 +42,7 @@ def runs_along(op: LoadOp | StoreOp, loop: ForOp) -> bool:
 
 def stored_bits(loop: ForOp) -> int:
     """The width of the widest element that a loop stores."""
-    return max(scalar_of(op.value.type).bitwidth for op in loop.walk() if isinstance(op, StoreOp))  # pyright: ignore
+    return max(scalar_of(op.value.type).bitwidth for op in ops_in(loop, StoreOp))  # pyright: ignore
 
 
 def varying_values(loop: ForOp) -> set[SSAValue]:

@@ -14,7 +14,7 @@ from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from .accesses import Access, accesses
 from .affine import Affine, forms
 from .dependence import Conflict, find_conflict
-from .nests import around, buffer_name
+from .nests import around, buffer_name, walk
 from .regions import Domain, lowers, no_common_while, runs_before, statement_in, uppers
 
 
@@ -67,7 +67,7 @@ def producer(buffer: SSAValue, readers: Sequence[Operation]) -> Producer:
         assert statement is not None
         if order[statement] <= order[outer]:
             raise Unfit(f"{name} is read before it is computed")
-    for op in outer.walk():
+    for op in walk(outer):
         if isinstance(op, LoadOp | GatherOp) and op.buffer is buffer:
             raise Unfit(f"{name} is computed from itself")
         if op is not store and not _pure(op, outer):
@@ -136,7 +136,7 @@ def written_before(kernel: KernelOp, found: Producer, read: Access, anchor: Oper
         CannotDecide: there is neither a write nor a proof that there is none.
     """
     order = {op: k for k, op in enumerate(found.block.ops)}
-    text = {op: k for k, op in enumerate(kernel.walk())}
+    text = {op: k for k, op in enumerate(walk(kernel))}
     target = statement_in(found.block, anchor)
     assert target is not None
     scope = around(found.outer)

@@ -21,7 +21,7 @@ from .accesses import Access, Instance, Terms, private_to
 from .affine import Affine, forms
 from .dependence import CannotDecide, Conflict, find_conflict
 from .linear import System, Undecided
-from .nests import around, name_of
+from .nests import around, name_of, walk
 
 
 def find_buffer(kernel: KernelOp, name: str, step: str) -> SSAValue:
@@ -33,7 +33,7 @@ def find_buffer(kernel: KernelOp, name: str, step: str) -> SSAValue:
     known: dict[str, SSAValue] = {
         v.name_hint: v for v in kernel.body.block.args if isinstance(v.type, MemRefType) and v.name_hint
     }
-    for op in kernel.walk():
+    for op in walk(kernel):
         if isinstance(op, AllocOp) and op.buffer.name_hint:
             known.setdefault(op.buffer.name_hint, op.buffer)
     if name in known:

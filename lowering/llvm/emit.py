@@ -20,6 +20,7 @@ from ...dialects.loop.memory import LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import CompileError, about
+from ..analysis.nests import ops_in
 from ..donation import aliased_arguments
 from ..plan_buffers import scratch_layout
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
@@ -59,7 +60,7 @@ def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = Fa
         if name is not None:
             symbols[name.data] = op
         if isinstance(op, func.FuncOp) and op.body.blocks:
-            launched.update(inner.kernel.string_value() for inner in op.walk() if isinstance(inner, LaunchOp))
+            launched.update(inner.kernel.string_value() for inner in ops_in(op, LaunchOp))
     shared = ModuleEmitter(Module(target.has_fma, target.has_avx512), target, EFFECTS, PURE, symbols)
     shared.scratch = {op: scratch_layout(op) for op in symbols.values() if isinstance(op, KernelOp)}
     parts: list[str] = []
@@ -87,7 +88,7 @@ def _top_level(shared: ModuleEmitter, op: Operation, launched: set[str], callabl
 def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     e = FunctionEmitter(shared, op.sym_name.data)
     block = op.body.block
-    stored = {inner.buffer for inner in op.walk() if isinstance(inner, StoreOp | ScatterOp)}
+    stored = {inner.buffer for inner in ops_in(op, StoreOp, ScatterOp)}
     pairs: Any = op.attributes.get("lamina.inplace")
     shared_arguments = set() if pairs is None else {k.value.data for pair in pairs.data for k in pair.data}
     e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}

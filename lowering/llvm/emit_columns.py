@@ -30,6 +30,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, YieldOp
 from ..analysis.affine import Affine, forms
+from ..analysis.nests import walk
 from .emit_core import FunctionEmitter
 from .text import I64
 
@@ -66,7 +67,7 @@ def find_columns(parts: ForOp) -> Columns | None:
     if end is None or forms(parts.lower.data, parts.lower_operands) != [Affine.of(0)]:
         return None
     reader = _Reader(parts, end)
-    if not all(reader.understands(op) for op in parts.body.walk()):
+    if not all(reader.understands(op) for op in walk(parts.body.block)):
         return None
     stores = [op for op in reader.places if isinstance(op, StoreOp)]
     stored = {op.buffer for op in stores}
@@ -167,7 +168,7 @@ def begin_before_row(columns: Columns, block: Block, part: SSAValue) -> None:
     written for them; prefetches of other lines go.
     """
     unused = columns.size - _LINE * 8 // columns.bits
-    for op in list(block.walk()):
+    for op in walk(block):
         if isinstance(op, PrefetchOp):
             moved = [form for form in forms(op.map.data, op.indices) if part in form.terms]
             if any(form.constant < unused for form in moved):

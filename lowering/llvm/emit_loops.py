@@ -23,6 +23,7 @@ from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.vocabulary import IndexCastOp, StepOp
 from ..analysis.bounds import too_much_code
+from ..analysis.nests import walk
 from ..analysis.parallel import worth_threads
 from . import emit_parallel
 from .emit_affine import bound
@@ -117,7 +118,7 @@ def _guarded(e: FunctionEmitter, op: ForOp, first: int, last: int, upper: str, i
 
 def _indexes_registers(op: ForOp) -> bool:
     """Whether a loop's index selects elements of a register tile: it must be a number then."""
-    for inner in op.body.walk():
+    for inner in walk(op.body.block):
         buffer = getattr(inner, "buffer", None)
         if buffer is not None and op.index in inner.operands:
             owner = buffer.owner

@@ -6,6 +6,7 @@ from xdsl.ir import Operation
 
 from ...dialects.loop.memory import AllocOp, CheckOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.nests import walk
 from ..analysis.parallel import worth_threads
 from ..plan_buffers import STACK_LIMIT_BYTES, size_bytes
 from .emit_core import FunctionEmitter
@@ -13,7 +14,7 @@ from .emit_core import FunctionEmitter
 
 def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
     """Whether a function may take memory from the heap for local buffers in an op."""
-    for op in root.walk():
+    for op in walk(root):
         if isinstance(op, AllocOp) and op.place.data == "scratch" and (op not in e.scratch or e.on_threads):
             if op.sizes or size_bytes(op.buffer.type, op) > STACK_LIMIT_BYTES:
                 return True
@@ -22,7 +23,7 @@ def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
 
 def reports_status(op: KernelOp) -> bool:
     """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads."""
-    for inner in op.walk():
+    for inner in walk(op):
         if isinstance(inner, CheckOp):
             return True
         if isinstance(inner, AllocOp) and inner.place.data == "scratch":

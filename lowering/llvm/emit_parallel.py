@@ -18,7 +18,7 @@ from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
 from ..analysis.lanes import varying_values
-from ..analysis.nests import kernel_of, name_of, only_loop_in
+from ..analysis.nests import kernel_of, name_of, only_loop_in, ops_in, walk
 from ..analysis.parallel import EXPENSIVE, Region, region_of, weight
 from .emit_affine import affine, bound
 from .emit_chunks import iterations_of_first
@@ -74,7 +74,7 @@ def _share(e: FunctionEmitter, loop: ForOp, count: str) -> str:
     kernel = kernel_of(loop)
     sizes = [
         size
-        for op in loop.body.block.walk()
+        for op in walk(loop.body.block)
         if isinstance(op, LoadOp | StoreOp) and op.buffer in kernel.body.block.args
         for size, form in zip(kernel.sizes_of(op.buffer), op.map.data.results, strict=True)
         if any(op.indices[k] is loop.index for k in form.used_dims())
@@ -143,11 +143,11 @@ def takes_registers(op: ForOp) -> bool:
     block = op.parent_block()
     assert block is not None
     others = [other for other in block.ops if isinstance(other, ForOp) and other is not op]
-    return any(isinstance(inner, ForOp) and len(inner.results) >= _MANY_SUMS for other in others for inner in other.walk())
+    return any(len(inner.results) >= _MANY_SUMS for other in others for inner in ops_in(other, ForOp))
 
 
 def _computes(op: ForOp) -> bool:
-    return any(inner.name.startswith("math.") and weight(inner) >= EXPENSIVE for inner in op.walk())
+    return any(inner.name.startswith("math.") and weight(inner) >= EXPENSIVE for inner in walk(op))
 
 
 def apart(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: WriteLoop) -> None:
@@ -183,12 +183,12 @@ def _captured(op: ForOp) -> list[SSAValue]:
     """The values that a loop's body uses from around it, in the order of their first use."""
     inside = {op.index}
     found: dict[SSAValue, None] = {}
-    for inner in op.body.walk():
+    for inner in walk(op.body.block):
         for region in inner.regions:
             for block in region.blocks:
                 inside.update(block.args)
         inside.update(inner.results)
-    for inner in op.body.walk():
+    for inner in walk(op.body.block):
         found.update((v, None) for v in inner.operands if v not in inside)
     return list(found)
 
@@ -202,7 +202,7 @@ def _sequence_in(op: ForOp) -> ForOp | None:
     inside = only_loop_in(op)
     if inside is None or inside.kind.data != "seq" or op.index in (*inside.lower_operands, *inside.upper_operands):
         return None
-    found = [access for access in inside.walk() if isinstance(access, LoadOp | StoreOp)]
+    found = ops_in(inside, LoadOp, StoreOp)
     if not _hands_on(found) or not all(_divides_rows(access, op, inside) for access in found):
         return None
     return inside
@@ -315,7 +315,7 @@ def _body(e: FunctionEmitter, region: Region, name: str, lower: str, write: Writ
             parameters.append(f"{ty}{attributes} {names[x]}")
         return names[x]
 
-    streamed = {store.buffer for store in op.walk() if isinstance(store, StoreOp) and STREAMED in store.attributes}
+    streamed = {store.buffer for store in ops_in(op, StoreOp) if STREAMED in store.attributes}
     for value in _captured(op):
         if not isinstance(value.type, MemRefType):
             child.values[value] = take(e.ty(value.type, op), e.value(value, op))

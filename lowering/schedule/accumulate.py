@@ -35,7 +35,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, show
 from ..analysis.dependence import CannotDecide, find_conflict
-from ..analysis.nests import around, find, fresh, name_of, place
+from ..analysis.nests import around, find, fresh, holds, name_of, place, walk
 from ..analysis.regions import (
     Extent,
     all_run,
@@ -210,7 +210,7 @@ class Accumulate(Primitive):
 
     def _touched(self, kernel: KernelOp, plan: _Plan) -> None:
         """The nests touch no more than the loop does, or what is more does no harm."""
-        checked = any(isinstance(op, CheckOp) for op in plan.loop.walk())
+        checked = holds(plan.loop, CheckOp)
 
         def certain(use: Access) -> bool:
             """Whether every element is accessed there."""
@@ -235,7 +235,7 @@ class Accumulate(Primitive):
     def _shared(self, plan: _Plan, outside: Access) -> None:
         """What is stored back although it was not written is not written by another iteration of a parallel loop meanwhile."""
         for k, parallel in enumerate(outside.loops):
-            if parallel.kind.data != "parallel" or plan.loop not in parallel.walk() or private_in(plan.buffer, parallel):
+            if parallel.kind.data != "parallel" or plan.loop not in walk(parallel) or private_in(plan.buffer, parallel):
                 continue
             for other in accesses(parallel):
                 if other.buffer is not plan.buffer:

@@ -22,7 +22,7 @@ from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.parameters import is_scheduled
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.bounds import constant_extent
-from ..analysis.nests import statements, unique_names
+from ..analysis.nests import holds, ops_in, statements, unique_names
 from ..fallbacks import Fallback
 from ..target import target_of
 from .transactions import Taken, run_strategies
@@ -64,13 +64,13 @@ def schedule_module(
     from ..strategies import STRATEGIES
 
     target = target_of(module)
-    launched = {launch.kernel.string_value() for launch in module.walk() if isinstance(launch, LaunchOp)}
+    launched = {launch.kernel.string_value() for launch in ops_in(module, LaunchOp)}
     for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp) and not is_scheduled(k)]:
         if kernel.sym_name.data not in launched:
             schedule_written(kernel, target, took, threads, failed)
             continue
         _drop_empty(kernel)
-        if not any(isinstance(op, ForOp) for op in kernel.walk()):
+        if not holds(kernel, ForOp):
             continue
         unique_names(kernel)
         run_strategies(kernel, target, STRATEGIES, took, failed)
@@ -78,7 +78,7 @@ def schedule_module(
 
 def _drop_empty(kernel: KernelOp) -> None:
     """Remove the loops that never run or do nothing: peeling and splitting would leave none of those that are expected."""
-    for loop in reversed([op for op in kernel.walk() if isinstance(op, ForOp)]):  # those inside of others first
+    for loop in reversed(ops_in(kernel, ForOp)):  # those inside of others first
         trips = loop.trip_count()
         never_runs = trips == 0 or (trips is None and constant_extent(loop) == 0)
         if never_runs or not (loop.results or statements(loop.body.block)):

@@ -34,7 +34,7 @@ from ..analysis.accesses import Access, is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.bounds import simplify_bounds
 from ..analysis.dependence import CannotDecide
-from ..analysis.nests import around, find, fresh, loops, name_of, place
+from ..analysis.nests import around, find, fresh, loops, name_of, ops_in, place, walk
 from ..analysis.producers import Producer, Unfit, outside_of, producer, written_before
 from ..analysis.regions import conditional_in, extent, find_buffer, lowers, private_in, uppers
 from .base import Primitive
@@ -79,7 +79,7 @@ class ComputeAt(Primitive):
         _, statement = self._copy(kernel, plan, block)
         outside = (*around(plan.loop), plan.loop)
         try:
-            for op in statement.walk():
+            for op in walk(statement):
                 if isinstance(op, LoadOp | GatherOp) and not _made_in(op.buffer, statement):
                     read = Access(op, op.buffer, False, (*outside, *around(op)))
                     conflict = written_before(kernel, plan.found, read, plan.loop)
@@ -109,11 +109,11 @@ class ComputeAt(Primitive):
             self._take_away(plan.found, statement, alloc)
         for loop in loops(statement).values():
             simplify_bounds(loop)
-        return tuple(name_of(op) for op in statement.walk() if isinstance(op, ForOp))
+        return tuple(name_of(op) for op in ops_in(statement, ForOp))
 
     def _take_away(self, found: Producer, statement: Operation, alloc: AllocOp) -> None:
         """Remove the statement where it was; the copy takes its names over."""
-        for old, new in zip((found.alloc, *found.outer.walk()), (alloc, *statement.walk()), strict=True):
+        for old, new in zip((found.alloc, *walk(found.outer)), (alloc, *walk(statement)), strict=True):
             if isinstance(old, ForOp) and isinstance(new, ForOp):
                 new.index.name_hint = old.index.name_hint
             elif isinstance(old, AllocOp):
@@ -143,7 +143,7 @@ class ComputeAt(Primitive):
         block.add_op(alloc)
         copier = Copier(kernel, {}, {}, [name])
         statement = copier.copy(found.outer, block)
-        copies = {old: new for old, new in zip(found.outer.walk(), statement.walk(), strict=True)}
+        copies = {old: new for old, new in zip(walk(found.outer), walk(statement), strict=True)}
         store = copies[found.store]
         assert isinstance(store, StoreOp)
         for form, span in zip(found.at, plan.spans, strict=True):
@@ -158,7 +158,7 @@ class ComputeAt(Primitive):
 
     def _plan(self, kernel: KernelOp) -> _Plan:
         loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)
-        every = [op for op in kernel.walk() if isinstance(op, LoadOp | GatherOp) and op.buffer is buffer]
+        every = [op for op in ops_in(kernel, LoadOp, GatherOp) if op.buffer is buffer]
         inside = [op for op in every if loop in around(op)]
         if private_in(buffer, loop):
             raise self.refuse(f"{self.buffer} is local to an iteration of {self.at} already")
@@ -213,13 +213,13 @@ class ComputeAt(Primitive):
             return False
         if sum(loop.index in form.values() for form in found.at) > 1:
             return False
-        stores = [op for op in loop.walk() if isinstance(op, StoreOp | ScatterOp) and op is not found.store]
+        stores = [op for op in ops_in(loop, StoreOp, ScatterOp) if op is not found.store]
         return all(_made_in(op.buffer, loop) for op in stores)
 
 
 def _made_in(buffer: SSAValue, op: Operation) -> bool:
     """Whether a buffer is local to an op."""
-    return isinstance(buffer.owner, AllocOp) and any(inner is buffer.owner for inner in op.walk())
+    return isinstance(buffer.owner, AllocOp) and any(inner is buffer.owner for inner in walk(op))
 
 
 def _span(reads: Sequence[tuple[LoadOp, int]], loop: ForOp) -> _Span | None:

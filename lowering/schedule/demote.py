@@ -26,7 +26,7 @@ from xdsl.ir import Block, Operation
 from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..analysis.accesses import accesses
-from ..analysis.nests import buffer_name, find
+from ..analysis.nests import buffer_name, find, walk
 from .base import Primitive
 from .cloning import is_vector, load_of, remove, store_of, subscripts
 from .rewriting import take_body
@@ -116,7 +116,7 @@ class Demote(Primitive):
         while op is not None and left:
             if isinstance(op, StoreOp) and op in left:
                 left.discard(op)
-            elif any(operand in buffers for inner in op.walk() for operand in inner.operands) or isinstance(op, CheckOp):
+            elif any(operand in buffers for inner in walk(op) for operand in inner.operands) or isinstance(op, CheckOp):
                 raise self.refuse(f"'{op.name}' between {self.loop} and the stores of its results may not come after these")
             for value in op.results:
                 if any(value in store.operands for store in stores):
@@ -128,7 +128,7 @@ def _sink_to_use(load: LoadOp, body: Block) -> None:
     """Move a load down to the first statement of a body that uses it, so that what comes before stands by itself."""
     users = {use.operation for use in load.value.uses}
     for op in body.ops:
-        if any(inner in users for inner in op.walk()):
+        if any(inner in users for inner in walk(op)):
             if op is not load.next_op:
                 load.detach()
                 body.insert_op_before(load, op)

@@ -38,7 +38,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.affine import Affine
 from ..analysis.dependence import CannotDecide, find_conflict
-from ..analysis.nests import around, find, fresh, name_of, only_loop_in, statements
+from ..analysis.nests import around, find, fresh, name_of, only_loop_in, statements, walk
 from ..analysis.regions import Extent, extent
 from .base import Primitive
 from .cloning import Values, fill, load_of, loop_like, remove, store_of
@@ -122,7 +122,7 @@ class Expand(Primitive):
         again = [op.clone(of) for op in plan.needed]
         for op in plan.rest:
             op.detach()
-            for inner in op.walk():
+            for inner in walk(op):
                 inner.operands = [of.get(operand, operand) for operand in inner.operands]
         _leave_unused(plan.needed)
         return [*loads, *again, *plan.rest]
@@ -176,7 +176,7 @@ class Expand(Primitive):
 
     def _needed(self, kernel: KernelOp, before: list[Operation], rest: list[Operation]) -> list[Operation]:
         """What the rest uses of the ops before the loop: arithmetic, and loads of what the kernel does not write."""
-        used = {operand for op in rest for inner in op.walk() for operand in inner.operands}
+        used = {operand for op in rest for inner in walk(op) for operand in inner.operands}
         written = {access.buffer for access in accesses(kernel) if access.writes}
         needed: list[Operation] = []
         for op in reversed(before):

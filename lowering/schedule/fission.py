@@ -26,7 +26,7 @@ from ...dialects.loop.memory import StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, find_conflict
-from ..analysis.nests import find, fresh, name_of, statements
+from ..analysis.nests import find, fresh, name_of, statements, walk
 from .base import Primitive
 
 
@@ -41,7 +41,7 @@ def _named(op: Operation) -> set[str | None]:
 
 def _crossing(before: list[Operation], after: list[Operation]) -> list[SSAValue]:
     """The values of the first part that the rest uses, in the order in which they are computed."""
-    used = {operand for op in after for inner in op.walk() for operand in inner.operands}
+    used = {operand for op in after for inner in walk(op) for operand in inner.operands}
     needed: set[SSAValue] = set()
     for op in reversed(before):
         if any(result in used for result in op.results):
@@ -117,7 +117,7 @@ class Fission(Primitive):
         for op in after:
             op.detach()
             body.add_op(op)
-            for inner in op.walk():
+            for inner in walk(op):
                 inner.operands = [values.get(operand, operand) for operand in inner.operands]
         body.add_op(YieldOp.create())
         block = loop.parent

@@ -31,7 +31,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access
 from ..analysis.affine import show
 from ..analysis.dependence import CannotDecide
-from ..analysis.nests import around, name_of, place
+from ..analysis.nests import around, name_of, ops_in, place, walk
 from ..analysis.producers import Producer, Unfit, outside_of, producer, written_before
 from ..analysis.regions import conditional_in, find_buffer
 from .base import Primitive
@@ -56,7 +56,7 @@ class Inline(Primitive):
             block = Block()
             self._copy(kernel, found, load, block)
             try:
-                for op in block.walk():
+                for op in walk(block):
                     if isinstance(op, LoadOp | GatherOp):
                         read = Access(op, op.buffer, False, (*around(load), *around(op)))
                         if (conflict := written_before(kernel, found, read, load)) is not None:
@@ -92,7 +92,7 @@ class Inline(Primitive):
     def _find(self, kernel: KernelOp) -> tuple[Producer, list[LoadOp]]:
         """What computes the buffer, and what reads it."""
         buffer = find_buffer(kernel, self.buffer, self.name)
-        readers = [op for op in kernel.walk() if isinstance(op, LoadOp | GatherOp) and op.buffer is buffer]
+        readers = [op for op in ops_in(kernel, LoadOp, GatherOp) if op.buffer is buffer]
         if not readers:
             raise self.refuse(f"nothing reads {self.buffer}")
         loads = [op for op in readers if isinstance(op, LoadOp) and not is_vector(op)]
@@ -123,7 +123,7 @@ class Inline(Primitive):
         if found.loops and conditional_in(found.store, found.loops[0]):
             raise self.refuse(f"{self.buffer} is stored under a condition")
         if isinstance(found.outer, ForOp | StoreOp) and not any(
-            isinstance(op, StoreOp) and op is not found.store for op in found.outer.walk()
+            isinstance(op, StoreOp) and op is not found.store for op in walk(found.outer)
         ):
             return
         raise self.refuse(f"what computes {self.buffer} uses local buffers or conditions")
@@ -140,7 +140,7 @@ class Inline(Primitive):
             shown = ", ".join(f"{k}={v}" for k, v in miss.items())
             raise self.refuse(f"{self.buffer}{show(at)}{where} may be an element that is not computed: at {shown}", miss)
         values = self._values(found, load)
-        for value in (found.store.value, *(value for op in _needed(found) for inner in op.walk() for value in _plain(inner))):
+        for value in (found.store.value, *(value for op in _needed(found) for inner in walk(op) for value in _plain(inner))):
             if value in values and not values[value].is_linear:
                 raise self.refuse(f"{self.buffer}{show(at)}{where} needs the value of {value.name_hint}: {values[value]}")
 
@@ -175,6 +175,6 @@ def _needed(found: Producer) -> Sequence[Operation]:
             if op in found.loops or not any(result in wanted for result in op.results):
                 continue
             kept.append(op)
-            for inner in op.walk():
+            for inner in walk(op):
                 wanted.update(inner.operands)
     return kept[::-1]

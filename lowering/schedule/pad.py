@@ -31,7 +31,7 @@ from ..analysis.affine import Affine
 from ..analysis.bounds import constant_extent, set_bounds
 from ..analysis.dependence import CannotDecide, Conflict
 from ..analysis.linear import System, Undecided
-from ..analysis.nests import around, buffer_name, find, name_of, place
+from ..analysis.nests import around, buffer_name, find, name_of, ops_in, place, walk
 from ..analysis.regions import Domain, find_buffer, sizes
 from .base import Primitive
 from .cloning import computed, is_vector, redirect, subscripts
@@ -195,7 +195,7 @@ class Pad(Primitive):
         most = constant_extent(loop)
         if most is None or (most - 1) * loop.step.value.data >= self.size:
             raise self.refuse(f"{self.loop} may run further than {self.size}")
-        for op in loop.walk():
+        for op in walk(loop):
             if isinstance(op, WhileOp | CheckOp):
                 raise self.refuse(f"what '{op.name}' would do in more iterations cannot be known")
         self._check_clamped(kernel, loop)
@@ -225,7 +225,7 @@ class Pad(Primitive):
     def _clamped_reads(self, kernel: KernelOp, loop: ForOp) -> list[LoadOp]:
         """The reads of the buffers in `clamp` whose place changes with the loop."""
         buffers = [find_buffer(kernel, name, self.name) for name in self.clamp]
-        reads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.buffer in buffers]
+        reads = [op for op in ops_in(loop, LoadOp) if op.buffer in buffers]
         return [op for op in reads if any(loop.index in form.values() for form in subscripts(op))]
 
     def _check_clamped(self, kernel: KernelOp, loop: ForOp) -> None:

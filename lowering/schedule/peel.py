@@ -24,7 +24,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp
 from ...dialects.loop.subscripts import canonical
 from ..analysis.bounds import constant_extent, set_bounds, simplify_bounds
-from ..analysis.nests import find, kernel_of, name_of
+from ..analysis.nests import find, kernel_of, name_of, walk
 from .base import Primitive
 from .rewriting import copied, rebased
 
@@ -105,7 +105,7 @@ def peel_loop(loop: ForOp, count: int = 0) -> tuple[ForOp, ForOp | None]:
     for result, name in zip(after.results, names, strict=True):
         result.name_hint = name
     for part in (loop, left):
-        for op in part.walk() if part is not None else ():
+        for op in walk(part) if part is not None else ():
             if isinstance(op, ForOp):
                 simplify_bounds(op)
     return loop, left

@@ -34,7 +34,7 @@ from ...dialects.loop.memory import LoadOp, PrefetchOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map, show
-from ..analysis.nests import around, find
+from ..analysis.nests import around, find, ops_in
 from ..analysis.regions import extent, find_buffer, lowers
 from .base import Primitive
 from .cloning import Values, subscripts
@@ -112,7 +112,7 @@ class Prefetch(Primitive):
             raise self.refuse(f"distance must be at least 1, got {self.distance}")
         if is_inside(buffer, loop):
             raise self.refuse(f"{self.buffer} is local to an iteration of {self.at}")
-        reads = [op for op in loop.walk() if isinstance(op, LoadOp) and op.buffer is buffer]
+        reads = [op for op in ops_in(loop, LoadOp) if op.buffer is buffer]
         if not reads:
             raise self.refuse(f"nothing in loop {self.at} reads {self.buffer}")
         moved = {loop.index: Affine.of(loop.index) + self.distance * loop.step.value.data}

@@ -30,7 +30,7 @@ from ...errors import CompileError
 from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map
 from ..analysis.nests import around as loops_around
-from ..analysis.nests import find, name_of
+from ..analysis.nests import find, name_of, ops_in
 from ..analysis.regions import conditional_in, find_buffer, lowers, uppers
 from ..index_arith import IndexArith
 from .base import Primitive
@@ -86,7 +86,7 @@ class PrefetchRows(Primitive):
         if is_inside(buffer, outer):
             raise self.refuse(f"{self.buffer} is local to an iteration of {name_of(outer)}")
         found: list[tuple[LoadOp, list[Operation]]] = []
-        for read in [op for op in loop.walk() if isinstance(op, LoadOp) and op.buffer is buffer]:
+        for read in [op for op in ops_in(loop, LoadOp) if op.buffer is buffer]:
             chain = self._chain(read, outer)
             if _moves(chain, loop):
                 self._certain(chain, outer)
@@ -109,7 +109,7 @@ class PrefetchRows(Primitive):
     def _chain(self, read: LoadOp, outer: ForOp) -> list[Operation]:
         """The ops in a loop that compute the place of a read, in order."""
         ops: dict[Operation, None] = {}
-        written = {op.buffer for op in outer.walk() if isinstance(op, StoreOp | ScatterOp)}
+        written = {op.buffer for op in ops_in(outer, StoreOp, ScatterOp)}
 
         def visit(value: SSAValue) -> None:
             if not is_inside(value, outer) or value is outer.index:

@@ -35,7 +35,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import memref
 from ..analysis.lanes import lane_stride
-from ..analysis.nests import find, fresh, name_of, statements
+from ..analysis.nests import find, fresh, name_of, ops_in, statements
 from ..analysis.regions import find_buffer
 from ..op_costs import weight
 from ..widening import is_lanewise, sweep
@@ -84,7 +84,7 @@ def shared_values(first: ForOp, second: ForOp, cost: float) -> list[tuple[SSAVal
     written: set[SSAValue] = set()
     op: Operation | None = first
     while op is not None:
-        written.update(inner.buffer for inner in op.walk() if isinstance(inner, StoreOp | ScatterOp))
+        written.update(inner.buffer for inner in ops_in(op, StoreOp, ScatterOp))
         op = op.next_op if op is not second else None
     before, after = _Values(first, written), _Values(second, written)
     by_key = {key: value for value, key in before.keys.items()}

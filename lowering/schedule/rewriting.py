@@ -16,7 +16,7 @@ from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import accesses
 from ..analysis.bounds import affine_map, set_bounds
 from ..analysis.dependence import Conflict
-from ..analysis.nests import fresh, name_of
+from ..analysis.nests import fresh, name_of, walk
 
 _INDEX = IndexType()
 
@@ -153,7 +153,7 @@ def copied(loop: ForOp, kernel: KernelOp, suffix: str = "_rest") -> ForOp:
     """A copy of a loop whose loops and local buffers have names of their own."""
     new = loop.clone()
     taken: list[str] = []
-    for op in new.walk():
+    for op in walk(new):
         named = op.index if isinstance(op, ForOp) else op.buffer if isinstance(op, AllocOp) else None
         if named is not None and named.name_hint is not None:
             named.name_hint = fresh(kernel, named.name_hint + suffix, taken)

@@ -38,7 +38,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
-from ..analysis.nests import buffer_name, find, fresh, name_of, perfect_band
+from ..analysis.nests import buffer_name, find, fresh, name_of, ops_in, perfect_band, walk
 from ..widening.reduce import identity, starts_neutral
 from .base import Primitive
 from .rewriting import place_at_start, put_instead, replace_index
@@ -46,13 +46,13 @@ from .rewriting import place_at_start, put_instead, replace_index
 
 def _needed(loop: ForOp) -> list[Operation]:
     """The ops of the body around a loop that compute what it uses, in order."""
-    used = {operand for op in loop.walk() for operand in op.operands}
+    used = {operand for op in walk(loop) for operand in op.operands}
     found: list[Operation] = []
     op = loop.prev_op
     while op is not None:
         if any(result in used for result in op.results):
             found.append(op)
-            used.update(operand for inner in op.walk() for operand in inner.operands)
+            used.update(operand for inner in walk(op) for operand in inner.operands)
         op = op.prev_op
     return found[::-1]
 
@@ -60,7 +60,7 @@ def _needed(loop: ForOp) -> list[Operation]:
 def _effects(root: Operation) -> list[Operation]:
     """The ops in another that are more than arithmetic, loads and loops."""
     harmless = ForOp | LoadOp | YieldOp
-    return [op for op in root.walk() if not isinstance(op, harmless) and not op.name.startswith(("arith.", "math."))]
+    return [op for op in walk(root) if not isinstance(op, harmless) and not op.name.startswith(("arith.", "math."))]
 
 
 def _counts(loop: ForOp) -> int | None:
@@ -111,9 +111,9 @@ class Rfactor(Primitive):
         for op in needed:
             for inner in _effects(op):
                 raise self.refuse(f"{self.loop} needs what '{inner.name}' gives, which runs only in its place")
-        written = {op.buffer for op in find(kernel, at, self.name).walk() if isinstance(op, StoreOp)}
+        written = {op.buffer for op in ops_in(find(kernel, at, self.name), StoreOp)}
         for op in (*needed, loop):
-            for inner in op.walk():
+            for inner in walk(op):
                 if isinstance(inner, LoadOp) and inner.buffer in written:
                     raise self.refuse(f"{buffer_name(inner.buffer)} is read by {self.loop} and written in {at}")
 
@@ -153,7 +153,7 @@ class Rfactor(Primitive):
         block = home.parent
         assert block is not None
         block.insert_ops_before([*buffers, over], home)
-        for inner in [op for op in over.walk() if isinstance(op, ForOp) and op not in (over, *copies, part)]:
+        for inner in [op for op in ops_in(over, ForOp) if op not in (over, *copies, part)]:
             inner.index.name_hint = fresh(kernel, inner.index.name_hint or "i", names)
         constants = list(top.ops)
         for op in constants:

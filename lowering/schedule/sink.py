@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import accesses
-from ..analysis.nests import find, statements
+from ..analysis.nests import find, statements, walk
 from .base import Primitive
 from .cloning import remove
 
@@ -67,7 +67,7 @@ def movable(kernel: KernelOp, loop: ForOp) -> list[Operation]:
     """What stands before a loop in the same body, is used in it, and gives the same there; in order."""
     assert loop.parent is not None
     written = {access.buffer for access in accesses(kernel) if access.writes}
-    used = {operand for op in loop.body.block.walk() for operand in op.operands}
+    used = {operand for op in walk(loop.body.block) for operand in op.operands}
     body, moved = statements(loop.parent), list[Operation]()
     for op in reversed(body[: body.index(loop)]):
         pure = op.name.startswith(("arith.", "math."))

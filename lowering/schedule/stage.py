@@ -34,7 +34,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.dependence import CannotDecide, find_conflict
-from ..analysis.nests import around, find, fresh, name_of, place
+from ..analysis.nests import around, find, fresh, holds, name_of, place
 from ..analysis.regions import (
     Domain,
     Extent,
@@ -270,7 +270,7 @@ class Stage(Primitive):
                     raise self.refuse(f"loop {self.at} writes what it reads: {conflict}", conflict)
         except CannotDecide as error:
             raise self.refuse(f"cannot decide: {error}") from None
-        checked = any(isinstance(op, CheckOp) for op in plan.loop.walk())
+        checked = holds(plan.loop, CheckOp)
         for use in plan.uses:
             others = [loop for loop in use.loops[len(around) :] if loop not in plan.order]
             if not checked and not conditional_in(use.op, plan.loop) and all_run(use.loops, others):

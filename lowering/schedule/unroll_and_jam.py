@@ -36,7 +36,7 @@ from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, Y
 from ..analysis.accesses import is_inside
 from ..analysis.bounds import too_much_code
 from ..analysis.dependence import CannotDecide, carried_conflict
-from ..analysis.nests import find, fresh, name_of, only_loop_in
+from ..analysis.nests import find, fresh, holds, name_of, only_loop_in, ops_in, walk
 from .base import Primitive
 from .cloning import subscripts
 from .peel import can_peel, peel_loop
@@ -51,7 +51,7 @@ def inner_band(loop: ForOp) -> list[ForOp] | None:
     band = [loop]
     while (following := only_loop_in(band[-1])) is not None:
         band.append(following)
-    holds_loops = any(isinstance(op, ForOp | WhileOp) for op in band[-1].body.block.walk())
+    holds_loops = holds(band[-1].body.block, ForOp, WhileOp)
     return None if holds_loops or band[-1].results else band
 
 
@@ -69,8 +69,8 @@ def moves_on(loop: ForOp) -> bool:
 
     A proof by subscripts alone, for most loops: the dependence analysis asks for every pair of accesses.
     """
-    outside = [op for op in loop.walk() if isinstance(op, LoadOp | StoreOp) and not is_inside(op.buffer, loop)]
-    others = any(isinstance(op, GatherOp | ScatterOp) for op in loop.walk())
+    outside = [op for op in ops_in(loop, LoadOp, StoreOp) if not is_inside(op.buffer, loop)]
+    others = holds(loop, GatherOp, ScatterOp)
     written = {op.buffer for op in outside if isinstance(op, StoreOp)}
     return not others and all(_moves_on([op for op in outside if op.buffer is buffer], loop) for buffer in written)
 
@@ -126,7 +126,7 @@ class _Jam:
     def varies(self, op: Operation) -> bool:
         """Whether the copies of an op differ."""
         own = AllocOp | StoreOp | ScatterOp | CheckOp
-        return any(isinstance(inner, own) or any(self.differs(v) for v in inner.operands) for inner in op.walk())
+        return any(isinstance(inner, own) or any(self.differs(v) for v in inner.operands) for inner in walk(op))
 
     def differs(self, value: SSAValue) -> bool:
         return any(values.get(value, value) is not self.values[0].get(value, value) for values in self.values)
@@ -150,7 +150,7 @@ class _Jam:
 
     def rename(self, new: Operation) -> None:
         """Loops and buffers have names that nothing else has."""
-        for op in new.walk():
+        for op in walk(new):
             named = op.index if isinstance(op, ForOp) else op.buffer if isinstance(op, AllocOp) else None
             if named is not None and named.name_hint is not None:
                 named.name_hint = fresh(self.kernel, named.name_hint, self.taken)

@@ -14,7 +14,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp
 from ...dialects.types import is_float, scalar_of
 from ..analysis.lanes import lane_stride
-from ..analysis.nests import loops, name_of, only_loop_in, statements
+from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
@@ -91,7 +91,7 @@ def _rows_at_once(count: int, sums: int, registers: int) -> int:
 
 def schedule_attention(kernel: KernelOp, target: Target, take: Take) -> None:
     """Tile the products that stand among other statements of a block, and widen what masks their results."""
-    nested = [op for op in kernel.body.walk() if isinstance(op, ForOp)]
+    nested = ops_in(kernel.body.block, ForOp)
     products = [found for op in nested if _is_one_of_several(op) and (found := find_block_product(op)) is not None]
     if not products:
         return

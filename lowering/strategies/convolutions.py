@@ -10,7 +10,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import runs_along, stored_bits
-from ..analysis.nests import around, name_of
+from ..analysis.nests import around, name_of, walk
 from ..schedule.unroll import Unroll
 from ..schedule.vectorize import Vectorize
 from .base import Take
@@ -22,7 +22,7 @@ MOST = 64
 def lanes_of_registers(kernel: KernelOp) -> list[ForOp]:
     """The loops, not unrolled, along the last dim of a register buffer."""
     found: dict[ForOp, None] = {}
-    for op in kernel.walk():
+    for op in walk(kernel):
         if not isinstance(op, LoadOp | StoreOp) or not isinstance(op.buffer.owner, AllocOp):
             continue
         if op.buffer.owner.place.data != "register" or op.lanes != 1:

@@ -18,7 +18,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool, scalar_of
 from ..analysis.lanes import lane_stride, varying_values
-from ..analysis.nests import around, buffer_name, find, name_of, statements
+from ..analysis.nests import around, buffer_name, find, holds, name_of, ops_in, statements, walk
 from ..schedule.prefetch import Prefetch
 from ..schedule.prefetch_rows import PrefetchRows
 from ..schedule.stream import Stream
@@ -40,8 +40,8 @@ _ROWS = 8
 def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
     """Schedule the nests of a kernel that go through data to their places, or carry values along memory."""
     for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
-        if any(isinstance(op, LoadOp | StoreOp) and _at_data(op) for op in nest.walk()):
-            for loop in [op for op in nest.walk() if isinstance(op, ForOp) and _is_row(op)]:
+        if any(_at_data(op) for op in ops_in(nest, LoadOp, StoreOp)):
+            for loop in [op for op in ops_in(nest, ForOp) if _is_row(op)]:
                 if (lanes := _lanes(loop, target)) >= 2:
                     attempt(Vectorize(name_of(loop), lanes), take)
             if (bags := _bags(nest)) is not None:
@@ -54,8 +54,8 @@ def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
 
 def go_past(kernel: KernelOp, target: Target, take: Take) -> None:
     """Let results whose rows are copied from places that data gives go past the caches, if they are or may be large."""
-    gathers = [op for op in kernel.body.block.ops if isinstance(op, ForOp) and any(map(_is_gathered, op.walk()))]
-    stores = [op for nest in gathers for op in nest.walk() if isinstance(op, StoreOp) and _is_long(op, target)]
+    gathers = [op for op in kernel.body.block.ops if isinstance(op, ForOp) and any(map(_is_gathered, walk(op)))]
+    stores = [op for nest in gathers for op in ops_in(nest, StoreOp) if _is_long(op, target)]
     for buffer in dict.fromkeys(store.buffer for store in stores):
         attempt(Stream(buffer_name(buffer)), take)
 
@@ -68,7 +68,7 @@ def ask_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
     """Put hints where rows are read at places that data gives, of arrays that the first-level cache does not hold."""
     found: dict[tuple[str, str, str], int] = {}
     beside: dict[tuple[str, str], None] = {}
-    for read in [op for op in kernel.walk() if isinstance(op, LoadOp) and _is_far(op, target)]:
+    for read in [op for op in ops_in(kernel, LoadOp) if _is_far(op, target)]:
         # a place moves with the loops that its indices are read along; the innermost one goes from row to row
         moving = [loop for loop in around(read) if any(v in varying_values(loop) for v in _data_in(read))]
         if moving:
@@ -89,10 +89,10 @@ def _rows_in_order(loop: ForOp) -> list[str]:
 
     Processors read such rows ahead on their own, but not while they wait for others at places that they cannot guess.
     """
-    written = {op.buffer for op in loop.walk() if isinstance(op, StoreOp)}
+    written = {op.buffer for op in ops_in(loop, StoreOp)}
     return [
         buffer_name(read.buffer)
-        for read in loop.walk()
+        for read in walk(loop)
         if isinstance(read, LoadOp)
         and isinstance(read.buffer, BlockArgument)
         and read.buffer not in written
@@ -134,11 +134,11 @@ def _data_in(read: LoadOp) -> list[SSAValue]:
 
 def _bags(nest: ForOp) -> ForOp | None:
     """The loop over bags of rows: parallel, and each iteration sums up rows at places of its own."""
-    inside = [op for op in nest.walk() if isinstance(op, ForOp) and op is not nest]
+    inside = [op for op in ops_in(nest, ForOp) if op is not nest]
     sums = [op for op in inside if op.kind.data == "reduce" and op.results]
     if nest.kind.data != "parallel" or (nest.trip_count() or 0) < _BAGS or len(sums) != 1 or len(inside) != 2:
         return None
-    return nest if any(isinstance(op, LoadOp) and _at_data(op) for op in sums[0].walk()) else None
+    return nest if any(_at_data(op) for op in ops_in(sums[0], LoadOp)) else None
 
 
 def _at_data(op: LoadOp | StoreOp) -> bool:
@@ -150,10 +150,10 @@ def _is_row(loop: ForOp) -> bool:
     """Whether a parallel loop runs along memory, at places that do not change with it."""
     if loop.kind.data != "parallel" or loop.trip_count() is None or loop.step.value.data != 1:
         return False
-    inside = [op for op in loop.walk() if op is not loop and isinstance(op, ForOp)]
+    inside = [op for op in ops_in(loop, ForOp) if op is not loop]
     if any(op.kind.data != "reduce" or op.trip_count() is None for op in inside):
         return False
-    accesses = [op for op in loop.walk() if isinstance(op, LoadOp | StoreOp)]
+    accesses = ops_in(loop, LoadOp, StoreOp)
     varying = varying_values(loop)
     moved = any(value in varying and value is not loop.index for op in accesses for value in op.indices)
     return not moved and all(_along_memory(op, loop.index) for op in accesses)
@@ -170,8 +170,8 @@ def _along_memory(op: LoadOp | StoreOp, index: SSAValue) -> bool:
 
 def _lanes(loop: ForOp, target: Target) -> int:
     """Lanes for a whole row, as far as registers go; a power of two."""
-    bits = [_bits(op.value) for op in loop.walk() if isinstance(op, StoreOp)]
-    bits += [_bits(value) for op in loop.walk() if isinstance(op, ForOp) for value in op.results]
+    bits = [_bits(op.value) for op in ops_in(loop, StoreOp)]
+    bits += [_bits(value) for op in ops_in(loop, ForOp) for value in op.results]
     lanes, trips = _REGISTERS * target.lanes(max(bits)), loop.trip_count() or 0
     while lanes > 2 and lanes // 2 >= trips:
         lanes //= 2
@@ -198,8 +198,8 @@ def _running_rows(nest: ForOp) -> ForOp | None:
         return None
     while len(blocks := [op for op in inner.body.block.ops if isinstance(op, ForOp)]) == 1 and blocks[0].kind.data == "seq":
         (inner,) = blocks  # long running sums run in blocks
-    stores = [op for op in inner.walk() if isinstance(op, StoreOp)]
-    if not stores or any(isinstance(op, ForOp) for op in inner.body.walk()) or rows.kind.data != "parallel":
+    stores = ops_in(inner, StoreOp)
+    if not stores or holds(inner.body.block, ForOp) or rows.kind.data != "parallel":
         return None
     last = [(op.buffer.type.get_num_dims() - 1) for op in stores]  # pyright: ignore[reportAttributeAccessIssue]
     found = [lane_stride(op, inner.index) for op in stores]

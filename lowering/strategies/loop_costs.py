@@ -17,7 +17,7 @@ from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import is_bool, is_float
 from ..analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart, varying_values
-from ..analysis.nests import around
+from ..analysis.nests import around, holds, ops_in, walk
 from ..op_costs import weight
 from ..widening import obstacle
 
@@ -64,7 +64,7 @@ def widest(loop: ForOp) -> int:
     """Bits of the widest number that differs from lane to lane."""
     varying = varying_values(loop)
     bits = 8
-    for op in loop.body.block.walk():
+    for op in walk(loop.body.block):
         if isinstance(op, StoreOp):
             bits = max(bits, bits_of(op.value.type))
         for result in op.results:
@@ -76,7 +76,7 @@ def widest(loop: ForOp) -> int:
 def has_neighbours(loop: ForOp) -> bool:
     """Whether a loop reads elements side by side of one row, as a stencil: most of its vectors are not aligned."""
     rows: dict[object, set[int]] = {}
-    for op in loop.body.block.walk():
+    for op in walk(loop.body.block):
         if isinstance(op, LoadOp) and runs_along(op, loop):
             *outer, last = op.map.data.results
             form = linear_form(last, len(op.indices))
@@ -122,7 +122,7 @@ class Costs:
     def lanes(self, loop: ForOp) -> int:
         """How many lanes a loop that is widened gets."""
         lanes = self.target.lanes(widest(loop))
-        if any(isinstance(op, ForOp | WhileOp) for op in loop.body.walk()):
+        if holds(loop.body.block, ForOp, WhileOp):
             lanes *= 2  # what each iteration of a loop inside waits for, two chains hide
         elif self.target.vector_bits > _LINE_BITS // 2 and has_neighbours(loop):
             lanes //= 2  # each vector of a whole cache line that is not aligned is in two of them
@@ -135,7 +135,7 @@ class Costs:
 
     def is_little(self, loop: ForOp) -> bool:
         """Whether a nest is known to have too little work for threads."""
-        nest = [op for op in loop.walk() if isinstance(op, ForOp | WhileOp)]
+        nest = ops_in(loop, ForOp, WhileOp)
         known = all(isinstance(op, ForOp) and op.trip_count() is not None for op in nest)
         return known and self.plan(loop).cost < _LITTLE
 

@@ -17,7 +17,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp
 from ..analysis.lanes import varying_values
-from ..analysis.nests import buffer_name, name_of, only_loop_in, statements
+from ..analysis.nests import buffer_name, holds, name_of, only_loop_in, ops_in, statements
 from .loop_costs import Costs, widest
 
 _ROWS_AT_PLACES = 2
@@ -49,12 +49,12 @@ def find_tile(rows: ForOp, costs: Costs, target: Target) -> Tile | None:
     if columns is None or costs.plan(rows).widened != [columns]:
         return None
     sums = [op for op in statements(columns.body.block) if isinstance(op, ForOp)]
-    if len(sums) != 1 or any(isinstance(op, WhileOp | AllocOp) for op in columns.body.walk()):
+    if len(sums) != 1 or holds(columns.body.block, WhileOp, AllocOp):
         return None
     (sum_,) = sums
-    if any(rows.index in loop.operands or columns.index in loop.operands for loop in sum_.walk() if isinstance(loop, ForOp)):
+    if any(rows.index in loop.operands or columns.index in loop.operands for loop in ops_in(sum_, ForOp)):
         return None
-    inside = [op for op in sum_.walk() if isinstance(op, LoadOp | StoreOp)]
+    inside = ops_in(sum_, LoadOp, StoreOp)
     loads = [op for op in inside if isinstance(op, LoadOp) and columns.index in op.indices and rows.index not in op.indices]
     if not loads:
         return None

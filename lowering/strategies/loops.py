@@ -26,7 +26,7 @@ from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ...errors import ScheduleError
 from ..analysis.accesses import accesses
 from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
-from ..analysis.nests import around, loops, name_of, only_loop_in, statements
+from ..analysis.nests import around, holds, loops, name_of, only_loop_in, ops_in, statements
 from ..schedule.accumulate import Accumulate
 from ..schedule.base import Primitive
 from ..schedule.parallelize import Parallelize
@@ -242,13 +242,13 @@ def _names_to(outer: ForOp, inner: str) -> list[str]:
 
 def _is_scheduled(loop: ForOp) -> bool:
     """Whether another strategy has been here."""
-    return any(isinstance(op, ForOp) and op.kind.data in ("vector", "unroll") for op in loop.walk())
+    return any(op.kind.data in ("vector", "unroll") for op in ops_in(loop, ForOp))
 
 
 def _selects(loop: ForOp) -> bool:
     """Whether iterations of a loop go over other elements, by its index; a step in time does not."""
-    return any(isinstance(op, LoadOp | StoreOp) and loop.index in op.indices for op in loop.walk())
+    return any(loop.index in op.indices for op in ops_in(loop, LoadOp, StoreOp))
 
 
 def _is_flat(loop: ForOp) -> bool:
-    return not any(isinstance(op, ForOp | WhileOp) for op in loop.body.walk())
+    return not holds(loop.body.block, ForOp, WhileOp)

@@ -21,7 +21,7 @@ from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
-from ..analysis.nests import around, buffer_name, name_of, statements
+from ..analysis.nests import around, buffer_name, name_of, ops_in, statements
 from ..loop_auto_vectorize import bits_of, scalar_cost
 from ..schedule.prefetch import Prefetch
 from .base import Take
@@ -36,7 +36,7 @@ _LONG = 1 << 10
 
 def schedule_prefetches(kernel: KernelOp, target: Target, take: Take) -> None:
     """Put hints into the loops over rows that are read once, of arrays that the second-level cache does not hold."""
-    for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
+    for loop in ops_in(kernel, ForOp):
         _hint(loop.body.block, target, take)
 
 

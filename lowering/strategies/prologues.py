@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import runs_along
-from ..analysis.nests import around, buffer_name, loops
+from ..analysis.nests import around, buffer_name, loops, ops_in, walk
 from ..op_costs import weight
 from ..schedule.compute_at import ComputeAt
 from ..schedule.inline import Inline
@@ -39,21 +39,21 @@ def prologue_of(kernel: KernelOp, buffer: SSAValue) -> ForOp | None:
 def _lies_alike(nest: ForOp, store: StoreOp) -> bool:
     """Whether a nest reads nothing across the rows that it stores: such a nest is better left to transpose squares."""
     along = [loop for loop in around(store) if runs_along(store, loop)]
-    loads = [op for op in nest.walk() if isinstance(op, LoadOp)]
+    loads = ops_in(nest, LoadOp)
     return all(runs_along(op, loop) or loop.index not in op.indices for loop in along for op in loads)
 
 
 def main_operand(kernel: KernelOp, buffer: SSAValue) -> str:
     """The name of what takes longest to read of what a buffer is computed from; of the buffer, if it is no prologue's."""
     nest = prologue_of(kernel, buffer)
-    read = [] if nest is None else [op.buffer for op in nest.walk() if isinstance(op, LoadOp)]
+    read = [] if nest is None else [op.buffer for op in ops_in(nest, LoadOp)]
     sizes = [prod(value.type.get_shape()) for value in read]  # pyright: ignore[reportAttributeAccessIssue]
     return buffer_name(max(zip(sizes, read, strict=True), key=lambda pair: pair[0])[1]) if read else buffer_name(buffer)
 
 
 def cost_of(nest: ForOp) -> float:
     """Operations that it takes to compute an element of a prologue, its loads among them."""
-    return sum(weight(op) for op in nest.walk() if not isinstance(op, ForOp | StoreOp) and op.results)
+    return sum(weight(op) for op in walk(nest) if not isinstance(op, ForOp | StoreOp) and op.results)
 
 
 def pays(kernel: KernelOp, buffer: SSAValue, times: int) -> bool:

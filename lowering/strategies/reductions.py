@@ -15,7 +15,7 @@ from ...dialects.loop.grain import LEAST_CHUNK_OPS, MOST_PARTS, wanted
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
-from ..analysis.nests import loops, name_of, only_loop_in, statements
+from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, work_of
 from ..loop_auto_vectorize import Planner, bits_of, scalar_cost
 from ..schedule.peel import Peel
@@ -64,9 +64,9 @@ def find_reduction(nest: ForOp) -> Reduction | None:
 
 def _are_columns(around: ForOp, reduction: ForOp) -> bool:
     """Whether neighbouring iterations read neighbouring elements, everywhere in the reduction and around it."""
-    moved = [lane_stride(op, around.index) for op in around.walk() if isinstance(op, LoadOp | StoreOp)]
-    inside = [lane_stride(op, around.index) for op in reduction.walk() if isinstance(op, LoadOp)]
-    last = [op.buffer.type.get_num_dims() - 1 for op in around.walk() if isinstance(op, LoadOp | StoreOp)]  # pyright: ignore
+    moved = [lane_stride(op, around.index) for op in ops_in(around, LoadOp, StoreOp)]
+    inside = [lane_stride(op, around.index) for op in ops_in(reduction, LoadOp)]
+    last = [op.buffer.type.get_num_dims() - 1 for op in ops_in(around, LoadOp, StoreOp)]  # pyright: ignore
     contiguous = all(move is not None and move in ((0, 0), (dim, 1)) for move, dim in zip(moved, last, strict=True))
     return contiguous and any(move is not None and move[1] == 1 for move in inside)
 
@@ -144,6 +144,6 @@ def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None
 def widen_columns(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Where columns with loops inside them are cheapest to run on vectors, make them vectors that threads share."""
     for loop, lanes in Planner(target, REGISTERS).loop(nest).widened:
-        inside = [op for op in loop.body.block.walk() if isinstance(op, ForOp)]
+        inside = ops_in(loop.body.block, ForOp)
         if loop.kind.data == "parallel" and inside and (loop.trip_count() or 0) > lanes:
             tile_columns(kernel, name_of(loop), lanes, take)

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from ...codegen.targets import Target
 from ...dialects.loop.memory import StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ..analysis.nests import buffer_name, name_of, statements
+from ..analysis.nests import buffer_name, name_of, ops_in, statements
 from ..loop_auto_vectorize import bits_of
 from ..schedule.reuse import WORTH, Reuse, count_of, shared_values, waiting_store
 from .base import Take
@@ -22,7 +22,7 @@ from .base import Take
 
 def schedule_rows(kernel: KernelOp, target: Target, take: Take) -> None:
     """Keep what passes over rows have in common, in every body with several passes."""
-    for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
+    for loop in ops_in(kernel, ForOp):
         passes = [op for op in statements(loop.body.block) if isinstance(op, ForOp)]
         for first, second in combinations(passes, 2):
             count = count_of(first)

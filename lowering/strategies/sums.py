@@ -13,7 +13,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float, scalar_of
 from ..analysis.bounds import constant_extent
-from ..analysis.nests import name_of
+from ..analysis.nests import name_of, ops_in
 from ..schedule.regroup import Regroup
 from .base import Take
 
@@ -28,7 +28,7 @@ FEW = 32
 
 def schedule_sums(kernel: KernelOp, target: Target, take: Take) -> None:
     """Group the terms of all long sums."""
-    for loop in [op for op in kernel.walk() if isinstance(op, ForOp)]:
+    for loop in ops_in(kernel, ForOp):
         if loop.monoid is not None and loop.monoid.data == "add" and is_float(scalar_of(loop.results[0].type)):
             _group(loop, take)
 

@@ -14,7 +14,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp
 from ...dialects.loop.subscripts import linear_form
 from ..analysis.accesses import Access, accesses
-from ..analysis.nests import name_of, only_loop_in, statements
+from ..analysis.nests import holds, name_of, only_loop_in, statements
 from ..schedule.interleave import Interleave
 
 STRIP = 32
@@ -35,7 +35,7 @@ def _is_sweep(loop: ForOp) -> bool:
     """Whether a loop runs over rows, not in strips yet."""
     known = loop.trip_count()
     columns = only_loop_in(loop)
-    flat = columns is not None and not any(isinstance(op, ForOp) for op in columns.body.walk())
+    flat = columns is not None and not holds(columns.body.block, ForOp)
     return flat and loop.kind.data in ("seq", "parallel") and loop.step.value.data == 1 and (known is None or known > 2 * STRIP)
 
 

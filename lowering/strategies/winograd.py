@@ -10,14 +10,14 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride, runs_along, stored_bits
-from ..analysis.nests import name_of
+from ..analysis.nests import name_of, ops_in, walk
 from ..schedule.vectorize import Vectorize
 from .base import Take
 
 
 def schedule_features(kernel: KernelOp, target: Target, take: Take) -> None:
     """Make vectors of the loops over features around small local buffers."""
-    for loop in [op for op in kernel.walk() if isinstance(op, ForOp) and runs_over_features(op)]:
+    for loop in [op for op in ops_in(kernel, ForOp) if runs_over_features(op)]:
         take(Vectorize(name_of(loop), max(2, target.lanes(stored_bits(loop)))))
 
 
@@ -29,7 +29,7 @@ def runs_over_features(loop: ForOp) -> bool:
     own = {op.buffer for op in loop.body.block.ops if isinstance(op, AllocOp) and op.place.data in ("stack", "register")}
     if not own or loop.kind.data != "parallel" or loop.step.value.data != 1:
         return False
-    for op in loop.walk():
+    for op in walk(loop):
         if not isinstance(op, LoadOp | StoreOp) or op.buffer in own:
             continue
         if op.lanes != 1 or lane_stride(op, loop.index) is None or (isinstance(op, StoreOp) and not runs_along(op, loop)):

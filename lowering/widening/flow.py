@@ -23,6 +23,7 @@ from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import vector as vector_type
 from ..analysis.lanes import has_own_bounds, shares_index, shift, stops_apart, yielded
+from ..analysis.nests import holds
 from .bounds import Bound, bound_of
 from .reduce import contributions, reduce_lanes
 
@@ -102,7 +103,7 @@ def run_if_any(w: Body, block: Block, target: Block) -> list[SSAValue]:
 
 
 def _has_effects(block: Block) -> bool:
-    return any(isinstance(op, LoadOp | StoreOp | CheckOp | ForOp | WhileOp) for op in block.walk())
+    return holds(block, LoadOp, StoreOp, CheckOp, ForOp, WhileOp)
 
 
 def _needs_a_lane(w: Body, block: Block) -> bool:

@@ -26,7 +26,7 @@ from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreO
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
 from ...dialects.types import vector as vector_type
 from ..analysis.lanes import has_own_bounds, varying_values, yielded
-from ..analysis.nests import buffer_name, kernel_of, walk_block
+from ..analysis.nests import buffer_name, kernel_of, walk
 from ..index_arith import IndexArith
 from .body import Body
 from .bounds import Part, Tail, parts
@@ -40,7 +40,7 @@ _COPIED = (LoadOp, StoreOp, AllocOp, PrefetchOp, CheckOp, IfOp, WhileOp, YieldOp
 def obstacle(loop: ForOp) -> str | None:
     """What in a loop has no vector form, or None."""
     varying = varying_values(loop)
-    for op in walk_block(loop.body.block):
+    for op in walk(loop.body.block):
         if any(isinstance(value.type, VectorType) for value in (*op.operands, *op.results)):
             return "the loop holds vectors already"
         if isinstance(op, ForOp):
