@@ -6,17 +6,19 @@ question about all values of the sizes and outer loops at once: one of linear co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.structure import ForOp, segment_sizes
-from ...dialects.loop.subscripts import canonical
+from ...dialects.loop.subscripts import canonical, linear_form
 from .accesses import Access, Instance, Terms, combine
 from .linear import System, Undecided
-from .nests import around
+from .nests import around, walk
 
 UNROLL_LIMIT = 8192
 """How many ops an unrolled loop may expand to: code generation takes more than linear time in the size of a block."""
@@ -24,89 +26,193 @@ NEST_LIMIT = 1 << 16
 """How many ops a nest of unrolled loops may expand to."""
 
 Linear = tuple[Terms, int]
+Combination = tuple[dict[SSAValue, int], int]
+"""Coefficients of index values, and a constant."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One expression of a bound, over index values."""
+
+    expr: AffineExpr
+    values: Sequence[SSAValue]
+
+    @cached_property
+    def terms(self) -> Combination | None:
+        """The expression as a sum; None where it divides."""
+        form = linear_form(self.expr, len(self.values))
+        if form is None:
+            return None
+        terms: dict[SSAValue, int] = {}
+        for value, c in zip(self.values, form[0], strict=True):
+            if c:
+                terms[value] = terms.get(value, 0) + c
+        return terms, form[1]
 
 
 class Domain:
-    """The values that sizes and the loops around a loop can have, as constraints."""
+    """The values that sizes and the loops around a loop can have.
+
+    Loops that run between numbers span a box, in which an expression is least and greatest in corners. Everything else is a
+    question of constraints.
+    """
 
     def __init__(self, loop: ForOp):
-        outer = tuple(around(loop))
-        self.system = System()
+        self.loop, self.outer = loop, tuple(around(loop))
+        self.box: dict[SSAValue, tuple[int, int]] = {}
+        """The first and last value of each index that runs between numbers."""
+        for outer in self.outer:
+            if (bounds := outer.constant_bounds()) is not None and bounds[0] < bounds[1]:
+                step = outer.step.value.data
+                self.box[outer.index] = bounds[0], bounds[0] + (bounds[1] - 1 - bounds[0]) // step * step
+        self.is_box = len(self.box) == len(self.outer)
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The same as constraints. 100 us for each loop."""
         # the names are by depth, as loops may be without one
-        shared = {around: f"loop.{depth}" for depth, around in enumerate(outer)}
-        self.instance = Instance(self.system, Access(loop, loop.index, False, outer), "at", shared)
+        shared = {outer: f"loop.{depth}" for depth, outer in enumerate(self.outer)}
+        return Instance(System(), Access(self.loop, self.loop.index, False, self.outer), "at", shared)
 
-    def linear(self, exprs: Sequence[AffineExpr], values: Sequence[SSAValue]) -> list[Linear]:
-        """Expressions over index values as linear terms."""
-        return [self.instance.linear(expr, values) for expr in exprs]
+    def linear(self, x: Bound) -> Linear:
+        """An expression as linear terms of the constraints."""
+        return self.instance.linear(x.expr, x.values)
 
-    def never_above(self, x: Linear, y: Linear) -> bool:
+    def range(self, terms: Mapping[SSAValue, int], constant: int) -> tuple[int, int] | None:
+        """The least and the greatest value of `sum(c * index) + constant` where the box says so."""
+        low = high = constant
+        for value, c in terms.items():
+            ends = self.box.get(value)
+            if ends is None:
+                return None
+            low += c * ends[c < 0]
+            high += c * ends[c > 0]
+        return low, high
+
+    def never_above(self, x: Bound, y: Bound) -> bool:
         """Whether `x <= y` always; no is also the answer where that cannot be decided."""
-        above = self.system.copy()
-        above.ge(combine(x[0], y[0], -1), x[1] - y[1] - 1)
+        if x.terms is not None and y.terms is not None:
+            found = self.range(*_difference(x.terms, y.terms))
+            if found is not None and (found[1] <= 0 or self.is_box):
+                return found[1] <= 0
+        (x_terms, a), (y_terms, b) = self.linear(x), self.linear(y)
+        above = self.instance.system.copy()
+        above.ge(combine(x_terms, y_terms, -1), a - b - 1)
         return above.is_surely_empty()
 
-    def only_value(self, x: Linear) -> int | None:
+    def only_value(self, x: Bound) -> int | None:
         """The value of an expression when it has but one."""
-        if not x[0]:
-            return x[1]
+        if x.terms is not None:
+            found = self.range(*x.terms)
+            if found is not None and (found[0] == found[1] or self.is_box):
+                return found[0] if found[0] == found[1] else None
+        terms, constant = self.linear(x)
         try:
-            low, high = self.system.bounds(*x)
+            low, high = self.instance.system.bounds(terms, constant)
         except Undecided:
             return None
         return low if low == high else None
 
 
+def _difference(x: Combination, y: Combination) -> Combination:
+    terms = dict(x[0])
+    for value, c in y[0].items():
+        terms[value] = terms.get(value, 0) - c
+    return {value: c for value, c in terms.items() if c}, x[1] - y[1]
+
+
+def lower_bounds(loop: ForOp) -> list[Bound]:
+    """The expressions of which the greatest is where a loop begins."""
+    values = loop.lower_operands
+    return [Bound(expr, values) for expr in loop.lower.data.results]
+
+
+def upper_bounds(loop: ForOp) -> list[Bound]:
+    """The expressions of which the least is where a loop ends."""
+    values = loop.upper_operands
+    return [Bound(expr, values) for expr in loop.upper.data.results]
+
+
 def simplify_bounds(loop: ForOp) -> None:
-    """Leave only the bound expressions that matter; those of one value become numbers. 1 to 5 ms.
+    """Leave only the bound expressions that matter; those of one value become numbers. 1 to 5 ms where constraints decide.
 
     `min(8, 16 - %io)` with `%io` in 0, 8 is 8.
     """
+    lower, upper = loop.lower.data, loop.upper.data
+    if lower.num_dims == upper.num_dims == 0 and len(lower.results) == len(upper.results) == 1:
+        return
     domain = Domain(loop)
     kept: list[tuple[list[AffineExpr], Sequence[SSAValue]]] = []
-    for map, values, is_upper in (
-        (loop.lower.data, list(loop.lower_operands), False),
-        (loop.upper.data, list(loop.upper_operands), True),
+    for bounds, values, is_upper in (
+        (lower_bounds(loop), loop.lower_operands, False),
+        (upper_bounds(loop), loop.upper_operands, True),
     ):
-        exprs: list[AffineExpr] = []
-        for expr, linear in zip(map.results, domain.linear(map.results, values), strict=True):
-            number = domain.only_value(linear)
-            exprs.append(expr if number is None else AffineConstantExpr(number))
-        kept.append((_deciding(domain, exprs, values, is_upper), values))
+        numbers = [domain.only_value(bound) for bound in bounds]
+        found = [b if n is None else Bound(AffineConstantExpr(n), values) for b, n in zip(bounds, numbers, strict=True)]
+        kept.append((_deciding(domain, found, is_upper), values))
     set_bounds(loop, *kept)
 
 
-def _deciding(domain: Domain, exprs: list[AffineExpr], values: Sequence[SSAValue], is_upper: bool) -> list[AffineExpr]:
+def _deciding(domain: Domain, bounds: Sequence[Bound], is_upper: bool) -> list[AffineExpr]:
     """Those of the expressions of a min (for an upper bound) or max that none of the others makes redundant."""
-    linear = dict(zip(range(len(exprs)), domain.linear(exprs, values), strict=True))
+    left = dict(enumerate(bounds))
     # of equal ones the number stays, then the first
-    for k in sorted(linear, key=lambda k: (isinstance(exprs[k], AffineConstantExpr), -k)):
-        for other in linear:
-            pair = (linear[other], linear[k]) if is_upper else (linear[k], linear[other])
+    for k in sorted(left, key=lambda k: (isinstance(bounds[k].expr, AffineConstantExpr), -k)):
+        for other in left:
+            pair = (left[other], left[k]) if is_upper else (left[k], left[other])
             if other != k and domain.never_above(*pair):
-                del linear[k]
+                del left[k]
                 break
-    return [exprs[k] for k in linear]
+    return [bound.expr for bound in left.values()]
 
 
 def constant_extent(loop: ForOp) -> int | None:
-    """The greatest possible trip count, None when there is no limit: 6 for `0 to min(6, %M - %i)`. 1 ms."""
-    domain = Domain(loop)
-    most = {"extent": 1}
-    for x, a in domain.linear(loop.lower.data.results, loop.lower_operands):
-        for y, b in domain.linear(loop.upper.data.results, loop.upper_operands):
-            domain.system.ge(combine(combine(y, x, -1), most, -1), b - a)
+    """The greatest possible trip count, None when there is no limit: 6 for `0 to min(6, %M - %i)`."""
+    if (trips := loop.trip_count()) is not None:
+        return trips
+    domain, step = Domain(loop), loop.step.value.data
+    lowers, uppers = lower_bounds(loop), upper_bounds(loop)
+    if domain.is_box and (most := _greatest_length(domain, lowers, uppers)) is not None:
+        return max(0, -(-most // step))
+    return _extent_by_constraints(domain, lowers, uppers, step)
+
+
+def _greatest_length(domain: Domain, lowers: Sequence[Bound], uppers: Sequence[Bound]) -> int | None:
+    """The greatest distance of the bounds in a box, if one corner is the greatest for all pairs of their expressions."""
+    signs: dict[SSAValue, bool] = {}
+    most: list[int] = []
+    for low in lowers:
+        for high in uppers:
+            if low.terms is None or high.terms is None:
+                return None
+            terms, constant = _difference(high.terms, low.terms)
+            found = domain.range(terms, constant)
+            if found is None or any(signs.setdefault(value, c > 0) != (c > 0) for value, c in terms.items()):
+                return None
+            most.append(found[1])
+    return min(most)
+
+
+def _extent_by_constraints(domain: Domain, lowers: Sequence[Bound], uppers: Sequence[Bound], step: int) -> int | None:
+    """`constant_extent`, in 1 ms."""
+    most, system = {"extent": 1}, domain.instance.system
+    ends = [domain.linear(high) for high in uppers]
+    for x, a in map(domain.linear, lowers):
+        for y, b in ends:
+            system.ge(combine(combine(y, x, -1), most, -1), b - a)
     try:
-        low, high = domain.system.bounds(most)
+        low, high = system.bounds(most)
     except Undecided:
         return None
     if high is None:
         return None
-    return 0 if low is not None and low > high else max(0, -(-high // loop.step.value.data))
+    return 0 if low is not None and low > high else max(0, -(-high // step))
 
 
 def code_size(op: Operation) -> int:
     """How many ops an op and those in it are at emission, where unrolled loops are copied."""
+    if not op.regions:
+        return 1
     inside = sum(code_size(inner) for region in op.regions for block in region.blocks for inner in block.ops)
     copies = (constant_extent(op) or 1) if isinstance(op, ForOp) and op.kind.data == "unroll" else 1
     return 1 + inside * copies
@@ -115,7 +221,7 @@ def code_size(op: Operation) -> int:
 def too_much_code(loop: ForOp, copies: int) -> str | None:
     """What is wrong with so many copies of the body of a loop; None if that is not too much for code generation."""
     for size, limit in (
-        (sum(1 for _ in loop.body.walk()), UNROLL_LIMIT),
+        (len(walk(loop.body.block)), UNROLL_LIMIT),
         (sum(map(code_size, loop.body.block.ops)), NEST_LIMIT),
     ):
         if copies * size > limit:

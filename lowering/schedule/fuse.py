@@ -24,9 +24,9 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ..analysis.accesses import accesses
-from ..analysis.bounds import Domain
+from ..analysis.bounds import Domain, lower_bounds, upper_bounds
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict
-from ..analysis.nests import find, name_of
+from ..analysis.nests import find, name_of, walk
 from .base import Primitive
 from .rewriting import on_original, take_body
 
@@ -34,8 +34,7 @@ from .rewriting import on_original, take_body
 def same_bounds(one: ForOp, two: ForOp) -> bool:
     """Whether two loops of one block run over the same iterations."""
     domain = Domain(one)
-    starts = [domain.linear(loop.lower.data.results, loop.lower_operands) for loop in (one, two)]
-    ends = [domain.linear(loop.upper.data.results, loop.upper_operands) for loop in (one, two)]
+    starts, ends = [lower_bounds(loop) for loop in (one, two)], [upper_bounds(loop) for loop in (one, two)]
     for k in range(2):  # each start of one is reached by some start of the other, each end is limited by some end
         if not all(any(domain.never_above(x, y) for y in starts[1 - k]) for x in starts[k]):
             return False
@@ -97,7 +96,7 @@ def _between(first: ForOp, second: ForOp) -> list[Operation]:
 
 
 def _uses(op: Operation, values: set[SSAValue]) -> bool:
-    return any(not values.isdisjoint(inner.operands) for inner in op.walk())
+    return any(not values.isdisjoint(inner.operands) for inner in walk(op))
 
 
 def check_neighbours(step: Primitive, first: ForOp, second: ForOp) -> None:
