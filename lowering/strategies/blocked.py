@@ -46,7 +46,7 @@ from ..schedule.stage import Stage
 from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take, attempt
+from .base import Take, attempt, stored_to
 from .product_nest import DEEPEST, Product, bits_of
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
@@ -313,8 +313,9 @@ class Blocked:
         assert at.ko is not None
         beside, outer = (at.jo, (1,)) if self.apart and self.on_threads else (at.io, ())
         rest = take(Expand(at.ko, beside, (*outer, blocks.rows, blocks.columns)))
+        sums = stored_to(self.kernel, at.ko)
         take(Demote(at.ko))
-        j_start, j = take(Fission(at.j, f"{at.ko}_results"))
+        j_start, j = take(Fission(at.j, sums))
         i_start, i = take(Fission(at.i, at.j))
         self._fill(i_start, blocks.height)
         self._fill(j_start, blocks.width)

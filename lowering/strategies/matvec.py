@@ -20,7 +20,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float
 from ..analysis.lanes import runs_along
-from ..analysis.nests import loops, name_of, only_loop_in, statements
+from ..analysis.nests import name_of, only_loop_in, statements
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
@@ -32,7 +32,7 @@ from ..schedule.split import Split
 from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, copies, inside, stored_to
 from .product_nest import DEEPEST, GROUPS, bits_of
 
 ROWS = 8
@@ -91,8 +91,9 @@ def schedule_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target
     at = block
     for carrying in (*groups, rows):  # sums of a group of rows in memory of their own
         rest = take(Expand(carrying, at, place="stack"))
+        sums = stored_to(kernel, carrying)
         take(Demote(carrying))
-        start, column = take(Fission(column, f"{carrying}_results"))
+        start, column = take(Fission(column, sums))
         take(Reorder((carrying, column)))
         for loop in (start, rest[-1]):
             take(Vectorize(loop, 4 * lanes))
@@ -100,8 +101,9 @@ def schedule_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target
     take(Vectorize(column, 4 * lanes))
     names = [row]
     if groups:
-        tops = take(Peel(groups[0], 0))
-        names = [n for top in tops for n in loops(loops(kernel)[top]) if n == row or n.startswith(f"{row}_rest")]
+        originals = inside(kernel, groups[0])
+        _, *left = take(Peel(groups[0], 0))
+        names += [copies(kernel, originals, rest)[row] for rest in left]
     for name in names:
         take(Unroll(name))
 
@@ -146,9 +148,8 @@ def _lanes_along(depth: ForOp, target: Target) -> int:
 def schedule_matrix_vector(kernel: KernelOp, found: MatrixVector, target: Target, take: Take) -> None:
     """Take the steps for one product of a matrix and a vector."""
     lanes, depth = _lanes_along(found.depth, target), name_of(found.depth)
-    before = set(loops(kernel))
-    take(UnrollAndJam(name_of(found.rows), ROWS))
-    copies = [name for name in loops(kernel) if name not in before and name.startswith(f"{depth}_rest")]
+    originals = inside(kernel, name_of(found.rows))
+    _, *left = take(UnrollAndJam(name_of(found.rows), ROWS))
     # rows that fill no tile add their terms in the same order as the others
-    for loop in (depth, *copies):
+    for loop in (depth, *(copies(kernel, originals, rest)[depth] for rest in left)):
         take(Vectorize(loop, lanes))

@@ -23,7 +23,7 @@ from ..schedule.reorder import Reorder
 from ..schedule.rfactor import Rfactor
 from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, copies, inside
 from .lanes import REGISTERS
 
 PART = 2 * LEAST_CHUNK_OPS
@@ -129,15 +129,13 @@ def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None
         return
     outer, inner = take(Split(columns, lanes))
     if trips % lanes:
-        before = set(loops(kernel))
-        take(Peel(outer, 0))
-        # a nest that never runs has no rest
-        rest = next((name for name in loops(kernel) if name not in before and name.startswith(f"{inner}_rest")), None)
+        originals = inside(kernel, outer)
+        _, *rests = take(Peel(outer, 0))  # a nest that never runs has no rest
         left, width = trips % lanes, lanes
         while width // 2 >= left:
             width //= 2
-        if rest is not None and width > 1:
-            take(Vectorize(rest, width))
+        for rest in rests if width > 1 else ():
+            take(Vectorize(copies(kernel, originals, rest)[inner], width))
     take(Vectorize(inner, lanes))
 
 

@@ -51,7 +51,7 @@ from ..schedule.stage import Stage
 from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, copies, inside, stored_to
 from .product_nest import DEEPEST, GROUPS, Product, bits_of
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
@@ -138,17 +138,18 @@ def _run_tiles(kernel: KernelOp, jp: str, right: str, strips: Strips, lanes: int
     at = jo
     for carrying in (*deep, ko):  # sums of a group of terms in memory of their own
         *_, rest = take(Expand(carrying, at))
+        sums = stored_to(kernel, carrying)
         take(Demote(carrying))
-        start, j = take(Fission(j, f"{carrying}_results"))
+        start, j = take(Fission(j, sums))
         before, i = take(Fission(i, start))
         _, jp = take(Fission(jp, before))
         take(Reorder((carrying, jp, i, j)))
         for loop in (start, rest):
             take(Vectorize(loop, lanes))
         at = carrying
-    for group in take(Peel(deep[0], 0)) if deep else (jo,):
-        inside = loops(loops(kernel)[group])
-        here = ko if ko in inside else next(name for name in inside if name.startswith(f"{ko}_rest"))
+    originals = inside(kernel, deep[0]) if deep else []
+    _, *rests = take(Peel(deep[0], 0)) if deep else (jo,)
+    for here in (ko, *(copies(kernel, originals, rest)[ko] for rest in rests)):
         _run_depth(kernel, here, right, lanes, take)
 
 
@@ -207,15 +208,15 @@ def _run_dot_tiles(kernel: KernelOp, jo: str, right: SSAValue, dots: Dots, take:
     """Tiles of as many columns as an iteration of `jo` has."""
     jo, i, j, ko, k = loops(loops(kernel)[jo])
     take(Expand(ko, jo))
+    sums = stored_to(kernel, ko)
     take(Demote(ko))
-    start, j = take(Fission(j, f"{ko}_results"))
+    start, j = take(Fission(j, sums))
     _, i = take(Fission(i, start))
     take(Reorder((ko, i, j)))
     compute_prologue_at(kernel, right, ko, dots.lanes, take)
-    columns, before = loops(kernel)[j].trip_count() or 0, set(loops(kernel))
-    take(UnrollAndJam(i, dots.rows))
+    columns, originals = loops(kernel)[j].trip_count() or 0, inside(kernel, i)
+    _, *left = take(UnrollAndJam(i, dots.rows))
     if columns > 1:
         take(UnrollAndJam(j, columns))
-    copies = [name for name in loops(kernel) if name not in before and name.startswith(f"{k}_rest")]
-    for loop in (k, *copies):
+    for loop in (k, *(copies(kernel, originals, rest)[k] for rest in left)):
         take(Vectorize(loop, dots.lanes))

@@ -18,7 +18,7 @@ from ..schedule.split import Split
 from ..schedule.stage import Stage
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, copies, inside
 from .product_nest import Product, bits_of
 from .prologues import inline_prologue
 
@@ -85,12 +85,11 @@ def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take)
     if count % width == 0:
         _tile(kernel, packed_at, inner, rows, product, target, take)
         return
-    take(Peel(outer, 0))
-    rest = next(name for name in loops(kernel) if name.startswith(f"{outer}_rest"))
-    names = list(loops(loops(kernel)[rest]))
-    inner_rest, rows_rest = (next(n for n in names if n.startswith(f"{name}_rest")) for name in (inner, rows))
+    originals = inside(kernel, outer)
+    _, rest = take(Peel(outer, 0))
+    copy_of = copies(kernel, originals, rest)
     _tile(kernel, packed_at, inner, rows, product, target, take)
-    _tile(kernel, None, inner_rest, rows_rest, product, target, take)
+    _tile(kernel, None, copy_of[inner], copy_of[rows], product, target, take)
 
 
 def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product: Product, target: Target, take: Take) -> None:
