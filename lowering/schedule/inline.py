@@ -1,7 +1,7 @@
 """Compute the elements of a local buffer where they are read, instead of storing them.
 
-Requires a local buffer that one op stores to, at distinct loop variables of its nest, what is computed without other effects.
-Every element that is read must be one that is stored, from inputs that are not written in between.
+Requires a local buffer that one op stores to, at distinct loop variables of its nest and at numbers, what is computed without
+other effects. Every element that is read must be one that is stored, from inputs that are not written in between.
 
     before                                         after, buffer=t
     %t = loop.alloc scratch : memref<64xf32>       loop.for parallel %j = 0 to 63 {
@@ -111,10 +111,10 @@ class Inline(Primitive):
         """Each iteration of the nest stores its own element, and nothing else is computed on the way."""
         if is_vector(found.store):
             raise self.refuse(f"what computes {self.buffer} stores vectors: inline before you vectorize")
-        variables = [form.value for form in found.at]
+        variables = [form.value for form in found.at if form.number is None]
         known = {loop.index for loop in around(found.store)}
         if len(set(variables)) != len(variables) or not set(variables) <= known:
-            raise self.refuse(f"{self.buffer} must be stored at distinct loop variables, not at {show(found.at)}")
+            raise self.refuse(f"{self.buffer} must be stored at distinct loop variables and numbers, not at {show(found.at)}")
         for loop in found.loops:
             if loop.index not in variables:
                 raise self.refuse(f"every iteration of loop {name_of(loop)} stores the same element of {self.buffer}")

@@ -867,6 +867,12 @@ class _Steps:
         rank = op.buffer.type.get_num_dims()
         return {"buffer": buffer, "order": tuple(self.rng.sample(range(rank), rank)), "pad": self.rng.choice((0, 1, 3))}
 
+    def split_dim(self) -> dict[str, Any]:
+        return {"buffer": self.rng.choice(self.locals() or self.buffers()), "dim": self.rng.randrange(2), "factor": 2}
+
+    def deinterleave(self) -> dict[str, Any]:
+        return {"loop": self.loop("seq", "parallel", "reduce"), "ways": self.rng.choice((2, 2, 3, 4))}
+
     def pad(self) -> dict[str, Any]:
         found = [(n, e) for n, op in self.loops.items() if (e := constant_extent(op)) is not None and op.trip_count() is None]
         if not found or self.rng.random() < 0.1:
@@ -982,9 +988,9 @@ def product_steps(rng: random.Random) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def reassociates(schedule: Schedule, step: Primitive) -> bool:
     """Whether a step, before it is taken, may change the order of a sum."""
-    if step.name == "loop-regroup" or getattr(step, "reassociate", False):
+    if step.name in ("loop-regroup", "loop-ungroup") or getattr(step, "reassociate", False):
         return True
-    if step.name not in ("loop-vectorize", "loop-unroll-and-jam"):
+    if step.name not in ("loop-vectorize", "loop-unroll-and-jam", "loop-deinterleave"):
         return False
     loop = loops(schedule.kernel).get(getattr(step, "loop", ""))
     return loop is not None and loop.kind.data == "reduce"

@@ -734,12 +734,12 @@ def test_inline_refuses_what_is_no_pure_producer() -> None:
     )
     refused(other, Inline("t"), "what computes t does more than that: 'loop.store'")
     refused(
-        INLINE.replace("store %b, %t[%i, %j]", "store %b, %t[%j, %j]"), Inline("t"), r"distinct loop variables, not at \[j, j\]"
+        INLINE.replace("store %b, %t[%i, %j]", "store %b, %t[%j, %j]"), Inline("t"), r"variables and numbers, not at \[j, j\]"
     )
     refused(
         INLINE.replace("store %b, %t[%i, %j]", "store %b, %t[%i + 1, %j]"),
         Inline("t"),
-        r"distinct loop variables, not at \[i \+ 1, j\]",
+        r"distinct loop variables and numbers, not at \[i \+ 1, j\]",
     )
     alone = INLINE.replace(
         "loop.for parallel %i = 0 to %N {", "loop.for seq %p = 0 to %N {\nloop.for parallel %i = 0 to %N {"

@@ -1,0 +1,105 @@
+// RUN: lamina-opt %s -p 'loop-partition{kernel=pad loop=i},loop-partition{kernel=pad loop=j},loop-partition{kernel=always loop=i}' | filecheck %s
+// RUN: not lamina-opt %s -p 'loop-partition{kernel=no_condition loop=i}' 2>&1 | filecheck %s --check-prefix=CONDITION
+// RUN: not lamina-opt %s -p 'loop-partition{kernel=no_iteration loop=i}' 2>&1 | filecheck %s --check-prefix=ITERATION
+// RUN: not lamina-opt %s -p 'loop-partition{kernel=no_bounds loop=i}' 2>&1 | filecheck %s --check-prefix=BOUNDS
+// RUN: not lamina-opt %s -p 'loop-partition{kernel=no_carried loop=i}' 2>&1 | filecheck %s --check-prefix=CARRIED
+
+/// Rows of padding first; of the others the padding at both ends. What decided is gone.
+// CHECK-LABEL: loop.kernel @pad
+// CHECK: loop.for parallel %i_start = 0 to 1 {
+// CHECK-NEXT: loop.for parallel %j_start = 0 to 8 {
+// CHECK-NEXT: loop.store %zero, %y[%i_start, %j_start] : memref<4x8xf32>
+// CHECK: loop.for parallel %i = 1 to 4 {
+// CHECK-NEXT: loop.for parallel %j_start2 = 0 to 2 {
+// CHECK-NEXT: loop.store %zero, %y[%i, %j_start2] : memref<4x8xf32>
+// CHECK: loop.for parallel %j = 2 to 7 {
+// CHECK-NEXT: [[A:%.*]] = loop.load %x[%i - 1, %j - 2] : memref<3x5xf32>
+// CHECK-NEXT: loop.store [[A]], %y[%i, %j] : memref<4x8xf32>
+// CHECK: loop.for parallel %j_end = 7 to 8 {
+// CHECK-NEXT: loop.store %zero, %y[%i, %j_end] : memref<4x8xf32>
+// CHECK-NOT: loop.if
+loop.kernel @pad(%x: memref<3x5xf32>, %y: memref<4x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %seven = arith.constant 7 : index
+  loop.for parallel %i = 0 to 4 {
+    loop.for parallel %j = 0 to 8 {
+      %a = arith.cmpi sge, %i, %one : index
+      %b = arith.cmpi sle, %two, %j : index
+      %c = arith.cmpi slt, %j, %seven : index
+      %ab = arith.andi %a, %b : i1
+      %abc = arith.andi %ab, %c : i1
+      %v = loop.if %abc -> f32 {
+        %w = loop.load %x[%i - 1, %j - 2] : memref<3x5xf32>
+        loop.yield %w : f32
+      } else {
+        loop.yield %zero : f32
+      }
+      loop.store %v, %y[%i, %j] : memref<4x8xf32>
+    }
+  }
+}
+
+/// A condition that holds in all iterations goes, and what does not run.
+// CHECK-LABEL: loop.kernel @always
+// CHECK: loop.for seq %i = 0 to 4 {
+// CHECK-NEXT: loop.store %zero, %y[%i] : memref<4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+loop.kernel @always(%y: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %four = arith.constant 4 : index
+  loop.for seq %i = 0 to 4 {
+    %a = arith.muli %i, %four : index
+    %b = arith.cmpi slt, %a, %four : index
+    %c = arith.cmpi sgt, %four, %i : index
+    loop.if %c {
+      loop.store %zero, %y[%i] : memref<4xf32>
+    }
+  }
+}
+
+// CONDITION: loop-partition{kernel=no_condition loop=i}: no condition in i depends on its index alone
+loop.kernel @no_condition(%x: memref<4xindex>, %y: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  loop.for parallel %i = 0 to 4 {
+    %k = loop.load %x[%i] : memref<4xindex>
+    %a = arith.cmpi slt, %k, %i : index
+    loop.if %a {
+      loop.store %zero, %y[%i] : memref<4xf32>
+    }
+  }
+}
+
+// ITERATION: loop-partition{kernel=no_iteration loop=i}: the conditions in i hold in none of its iterations together
+loop.kernel @no_iteration(%y: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2 : index
+  loop.for parallel %i = 0 to 4 {
+    %a = arith.cmpi slt, %i, %two : index
+    %b = arith.cmpi sgt, %i, %two : index
+    %c = arith.andi %a, %b : i1
+    loop.if %c {
+      loop.store %zero, %y[%i] : memref<4xf32>
+    }
+  }
+}
+
+// BOUNDS: loop-partition{kernel=no_bounds loop=i}: i needs constant bounds and step 1
+loop.kernel @no_bounds(%y: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  loop.for parallel %i = 0 to 4 step 2 {
+    loop.store %zero, %y[%i] : memref<4xf32>
+  }
+}
+
+// CARRIED: loop-partition{kernel=no_carried loop=i}: i carries values from one iteration to the next
+loop.kernel @no_carried(%x: memref<4xf32>, %y: memref<1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = loop.for reduce<add> %i = 0 to 4 init %zero : f32 {
+    %a = loop.load %x[%i] : memref<4xf32>
+    loop.yield %a : f32
+  }
+  loop.store %s, %y[0] : memref<1xf32>
+}

@@ -1,0 +1,87 @@
+"""Store a dim of a local buffer as two: what its subscript is divided by `factor`, and the remainder.
+
+Requires a buffer of static shape that the kernel allocates, of which each access has a remainder that is a number.
+
+    before                                     after, buffer=t dim=0 factor=2
+    %t = loop.alloc stack : memref<9xf32>      %t = loop.alloc stack : memref<5x2xf32>
+    loop.store %a, %t[%i * 2]                  loop.store %a, %t[%i, 0]
+    loop.store %b, %t[%i * 2 + 1]              loop.store %b, %t[%i, 1]
+    %v = loop.load %t[%j * 2 + 2]              %v = loop.load %t[%j + 1, 0]
+
+With `loop-set-layout`, which moves the remainder outside, elements `factor` apart become neighbours. Returns no names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.structure import KernelOp
+from ..analysis.affine import Affine, show
+from ..analysis.regions import find_buffer
+from .base import Primitive
+from .cloning import is_vector, redirect, remove, subscripts
+
+
+@dataclass(frozen=True)
+class SplitDim(Primitive):
+    """Split a dim of a local buffer.
+
+    Attributes:
+        buffer: a local buffer.
+        dim: which dim becomes two.
+        factor: the size of the inner one.
+    """
+
+    name = "loop-split-dim"
+
+    buffer: str
+    dim: int
+    factor: int
+
+    def check(self, kernel: KernelOp) -> None:
+        alloc = self._alloc(kernel)
+        for use in alloc.buffer.uses:
+            op = use.operation
+            if not isinstance(op, LoadOp | StoreOp):
+                raise self.refuse(f"{self.buffer} is used by '{op.name}'")
+            if is_vector(op):
+                raise self.refuse(f"an access of {self.buffer} moves a vector: split the dim before you vectorize")
+            if (at := subscripts(op))[self.dim].mod(self.factor).number is None:
+                raise self.refuse(f"the remainder of {at[self.dim]} by {self.factor} in {self.buffer}{show(at)} is no number")
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        old, dim = self._alloc(kernel), self.dim
+        shape = list(old.buffer.type.get_shape())
+        shape[dim : dim + 1] = [-(-shape[dim] // self.factor), self.factor]
+        type = MemRefType(old.buffer.type.element_type, shape)
+        new = AllocOp.build_alloc(old.place.data, type, name=old.buffer.name_hint)
+        new.location, new.attributes = old.location, dict(old.attributes)
+        block = old.parent_block()
+        assert block is not None
+        block.insert_op_before(new, old)
+        for op in {use.operation: None for use in old.buffer.uses}:
+            assert isinstance(op, LoadOp | StoreOp)
+            redirect(op, new.buffer, self._split(subscripts(op)))
+        remove(old)
+        return ()
+
+    def _split(self, at: list[Affine]) -> list[Affine]:
+        form = at[self.dim]
+        return [*at[: self.dim], form // self.factor, form.mod(self.factor), *at[self.dim + 1 :]]
+
+    def _alloc(self, kernel: KernelOp) -> AllocOp:
+        buffer = find_buffer(kernel, self.buffer, self.name)
+        alloc = buffer.owner
+        if not isinstance(alloc, AllocOp):
+            raise self.refuse(f"{self.buffer} is an argument of the kernel: its layout is the caller's")
+        type = alloc.buffer.type
+        if not 0 <= self.dim < type.get_num_dims():
+            raise self.refuse(f"{self.buffer} has no dim {self.dim}: {type}")
+        if DYNAMIC_INDEX in type.get_shape() or not isinstance(type.layout, NoneAttr):
+            raise self.refuse(f"{self.buffer} needs a static shape and no layout: {type}")
+        if self.factor < 2:
+            raise self.refuse(f"the factor must be 2 or more, got {self.factor}")
+        return alloc

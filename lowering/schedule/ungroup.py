@@ -1,0 +1,75 @@
+"""Let a nested reduction go on from what the loop around it has so far, instead of starting again in each of its iterations.
+
+    before                                                after loop-ungroup{loop=i}
+    %s = loop.for reduce<add> %i = 0 to 3 init %a {       %s = loop.for seq %i = 0 to 3 carry %t = %a {
+      %p = loop.for reduce<add> %j = 0 to 3 init %zero {    %p = loop.for reduce<add> %j = 0 to 3 init %t {
+        %v = loop.load %x[%i, %j]                             %v = loop.load %x[%i, %j]
+        loop.yield %v                                         loop.yield %v
+      }                                                     }
+      loop.yield %p                                         loop.yield %p
+    }                                                     }
+
+So there is one combination an element, and none for each iteration of the outer loop. `loop-regroup` does the opposite.
+
+Requires a reduction of one value that yields what a reduction by the same monoid results in, which starts from the neutral
+element, or from such a reduction. Combines in another order. Returns the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, StringAttr
+from xdsl.ir import SSAValue
+
+from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
+from ...dialects.scalar import identity_value
+from ..analysis.nests import find, name_of
+from .base import Primitive
+
+
+@dataclass(frozen=True)
+class Ungroup(Primitive):
+    """`loop` carries one value through the reductions inside."""
+
+    name = "loop-ungroup"
+    loop: str
+
+    def check(self, kernel: KernelOp) -> None:
+        self._first(find(kernel, self.loop, self.name))
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        loop = find(kernel, self.loop, self.name)
+        first = self._first(loop)
+        carried = loop.body.block.insert_arg(loop.results[0].type, 1)
+        first.operands[len(first.operands) - 1] = carried
+        loop.properties["kind"] = StringAttr("seq")
+        del loop.properties["monoid"]
+        return (name_of(loop),)
+
+    def _first(self, loop: ForOp) -> ForOp:
+        """The first of the reductions inside, which starts from the neutral element."""
+        if loop.monoid is None or loop.monoid.data in PAIR_MONOIDS or len(loop.results) != 1:
+            raise self.refuse(f"{self.loop} is no reduction of one value")
+        end = loop.body.block.last_op
+        assert isinstance(end, YieldOp)
+        value = end.operands[0]
+        while True:
+            inner = value.owner
+            if not isinstance(inner, ForOp) or inner.monoid != loop.monoid or inner.parent is not loop.body.block:
+                raise self.refuse(f"{self.loop} does not yield what a reduce<{loop.monoid.data}> inside results in")
+            if len(inner.results) != 1 or not value.has_one_use():
+                raise self.refuse(f"{self.loop} yields not all that {name_of(inner)} results in, or uses it before")
+            (value,) = inner.inits
+            if _is_neutral(value, loop.monoid.data):
+                return inner
+
+
+def _is_neutral(value: SSAValue, monoid: str) -> bool:
+    """Whether a value is the number that a monoid starts from."""
+    op = value.owner
+    if not isinstance(op, arith.ConstantOp) or isinstance(value.type, IndexType):
+        return False
+    number = getattr(op.value, "value", None)
+    return number is not None and number.data == identity_value(monoid, value.type)
