@@ -8,8 +8,6 @@ few points that lie in the padding are computed and not stored.
 
 *Pixels*, for features last: rows are points along the last spatial dim, columns the features of the result.
 
-*Depthwise*, for one feature a group: windows slide over each feature alone.
-
 Rows and columns are cut into tiles whose sums fit registers; `lowering/strategies/convolutions.py` makes them vectors.
 """
 
@@ -27,8 +25,9 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..loop.grain import CHUNKS, is_even, uneven
 from ..types import scalar_of
+from . import window_plain
 from .conv import Convolution, dilated, pick, placed
-from .window_loops import Axis, Element, Index, Planes, Taps, Values, clipped, multiply_add, over, within
+from .window_loops import Axis, Index, Taps, clipped, multiply_add, over, within
 
 if TYPE_CHECKING:
     from .conv import ConvOp
@@ -58,7 +57,7 @@ def write_conv(op: ConvOp, b: Any) -> None:
         with over(b, op.result_shape()) as point:
             b.write(form.zero, point)
     elif form.depth == 1 and form.c.groups > 1:
-        _Depthwise(form).write()
+        window_plain.write_conv(op, b)
     elif form.c.y_dims[1] == len(form.c.y_dims) - 1:
         _Pixels(form).write()
     else:
@@ -528,39 +527,3 @@ class _Pixels:
         loops = [*((n, "seq") for n in form.window), (form.depth, "seq")]
         tile.accumulate(loops, x, lambda j, at: b.load(packed, [group, *at, column + j]))
         tile.finish(lambda i, j, value: form.write(value, image, group * form.per_group + column + j, [*outer, row + i]))
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Depthwise
-
-
-class _Depthwise:
-    def __init__(self, form: Form):
-        self.form, self.b = form, form.b
-        self.last = form.c.x_dims[1] == len(form.c.x_dims) - 1
-        """Whether features lie innermost in memory: then they are worked on side by side, else one after the other."""
-
-    def write(self) -> None:
-        form, b = self.form, self.b
-        with over(b, (form.batch,)) as (image,):
-            form.spread_out(image)
-            if self.last:
-                self._features(image, [], (form.features,))
-                return
-            with over(b, (form.features,)) as features:
-                self._features(image, features, ())
-
-    def _features(self, image: Index, outer: Sequence[AffineExpr], inner: Sequence[int]) -> None:
-        """The result of all features, which are the inner dim, or of one, which is the outer dim."""
-        form, b = self.form, self.b
-        planes = Planes(b, form.axes, form.element, form.zero, inner)
-        planes.copy(lambda at, inner: form.x(image, (*outer, *inner)[0], at))
-        with over(b, form.points) as point, over(b, (form.per_group, *inner)) as (j, *side):
-            (feature,) = (*outer, *side)
-            filter_ = feature * form.per_group + j
-
-            def add(values: Values, x: SSAValue, element: Element) -> Values:
-                return [multiply_add(b, form.w(filter_, 0, element.tap), x, *values)]
-
-            (value,) = planes.fold([form.zero], point, side, add)
-            form.write(value, image, filter_, point)

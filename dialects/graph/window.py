@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..scalar import identity_value
-from ..types import DYNAMIC, compatible, index, is_bool, is_float, show_shape, tensor
+from ..types import DYNAMIC, compatible, is_bool, is_float, show_shape, tensor
 from .base import Custom, GraphOp, Linear, Props, graph_op, ints, require_same_shape, word
 from .conv import dilated, every_window, pad_with, windows
 from .reduce import others_product
-from .window_loops import Axis, Element, Index, Planes, Values, clipped, over, within
+from .window_loops import Axis
 
 _INTS = DenseArrayBase.constr(i64)
 _NUMPY = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -61,6 +60,11 @@ class Slide:
         rest = (self.window[dim], self.stride[dim], self.low[dim], self.high[dim])
         return rest != (1, 1, 0, 0)
 
+    def axes(self, shape: Sequence[int]) -> list[Axis]:
+        """The dims of a shape with the windows that move along them."""
+        rows = zip(shape, self.window, self.stride, self.dilation, self.low, self.result(shape), strict=True)
+        return [Axis(*row) for row in rows]
+
     def batched(self) -> Slide:
         """With a dim in front that windows do not slide along."""
         return Slide((1, *self.window), (1, *self.stride), (0, *self.low), (0, *self.high), (1, *self.dilation))
@@ -83,57 +87,6 @@ class Slide:
 
 def _identity(kind: str, type: TensorType) -> float | int:
     return identity_value(kind, type.element_type)
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Loops
-
-
-class _Windows:
-    """Loops over the windows of a shape: dims that windows do not slide along are outside, or innermost as in memory."""
-
-    def __init__(self, b: Any, slide: Slide, shape: Sequence[int]):
-        self.b, self.slide, self.shape, self.points = b, slide, tuple(shape), slide.result(shape)
-        self.sliding = [d for d in range(len(shape)) if slide.moves(d)] or [len(shape) - 1]
-        self.outer = [d for d in range(self.sliding[-1]) if d not in self.sliding]
-        self.inner = [d for d in range(self.sliding[-1] + 1, len(shape))]
-        self.axes = [
-            Axis(shape[d], slide.window[d], slide.stride[d], slide.dilation[d], slide.low[d], self.points[d])
-            for d in self.sliding
-        ]
-
-    @property
-    def counts(self) -> list[int]:
-        """How many windows there are along each sliding dim."""
-        return [axis.count for axis in self.axes]
-
-    @property
-    def positions(self) -> int:
-        """Padded elements of the sliding dims."""
-        return prod(axis.positions for axis in self.axes)
-
-    def sizes(self, dims: Sequence[int]) -> tuple[int, ...]:
-        return tuple(self.shape[d] for d in dims)
-
-    def planes(self, operand: int, outer: Sequence[AffineExpr], fill: SSAValue) -> Planes:
-        """A padded copy of what the windows of one outer point read."""
-        planes = Planes(self.b, self.axes, fill.type, fill, self.sizes(self.inner))
-        planes.copy(lambda at, inner: self.b.read(operand, self.point(outer, at, inner)))
-        return planes
-
-    def point(self, outer: Sequence[Index], at: Sequence[Index], inner: Sequence[Index]) -> list[Index]:
-        """A point of all dims."""
-        found: list[Index] = [0] * len(self.shape)
-        for d, value in zip((*self.outer, *self.sliding, *self.inner), (*outer, *at, *inner), strict=True):
-            found[d] = value
-        return found
-
-    def place(self, at: Sequence[AffineExpr], tap: Sequence[Index]) -> AffineExpr:
-        """Which padded element of the sliding dims, counted in order, element `tap` of a window is."""
-        total: AffineExpr = AffineConstantExpr(0)
-        for axis, p, k in zip(self.axes, at, tap, strict=True):
-            total = total * axis.positions + p * axis.stride + k * axis.dilation
-        return total
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -243,22 +196,10 @@ class ReduceWindowOp(GraphOp):
             return (np.asarray(_NUMPY[kind].reduce(at, axis=-1, dtype=x.dtype)),)
 
     def nest(self, b: Any) -> None:
-        points, kind = self.result_shape(), word(self.kind)
-        if 0 in points:
-            return
-        element = self.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-        neutral = b.scalar.const(identity_value(kind, element), element)
-        loops = _Windows(b, Slide.of(self.properties), self.shape())
-        with over(b, loops.sizes(loops.outer)) as outer:
-            planes = loops.planes(0, outer, neutral)
-            with over(b, loops.counts) as at, over(b, loops.sizes(loops.inner)) as inner:
-                (value,) = planes.fold([neutral], at, inner, lambda so_far, x, _: [b.scalar.combine(kind, so_far[0], x)])
-                b.write(value, loops.point(outer, at, inner))
-
-    def plain_nest(self, b: Any) -> None:
         from .window_plain import write_reduction
 
-        write_reduction(self, Slide.of(self.properties), b)
+        if 0 not in self.result_shape():
+            write_reduction(self, Slide.of(self.properties), b)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -370,27 +311,10 @@ class WindowPickOp(ExtremeOp):
         return (np.asarray(np.where(has, picked, 0), t.dtype),)
 
     def nest(self, b: Any) -> None:
-        points = self.result_shape()
-        if 0 in points:
-            return
-        loops = _Windows(b, Slide.of(self.properties), self.shape())
-        neutral = self.neutral(b)
-        zero = b.scalar.const(0, self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
-        with over(b, loops.sizes(loops.outer)) as outer:
-            planes, tangents = loops.planes(0, outer, neutral), loops.planes(1, outer, zero)
-
-            def pick(so_far: Values, x: SSAValue, element: Element) -> Values:
-                found, tangent = self.is_beyond(b, x, so_far[0]), b.load(tangents.buffer, element.at)
-                return [b.scalar.select(found, x, so_far[0]), b.scalar.select(found, tangent, so_far[1])]
-
-            with over(b, loops.counts) as at, over(b, loops.sizes(loops.inner)) as inner:
-                _, value = planes.fold([neutral, zero], at, inner, pick)
-                b.write(value, loops.point(outer, at, inner))
-
-    def plain_nest(self, b: Any) -> None:
         from .window_plain import write_pick
 
-        write_pick(self, Slide.of(self.properties), b)
+        if 0 not in self.result_shape():
+            write_pick(self, Slide.of(self.properties), b)
 
 
 @graph_op
@@ -439,45 +363,7 @@ class WindowPutOp(ExtremeOp):
         return (y,)
 
     def nest(self, b: Any) -> None:
-        loops = _Windows(b, Slide.of(self.properties), self.shape())
-        zero = b.scalar.const(0, self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
-        if 0 in self.result_shape():
-            return
-        with over(b, self.result_shape()) as at:
-            b.store(zero, b.results[0], at)
-        if 0 in loops.points:
-            return
-        neutral, first = self.neutral(b), b.scalar.const(0, i64)
-        with over(b, loops.sizes(loops.outer)) as outer:
-            planes = loops.planes(0, outer, neutral)
-            sums = b.local((loops.positions, *loops.sizes(loops.inner)), zero.type, "scratch", name="sums")
-            with over(b, (loops.positions, *loops.sizes(loops.inner))) as at:
-                b.store(zero, sums, at)
-            # windows overlap: one after the other
-            with over(b, loops.counts, "seq") as at, over(b, loops.sizes(loops.inner)) as inner:
-
-                def find(so_far: Values, x: SSAValue, place: Element, at: Any = at) -> Values:
-                    found = self.is_beyond(b, x, so_far[0])
-                    here = b.scalar.convert(b.position(loops.place(at, place.tap)), i64)
-                    return [b.scalar.select(found, x, so_far[0]), b.scalar.select(found, here, so_far[1])]
-
-                best, where = planes.fold([neutral, first], at, inner, find)
-                given = b.read(1, loops.point(outer, at, inner))
-                given = b.scalar.select(b.scalar.cmp("ne", best, neutral), given, zero)
-                place = [b.index_of(b.scalar.convert(where, index)), *inner]
-                b.store(b.scalar.add(b.load(sums, place), given), sums, place)
-            self._copy_back(b, loops, sums, outer)
-
-    def plain_nest(self, b: Any) -> None:
         from .window_plain import write_put
 
-        write_put(self, Slide.of(self.properties), b)
-
-    def _copy_back(self, b: Any, loops: _Windows, sums: SSAValue, outer: Sequence[AffineExpr]) -> None:
-        """What windows have given to the elements of the operand; padding goes."""
-        bounds = [clipped((-axis.low, axis.positions - axis.low), axis.size) for axis in loops.axes]
-        with within(b, bounds) as at, over(b, loops.sizes(loops.inner)) as inner:
-            place: AffineExpr = AffineConstantExpr(0)
-            for axis, q in zip(loops.axes, at, strict=True):
-                place = place * axis.positions + q + axis.low
-            b.write(b.load(sums, [place, *inner]), loops.point(outer, at, inner))
+        if 0 not in self.result_shape():
+            write_put(self, Slide.of(self.properties), b)

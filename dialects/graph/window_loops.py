@@ -1,17 +1,16 @@
 """Loops over sliding windows: what convolutions and pooling share.
 
-A window reads its elements `stride` apart from those of its neighbour. So that neighbouring windows read neighbouring elements,
-the last dim is copied apart by its *phases* first: position `q * stride + phase` stands at `[phase, q]`. The copy holds the
-padding too, so that no window has an edge.
+A window reads its elements `stride` apart from those of its neighbour. The *phase* of a position is its remainder by the
+stride: neighbouring windows read neighbouring elements of one phase.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from math import gcd, prod
+from math import gcd
 from typing import Any
 
 from xdsl.dialects import math
@@ -22,9 +21,6 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ..types import is_float, scalar_of
 
 Index = AffineExpr | int
-
-UNROLLED_TAPS = 25
-"""Elements of a window that are written out one by one; larger windows are loops."""
 
 
 @contextmanager
@@ -141,91 +137,3 @@ def clipped(bounds: tuple[int, int], size: int, start: Index = 0) -> tuple[Any, 
         low, high = min(max(0, low - start), size), max(0, min(size, high - start))
         return low, max(low, high)
     return [AffineConstantExpr(0), start * -1 + low], [AffineConstantExpr(size), start * -1 + high]
-
-
-Read = Callable[[Sequence[AffineExpr], Sequence[AffineExpr]], SSAValue]
-Values = Sequence[SSAValue]
-
-
-@dataclass(frozen=True)
-class Element:
-    """An element of a window: its place in the window, one index a sliding dim, and in the planes."""
-
-    tap: Sequence[Index]
-    at: Sequence[Index]
-
-
-Combine = Callable[[Values, SSAValue, Element], Values]
-
-
-class Planes:
-    """A local copy of an operand along its sliding dims, with padding, the last sliding dim apart by phases.
-
-    `inner` are the sizes of dims that windows do not slide along and that lie innermost in memory.
-    """
-
-    def __init__(self, b: Any, axes: Sequence[Axis], element: Attribute, fill: SSAValue, inner: Sequence[int] = ()):
-        self.b, self.axes, self.fill, self.inner = b, tuple(axes), fill, tuple(inner)
-        *self.leading, self.last = axes
-        self.width = self.last.count + self.last.reach
-        self.shape = (len(self.last.phases), *(axis.positions for axis in self.leading), self.width, *inner)
-        self.buffer = b.local(self.shape, element, "scratch", name="planes")
-
-    def copy(self, read: Read) -> None:
-        """Fill the copy from `read(point, inner)`, the operand's element at a point of the sliding and the inner dims."""
-        b = self.b
-        for k, phase in enumerate(self.last.phases):
-            bounds = [clipped(axis.inside(0, 1), axis.positions) for axis in self.leading]
-            bounds.append(clipped(self.last.inside(phase, self.last.stride), self.width))
-            if any(bound != (0, size) for bound, size in zip(bounds, self.shape[1:], strict=False)):
-                with over(b, self.shape[1:]) as at:
-                    b.store(self.fill, self.buffer, [k, *at])
-            with within(b, bounds) as at, over(b, self.inner) as inner:
-                source = [q + -axis.low for q, axis in zip(at[:-1], self.leading, strict=True)]
-                source.append(at[-1] * self.last.stride + (phase - self.last.low))
-                b.store(read(source, inner), self.buffer, [k, *at, *inner])
-
-    def fold(self, start: Values, window: Sequence[AffineExpr], inner: Sequence[AffineExpr], combine: Combine) -> Values:
-        """`combine(so far, element, where it is)` over the elements of a window, in order."""
-        unroll = prod(axis.window for axis in self.axes) <= UNROLLED_TAPS
-
-        def along(values: Values, at: list[Index], tap: list[Index]) -> Values:
-            dim = len(at)
-            if dim == len(self.leading):
-                return last(values, at, tap)
-            axis = self.leading[dim]
-            place = window[dim] * axis.stride
-            return repeat(
-                self.b, axis.window, values, lambda v, k: along(v, [*at, place + k * axis.dilation], [*tap, k]), unroll
-            )
-
-        def last(values: Values, at: list[Index], tap: list[Index]) -> Values:
-            # phases alternate; after `step` elements they come again, and positions go on by `by`
-            axis = self.last
-            step, by = axis.step, axis.step * axis.dilation // axis.stride
-
-            def element(values: Values, t: Index, k: int) -> Values:
-                beyond, phase = divmod(k * axis.dilation, axis.stride)
-                place = [axis.phases.index(phase), *at, window[-1] + t * by + beyond, *inner]
-                return combine(values, self.b.load(self.buffer, place), Element([*tap, t * step + k], place))
-
-            def period(values: Values, t: Index, count: int = step) -> Values:
-                for k in range(count):
-                    values = element(values, t, k)
-                return values
-
-            values = repeat(self.b, axis.window // step, values, period, unroll)
-            return period(values, axis.window // step, axis.window % step)
-
-        return along(start, [], [])
-
-
-def repeat(b: Any, count: Any, values: Values, step: Callable[[Values, Index], Values], unroll: bool) -> Values:
-    """`step(values, k)` for k from 0 to `count`, written out or as a loop that carries the values."""
-    if unroll or count in (0, 1):
-        for k in range(count):
-            values = step(values, k)
-        return values
-    with b.loop(count, "seq", inits=values) as loop:
-        loop.give(*step(loop.carried, loop.index))
-    return loop.results

@@ -1,11 +1,12 @@
-"""The loop forms of convolutions and windows as they are defined: no blocks, no copies, padding by tests of bounds.
+"""The loop forms of windows and convolutions as they are defined: the operand with its padding, then a sum over each window.
 
-They are built where the blocked forms (`conv_loops.py`, `conv_winograd.py`, `window_loops.py`) cannot be.
+The target does not show in them; `lowering/strategies/windows.py` schedules them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, SSAValue
@@ -15,84 +16,124 @@ from ..scalar import identity_value
 from ..types import i64, index
 from .base import GraphOp, word
 from .conv import Convolution, dilated, pick, placed
-from .window_loops import Axis, Index, Values, over, repeat
+from .window_loops import Axis, Index, clipped, over, within
 
 if TYPE_CHECKING:
     from .conv import ConvOp
     from .window import ExtremeOp, ReduceWindowOp, Slide
 
 Tap = Sequence[Index]
+"""An element of a window: one index a dim."""
+Read = Callable[[list[AffineExpr]], SSAValue]
+"""Reads an operand at a place."""
+Values = Sequence[SSAValue]
 
 
 def write_conv(op: ConvOp, b: Any) -> None:
     """`y[n, o, p]` is the sum of `x[n, group(o) * depth + i, p * stride + k * dilation - low] * w[o, i, k]` over i and k."""
-    c, element = Convolution.of(op.properties), _element(op)
-    (batch, _, *sizes), (filters, depth, *window) = pick(op.shape(0), c.x_dims), pick(op.shape(1), c.w_dims)
+    c = Convolution.of(op.properties)
+    (batch, features, *sizes), (filters, depth, *window) = pick(op.shape(0), c.x_dims), pick(op.shape(1), c.w_dims)
     points, of_group = pick(op.result_shape(), c.y_dims[2:]), filters // c.groups
     holes = map(dilated, sizes, c.base_dilation)
-    axes = [Axis(*row) for row in zip(holes, window, c.stride, c.dilation, c.low, points, strict=True)]
-    zero = b.scalar.const(0, element)
-    with over(b, (batch, c.groups, of_group, *points)) as (n, group, o, *p):
+    moving = [Axis(*row) for row in zip(holes, window, c.stride, c.dilation, c.low, points, strict=True)]
+    still = [Axis(n, 1, count=n) for n in (batch, features)]
+    zero = b.scalar.const(0, _element(op))
+    read = _spread(op, b, zero) if set(c.base_dilation) != {1} else lambda at: b.read(0, at)
+    x = _padded(b, read, placed([*still, *moving], c.x_dims), zero)
+    # one loop a dim of the result, in their order, but two for its features: the group, and which of the group it is
+    order = sorted(range(len(c.y_dims)), key=c.y_dims.__getitem__)
+    loops = [n for role in order for n in ((c.groups, of_group) if role == 1 else ((batch, 0, *points)[role],))]
+    with over(b, loops) as at:
+        k = order.index(1)
+        group, o = at[k : k + 2]
+        n, _, *p = placed([*at[:k], o, *at[k + 2 :]], order)
 
-        def product(at: Tap) -> SSAValue:
-            i, *k = at
-            place, filter_ = _places(axes, p, k), group * of_group + o
+        def product(tap: Tap) -> SSAValue:
+            i, *k = tap
+            value = b.load(x, placed([n, group * depth + i, *_places(moving, p, k)], c.x_dims))
+            return b.scalar.mul(value, b.read(1, placed([group * of_group + o, i, *k], c.w_dims)))
 
-            def value() -> Values:
-                found = [_divided(b, q, by) for q, by in zip(place, c.base_dilation, strict=True)]
-                x = b.read(0, placed((n, group * depth + i, *found), c.x_dims))
-                return [b.scalar.mul(x, b.read(1, placed((filter_, i, *k), c.w_dims)))]
-
-            return b.either(_is_inside(b, axes, place, c.base_dilation), value, [zero])[0]
-
-        b.write(_reduced(b, "add", (depth, *window), zero, product), placed((n, group * of_group + o, *p), c.y_dims))
+        b.write(_reduced(b, "add", (depth, *window), zero, product), placed([n, group * of_group + o, *p], c.y_dims))
 
 
 def write_reduction(op: ReduceWindowOp, slide: Slide, b: Any) -> None:
     """`y[p]` combines `x[p * stride + k * dilation - low]` over k."""
-    axes, kind, element = _axes(slide, op.shape()), word(op.kind), _element(op)
+    axes, kind, element = slide.axes(op.shape()), word(op.kind), _element(op)
     neutral = b.scalar.const(identity_value(kind, element), element)
+    x = _padded(b, lambda at: b.read(0, at), axes, neutral)
     with over(b, op.result_shape()) as p:
-
-        def value(k: Tap) -> SSAValue:
-            place = _places(axes, p, k)
-            return b.either(_is_inside(b, axes, place), lambda: [b.read(0, place)], [neutral])[0]
-
-        b.write(_reduced(b, kind, slide.window, neutral, value), p)
+        b.write(_reduced(b, kind, slide.window, neutral, lambda k: b.load(x, _places(axes, p, k))), p)
 
 
 def write_pick(op: ExtremeOp, slide: Slide, b: Any) -> None:
     """`y[p]` is the element of t where x has the first extreme of window p, or 0."""
-    axes = _axes(slide, op.shape())
+    axes = slide.axes(op.shape())
     neutral, zero = op.neutral(b), b.scalar.const(0, _element(op))
+    x, t = _padded(b, lambda at: b.read(0, at), axes, neutral), _padded(b, lambda at: b.read(1, at), axes, zero)
     with over(b, op.result_shape()) as p:
 
-        def step(so_far: Values, place: Sequence[AffineExpr]) -> Values:
-            x, t = b.read(0, place), b.read(1, place)
-            found = op.is_beyond(b, x, so_far[0])
-            return [b.scalar.select(found, x, so_far[0]), b.scalar.select(found, t, so_far[1])]
+        def step(so_far: Values, k: Tap) -> Values:
+            place = _places(axes, p, k)
+            here = [b.load(x, place), b.load(t, place)]
+            found = op.is_beyond(b, here[0], so_far[0])
+            return [b.scalar.select(found, new, old) for new, old in zip(here, so_far, strict=True)]
 
-        b.write(_folded(b, axes, p, [neutral, zero], step)[1], p)
+        b.write(_folded(b, slide.window, [neutral, zero], step)[1], p)
 
 
 def write_put(op: ExtremeOp, slide: Slide, b: Any) -> None:
-    """Zeros; then each `t[p]`, one after the other, is added where x has the first extreme of window p."""
-    axes, (y,) = _axes(slide, op.shape()), b.results
+    """Sums of zeros with the padding of x; each `t[p]` is added where x has the first extreme of window p. The padding goes.
+
+    Windows overlap: along dims where there are several, one is worked on after the other.
+    """
+    shape, points = op.shape(), slide.result(op.shape())
     neutral, zero, first = op.neutral(b), b.scalar.const(0, _element(op)), b.scalar.const(0, i64)
-    with over(b, op.result_shape()) as at:
-        b.store(zero, y, at)
-    with over(b, slide.result(op.shape()), "seq") as p:
+    with over(b, shape) as at:
+        b.store(zero, b.results[0], at)
+    if 0 in points:
+        return
+    axes = slide.axes(shape)
+    x = _padded(b, lambda at: b.read(0, at), axes, neutral)
+    moving = [d for d in range(len(shape)) if slide.moves(d)] or [len(shape) - 1]
+    outer = [d for d in range(moving[-1]) if d not in moving]
+    inner = range(moving[-1] + 1, len(shape))
 
-        def step(so_far: Values, place: Sequence[AffineExpr]) -> Values:
-            x = b.read(0, place)
-            found = op.is_beyond(b, x, so_far[0])
-            here = [x, *(b.scalar.convert(b.position(q), i64) for q in place)]
-            return [b.scalar.select(found, new, old) for new, old in zip(here, so_far, strict=True)]
+    def sizes(dims: Sequence[int]) -> list[int]:
+        return [shape[d] for d in dims]
 
-        best, *where = _folded(b, axes, p, [neutral, *[first] * len(axes)], step)
-        given = b.scalar.select(b.scalar.cmp("ne", best, neutral), b.read(1, p), zero)
-        place = [b.index_of(b.scalar.convert(q, index)) for q in where]
-        b.store(b.scalar.add(b.load(y, place), given), y, place)
+    def point(*parts: Sequence[Index]) -> list[Any]:
+        return placed([e for part in parts for e in part], [*outer, *moving, *inner])
+
+    def number(at: Sequence[Index]) -> AffineExpr:
+        """Which padded element of the dims that windows move along, counted in order, a place is."""
+        total: AffineExpr = AffineConstantExpr(0)
+        for d, q in zip(moving, at, strict=True):
+            total = total * axes[d].positions + q
+        return total
+
+    with over(b, sizes(outer)) as rows:
+        padded = (prod(axes[d].positions for d in moving), *sizes(inner))
+        sums = b.local(padded, zero.type, "scratch", name="sums")
+        with over(b, padded) as at:
+            b.store(zero, sums, at)
+        with over(b, [points[d] for d in moving], "seq") as window, over(b, sizes(inner)) as lanes:
+            p = point(rows, window, lanes)
+
+            def step(so_far: Values, k: Tap) -> Values:
+                place = _places(axes, p, k)
+                value = b.load(x, place)
+                found = op.is_beyond(b, value, so_far[0])
+                here = b.scalar.convert(b.position(number([place[d] for d in moving])), i64)
+                return [b.scalar.select(found, new, old) for new, old in zip([value, here], so_far, strict=True)]
+
+            best, where = _folded(b, slide.window, [neutral, first], step)
+            given = b.scalar.select(b.scalar.cmp("ne", best, neutral), b.read(1, p), zero)
+            place = [b.index_of(b.scalar.convert(where, index)), *lanes]
+            b.store(b.scalar.add(b.load(sums, place), given), sums, place)
+        bounds = [clipped((-axes[d].low, axes[d].positions - axes[d].low), shape[d]) for d in moving]
+        with within(b, bounds) as at, over(b, sizes(inner)) as lanes:
+            place = [q + axes[d].low for d, q in zip(moving, at, strict=True)]
+            b.store(b.load(sums, [number(place), *lanes]), b.results[0], point(rows, at, lanes))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -103,36 +144,45 @@ def _element(op: GraphOp) -> Attribute:
     return op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _axes(slide: Slide, shape: Sequence[int]) -> list[Axis]:
-    rows = zip(shape, slide.window, slide.stride, slide.dilation, slide.low, slide.result(shape), strict=True)
-    return [Axis(*row) for row in rows]
+def _places(axes: Sequence[Axis], point: Sequence[Index], tap: Tap) -> list[Index]:
+    """Which padded element of the operand element `tap` of a window is."""
+    return [p * axis.stride + k * axis.dilation for axis, p, k in zip(axes, point, tap, strict=True)]
 
 
-def _places(axes: Sequence[Axis], point: Sequence[AffineExpr], tap: Tap) -> list[AffineExpr]:
-    """Which element of the operand element `tap` of a window is, if it is inside."""
-    return [p * axis.stride + k * axis.dilation + -axis.low for axis, p, k in zip(axes, point, tap, strict=True)]
+def _padded(b: Any, read: Read, axes: Sequence[Axis], fill: SSAValue) -> SSAValue:
+    """A local buffer of the positions that windows reach over, one axis a dim: elements of the operand, or `fill` outside."""
+    sizes = [axis.positions for axis in axes]
+    buffer = b.local(sizes, fill.type, "scratch", name="padded")
+    with over(b, sizes) as at:
+        place = [q + -axis.low for axis, q in zip(axes, at, strict=True)]
+        (value,) = b.either(_is_inside(b, axes, place), lambda: [read(place)], [fill])
+        b.store(value, buffer, at)
+    return buffer
 
 
-def _is_inside(
-    b: Any, axes: Sequence[Axis], place: Sequence[AffineExpr], holes: Sequence[int] | None = None
-) -> SSAValue | None:
-    """Whether an element of a window is one of the operand, not padding or a hole; None: it always is."""
-    tests: list[SSAValue] = []
-    for axis, q, by in zip(axes, place, holes or [1] * len(axes), strict=True):
-        if axis.low > 0:
-            tests.append(b.scalar.cmp("ge", b.position(q), b.position(0)))
-        if axis.positions - axis.low > axis.size:
-            tests.append(b.scalar.cmp("lt", b.position(q), b.position(axis.size)))
-        if by > 1:
-            tests.append(b.scalar.cmp("eq", b.scalar.binary("rem", b.position(q), b.position(by)), b.position(0)))
+def _is_inside(b: Any, axes: Sequence[Axis], place: Sequence[AffineExpr]) -> SSAValue | None:
+    """Whether a place is one of the operand, not padding; None: it always is."""
     found: SSAValue | None = None
-    for test in tests:
-        found = test if found is None else b.scalar.binary("and", found, test)
+    for axis, q in zip(axes, place, strict=True):
+        tests = [("ge", 0)] if axis.low > 0 else []
+        tests += [("lt", axis.size)] if axis.positions - axis.low > axis.size else []
+        for predicate, end in tests:
+            test = b.scalar.cmp(predicate, b.position(q), b.position(end))
+            found = test if found is None else b.scalar.binary("and", found, test)
     return found
 
 
-def _divided(b: Any, place: AffineExpr, by: int) -> AffineExpr:
-    return place if by == 1 else b.index_of(b.scalar.div(b.position(place), b.position(by)))
+def _spread(op: ConvOp, b: Any, zero: SSAValue) -> Read:
+    """How to read the operand with the holes that a base dilation puts between its elements: from a local buffer."""
+    c, shape = Convolution.of(op.properties), op.shape(0)
+    by = placed([1, 1, *c.base_dilation], c.x_dims)
+    sizes = list(map(dilated, shape, by))
+    spread = b.local(sizes, zero.type, "scratch", name="spread")
+    with over(b, sizes) as at:
+        b.store(zero, spread, at)
+    with over(b, shape) as at:
+        b.store(b.read(0, at), spread, [q * n for q, n in zip(at, by, strict=True)])
+    return lambda at: b.load(spread, at)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -154,15 +204,16 @@ def _reduced(b: Any, monoid: str, sizes: Sequence[int], neutral: SSAValue, value
     return along([])
 
 
-def _folded(
-    b: Any, axes: Sequence[Axis], point: Sequence[AffineExpr], start: Values, step: Callable[[Values, list[AffineExpr]], Values]
-) -> Values:
-    """`step(so far, place)` for the elements of a window that are elements of the operand, in order."""
+def _folded(b: Any, sizes: Sequence[int], start: Values, step: Callable[[Values, Tap], Values]) -> Values:
+    """`step(so far, tap)` for all taps in order: a loop a dim that carries the values."""
 
     def along(values: Values, tap: list[Index]) -> Values:
-        if len(tap) < len(axes):
-            return repeat(b, axes[len(tap)].window, values, lambda v, k: along(v, [*tap, k]), unroll=False)
-        place = _places(axes, point, tap)
-        return b.either(_is_inside(b, axes, place), lambda: step(values, place), values)
+        if len(tap) == len(sizes):
+            return step(values, tap)
+        if sizes[len(tap)] == 1:
+            return along(values, [*tap, AffineConstantExpr(0)])
+        with b.loop(sizes[len(tap)], "seq", inits=values) as loop:
+            loop.give(*along(loop.carried, [*tap, loop.index]))
+        return loop.results
 
     return along(start, [])

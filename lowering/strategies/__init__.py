@@ -13,10 +13,11 @@ from .reductions import schedule_reductions
 from .rows import schedule_rows
 from .sums import schedule_sums
 from .transposes import schedule_transposes
+from .windows import schedule_windows
 from .winograd import schedule_features
 
 STRATEGIES: tuple[Strategy, ...] = (
-    schedule_indexed,
+    *(schedule_indexed, schedule_windows),
     *(schedule_products, schedule_tiles, schedule_features, schedule_attention),
     *(schedule_transposes, schedule_elementwise, schedule_rows, schedule_reductions, schedule_lanes, schedule_prefetches),
     schedule_sums,

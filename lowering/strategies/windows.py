@@ -1,0 +1,166 @@
+"""Windows that slide over an operand: pooling, depthwise convolutions.
+
+    padded[n, c, h, w] = x[n, c, h - 1, w - 1] or the neutral element        for all n, c, h, w
+    out[n, c, p, q] = max over k, l of padded[n, c, p * 2 + k, q * 2 + l]    for all n, c, p, q
+
+What windows read is copied for one `n, c` at a time, so that it is in a cache, and without conditions: loops of their own write
+the padding. Windows `stride` apart read neighbouring elements if the copy has a row for each residue of `w`. Where there is no
+padding and nothing to gain from such rows, windows read the operand in place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, prod
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.affine import Affine
+from ..analysis.lanes import stored_bits
+from ..analysis.nests import around, buffer_name, name_of
+from ..loop_auto_vectorize import obstacle
+from ..schedule.cloning import subscripts
+from ..schedule.compute_at import ComputeAt
+from ..schedule.deinterleave import Deinterleave
+from ..schedule.inline import Inline
+from ..schedule.partition import Partition
+from ..schedule.set_layout import SetLayout
+from ..schedule.split_dim import SplitDim
+from ..schedule.ungroup import Ungroup
+from ..schedule.unroll import Unroll
+from ..schedule.vectorize import Vectorize
+from .base import Take, attempt
+
+UNROLLED = 25
+"""Elements of a window that are written out one by one; larger windows are loops."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A local buffer that one op stores to and windows read.
+
+    Attributes:
+        points: the loops around the read whose iterations are windows, outermost first.
+        taps: the loops over the elements of a window.
+    """
+
+    alloc: AllocOp
+    store: StoreOp
+    load: LoadOp
+    points: list[ForOp]
+    taps: list[ForOp]
+
+    @property
+    def name(self) -> str:
+        return buffer_name(self.alloc.buffer)
+
+    @property
+    def at(self) -> list[Affine]:
+        """What a window reads."""
+        return subscripts(self.load)
+
+    @property
+    def still(self) -> ForOp | None:
+        """The innermost of the outer loops that windows do not slide along: an iteration reads a part of its own."""
+        found, plain = None, {form.value for form in self.at}
+        for loop in self.points:
+            if loop.index not in plain or loop.kind.data != "parallel":
+                return found
+            found = loop
+        return found
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the buffer holds elements of an operand as they are, without padding."""
+        return isinstance(self.store.value.owner, LoadOp)
+
+
+def find_windows(alloc: AllocOp) -> Windows | None:
+    """How windows read a buffer, if they do."""
+    users = [use.operation for use in alloc.buffer.uses]
+    stores, loads = [op for op in users if isinstance(op, StoreOp)], [op for op in users if isinstance(op, LoadOp)]
+    if len(stores) != 1 or len(loads) != 1 or len(users) != 2 or loads[0].lanes != 1:
+        return None
+    at, outside = subscripts(loads[0]), around(loads[0])
+    points = [loop for loop in outside if not loop.results]
+    taps = [loop for loop in outside if loop.results and any(loop.index in form.terms for form in at)]
+    indices = [{loop.index for loop in loops} for loops in (points, taps)]
+    if not any(all(index & form.terms.keys() for index in indices) for form in at) or not all(form.is_linear for form in at):
+        return None
+    return Windows(alloc, stores[0], loads[0], points, taps)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that the last dim of a buffer becomes: one for each residue by `stride`.
+
+    Attributes:
+        tap: the loop over the elements of a window along it.
+        ways: after so many elements of a window the residues come again.
+    """
+
+    stride: int
+    tap: ForOp
+    ways: int
+
+
+def find_rows(windows: Windows) -> Rows | None:
+    """The rows that neighbouring windows read, if they overlap along the last dim and read elements `stride` apart."""
+    terms = windows.at[-1].terms
+    strides = [terms[loop.index] for loop in windows.points if loop.index in terms]
+    taps = [loop for loop in windows.taps if loop.index in terms]
+    if len(strides) != 1 or len(taps) != 1 or strides[0] < 2 or taps[0].monoid is None:
+        return None
+    (stride,), (tap,) = strides, taps
+    reach = terms[tap.index] * ((tap.trip_count() or 1) - 1)
+    ways = stride // gcd(stride, terms[tap.index])
+    return Rows(stride, tap, ways) if reach >= stride and ways <= (tap.trip_count() or 0) else None
+
+
+def schedule_windows(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Copy what windows read, without conditions and in rows of neighbours, and write their elements out."""
+    found = [w for op in kernel.body.block.ops if isinstance(op, AllocOp) and (w := find_windows(op)) is not None]
+    taps: list[str] = []
+    for windows in found:
+        taps += [name for name in _schedule_copy(windows, take) if name not in taps]
+    sizes = {loop: loop.trip_count() or UNROLLED + 1 for windows in found for loop in windows.taps}
+    for name in taps:
+        attempt(Ungroup(name), take)
+    if prod(sizes.values()) <= UNROLLED:
+        for name in taps:
+            take(Unroll(name))
+    for point in dict.fromkeys(windows.points[-1] for windows in found):
+        _widen(point, target, take)
+
+
+def _widen(point: ForOp, target: Target, take: Take) -> None:
+    """Make vectors of neighbouring windows, two registers long if the last one has use for both."""
+    native, trips = target.lanes(stored_bits(point)), point.trip_count() or 0
+    lanes = native if 0 < trips % (2 * native) <= native else 2 * native
+    while lanes // 2 >= trips:
+        lanes //= 2
+    if lanes > 1 and obstacle(point, lanes) is None:
+        take(Vectorize(name_of(point), lanes))
+
+
+def _schedule_copy(windows: Windows, take: Take) -> list[str]:
+    """Schedule what writes the buffer, and how it lies in memory; the names of the loops over the elements of a window."""
+    name, rows = windows.name, find_rows(windows)
+    taps = [name_of(loop) for loop in windows.taps]
+    if windows.is_copy and rows is None and attempt(Inline(name), take) is not None:
+        return taps
+    copies = [name_of(loop) for loop in around(windows.store)]
+    if (still := windows.still) is not None:
+        copies = list(take(ComputeAt(name, name_of(still))))
+    if rows is not None:
+        last = windows.alloc.buffer.type.get_num_dims() - 1
+        copies[-1:] = take(Deinterleave(copies[-1], rows.stride))
+        if rows.ways > 1:
+            at = taps.index(name_of(rows.tap))
+            taps[at : at + 1] = take(Deinterleave(taps[at], rows.ways))
+        take(SplitDim(name, last, rows.stride))
+        take(SetLayout(name, (last + 1, *range(last + 1))))
+    for loop in copies:
+        attempt(Partition(loop), take)
+    return taps

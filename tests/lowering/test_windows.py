@@ -1,0 +1,109 @@
+"""Sliding windows as they are defined, scheduled: any windows, on any target, give what the op means."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from typing import Any
+
+import lamina as lm
+import numpy as np
+import pytest
+from lamina import pipeline
+from lamina.codegen.targets import get
+from lamina.codegen.targets.host import why_not_here
+from lamina.dialects.context import make_context
+from lamina.dialects.graph.conv import placed
+from lamina.dialects.parsing import parse_module
+from lamina.lowering.schedule.auto import schedule_module
+from ops_table import SUM, Row, check, inputs, make_module, op_of
+
+SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
+EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "320")) // 4
+GROUPS = 8
+TARGETS = [text for text in ("x86-64-v2", "x86-64-v3", "x86-64-v4", "host{l1=1K l2=4K}") if why_not_here(get(text)) is None]
+
+
+def text_of(shape: tuple[int, ...], element: str) -> str:
+    return "".join(f"{n}x" for n in shape) + element
+
+
+def draw_slide(rng: random.Random, rank: int) -> dict[str, tuple[int, ...]]:
+    """Windows, some of which do not slide along some dims, with padding that may cut."""
+    names = ("window", "stride", "low", "high", "dilation")
+    choices = ((1, 2, 3, 3, 4, 7), (1, 2, 2, 3), (0, 0, 1, 2, -1), (0, 0, 1, 3, -1), (1, 1, 1, 2, 3))
+    still = [rng.random() < 0.4 for _ in range(rank)]
+    return {
+        name: tuple(int(name in ("window", "stride", "dilation")) if s else rng.choice(c) for s in still)
+        for name, c in zip(names, choices, strict=True)
+    }
+
+
+def draw_windows(rng: random.Random) -> Row:
+    """A reduction over windows, or the element where one has its extreme."""
+    shape = tuple(rng.choice((1, 3, 5, 8, 19, 34)) for _ in range(rng.choice((1, 2, 3, 3))))
+    props: dict[str, Any] = draw_slide(rng, len(shape))
+    element = rng.choice(("f32", "f32", "f64"))
+    x = text_of(shape, element)
+    if rng.random() < 0.7:
+        kind = rng.choice(("max", "min", "add"))
+        return Row("reduce_window", (x,), {"kind": kind, **props}, ulp=SUM, scale=lambda x: 200 * np.abs(x).max(initial=1))
+    return Row("window_pick", (x, x), {"kind": rng.choice(("max", "min")), **props}, zeros=False)
+
+
+def draw_depthwise(rng: random.Random) -> Row:
+    """A convolution with one feature a group, in any order of its dims."""
+    features, each, n = rng.choice((2, 3, 5, 17)), rng.choice((1, 1, 2)), rng.choice((1, 2))
+    slide = {name: values[-2:] for name, values in draw_slide(rng, 2).items()}
+    dims = [tuple(rng.sample(range(4), 4)) if rng.random() < 0.5 else (0, 1, 2, 3) for _ in "xwy"]
+    sizes = (n, features, rng.choice((1, 5, 9)), rng.choice((4, 11, 21)))
+    filters = (features * each, 1, *slide.pop("window"))
+    props: dict[str, Any] = {**slide, "base_dilation": rng.choice(((1, 1), (1, 1), (2, 1), (2, 3))), "groups": features}
+    props |= dict(zip(("x_dims", "w_dims", "y_dims"), dims, strict=True))
+    shapes = [tuple(placed(values, at)) for values, at in zip((sizes, filters), dims, strict=False)]
+    operands = tuple(text_of(shape, "f32") for shape in shapes)
+    return Row("conv", operands, props, ulp=SUM, scale=lambda x, w: 50 * np.abs(x).max(initial=1), zeros=False)
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_random_windows(group: int) -> None:
+    for seed in range(SEED + group, SEED + EXAMPLES, GROUPS):
+        rng = random.Random(seed)
+        row = rng.choice((draw_windows, draw_depthwise))(rng)
+        try:
+            op = op_of(row)
+        except lm.errors.ShapeError:
+            continue
+        target = rng.choice(TARGETS)
+        args = inputs(row, np.random.default_rng(seed), "normal")
+        got = pipeline.build(make_module(row), target=get(target)).run(args)
+        try:
+            check(got, op.evaluate(*args)[0], row, args)
+        except AssertionError as error:
+            pytest.fail(f"LAMINA_TEST_SEED={seed}, {target}: {error}")
+
+
+SHOWN = {
+    "max-pool": (lambda x: lm.nn.max_pool2d(x, 3, stride=2, padding=1), [(1, 3, 21, 37)]),
+    "depthwise": (lambda x, k: lm.nn.conv2d(x, k, padding=1, groups=3), [(2, 3, 9, 40), (3, 1, 3, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_schedules_are_edited_and_replayed(name: str) -> None:
+    """The default schedule as text, and with each number of lanes replaced by another, gives the same results."""
+    function, shapes = SHOWN[name]
+    args = [np.random.default_rng(k).standard_normal(shape).astype(np.float32) for k, shape in enumerate(shapes)]
+    text = lm.jit(function).lower(*args).as_text("loop", "x86-64-v2")
+    steps: list[str] = []
+    schedule_module(parse_module(make_context(), text), lambda kernel, taken: steps.append(taken.step.as_text()))
+    assert any(step.startswith("loop-compute-at") for step in steps)
+    want = np.asarray(lm.jit(function)(*args))
+    edits = [k for k, step in enumerate(steps) if "lanes=" in step]
+    assert edits
+    for k in (None, *edits):
+        module = parse_module(make_context(), text)
+        edited = [re.sub(r"lanes=\d+", "lanes=2", step) if n == k else step for n, step in enumerate(steps)]
+        pipeline.replay(pipeline.find_kernel(module), ",".join(edited))
+        np.testing.assert_allclose(pipeline.build(module).run(args), want, rtol=1e-5, atol=1e-5)
