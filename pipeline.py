@@ -99,6 +99,8 @@ def phase_of(module: ModuleOp) -> str:
     """The last phase a module has reached: as it says itself, else by the ops it holds."""
     from xdsl.dialects.builtin import StringAttr
 
+    from .dialects.program import FuncOp
+
     said = module.attributes.get("lamina.phase")
     names = {op.name for op in module.body.block.ops}
     if "loop.kernel" in names and any(map(_is_graph, module.body.block.ops)):
@@ -106,11 +108,10 @@ def phase_of(module: ModuleOp) -> str:
         return said.data if isinstance(said, StringAttr) and said.data in PHASES[:2] else "graph"
     if isinstance(said, StringAttr) and said.data in PHASES:
         return said.data
-    if any("lamina.arena" in op.attributes for op in module.body.block.ops):
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    if any(function.arena is not None for function in functions):
         return "program"
-    if "loop.kernel" in names or any("lamina.results" in op.attributes for op in module.body.block.ops):
-        return "loop"
-    return "graph"
+    return "loop" if "loop.kernel" in names or functions else "graph"
 
 
 def is_before(module: ModuleOp, phase: str) -> bool:
@@ -123,7 +124,7 @@ def _is_graph(op: Operation) -> bool:
     from xdsl.dialects.builtin import TensorType
     from xdsl.dialects.func import FuncOp
 
-    if not isinstance(op, FuncOp) or not op.body.blocks or "lamina.results" in op.attributes:
+    if not isinstance(op, FuncOp) or not op.body.blocks:
         return False
     return any(isinstance(type, TensorType) for type in (*op.function_type.inputs, *op.function_type.outputs))
 
@@ -283,37 +284,23 @@ def _runnable(module: ModuleOp, target: Target | None) -> Target:
 
 def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = None) -> Signature:
     """The signature of a host function of a module at phase `program`."""
-    from xdsl.dialects.func import FuncOp
-
+    from .dialects.program import FuncOp
     from .dialects.types import numpy_dtype
-    from .lowering.donation import donations_of
 
     functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
     function = functions.get(entry)
-    if function is None or "lamina.results" not in function.attributes:
+    if function is None:
         raise CompileError(f"no function @{entry} to call; there are: {', '.join(f'@{name}' for name in functions) or 'none'}")
-    arguments = list(function.body.block.args)
-    n_results = function.attributes["lamina.results"].value.data  # pyright: ignore[reportAttributeAccessIssue]
-    arena = function.attributes["lamina.arena"].value.data  # pyright: ignore[reportAttributeAccessIssue]
-    arguments = arguments[:-1]
 
     def param(k: int, argument: Any, kind: str) -> Param:
         name = names[k] if names is not None and kind == "arg" else argument.name_hint or f"{kind}{k}"
         dtype = str(numpy_dtype(argument.type.element_type))
         return Param(name, dtype, tuple(argument.type.get_shape()))
 
-    split = len(arguments) - n_results
-    args = tuple(param(k, a, "arg") for k, a in enumerate(arguments[:split]))
-    results = tuple(param(k, a, "result") for k, a in enumerate(arguments[split:]))
-    work = function.attributes.get("lamina.work")
-    return Signature(
-        entry,
-        args,
-        results,
-        arena,
-        None if work is None else work.value.data,  # pyright: ignore[reportAttributeAccessIssue]
-        donations_of(function),
-    )
+    args = tuple(param(k, a, "arg") for k, a in enumerate(function.inputs))
+    results = tuple(param(k, a, "result") for k, a in enumerate(function.outputs))
+    work = None if function.work is None else function.work.value.data
+    return Signature(entry, args, results, function.arena_bytes, work, function.donation_pairs)
 
 
 @collecting_later()
@@ -344,7 +331,7 @@ def build_kernel(
             compiled = scheduled_by_default(module, target) if by_default else module
             return kernel_signature_of(kernel), emit_module(compiled, target, callable_kernels=True)
 
-    return dataclasses.replace(cached_kernel(key, make, target), failed=_failure(kernel.sym_name.data, _checks(kernel)))
+    return dataclasses.replace(cached_kernel(key, make, target), failed=_failure(kernel.sym_name.data, kernel.texts("checks")))
 
 
 @collecting_later()
@@ -372,7 +359,7 @@ def build_known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> Kerne
     module = make()
     executable = build_kernel(module, by_default=True)
     kernel = find_kernel(module)
-    remember(key, Known(_kernel_key(module, kernel, host(), True), tuple(_checks(kernel))))
+    remember(key, Known(_kernel_key(module, kernel, host(), True), tuple(kernel.texts("checks"))))
     return executable
 
 
@@ -411,16 +398,13 @@ def tuning_key(kernel: KernelOp) -> str:
 
 def replay_tuned(module: ModuleOp) -> None:
     """Take the steps that `tune` found for kernels that nobody has scheduled; where a step fails, none is taken."""
-    from xdsl.dialects.builtin import UnitAttr
-
     from .codegen import tuned
-    from .dialects.loop.parameters import SCHEDULED, is_scheduled
     from .dialects.loop.structure import KernelOp
     from .lowering.fallbacks import Fallback, record
 
     if not tuned.state():
         return
-    for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp) and not is_scheduled(op)]:
+    for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp) and not op.is_scheduled]:
         steps = tuned.load(tuning_key(kernel))
         if steps is None:
             continue
@@ -432,7 +416,7 @@ def replay_tuned(module: ModuleOp) -> None:
         except Exception as error:
             record(Fallback(kernel.sym_name.data, "the tuned schedule", None, error), kernel)
             continue
-        scheduled.attributes[SCHEDULED] = UnitAttr()
+        scheduled.mark_scheduled()
         block = kernel.parent
         assert block is not None
         block.insert_op_before(scheduled, kernel)
@@ -457,14 +441,6 @@ def replay(kernel: KernelOp, steps: str) -> None:
             step.run(kernel)
     except LaminaError as error:
         raise CompileError(str(error)) from None
-
-
-def _checks(kernel: KernelOp) -> list[str]:
-    """What each check of a kernel says."""
-    from .lowering.analysis.inbounds import CHECKS
-
-    said: Any = kernel.attributes.get(CHECKS)
-    return [] if said is None else [text.data for text in said.data]
 
 
 def _failure(name: str, checks: Sequence[str]) -> Callable[[tuple[int, ...]], None]:

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+
+
+def pairs_attribute(pairs: Iterable[tuple[int, int]]) -> DenseArrayBase[IntegerType]:
+    """Pairs of numbers as one property: `array<i64: 1, 0, 2, 0>`."""
+    return DenseArrayBase.from_list(i64, [number for pair in pairs for number in pair])
+
+
+def pairs_of(attribute: DenseArrayBase[IntegerType] | None) -> tuple[tuple[int, int], ...]:
+    """The pairs of a property that `pairs_attribute` made; a number at the end that has no partner is left out."""
+    numbers = () if attribute is None else attribute.get_values()
+    return tuple(zip(numbers[::2], numbers[1::2], strict=False))
+
+
+def print_over(printer: Printer, result: SSAValue, operand: SSAValue) -> None:
+    """`%y over %x`: the one may be the memory of the other."""
+    printer.print_ssa_value(result)
+    printer.print_string(" over ")
+    printer.print_ssa_value(operand)
 
 
 def print_values(printer: Printer, values: Sequence[SSAValue]) -> None:

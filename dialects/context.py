@@ -11,8 +11,8 @@ from xdsl.ir import Dialect
 
 from . import printing, vocabulary
 
-OURS = {"graph": "Graph", "loop": "Loop"}
-"""Our dialects: the folder under `dialects/` and the `Dialect` object it holds."""
+OURS = {"graph": "Graph", "loop": "Loop", "program": "Program"}
+"""Our dialects: the folder or file under `dialects/` and the `Dialect` object it holds."""
 
 
 def _ours(folder: str, name: str) -> Callable[[], Dialect]:

@@ -1,7 +1,7 @@
 """What must hold between the ops of a module so that running it touches no memory that it does not own.
 
-An op sees its own types. Whether a view stays inside its arena, whether a launch fits its kernel, and whether the `lamina.*`
-attributes of a function agree with its arguments is decided here, on modules whose ops verify one by one.
+An op sees its own types. Whether a view stays inside its arena, whether a launch fits its kernel, and whether functions and
+attributes fit their module is decided here, on modules whose ops verify one by one.
 
     'loop.launch' op passes memref<4xf32> for argument #0 of @scale, which takes memref<64xf32>
 """
@@ -15,7 +15,6 @@ from typing import Any
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -28,6 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..errors import CompileError, placed
+from . import program
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.structure import MOST_LANES, KernelOp
@@ -47,10 +47,10 @@ def errors_in_module(module: ModuleOp) -> Iterator[tuple[Operation, Complaint]]:
             symbols[name.data] = op
     yield from _told(module, _module_attributes(module))
     for op in module.body.block.ops:
-        if isinstance(op, KernelOp):
-            yield from _told(op, _kernel_attributes(op))
-        elif isinstance(op, func.FuncOp) and len(op.body.blocks) == 1:
-            yield from _told(op, _function_attributes(op))
+        if isinstance(op, program.FuncOp):
+            yield from _told(op, _function(op))
+        elif isinstance(op, func.FuncOp):
+            yield from _told(op, _graph_function(op))
         for inner in op.walk():
             if isinstance(inner, LaunchOp):
                 yield from _told(inner, _launch(inner, symbols))
@@ -89,75 +89,16 @@ def _module_attributes(module: ModuleOp) -> Iterator[Complaint]:
         yield f"attribute lamina.target must be a string, got {target}"
 
 
-def _count(op: Operation, name: str) -> int | None:
-    """An attribute that is a number; None if it is missing, -1 if it is something else."""
-    value = op.attributes.get(name)
-    if value is None:
-        return None
-    return value.value.data if isinstance(value, IntegerAttr) else -1
-
-
-def _pairs(attribute: Attribute | None) -> list[tuple[int, int]] | None:
-    """The pairs of an attribute `[[0, 1], ...]`; None if it has another form."""
-    if attribute is None:
-        return []
-    entries = list(attribute.data) if isinstance(attribute, ArrayAttr) else [attribute]
-    found: list[tuple[int, int]] = []
-    for entry in entries:
-        numbers = [n.value.data for n in entry.data if isinstance(n, IntegerAttr)] if isinstance(entry, ArrayAttr) else []
-        if len(numbers) != 2:
-            return None
-        found.append((numbers[0], numbers[1]))
-    return found
-
-
-def _function_attributes(op: func.FuncOp) -> Iterator[Complaint]:
-    arguments = op.body.block.args
-    results, arena = _count(op, "lamina.results"), _count(op, "lamina.arena")
-    for name in ("lamina.work", "lamina.peak_bytes", "lamina.results", "lamina.arena"):
-        if (value := _count(op, name)) is not None and value < 0:
-            yield f"attribute {name} must be a number of at least 0, got {op.attributes[name]}"
-    if arena is not None and results is None:
-        yield "attribute lamina.arena needs lamina.results beside it"
-    if results is None:
-        return
+def _function(op: program.FuncOp) -> Iterator[Complaint]:
     module = op.parent_op()
-    if arena is None and module is not None and module.attributes.get("lamina.phase") == StringAttr("program"):
-        yield "needs an attribute lamina.arena in a module of phase program"
-    n_args = len(arguments) - results - (arena is not None)
-    if n_args < 0:
-        yield f"attribute lamina.results = {results} exceeds its {len(arguments)} arguments"
-    if arena is not None:
-        type = arguments[-1].type
-        if not (isinstance(type, MemRefType) and str(type.element_type) == "i8" and tuple(type.get_shape()) == (arena,)):
-            yield f"attribute lamina.arena = {arena} needs a last argument of type memref<{arena}xi8>, got {type}"
-    for argument in arguments:
-        type = argument.type
-        if not isinstance(type, MemRefType) or DYNAMIC_INDEX in type.get_shape():
-            yield f"argument must be a memref of static shape, got {type}"
-    donations = _pairs(op.attributes.get("lamina.donations"))
-    if donations is None or any(not (0 <= r < results and 0 <= a < n_args) for r, a in donations):
-        yield f"attribute lamina.donations must be pairs of a result and an argument, got {op.attributes['lamina.donations']}"
-        return
-    for r, a in donations:
-        if arguments[n_args + r].type != arguments[a].type:
-            yield f"attribute lamina.donations pairs {arguments[n_args + r].type} with {arguments[a].type}"
+    if op.arena is None and module is not None and module.attributes.get("lamina.phase") == StringAttr("program"):
+        yield "needs an arena in a module of phase program"
 
 
-def _kernel_attributes(op: KernelOp) -> Iterator[Complaint]:
-    arguments = op.body.block.args
-    if not isinstance(op.attributes.get("lamina.scheduled", UnitAttr()), UnitAttr):
-        yield "attribute lamina.scheduled must have no value"
-    checks = op.attributes.get("lamina.checks")
-    if checks is not None and not (isinstance(checks, ArrayAttr) and all(isinstance(c, StringAttr) for c in checks.data)):
-        yield f"attribute lamina.checks must be a list of strings, got {checks}"
-    pairs = _pairs(op.attributes.get("lamina.inplace"))
-    if pairs is None or any(not (0 <= k < len(arguments)) for pair in pairs for k in pair):
-        yield f"attribute lamina.inplace must be pairs of numbers of arguments, got {op.attributes['lamina.inplace']}"
-        return
-    for result, operand in pairs:
-        if arguments[result].type != arguments[operand].type or not isinstance(arguments[result].type, MemRefType):
-            yield f"attribute lamina.inplace pairs {arguments[result].type} with {arguments[operand].type}"
+def _graph_function(op: func.FuncOp) -> Iterator[Complaint]:
+    for number, attributes in enumerate(() if op.arg_attrs is None else op.arg_attrs.data):
+        if not isinstance(attributes.data.get("lamina.donated", UnitAttr()), UnitAttr):
+            yield f"attribute lamina.donated of argument #{number} must have no value"
 
 
 # Launches
@@ -173,9 +114,6 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
     if len(parameters) != len(op.arguments):
         yield f"passes {len(op.arguments)} values to @{name}, which takes {len(parameters)}"
         return
-    scratch = op.attributes.get("lamina.scratch")
-    if scratch is not None and (_count(op, "lamina.scratch") or 0) < 0:
-        yield f"attribute lamina.scratch must be a number of at least 0, got {scratch}"
     sizes = [_constant(v) for v in op.arguments if isinstance(v.type, IndexType)]
     for k, (parameter, given) in enumerate(zip(parameters, op.arguments, strict=True)):
         shown = f"passes {given.type} for argument #{k} of @{name}, which takes {parameter.type}"
@@ -197,8 +135,7 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
         elif given.type.layout != parameter.type.layout and not _strides_agree(kernel, parameter, given.type, sizes):
             yield f"{shown}: its strides must be those of the buffer"
     written = {store.buffer for store in kernel.walk() if isinstance(store, StoreOp | ScatterOp)}
-    pairs = _pairs(kernel.attributes.get("lamina.inplace")) or []
-    shared = {frozenset(pair) for pair in pairs}
+    shared = {frozenset(pair) for pair in kernel.in_place_pairs}
     for k, (parameter, given) in enumerate(zip(parameters, op.arguments, strict=True)):
         if parameter in written and _is_constant(given):
             yield f"passes a constant for argument #{k} of @{name}, which is written"

@@ -21,7 +21,6 @@ from ..dialects.types import f64, is_float, scalar_of
 from ..errors import ScheduleError
 from ..lowering.analysis.accesses import Access, accesses
 from ..lowering.analysis.nests import buffer_name, name_of
-from ..lowering.fallbacks import noted
 from ..lowering.target import target_of
 from ..runtime.kernel_arguments import prepare
 from ..runtime.kernel_callable import KernelExecutable
@@ -54,7 +53,7 @@ def explain(unscheduled: KernelOp, kernel: KernelOp, executable: KernelExecutabl
         sizes = {symbol: slots[first + k] for k, symbol in enumerate(kernel.index_arguments)}
     shown = ", ".join(f"{symbol.name_hint}={value}" for symbol, value in sizes.items())
     lines = [f"kernel {kernel.sym_name.data}" + (f" with {shown}" if shown else "")]
-    lines += [f"  fallback: {reason}" for reason in noted(kernel)]
+    lines += [f"  fallback: {reason}" for reason in kernel.texts("fallbacks")]
     _loops(kernel.body.block, 1, kernel, sizes, lines)
     if sizes and executable is not None:
         before: dict[SSAValue, int] = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
 from ..pipeline import collecting_later
 from ..runtime.arguments import apart, check_results, plain
@@ -182,7 +182,8 @@ class _Dispatcher:
         if not traced.closed():
             raise TypeError(f"{self.name}() reads traced values of an enclosing function and must be called inside it")
         if leaves := self.donated_leaves(structure, statics):
-            traced.op.attributes["lamina.donated"] = ArrayAttr([IntegerAttr(k, i64) for k in leaves])
+            given = [DictionaryAttr({"lamina.donated": UnitAttr()} if k in leaves else {}) for k in range(len(avals))]
+            traced.op.properties["arg_attrs"] = ArrayAttr(given)
         return Lowered(program, traced, self.name, paths)
 
     def donated_leaves(self, structure: TreeDef, statics: tuple[Any, ...]) -> list[int]:

@@ -20,7 +20,6 @@ from .. import pipeline
 from ..codegen import tuned
 from ..codegen.kernel_executable import kernel_object, load_kernel
 from ..codegen.targets import Target
-from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import InternalError, LaminaError
 from ..lowering.analysis.bounds import code_size
@@ -114,7 +113,7 @@ def tune(function: Any, *args: Any, seconds: float = 5.0, seed: int = 0) -> tupl
 
 def _tune_module(module: ModuleOp, given: dict[str, Sequence[Any]], seconds: float, seed: int) -> tuple[Tuned, ...]:
     """Tune every kernel of a module at phase `loop` that nobody scheduled; each gets time by what it takes."""
-    kernels = [op for op in module.body.block.ops if isinstance(op, KernelOp) and not is_scheduled(op)]
+    kernels = [op for op in module.body.block.ops if isinstance(op, KernelOp) and not op.is_scheduled]
     defaults = _default_steps(module)
     searches = [_Search(k, target_of(module), defaults[k.sym_name.data], given.get(k.sym_name.data), seed) for k in kernels]
     total = sum(search.default_seconds for search in searches) or 1.0

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, VectorType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.kernel import KernelCallOp
@@ -29,7 +29,7 @@ from ..dialects.types import index
 from ..dialects.types import vector as vector_type
 from ..dialects.vocabulary import StepOp
 from ..errors import CompileError, placed
-from .analysis.inbounds import CHECKS, materialize
+from .analysis.inbounds import materialize
 from .analysis.nests import buffer_name, ops_in, place
 from .analysis.proofs import AccessOp, Unproved, size_of, unproved, unsized
 
@@ -69,13 +69,13 @@ def _can_be_checked(op: AccessOp) -> bool:
 
 
 def _insert(kernel: KernelOp, found: Sequence[Unproved]) -> None:
-    """Put a `loop.check` before each access; the kernel's attribute says what each is about."""
-    known = kernel.attributes.get(CHECKS)
-    said: list[Attribute] = list(known.data) if isinstance(known, ArrayAttr) else []
+    """Put a `loop.check` before each access; the kernel's `checks` say what each is about."""
+    said = kernel.texts("checks")
+    known = len(said)
     for one in found:
         op = one.op
         where = f" ({place(op)})" if place(op) else ""
-        said.append(StringAttr(f"dim {one.dim} of {buffer_name(op.buffer)}{where}"))
+        said.append(f"dim {one.dim} of {buffer_name(op.buffer)}{where}")
         scratch = Block()
         b = ScalarBuilder(scratch, op.location)
         low, high = _ends(b, one)
@@ -91,7 +91,7 @@ def _insert(kernel: KernelOp, found: Sequence[Unproved]) -> None:
         for new in list(scratch.ops):
             new.detach()
             block.insert_op_before(new, op)
-    kernel.attributes[CHECKS] = ArrayAttr(said)
+    kernel.add_texts("checks", said[known:])
 
 
 def _ends(b: ScalarBuilder, one: Unproved) -> tuple[SSAValue, SSAValue]:

@@ -1,13 +1,13 @@
 """Lower graph functions: each unique fusion becomes one kernel, the function a host function that launches kernels on buffers.
 
-The host function takes memrefs: the arguments, then one a result (`lamina.results` says how many). Intermediates are
-`memref.alloc`s until `plan-buffers`; a reshape is another view of the same buffer. Equal fusions share a kernel.
+The host function is a `program.func`: it takes memrefs, the arguments and one a result. Intermediates are `memref.alloc`s until
+`plan-buffers`; a reshape is another view of the same buffer. Equal fusions share a kernel.
 
 Where the blocked loops of an op cannot be built, the op gets its plain nest; a composite is decomposed and its primitives are
 fused and converted instead.
 
 A hand-written kernel (`graph.kernel`) is launched on buffers, numbers loaded from theirs, and its sizes as constants. Kernels
-that were in the module before are marked `lamina.scheduled`: what follows leaves them as they are.
+that were in the module before are marked `scheduled`: what follows leaves them as they are.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, memref
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
+from ..dialects import program
 from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.control import ForOp as RepeatedOp
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
-from ..dialects.loop.parameters import SCHEDULED
 from ..dialects.loop.repeat import RepeatOp
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..dialects.types import DYNAMIC, index
@@ -43,6 +43,8 @@ from .fallbacks import Fallback, record
 from .kernels import KernelEmitter, nest_in
 
 MAX_NAME_OPS = 5
+DONATED = "lamina.donated"
+"""The attribute of an argument of a graph function that its caller gives away."""
 
 
 @dataclass
@@ -53,14 +55,14 @@ class _Kernels:
     by_key: dict[object, KernelOp | None] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
-    def get(self, body: Block, outputs: list[SSAValue], function: func.FuncOp) -> KernelOp | None:
-        """The kernel of a fusion body in a function; None where it has to be converted as the primitives of a composite."""
+    def get(self, body: Block, outputs: list[SSAValue]) -> KernelOp | None:
+        """The kernel of a fusion body; None where it has to be converted as the primitives of a composite."""
         key = body_key(body, outputs)
         if key not in self.by_key:
-            self.by_key[key] = self._built(body, outputs, function)
+            self.by_key[key] = self._built(body, outputs)
         return self.by_key[key]
 
-    def _built(self, body: Block, outputs: list[SSAValue], function: func.FuncOp) -> KernelOp | None:
+    def _built(self, body: Block, outputs: list[SSAValue]) -> KernelOp | None:
         """A new kernel; where the nest of its op cannot be built, by the plain nest of that op."""
         nest, name = nest_in(body), self._name(body)
         if nest is None or not (nest.composite or nest.has_plain_nest):
@@ -72,7 +74,7 @@ class _Kernels:
         except Exception as error:
             event = Fallback(name, f"the nest of '{nest.name}'", None, error)
         kernel = self._emitted(KernelEmitter(body, outputs, self.module, is_plain=True), name) if nest.has_plain_nest else None
-        record(event, kernel or function)
+        record(event, kernel)
         return kernel
 
     def _emitted(self, emitter: KernelEmitter, name: str) -> KernelOp:
@@ -80,9 +82,7 @@ class _Kernels:
         if (overwritten := overwritten_operand(emitter.outputs[0].owner)) is not None:
             block.erase_arg(emitter.buffers[overwritten])  # pyright: ignore[reportArgumentType]
         kernel = KernelOp.create(properties={"sym_name": StringAttr(name)}, regions=[Region(block)])
-        if emitter.inplace:
-            pairs = [ArrayAttr([IntegerAttr(a, i64), IntegerAttr(b, i64)]) for a, b in emitter.inplace]
-            kernel.attributes["lamina.inplace"] = ArrayAttr(pairs)
+        kernel.in_place_pairs = emitter.inplace
         return kernel
 
     def _name(self, body: Block) -> str:
@@ -182,15 +182,22 @@ class _FunctionConverter:
                     self._op(op)
         for value, target in copies:
             self._insert(memref.CopyOp.create(operands=[self.buffers[value], target]), last)
-        self._insert(func.ReturnOp(), last)
-        function_type = builtin.FunctionType.from_lists(types, [])
-        self.function.detach_region(self.function.body)
-        self.function.add_region(Region(self.host))
-        self.function.properties["function_type"] = function_type
-        self.function.properties.pop("arg_attrs", None)
-        self.function.properties.pop("res_attrs", None)
-        self.function.attributes["lamina.results"] = IntegerAttr(len(returned), i64)
-        self.function.attributes["lamina.work"] = IntegerAttr(self.work, i64)
+        self._replace(len(returned))
+
+    def _replace(self, n_results: int) -> None:
+        """Put the host function in the place of the graph function."""
+        old = self.function
+        donated = [] if old.arg_attrs is None else [k for k, a in enumerate(old.arg_attrs.data) if DONATED in a.data]
+        made = program.FuncOp.build_function(old.sym_name.data, self.host, n_results, donated=donated, work=self.work)
+        if old.sym_visibility is not None and old.sym_visibility.data == "private":
+            made.properties["sym_visibility"] = old.sym_visibility
+        made.attributes.update(old.attributes)
+        made.location = old.location
+        block = old.parent
+        assert block is not None
+        block.insert_op_before(made, old)
+        old.detach()
+        old.erase()
 
     def _assign(self, value: SSAValue, target: SSAValue) -> bool:
         """Let the op that computes a returned value store it into the result; False when it must be copied."""
@@ -284,7 +291,7 @@ class _FunctionConverter:
             body, outputs = fewer
             types = [value.type for value in (*body.args, *outputs)]
             arguments = [self._reshaped(argument, type, op) for argument, type in zip(arguments, types, strict=True)]
-        kernel = self.kernels.get(body, outputs, self.function)
+        kernel = self.kernels.get(body, outputs)
         if kernel is None:
             self._decomposed(op, targets)
             return
@@ -366,13 +373,14 @@ class _FunctionConverter:
         groups = [consts, carry, spare, over, into]
         made = RepeatOp.make(op.callee.string_value(), count, position, groups, reverse=op.reverse is not None)
         self._insert(made, op)
-        each = self.function_of(op).attributes["lamina.work"].value.data  # pyright: ignore[reportAttributeAccessIssue]
-        self.work += (_UNKNOWN_TRIPS if op.count is not None else op.trips.value.data) * each
+        each = self.function_of(op).work
+        trips = _UNKNOWN_TRIPS if op.count is not None else op.trips.value.data
+        self.work += trips * (1 if each is None else each.value.data)
 
-    def function_of(self, op: RepeatedOp) -> func.FuncOp:
+    def function_of(self, op: RepeatedOp) -> program.FuncOp:
         """The function of a loop's body, converted already."""
         found = SymbolTable.lookup_symbol(op, op.callee)
-        if not isinstance(found, func.FuncOp):
+        if not isinstance(found, program.FuncOp):
             raise _error(op, f"names no function of the module: {op.callee}")
         return found
 
@@ -479,10 +487,10 @@ class ConvertGraphToLoopPass(ModulePass):
         kernels.names = {o.properties["sym_name"].data for o in block.ops if "sym_name" in o.properties}  # pyright: ignore
         by_hand = {o.sym_name.data: o for o in block.ops if isinstance(o, KernelOp)}
         for kernel in by_hand.values():
-            kernel.attributes[SCHEDULED] = UnitAttr()
+            kernel.mark_scheduled()
         globals_: list[Operation] = []
         functions = [f for f in block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
-        for function in bodies_first([f for f in functions if "lamina.results" not in f.attributes]):
+        for function in bodies_first(functions):
             converter = _FunctionConverter(function, kernels, by_hand)
             with about(function):
                 converter.convert()

@@ -1,23 +1,26 @@
 """Results over arguments: which donated argument of a host function a result may be written over.
 
-The Python caller gives arguments away (`lamina.donated`, their numbers, on the function). Where the host function has read an
-argument for the last time before it first writes a result of the same type, or where both happen in one launch of a kernel that
-stores each element after its last load of it (`lamina.inplace`), one buffer may be given for both: `lamina.donations` says so
-in pairs of a result and an argument. Nothing changes for callers that give two.
+The Python caller gives arguments away (`donated`). Where the host function has read one for the last time before it first
+writes a result of the same type, or where both happen in one launch of a kernel that stores each element after its last load of
+it (`in_place`), one buffer may be given for both: the result is then written `over` the argument. Nothing changes for callers
+that give two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, i64
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects import program
 from ..dialects.loop.memory import LaunchOp
 from .analysis.nests import walk
+
+Pairs = Sequence[tuple[int, int]]
+"""Argument numbers (result, operand) of a kernel that may be one buffer."""
 
 WHOLE_VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast")
 """Ops that may show a buffer under another shape; a `reinterpret_cast` may also show a part."""
@@ -32,40 +35,26 @@ class _Uses:
     whole: bool = True
 
 
-def donate(function: func.FuncOp, in_place: Mapping[str, list[tuple[int, int]]]) -> Iterator[tuple[str, int, int]]:
-    """Pair results with donated arguments; the (kernel, result, operand) triples that this relies on."""
-    donated: Any = function.attributes.get("lamina.donated")
-    if donated is None:
-        return
-    arguments = function.body.block.args
-    n_results: int = function.attributes["lamina.results"].value.data  # pyright: ignore[reportAttributeAccessIssue]
-    n_args = len(arguments) - n_results - ("lamina.arena" in function.attributes)
+def donate(function: program.FuncOp, in_place: Mapping[str, Pairs]) -> Iterator[tuple[str, int, int]]:
+    """Pair results with donated inputs; the (kernel, result, operand) triples that this relies on."""
     roots, uses = _uses(function)
-    free = [k.value.data for k in donated.data]
+    free = list(function.donated_inputs)
     pairs: list[tuple[int, int]] = []
-    for result in range(n_results):
-        target = arguments[n_args + result]
+    for result, target in enumerate(function.outputs if free else ()):
         for number in free:
-            relied_on = None
-            if arguments[number].type == target.type:
-                relied_on = _in_place(arguments[number], target, roots, uses, in_place)
+            given, relied_on = function.inputs[number], None
+            if given.type == target.type:
+                relied_on = _in_place(given, target, roots, uses, in_place)
             if relied_on is not None:
                 free.remove(number)
                 pairs.append((result, number))
                 yield from relied_on
                 break
     if pairs:
-        attribute = ArrayAttr([ArrayAttr([IntegerAttr(k, i64) for k in pair]) for pair in pairs])
-        function.attributes["lamina.donations"] = attribute
+        function.donation_pairs = pairs
 
 
-def donations_of(function: func.FuncOp) -> tuple[tuple[int, int], ...]:
-    """The pairs of a result and the argument that it may be written over."""
-    pairs: Any = function.attributes.get("lamina.donations")
-    return () if pairs is None else tuple((p.data[0].value.data, p.data[1].value.data) for p in pairs.data)
-
-
-def _uses(function: func.FuncOp) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, _Uses]]:
+def _uses(function: program.FuncOp) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, _Uses]]:
     """The argument that each buffer is or shows, and where each argument is touched."""
     arguments = function.body.block.args
     roots: dict[SSAValue, SSAValue] = {a: a for a in arguments}
@@ -96,7 +85,7 @@ def _in_place(
     result: SSAValue,
     roots: Mapping[SSAValue, SSAValue],
     uses: Mapping[SSAValue, _Uses],
-    in_place: Mapping[str, list[tuple[int, int]]],
+    in_place: Mapping[str, Pairs],
 ) -> list[tuple[str, int, int]] | None:
     """What writing the result over the argument relies on; None where it would be wrong."""
     read, written = uses[argument], uses[result]
@@ -114,15 +103,12 @@ def _in_place(
     name = op.kernel.string_value()
     reads = [k for k, operand in enumerate(op.arguments) if roots.get(operand) is argument]
     writes = [k for k, operand in enumerate(op.arguments) if roots.get(operand) is result]
-    if len(writes) != 1 or any((writes[0], k) not in in_place.get(name, []) for k in reads):
+    if len(writes) != 1 or any((writes[0], k) not in in_place.get(name, ()) for k in reads):
         return None
     return [(name, writes[0], k) for k in reads]
 
 
-def aliased_arguments(function: func.FuncOp) -> set[int]:
-    """The arguments of a planned host function that may be one buffer with another."""
-    if not donations_of(function):
-        return set()
-    n_results: int = function.attributes["lamina.results"].value.data  # pyright: ignore[reportAttributeAccessIssue]
-    n_args = len(function.body.block.args) - n_results - ("lamina.arena" in function.attributes)
-    return {k for result, argument in donations_of(function) for k in (n_args + result, argument)}
+def aliased_arguments(function: program.FuncOp) -> set[int]:
+    """The arguments of a host function that may be one buffer with another."""
+    n_inputs = len(function.inputs)
+    return {k for result, number in function.donation_pairs for k in (n_inputs + result, number)}

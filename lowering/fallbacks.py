@@ -2,8 +2,8 @@
 
 A strategy of the default schedule that fails leaves the kernel as it was before, a loop nest that cannot be built gives way
 to a plainer one. The program is compiled all the same, so each such event is recorded: in `recorded`, on the kernel
-(`lamina.fallbacks`, which `explain` shows), with `LAMINA_DEBUG` on standard error. With `LAMINA_FALLBACKS=error`, which tests
-set, it is an error.
+(`fallbacks`, which `explain` shows), with `LAMINA_DEBUG` on standard error. With `LAMINA_FALLBACKS=error`, which tests set, it
+is an error.
 """
 
 from __future__ import annotations
@@ -14,13 +14,8 @@ import traceback
 from collections import deque
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.ir import Operation
-
+from ..dialects.loop.kernel import KernelOp
 from ..errors import InternalError
-
-ATTRIBUTE = "lamina.fallbacks"
-"""The attribute of kernels that lists what failed, as text."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +51,8 @@ recorded: deque[Fallback] = deque(maxlen=1000)
 """The latest events of this process."""
 
 
-def record(event: Fallback, op: Operation | None = None) -> None:
-    """Record an event, and note it on the kernel or function that was compiled without what failed.
+def record(event: Fallback, kernel: KernelOp | None = None) -> None:
+    """Record an event, and note it on the kernel that was compiled without what failed.
 
     Raises:
         InternalError: `LAMINA_FALLBACKS=error` asks for it.
@@ -65,14 +60,8 @@ def record(event: Fallback, op: Operation | None = None) -> None:
     if os.environ.get("LAMINA_FALLBACKS") == "error":
         raise InternalError(f"{event} (an error because of LAMINA_FALLBACKS=error)") from event.error
     recorded.append(event)
-    if op is not None:
-        op.attributes[ATTRIBUTE] = ArrayAttr([*map(StringAttr, noted(op)), StringAttr(event.reason)])
+    if kernel is not None:
+        kernel.add_texts("fallbacks", [event.reason])
     if os.environ.get("LAMINA_DEBUG"):
         print(f"fallback in {event}", file=sys.stderr)
         traceback.print_exception(event.error)
-
-
-def noted(op: Operation) -> list[str]:
-    """What failed while a kernel was compiled."""
-    said = op.attributes.get(ATTRIBUTE)
-    return [text.data for text in said.data if isinstance(text, StringAttr)] if isinstance(said, ArrayAttr) else []

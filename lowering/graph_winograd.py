@@ -188,4 +188,4 @@ class GraphWinogradPass(ModulePass):
             except Exception as error:  # convolutions stay in the direct form
                 if before is not None:
                     before.restore()
-                record(Fallback(function.sym_name.data, self.name, None, error), function)
+                record(Fallback(function.sym_name.data, self.name, None, error))

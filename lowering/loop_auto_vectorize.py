@@ -1,7 +1,7 @@
 """Vectorize kernels: in every loop nest, widen the loop that a cost estimate says is cheapest to run on vectors.
 
 The estimate counts scalar and vector instructions: a contiguous or invariant access costs one a vector, a strided one a lane.
-Nothing is vectorized that would not gain, and no kernel that its author has scheduled (`lamina.scheduled`). Options: `bits`,
+Nothing is vectorized that would not gain, and no kernel that its author has scheduled (`scheduled`). Options: `bits`,
 the width of a vector register (0: that of the host); `unroll`, how many registers one vector of a reduction or of an outer loop
 spans.
 """
@@ -19,7 +19,6 @@ from xdsl.passes import ModulePass
 
 from ..codegen.targets import Target
 from ..dialects.loop.memory import LoadOp, StoreOp
-from ..dialects.loop.parameters import is_scheduled
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..dialects.types import DYNAMIC, is_bool
 from .analysis.lanes import lane_stride, varying_values
@@ -203,6 +202,6 @@ class LoopAutoVectorizePass(ModulePass):
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         planner = Planner(target_of(op), self.unroll, self.bits)
         for kernel in op.body.block.ops:
-            if isinstance(kernel, KernelOp) and not is_scheduled(kernel):
+            if isinstance(kernel, KernelOp) and not kernel.is_scheduled:
                 for loop, lanes in planner.block(kernel.body.block).widened:
                     widen(loop, lanes)

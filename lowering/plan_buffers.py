@@ -1,17 +1,14 @@
 """Give every intermediate buffer of a host function its place in one arena, known before anything runs.
 
 Each `memref.alloc` becomes a `memref.view` of the arena, a new last argument. Buffers whose lifetimes (first to last use in op
-order, views counting for their source) do not meet may share memory. A kernel with `lamina.inplace = [[result, operand], ...]`
-stores each element of the result after its last load of that element of the operand: where the operand dies at the launch, the
-result takes over its memory. Pairs that no launch uses are dropped from the attribute, so that `noalias` can be said of their
-arguments.
+order, views counting for their source) do not meet may share memory. A kernel with `in_place(%result over %operand)` stores
+each element of the result after its last load of that element of the operand: where the operand dies at the launch, the result
+takes over its memory. Pairs that no launch uses are dropped, so that `noalias` can be said of their arguments.
 
 A kernel's `loop.alloc scratch` that is too large for its stack has its place in the arena while the kernel runs; the launch
-says where (`lamina.scratch`).
+says where (`scratch`).
 
 Results that may be written over donated arguments (`donation.py`) are such pairs, too.
-
-The function gets `lamina.arena`, the bytes of the arena, and `lamina.peak_bytes`, the most bytes ever in use at once.
 """
 
 from __future__ import annotations
@@ -22,11 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
-    FunctionType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
@@ -36,6 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
 from ..dialects.loop.repeat import RepeatOp
 from ..dialects.loop.structure import KernelOp
@@ -194,7 +190,7 @@ class _Planner:
     """Plans one function; `analyse`, then `rewrite`."""
 
     def __init__(
-        self, function: func.FuncOp, kernels: dict[str, KernelOp], scratch_sizes: dict[str, int], callees: dict[str, int]
+        self, function: program.FuncOp, kernels: dict[str, KernelOp], scratch_sizes: dict[str, int], callees: dict[str, int]
     ):
         self.function = function
         self.kernels = kernels
@@ -202,7 +198,7 @@ class _Planner:
         self.callees = callees
         self.root: dict[SSAValue, memref.AllocOp] = {}
         self.storage: dict[memref.AllocOp, _Storage] = {}
-        self.calls: list[tuple[func.CallOp | RepeatOp, _Storage]] = []
+        self.calls: list[tuple[RepeatOp, _Storage]] = []
         self.scratch: list[tuple[LaunchOp, _Storage]] = []
         self.in_place: list[tuple[str, int, int]] = []
 
@@ -228,14 +224,14 @@ class _Planner:
                 self._reuse(op, at)
                 if size := self.scratch_sizes.get(op.kernel.string_value()):
                     self.scratch.append((op, _Storage(size, at, at)))
-            elif isinstance(op, func.CallOp | RepeatOp) and op.callee.string_value() in self.callees:
+            elif isinstance(op, RepeatOp) and op.callee.string_value() in self.callees:
                 self.calls.append((op, _Storage(self.callees[op.callee.string_value()], at, at)))
         return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in (*self.calls, *self.scratch))]))
 
     def _reuse(self, launch: LaunchOp, at: int) -> None:
         """Let a result take over the memory of an operand that dies here."""
         name = launch.kernel.string_value()
-        pairs = in_place_pairs(self.kernels[name]) if name in self.kernels else []
+        pairs = self.kernels[name].in_place_pairs if name in self.kernels else ()
         arguments = launch.arguments
         for result, operand in pairs:
             new, old = self.root.get(arguments[result]), self.root.get(arguments[operand])
@@ -258,9 +254,8 @@ class _Planner:
             self.in_place += [(name, result, k) for k in uses]
 
     def rewrite(self, offsets: dict[_Storage, int], plan: Plan) -> None:
-        function, block = self.function, self.function.body.block
-        arena = block.insert_arg(memref_type(_I8, (plan.arena_bytes,)), len(block.args))
-        arena.name_hint = "arena"
+        block = self.function.body.block
+        arena = self.function.add_arena(plan.arena_bytes, plan.peak_bytes)
         constants: dict[int, SSAValue] = {}
         start = block.first_op
         for offset in sorted(set(offsets.values())):
@@ -283,32 +278,11 @@ class _Planner:
             view = memref.ViewOp.create(operands=[arena, constants[offsets[storage]]], result_types=[type])
             view.location = call.location
             block.insert_op_before(view, call)
-            if isinstance(call, RepeatOp):
-                block.insert_op_before(call.with_arena(view.results[0]), call)
-                call.detach()
-                call.erase()
-            else:
-                call.operands = [*call.operands, view.results[0]]
+            block.insert_op_before(call.with_arena(view.results[0]), call)
+            call.detach()
+            call.erase()
         for launch, storage in self.scratch:
-            launch.attributes["lamina.scratch"] = IntegerAttr(offsets[storage], i64)
-        inputs = [*function.function_type.inputs.data, arena.type]
-        function.properties["function_type"] = FunctionType.from_lists(inputs, list(function.function_type.outputs.data))
-        function.attributes["lamina.arena"] = IntegerAttr(plan.arena_bytes, i64)
-        function.attributes["lamina.peak_bytes"] = IntegerAttr(plan.peak_bytes, i64)
-
-
-def in_place_pairs(kernel: KernelOp) -> list[tuple[int, int]]:
-    """The (result, operand) argument numbers of `lamina.inplace`."""
-    pairs: Any = kernel.attributes.get("lamina.inplace")
-    return [] if pairs is None else [(p.data[0].value.data, p.data[1].value.data) for p in pairs.data]
-
-
-def _keep_pairs(kernel: KernelOp, used: set[tuple[int, int]]) -> None:
-    kept = [pair for pair in in_place_pairs(kernel) if pair in used]
-    if kept:
-        kernel.attributes["lamina.inplace"] = ArrayAttr([ArrayAttr([IntegerAttr(k, i64) for k in pair]) for pair in kept])
-    else:
-        kernel.attributes.pop("lamina.inplace", None)
+            launch.properties["scratch"] = IntegerAttr(offsets[storage], i64)
 
 
 @dataclass(frozen=True)
@@ -320,38 +294,34 @@ class PlanBuffersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = {k.sym_name.data: k for k in op.body.block.ops if isinstance(k, KernelOp)}
         scratch_sizes = {name: scratch_layout(kernel)[1] for name, kernel in kernels.items()}
-        hosts = {
-            f.sym_name.data: f
-            for f in op.body.block.ops
-            if isinstance(f, func.FuncOp) and "lamina.results" in f.attributes and f.body.blocks
-        }
+        hosts = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, program.FuncOp)}
         planned: dict[str, int] = {}
         used: dict[str, set[tuple[int, int]]] = {}
         in_progress: list[str] = []
 
         def visit(name: str) -> None:
             function = hosts[name]
-            if name in planned or "lamina.arena" in function.attributes:
+            if name in planned or function.arena is not None:
                 return
             if name in in_progress:
                 raise CompileError(f"function @{name} calls itself: its memory cannot be planned")
             in_progress.append(name)
             for inner in walk(function):
-                if isinstance(inner, func.CallOp | RepeatOp) and inner.callee.string_value() in hosts:
+                if isinstance(inner, RepeatOp) and inner.callee.string_value() in hosts:
                     visit(inner.callee.string_value())
             in_progress.pop()
             planner = _Planner(function, kernels, scratch_sizes, planned)
             storages = planner.analyse()
             plan = plan_offsets([Lifetime(s.size, s.first, s.last) for s in storages])
-            planner.rewrite(dict(zip(storages, plan.offsets, strict=True)), plan)
-            planned[name] = plan.arena_bytes
-            pairs = {name: in_place_pairs(kernel) for name, kernel in kernels.items()}
+            pairs = {name: kernel.in_place_pairs for name, kernel in kernels.items()}
             for kernel, result, operand in (*planner.in_place, *donate(function, pairs)):
                 used.setdefault(kernel, set()).add((result, operand))
+            planner.rewrite(dict(zip(storages, plan.offsets, strict=True)), plan)
+            planned[name] = plan.arena_bytes
 
-        fresh = [name for name, f in hosts.items() if "lamina.arena" not in f.attributes]
+        fresh = [name for name, f in hosts.items() if f.arena is None]
         for name in hosts:
             visit(name)
         if len(fresh) == len(hosts):  # else functions planned before may rely on the pairs
             for name, kernel in kernels.items():
-                _keep_pairs(kernel, used.get(name, set()))
+                kernel.in_place_pairs = [pair for pair in kernel.in_place_pairs if pair in used.get(name, ())]

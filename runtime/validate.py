@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.loop.structure import ForOp
+from ..dialects.program import functions_of, inputs_of
 from ..dialects.types import DYNAMIC
 from ..errors import LaminaError
 from .inputs import KINDS, generate
@@ -28,6 +27,8 @@ DYNAMIC_SIZE = 3
 
 MAX_ELEMENTS = 1 << 20
 """Functions on more elements than this are not run; the report says so."""
+
+_PRIVATE = StringAttr("private")
 
 MAX_ITERATIONS = 60_000
 """Loop iterations of one run, about a second; functions that take more are left out from that pass on, with a note."""
@@ -105,7 +106,7 @@ def validate_each(
         step.apply(ctx, module)
         numerics = getattr(step, "numerics", None) or "reassociating"
         for case in cases:
-            if not _has(module, case.function):
+            if case.function not in functions_of(module):
                 raise ValidationError(f"pass '{step.name}' dropped @{case.function}", step.name, case.inputs)
             if case.dropped or not _executable(module, case.function):
                 continue
@@ -147,14 +148,11 @@ def _drop(case: _Case, cases: Sequence[_Case], skip: Skip, why: str) -> None:
 
 def _cases(module: ModuleOp, seed: int, skip: Skip) -> list[_Case]:
     cases: list[_Case] = []
-    for function in module.body.block.ops:
-        if not isinstance(function, FuncOp) or not function.body.blocks:
-            continue
-        name = function.sym_name.data
-        if function.sym_visibility is not None and function.sym_visibility.data == "private":
+    for name, function in functions_of(module).items():
+        if function.sym_visibility == _PRIVATE:
             continue
         try:
-            specs = [_spec(argument) for argument in _inputs(function)]
+            specs = [_spec(argument) for argument in inputs_of(function)]
         except (KeyError, AttributeError, TypeError):
             skip(name, "its arguments are not of types that can be generated")
             continue
@@ -167,25 +165,13 @@ def _cases(module: ModuleOp, seed: int, skip: Skip) -> list[_Case]:
     return cases
 
 
-def _inputs(function: FuncOp) -> Sequence[SSAValue]:
-    arguments = list(function.body.block.args)
-    results: Any = function.attributes.get("lamina.results")
-    if results is None:
-        return arguments
-    return arguments[: len(arguments) - results.value.data - ("lamina.arena" in function.attributes)]
-
-
 def _spec(argument: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
     shape, dtype = shape_and_dtype(argument.type)
     return dtype, tuple(DYNAMIC_SIZE if n == DYNAMIC else n for n in shape)
 
 
-def _has(module: ModuleOp, name: str) -> bool:
-    return any(isinstance(op, FuncOp) and op.sym_name.data == name for op in module.body.block.ops)
-
-
 def _executable(module: ModuleOp, name: str) -> bool:
-    return _has(module, name) and not any(op.name in _TRANSFORMS for op in module.walk())
+    return name in functions_of(module) and not any(op.name in _TRANSFORMS for op in module.walk())
 
 
 def _run(module: ModuleOp, case: _Case, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:

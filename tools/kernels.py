@@ -24,12 +24,11 @@ class StoppedError(LaminaError):
 
 def find_kernel(module: ModuleOp, entry: str) -> KernelOp | None:
     """The kernel that `entry` names, or the only one of a module without functions; None if a function is meant."""
-    from xdsl.dialects.func import FuncOp
-
     from ..dialects.loop.structure import KernelOp
+    from ..dialects.program import functions_of
     from ..errors import CompileError
 
-    functions = [op.sym_name.data for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
+    functions = functions_of(module)
     kernels = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, KernelOp)}
     if entry in functions or entry in kernels:
         return kernels.get(entry)

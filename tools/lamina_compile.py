@@ -78,10 +78,9 @@ def header(module: ModuleOp, stem: str) -> str:
 
     Every pointer is to contiguous row-major data; results do not overlap arguments; the arena is scratch, 64-byte aligned.
     """
-    from xdsl.dialects.func import FuncOp
-
     from ..dialects.loop.memory import LaunchOp
     from ..dialects.loop.structure import KernelOp
+    from ..dialects.program import FuncOp
 
     launched = {op.kernel.string_value() for op in module.walk() if isinstance(op, LaunchOp)}
     guard = "".join(c if c.isalnum() else "_" for c in stem.upper()) + "_H"
@@ -90,22 +89,19 @@ def header(module: ModuleOp, stem: str) -> str:
     for function in module.body.block.ops:
         if isinstance(function, KernelOp) and function.sym_name.data not in launched:
             lines += [*_kernel_prototype(function, *_symbol(function.sym_name.data, functions)), ""]
-        if not isinstance(function, FuncOp) or "lamina.results" not in function.attributes:
+        if not isinstance(function, FuncOp):
             continue
         name, label = _symbol(function.sym_name.data, functions)
-        attributes: Any = function.attributes
-        arguments: list[Any] = list(function.body.block.args)
-        n_inputs = len(arguments) - attributes["lamina.results"].value.data - 1
+        arguments: list[Any] = [*function.inputs, *function.outputs]
         parameters = []
         taken = {"arena"}
-        for k, argument in enumerate(arguments[:-1]):
+        for k, argument in enumerate(arguments):
             word = _C_TYPES[str(argument.type.element_type)]
             shape = "x".join(str(n) for n in argument.type.get_shape()) or "scalar"
             spelled = _c_name(argument.name_hint or f"a{k}", taken)
-            parameters.append(f"{'const ' if k < n_inputs else ''}{word} *{spelled} /* {shape} */")
-        arena = attributes["lamina.arena"].value.data
+            parameters.append(f"{'const ' if k < len(function.inputs) else ''}{word} *{spelled} /* {shape} */")
         lines += [
-            f"#define {name}_ARENA_BYTES {arena}",
+            f"#define {name}_ARENA_BYTES {function.arena_bytes}",
             f"void {name}({', '.join([*parameters, 'void *arena'])}){label};",
             "",
         ]

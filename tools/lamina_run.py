@@ -131,21 +131,17 @@ def of_kernel(run: KernelRun, options: Any) -> tuple[Callable[..., Arrays], list
 
 def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> list[np.ndarray]:
     """The arguments as the function takes them; `?` dims of the module are given the sizes that came."""
-    from xdsl.dialects.func import FuncOp
-
+    from ..dialects.program import functions_of, inputs_of
     from ..dialects.types import DYNAMIC
     from ..runtime.inputs import InputError, fit
     from ..runtime.interpreter import InterpreterError, shape_and_dtype
 
-    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks}
+    functions = functions_of(module)
     function = functions.get(entry)
     if function is None:
         there = ", ".join(f"@{name}" for name in functions) or "none"
         raise InterpreterError(f"no function @{entry} to run; there are: {there}")
-    parameters: list[Any] = list(function.body.block.args)
-    results: Any = function.attributes.get("lamina.results")
-    if results is not None:
-        parameters = parameters[: len(parameters) - results.value.data - ("lamina.arena" in function.attributes)]
+    parameters: Sequence[Any] = inputs_of(function)
     if len(parameters) != len(values):
         raise InputError(f"@{entry} takes {len(parameters)} arguments, got {len(values)}")
     inputs: list[np.ndarray] = []

@@ -8,12 +8,14 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
     ArrayAttr,
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
     NoneAttr,
     StringAttr,
     SymbolNameConstraint,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
@@ -24,10 +26,12 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import pairs_attribute, pairs_of, print_over
 from .base import LoopOp
 from .subscripts import NamedSubscriptParser, canonical, print_exprs
 
 _INDEX = IndexType()
+_TEXTS = ("checks", "fallbacks")
 
 
 @irdl_op_definition
@@ -45,16 +49,29 @@ class KernelOp(LoopOp):
     loop.kernel @copy(%x: memref<?x4xf32, strided<[?, 1]>>, %y: memref<?x4xf32>, %N: index, %ldx: index)
         shapes(%x[%N, 4] strides [%ldx, 1], %y[%N, 4]) {
     }
+    loop.kernel @neg(%x: memref<64xf32>, %y: memref<64xf32>) in_place(%y over %x) scheduled {
+    }
     ```
+
+    * `in_place(%y over %x)`: `%y` may be the memory of `%x`, as each element of `%y` is stored after the last load of it.
+    * `scheduled`: the kernel is as its author wants it; no pass schedules it by itself.
+    * `checks("dim 0 of x", ...)`: what check k + 1 (`loop.check`) is about.
+    * `fallbacks("...", ...)`: what failed while the kernel was built or scheduled, and was left out.
 
     (C1) Argument types are memrefs, scalars or index.
     (C2) `shapes` gives every size of type `?` as an affine expression of index arguments, and every unknown stride.
     (C3) `shapes` agrees with the sizes and strides that the types know.
+    (C4) `in_place` pairs buffers of one type, two arguments each.
+    (C5) `checks` and `fallbacks` are not empty.
     """
 
     name = "loop.kernel"
     sym_name = prop_def(SymbolNameConstraint())
     shapes = opt_prop_def(ArrayAttr)
+    in_place = opt_prop_def(DenseArrayBase.constr(i64))
+    scheduled = opt_prop_def(UnitAttr)
+    checks = opt_prop_def(ArrayAttr[StringAttr])
+    fallbacks = opt_prop_def(ArrayAttr[StringAttr])
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
 
@@ -101,16 +118,63 @@ class KernelOp(LoopOp):
             return given[0]
         return tuple(AffineConstantExpr(n) for n in buffer.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
 
+    @property
+    def in_place_pairs(self) -> tuple[tuple[int, int], ...]:
+        """The numbers of arguments (result, operand) that may be one buffer."""
+        return pairs_of(self.in_place)
+
+    @in_place_pairs.setter
+    def in_place_pairs(self, pairs: Sequence[tuple[int, int]]) -> None:
+        self.properties.pop("in_place", None)
+        if pairs:
+            self.properties["in_place"] = pairs_attribute(pairs)
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether the kernel is as its author wants it."""
+        return self.scheduled is not None
+
+    def mark_scheduled(self) -> None:
+        """Keep passes from scheduling the kernel by themselves."""
+        self.properties["scheduled"] = UnitAttr()
+
+    def texts(self, name: str) -> list[str]:
+        """The strings of `checks` or `fallbacks`."""
+        found = self.properties.get(name)
+        return [text.data for text in found.data if isinstance(text, StringAttr)] if isinstance(found, ArrayAttr) else []
+
+    def add_texts(self, name: str, texts: Sequence[str]) -> None:
+        """Add strings to `checks` or `fallbacks`."""
+        if texts:
+            self.properties[name] = ArrayAttr([StringAttr(text) for text in (*self.texts(name), *texts)])
+
     def verify_(self) -> None:
-        block = self.body.block
-        for argument in block.args:
+        for argument in self.body.block.args:
             type = argument.type
             if not isinstance(type, MemRefType | IndexType) and not hasattr(type, "bitwidth"):  # C1
                 raise VerifyException(f"'loop.kernel' op argument must be a memref, a scalar or an index, got {type}")
-        if self.shapes is None:
-            return  # what is open then stays open: such a kernel cannot be lowered but can be read
+        self._verify_in_place()
+        for name in _TEXTS:
+            if name in self.properties and not self.texts(name):  # C5
+                raise VerifyException(f"'loop.kernel' op {name} must not be empty")
+        if self.shapes is not None:  # else what is open stays open: such a kernel cannot be lowered but can be read
+            self._verify_shapes(self.shapes)
+
+    def _verify_in_place(self) -> None:
+        if self.in_place is None:
+            return
+        arguments, pairs = self.body.block.args, self.in_place_pairs
+        if not pairs or len(self.in_place) % 2 or any(not 0 <= k < len(arguments) for pair in pairs for k in pair):  # C4
+            raise VerifyException(f"'loop.kernel' op in_place must be pairs of numbers of arguments, got {self.in_place}")
+        for result, operand in pairs:
+            types = arguments[result].type, arguments[operand].type
+            if types[0] != types[1] or not isinstance(types[0], MemRefType):  # C4
+                raise VerifyException(f"'loop.kernel' op in_place pairs {types[0]} with {types[1]}")
+
+    def _verify_shapes(self, shapes: ArrayAttr) -> None:
+        block = self.body.block
         n = len(self.index_arguments)
-        for entry in self.shapes.data:
+        for entry in shapes.data:
             items: list[Attribute] = list(entry.data) if isinstance(entry, ArrayAttr) else []
             number, maps = (items[0], items[1:]) if items else (None, [])
             if not (
@@ -155,6 +219,18 @@ class KernelOp(LoopOp):
                     printer.print_string(" strides ")
                     print_exprs(printer, strides, indices)
             printer.print_string(")")
+        if self.in_place_pairs:
+            arguments = self.body.block.args
+            printer.print_string(" in_place(")
+            printer.print_list(self.in_place_pairs, lambda pair: print_over(printer, arguments[pair[0]], arguments[pair[1]]))
+            printer.print_string(")")
+        if self.is_scheduled:
+            printer.print_string(" scheduled")
+        for word in _TEXTS:
+            if texts := self.texts(word):
+                printer.print_string(f" {word}(")
+                printer.print_list(texts, printer.print_string_literal)
+                printer.print_string(")")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
@@ -184,6 +260,25 @@ class KernelOp(LoopOp):
         if parser.parse_optional_keyword("shapes"):
             shapes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, shape)
             properties["shapes"] = _shapes_attribute(shapes, len(indices))
+
+        def number() -> int:
+            position = parser.pos
+            found = named.get(parser.parse_unresolved_operand().span.text)
+            return parser.raise_error("'loop.kernel' op in_place must name arguments", position) if found is None else found
+
+        def pair() -> tuple[int, int]:
+            result = number()
+            parser.parse_keyword("over")
+            return result, number()
+
+        if parser.parse_optional_keyword("in_place"):
+            properties["in_place"] = pairs_attribute(parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair))
+        if parser.parse_optional_keyword("scheduled"):
+            properties["scheduled"] = UnitAttr()
+        for word in _TEXTS:
+            if parser.parse_optional_keyword(word):
+                texts = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_str_literal)
+                properties[word] = ArrayAttr([StringAttr(text) for text in texts])
         attributes = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
         return cls.create(

@@ -528,13 +528,23 @@ class LaunchOp(LoopOp):
 
     ```mlir
     loop.launch @scale(%x, %y) : (memref<64xf32>, memref<64xf32>)
+    loop.launch @turn(%x, %y) scratch 4096 : (memref<64xf32>, memref<64xf32>)
     ```
+
+    `scratch` is the byte of the arena at which the scratch memory of the kernel begins.
+
+    (C1) `scratch` is not negative.
     """
 
     name = "loop.launch"
     kernel = prop_def(FlatSymbolRefAttrConstr)
+    scratch = opt_prop_def(IntegerAttr.constr(i64))
     arguments = var_operand_def()
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def verify_(self) -> None:
+        if self.scratch is not None and self.scratch.value.data < 0:  # C1
+            raise VerifyException(f"'loop.launch' op scratch must be a number of at least 0, got {self.scratch.value.data}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -542,6 +552,8 @@ class LaunchOp(LoopOp):
         printer.print_string("(")
         printer.print_list(self.arguments, printer.print_ssa_value)
         printer.print_string(")")
+        if self.scratch is not None:
+            printer.print_string(f" scratch {self.scratch.value.data}")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : (")
         printer.print_list([a.type for a in self.arguments], printer.print_attribute)
@@ -552,11 +564,14 @@ class LaunchOp(LoopOp):
         kernel = parser.parse_symbol_name()
         position = parser.pos
         operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        properties: dict[str, Attribute] = {"kernel": SymbolRefAttr(kernel)}
+        if parser.parse_optional_keyword("scratch"):
+            properties["scratch"] = IntegerAttr(parser.parse_integer(), i64)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
         return cls.create(
             operands=parser.resolve_operands(operands, types, position),
-            properties={"kernel": SymbolRefAttr(kernel)},
+            properties=properties,
             attributes=attributes,
         )

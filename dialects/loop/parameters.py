@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr, TensorType
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -23,14 +23,6 @@ from .subscripts import linear_form
 
 _Dims = tuple[tuple[int | None, int], ...]
 
-SCHEDULED = "lamina.scheduled"
-"""The attribute of kernels that are as their authors want them: no pass schedules them by itself."""
-
-
-def is_scheduled(kernel: KernelOp) -> bool:
-    """Whether a kernel is as its author wants it."""
-    return SCHEDULED in kernel.attributes
-
 
 def clone_kernel(kernel: KernelOp, name: str) -> KernelOp:
     """A copy of a kernel under another name, locations kept, which no pass schedules by itself."""
@@ -38,7 +30,7 @@ def clone_kernel(kernel: KernelOp, name: str) -> KernelOp:
     for old, new in zip(kernel.walk(), copy.walk(), strict=True):
         new.location = old.location
     copy.properties["sym_name"] = StringAttr(name)
-    copy.attributes[SCHEDULED] = UnitAttr()
+    copy.mark_scheduled()
     return copy
 
 

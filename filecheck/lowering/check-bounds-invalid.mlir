@@ -10,9 +10,8 @@ loop.kernel @outside(%x: memref<8xf32>) {
 
 // -----
 
-func.func @main(%x: memref<8xf32>, %at: memref<4xi64>, %y: memref<4xf32>) attributes {lamina.results = 1 : i64} {
+program.func @main(%x: memref<8xf32>, %at: memref<4xi64>) -> (%y: memref<4xf32>) {
   loop.launch @pick(%x, %at, %y) : (memref<8xf32>, memref<4xi64>, memref<4xf32>)
-  return
 }
 loop.kernel @pick(%x: memref<8xf32>, %at: memref<4xi64>, %y: memref<4xf32>) {
   loop.for seq %i = 0 to 4 {

@@ -35,7 +35,7 @@ loop.kernel @no_check(%x: memref<?xf32>, %at: memref<?xi64>, %t: memref<9x4xf32>
 
 /// What data decides is checked when it runs.
 // CHECK-LABEL: loop.kernel @check
-//  CHECK-SAME: lamina.checks = ["dim 0 of x {{.*}}"]
+//  CHECK-SAME: checks("dim 0 of x {{.*}}")
 //       CHECK: %[[P:.+]] = arith.index_cast
 //       CHECK: %[[BELOW:.+]] = arith.cmpi slt, %[[P]], %{{.+}} : index
 //       CHECK: %[[INSIDE:.+]] = arith.cmpi slt, %[[P]], %N : index
@@ -58,7 +58,7 @@ loop.kernel @check(%x: memref<?xf32>, %at: memref<?xi64>, %y: memref<?xf32>, %N:
 // CHECK-LABEL: loop.kernel @checked
 // CHECK-COUNT-1: loop.check
 //   CHECK-NOT: loop.check
-loop.kernel @checked(%x: memref<8xf32>, %at: memref<4xi64>) attributes {lamina.checks = ["dim 0 of x"]} {
+loop.kernel @checked(%x: memref<8xf32>, %at: memref<4xi64>) checks("dim 0 of x") {
   %size = arith.constant 8 : index
   loop.for seq %i = 0 to 4 {
     %k = loop.load %at[%i] : memref<4xi64>

@@ -2,11 +2,10 @@
 // RUN: not lamina-opt %S/Inputs/dynamic.mlir -p convert-graph-to-loop 2>&1 | filecheck %s --check-prefix=DYNAMIC
 // RUN: not lamina-opt %S/Inputs/composite.mlir -p convert-graph-to-loop 2>&1 | filecheck %s --check-prefix=COMPOSITE
 
-/// The epilogue lives where the sum ends; the function becomes a host function, results its last arguments.
-// CHECK-LABEL: func.func @layer(%x: memref<3x4xf32>, %w: memref<4x2xf32>, %result: memref<3x2xf32>)
-//  CHECK-SAME:   lamina.results = 1 : i64
+/// The epilogue lives where the sum ends; the function becomes a host function, which gets memory for its results.
+// CHECK-LABEL: program.func @layer(%x: memref<3x4xf32>, %w: memref<4x2xf32>) -> (%result: memref<3x2xf32>) work 30 {
 //  CHECK-NEXT:   loop.launch @dot_tanh(%x, %w, %result)
-//  CHECK-NEXT:   func.return
+//  CHECK-NEXT: }
 // CHECK-LABEL: loop.kernel @dot_tanh
 //       CHECK:   loop.for parallel %i = 0 to 3 {
 //  CHECK-NEXT:     loop.for parallel %j = 0 to 2 {
@@ -43,11 +42,11 @@ func.func @center(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
 // -----
 
 /// Elementwise kernels are one loop over all elements, and equal ones are one kernel, whatever the shape.
-// CHECK-LABEL: func.func @shared
+// CHECK-LABEL: program.func @shared
 //       CHECK:   loop.launch @exp(
 //       CHECK:   loop.launch @exp(
 //       CHECK: loop.kernel @exp(%{{.*}}: memref<12xf32>, %out: memref<12xf32>)
-//  CHECK-SAME:   lamina.inplace
+//  CHECK-SAME:   in_place(%out over %x)
 //   CHECK-NOT: loop.kernel
 func.func @shared(%x: tensor<3x4xf32>, %y: tensor<12xf32>) -> (tensor<3x4xf32>, tensor<12xf32>) {
   %0 = graph.exp %x : tensor<3x4xf32>
@@ -58,7 +57,7 @@ func.func @shared(%x: tensor<3x4xf32>, %y: tensor<12xf32>) -> (tensor<3x4xf32>, 
 // -----
 
 /// Dims that no op tells apart are one, those of size 1 go: a mean over the pixels of each channel is a mean over rows.
-// CHECK-LABEL: func.func @channels
+// CHECK-LABEL: program.func @channels
 //       CHECK: loop.kernel @reduce_div(%x: memref<6x20xf32>, %out: memref<6xf32>)
 //       CHECK:   loop.for parallel %i = 0 to 6 {
 //  CHECK-NEXT:     loop.for reduce<add> %j = 0 to 20
@@ -75,7 +74,7 @@ func.func @channels(%x: tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32> {
 // -----
 
 /// The bias has a dim without the one before it: the two stay apart.
-// CHECK-LABEL: func.func @bias
+// CHECK-LABEL: program.func @bias
 //       CHECK: loop.kernel @add(%b: memref<4xf32>, %x: memref<6x4xf32>, %out: memref<6x4xf32>)
 func.func @bias(%x: tensor<2x3x4xf32>, %b: tensor<4xf32>) -> tensor<2x3x4xf32> {
   %0 = graph.broadcast %b to [2] : tensor<4xf32> -> tensor<2x3x4xf32>
@@ -86,7 +85,7 @@ func.func @bias(%x: tensor<2x3x4xf32>, %b: tensor<4xf32>) -> tensor<2x3x4xf32> {
 // -----
 
 /// A reshape is a view, and a padded tensor two nests: the fill, then the copy.
-// CHECK-LABEL: func.func @moved
+// CHECK-LABEL: program.func @moved
 //       CHECK:   memref.reinterpret_cast
 //       CHECK: loop.kernel @pad
 //       CHECK:   loop.for parallel %i = 0 to 7 {
@@ -102,7 +101,7 @@ func.func @moved(%x: tensor<2x2xf32>) -> tensor<7xf32> {
 // -----
 
 /// What is reduced along rows and read again is computed for columns: their loop is outside.
-// CHECK-LABEL: func.func @columns
+// CHECK-LABEL: program.func @columns
 //       CHECK: loop.kernel @abs_reduce_div(%x: memref<6x32xf32>, %out: memref<6x32xf32>)
 //       CHECK:   loop.for parallel %i = 0 to 32 {
 //       CHECK:     loop.for reduce<add> %k = 0 to 6
@@ -121,9 +120,9 @@ func.func @columns(%x: tensor<6x32xf32>) -> tensor<6x32xf32> {
 // -----
 
 /// A function that only passes its argument on has nothing to launch.
-// CHECK-LABEL: func.func @no_kernel
+// CHECK-LABEL: program.func @no_kernel
 //  CHECK-NEXT:   memref.copy
-//  CHECK-NEXT:   func.return
+//  CHECK-NEXT: }
 //   CHECK-NOT: loop.kernel
 func.func @no_kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>

@@ -68,12 +68,11 @@ builtin.module attributes {lamina.phase = "program"} {
     %b = arith.xori %a, %ones : vector<8xi1>
     loop.store %b, %y[0] mask %m : memref<8xi1>, vector<8xi1>
   }
-  func.func @main(%y: memref<8xi1>, %arena: memref<128xi8>) attributes {lamina.results = 1 : i64, lamina.arena = 128 : i64} {
+  program.func @main() -> (%y: memref<8xi1>) arena(%arena: memref<128xi8>) {
     %at = arith.constant 64 : index
     %x = memref.view %arena[%at][] : memref<128xi8> to memref<8xi1>
     %n = arith.constant 5 : index
     loop.launch @not_masked(%x, %y, %n) : (memref<8xi1>, memref<8xi1>, index)
-    func.return
   }
 }
 
@@ -85,7 +84,7 @@ builtin.module attributes {lamina.phase = "program"} {
 // CHECK-COUNT-3: fneg float
 //       CHECK:   ret void
 builtin.module attributes {lamina.phase = "program"} {
-  loop.kernel @in_place(%x: memref<3xf32>, %y: memref<3xf32>, %z: memref<3xf32>) attributes {lamina.inplace = [[1, 0]]} {
+  loop.kernel @in_place(%x: memref<3xf32>, %y: memref<3xf32>, %z: memref<3xf32>) in_place(%y over %x) {
     loop.for unroll %i = 0 to 3 {
       %a = loop.load %x[%i] : memref<3xf32>
       %b = arith.negf %a : f32

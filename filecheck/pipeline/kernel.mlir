@@ -7,14 +7,14 @@
 // RUN: lamina-opt %s -p 'loop-vectorize{kernel=saxpy loop=i lanes=4}' --compile-to=program | filecheck %s --check-prefix=STEPS
 // STEPS-LABEL: loop.kernel @saxpy
 //       STEPS:   loop.for vector %i = 0 to (%N floordiv 4) * 4 step 4 {
-// STEPS-LABEL: func.func @contents
+// STEPS-LABEL: program.func @contents
 //       STEPS:   loop.launch @sqrt(%z, %result)
 // STEPS-LABEL: loop.kernel @sqrt
 //       STEPS:   loop.for vector
 
 /// Hand-written kernels stay as they are, and are launched as they are called.
 // CHECK-LABEL: loop.kernel @saxpy
-//  CHECK-SAME:   lamina.scheduled
+//  CHECK-SAME:   scheduled
 //       CHECK:   loop.for seq %i = 0 to %N {
 // CHECK-LABEL: loop.kernel @total
 //       CHECK:   loop.for parallel %i = 0 to 8 {
@@ -41,7 +41,7 @@ loop.kernel @total(%x: memref<8xf32>, %y: memref<8xf32>) {
 }
 
 /// Initial contents are copied where somebody else may use them, and made in place where not.
-// CHECK-LABEL: func.func @contents
+// CHECK-LABEL: program.func @contents
 //       CHECK:   %[[A:.+]] = loop.load %a[] : memref<f32>
 //       CHECK:   "memref.copy"(%y, %z)
 //       CHECK:   %[[N:.+]] = arith.constant 8 : index
@@ -59,7 +59,7 @@ func.func @contents(%a: tensor<f32>, %x: tensor<8xf32>, %y: tensor<8xf32>) -> te
 }
 
 /// What is returned twice, or changed twice, has memory of its own each time.
-// CHECK-LABEL: func.func @twice
+// CHECK-LABEL: program.func @twice
 //       CHECK:   loop.launch @total(%x, %t)
 //       CHECK:   "memref.copy"(%t, %{{.*}})
 //       CHECK:   loop.launch @saxpy

@@ -2,9 +2,8 @@
 
 /// Rows of a register buffer become vectors, unrolled: all its subscripts are numbers.
 
-func.func @main(%x: memref<8xf32>, %y: memref<32xf32>) attributes {lamina.results = 1 : i64} {
+program.func @main(%x: memref<8xf32>) -> (%y: memref<32xf32>) {
   loop.launch @tile(%x, %y) : (memref<8xf32>, memref<32xf32>)
-  func.return
 }
 
 // CHECK-LABEL: loop.kernel @tile

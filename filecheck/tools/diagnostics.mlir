@@ -64,9 +64,10 @@ func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error@+1 {{'loop.kernel' op attribute lamina.inplace must be pairs of numbers of arguments, got [1 : i64]}}
-loop.kernel @malformed(%x: memref<4xf32>) attributes {lamina.inplace = [1]} {
-}
+// expected-error@+1 {{'loop.kernel' op in_place must be pairs of numbers of arguments, got array<i64: 1>}}
+"loop.kernel"() <{sym_name = "malformed", in_place = array<i64: 1>}> ({
+^bb0(%x: memref<4xf32>):
+}) : () -> ()
 
 // -----
 

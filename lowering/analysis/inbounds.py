@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, MemRefType, StringAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
@@ -23,9 +23,6 @@ from ...dialects.scalar import ScalarBuilder
 from .accesses import Access, Instance, Terms, accesses, combine
 from .linear import System, Undecided
 from .nests import buffer_name, kernel_of, name_of, place, walk
-
-CHECKS = "lamina.checks"
-"""The attribute of a kernel with what each of its checks says, by status."""
 
 _MOST_COMBINATIONS = 256
 _index = IndexType()
@@ -175,7 +172,7 @@ def _constants(kernel: KernelOp) -> Iterator[int]:
 
 def insert_checks(kernel: KernelOp, found: Sequence[Finding]) -> None:
     """Put a `loop.check` before every access of a finding; the kernel's attribute says what each is about."""
-    said: list[Attribute] = []
+    said: list[str] = []
     for finding in found:
         op = finding.access.op
         block = op.parent
@@ -183,7 +180,7 @@ def insert_checks(kernel: KernelOp, found: Sequence[Finding]) -> None:
         if isinstance(op, GatherOp | ScatterOp) or op.lanes > 1:
             continue  # checks stand in unscheduled kernels, which have no vectors
         where = f" ({place(op)})" if place(op) else ""
-        said.append(StringAttr(f"dim {finding.dim} of {buffer_name(op.buffer)}{where}"))
+        said.append(f"dim {finding.dim} of {buffer_name(op.buffer)}{where}")
         scratch = Block()
         b = ScalarBuilder(scratch, op.location)
         index = materialize(b, op.map.data.results[finding.dim], op.indices)
@@ -197,7 +194,7 @@ def insert_checks(kernel: KernelOp, found: Sequence[Finding]) -> None:
             new.detach()
             block.insert_op_before(new, op)
     if said:
-        kernel.attributes[CHECKS] = ArrayAttr(said)
+        kernel.add_texts("checks", said)
 
 
 def _materialized_size(b: ScalarBuilder, kernel: KernelOp, buffer: SSAValue, dim: int) -> SSAValue:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -150,7 +149,5 @@ def _repeats(op: Operation, own: set[SSAValue]) -> bool:
 def _may_alias(inner: ForOp, written: set[SSAValue]) -> set[SSAValue]:
     """Arguments that may be the same memory as results that are written."""
     kernel = kernel_of(inner)
-    pairs: Any = kernel.attributes.get("lamina.inplace")
     arguments = kernel.body.block.args
-    found = [[arguments[k.value.data] for k in pair.data] for pair in pairs.data] if pairs is not None else []
-    return {argument for result, argument in found if result in written}
+    return {arguments[operand] for result, operand in kernel.in_place_pairs if arguments[result] in written}

@@ -1,8 +1,8 @@
 """Program-level modules to LLVM IR text.
 
 Kernels that a function of the module launches become internal functions, others are entry points; host functions
-(`func.func` over memrefs: inputs, results, then the arena) are external. Pointer arguments are `noalias` but for the pairs of
-`lamina.inplace`, where result and operand may be one buffer.
+(`program.func`: inputs, results, then the arena) are external. Pointer arguments are `noalias` but for the pairs of
+`in_place`, where result and operand may be one buffer.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...codegen.targets import Target
+from ...dialects import program
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
@@ -59,7 +60,7 @@ def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = Fa
         name: Any = op.properties.get("sym_name")
         if name is not None:
             symbols[name.data] = op
-        if isinstance(op, func.FuncOp) and op.body.blocks:
+        if isinstance(op, program.FuncOp):
             launched.update(inner.kernel.string_value() for inner in ops_in(op, LaunchOp))
     shared = ModuleEmitter(Module(target.has_fma, target.has_avx512), target, EFFECTS, PURE, symbols)
     shared.scratch = {op: scratch_layout(op) for op in symbols.values() if isinstance(op, KernelOp)}
@@ -80,8 +81,12 @@ def _top_level(shared: ModuleEmitter, op: Operation, launched: set[str], callabl
             raise fail(op, f"@{op.sym_name.data} has the name of a function that compiled code calls: rename it")
         kernel = _kernel(shared, op, internal)
         return [kernel, _invoke(shared, op)] if callable_kernels and not internal else [kernel]
+    if isinstance(op, program.FuncOp):
+        return [_host(shared, op)]
     if isinstance(op, func.FuncOp):
-        return [_host(shared, op)] if op.body.blocks else []
+        if op.body.blocks:
+            raise fail(op, f"@{op.sym_name.data} is no program.func: run convert-graph-to-loop first")
+        return []
     raise fail(op, "has no translation to LLVM IR")
 
 
@@ -89,8 +94,7 @@ def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     e = FunctionEmitter(shared, op.sym_name.data)
     block = op.body.block
     stored = {inner.buffer for inner in ops_in(op, StoreOp, ScatterOp)}
-    pairs: Any = op.attributes.get("lamina.inplace")
-    shared_arguments = set() if pairs is None else {k.value.data for pair in pairs.data for k in pair.data}
+    shared_arguments = {k for pair in op.in_place_pairs for k in pair}
     e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}
     if internal:
         e.scratch = shared.scratch[op][0]
@@ -150,21 +154,15 @@ def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
     return f"define void {symbol(op.sym_name.data + '.invoke')}(ptr %slots) {{\nentry:\n{b.text()}\n}}"
 
 
-def _host(shared: ModuleEmitter, op: func.FuncOp) -> str:
-    if len(op.body.blocks) != 1 or op.function_type.outputs.data:
-        raise fail(op, "is no host function: one block, and results through the last arguments")
+def _host(shared: ModuleEmitter, op: program.FuncOp) -> str:
     e = FunctionEmitter(shared)
-    block = op.body.block
-    for argument in block.args:
-        if not isinstance(argument.type, MemRefType):
-            raise fail(op, f"takes buffers only, got {argument.type}")
-    header = _header(e, op, block, "", aliased_arguments(op))
-    if "lamina.arena" in op.attributes and block.args:
-        e.arena = e.values[block.args[-1]]
-    return _function(e, header, block)
+    header = _header(e, op, op.body.block, "", aliased_arguments(op))
+    if op.arena is not None:
+        e.arena = e.values[op.arena]
+    return _function(e, header, op.body.block)
 
 
-def _header(e: FunctionEmitter, op: KernelOp | func.FuncOp, block: Block, linkage: str, aliased: set[int]) -> str:
+def _header(e: FunctionEmitter, op: KernelOp | program.FuncOp, block: Block, linkage: str, aliased: set[int]) -> str:
     arguments = []
     for k, argument in enumerate(block.args):
         x = f"%{_hint(argument)}.{k}"

@@ -1,17 +1,20 @@
-"""The host function: views of planned memory, constants, copies, launches and calls of other host functions."""
+"""The host function: views of planned memory, constants, copies, launches and repeated calls of other host functions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects import program
+from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import RepeatOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.types import memref as memref_of
 from ...dialects.types import numpy_dtype
+from ..plan_buffers import ALIGNMENT
 from .emit_core import Effect, FunctionEmitter
 from .emit_needs import reports_status
 from .emit_types import buffer_strides, element_count, fail, memory_type
@@ -138,39 +141,32 @@ def _copy(e: FunctionEmitter, op: memref.CopyOp) -> None:
         e.b.emit_void(f"call void {callee}(ptr align {align} {target}, ptr align {align} {source}, i64 {size}, i1 false)")
 
 
-def _launch(e: FunctionEmitter, op: Any) -> None:
-    _call(e, op, op.kernel.string_value(), "loop.kernel")
-
-
-def _call_function(e: FunctionEmitter, op: Any) -> None:
-    if op.results:
-        raise fail(op, "returns values: host functions give results through their last arguments")
-    _call(e, op, op.callee.string_value(), "func.func")
-
-
-def _call(e: FunctionEmitter, op: Operation, name: str, kind: str) -> None:
-    callee: Any = e.module.symbols.get(name)
-    if callee is None or callee.name != kind:
-        raise fail(op, f"names @{name}, which is no {kind} of this module")
-    wanted = [a.type for a in callee.body.block.args] if callee.body.blocks else None
+def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
+    name = op.kernel.string_value()
+    callee = e.module.symbols.get(name)
+    if not isinstance(callee, KernelOp):
+        raise fail(op, f"names @{name}, which is no loop.kernel of this module")
+    wanted = [a.type for a in callee.body.block.args]
     given = [v.type for v in op.operands]
-    if wanted is not None and (len(wanted) != len(given) or any(map(_differ, wanted, given))):
+    if len(wanted) != len(given) or any(map(_differ, wanted, given)):
         shown = [", ".join(map(str, types)) for types in (wanted, given)]
         raise fail(op, f"passes ({shown[1]}) to @{name}, which takes ({shown[0]})")
     arguments = [f"{e.ty(v.type, op)} {e.value(v, op)}" for v in op.operands]
     if callee in e.module.scratch and e.module.scratch[callee][1]:
-        at: Any = op.attributes.get("lamina.scratch")
-        if at is None or e.arena is None:
+        if op.scratch is None or e.arena is None:
             raise fail(op, f"gives no scratch memory to @{name}: run plan-buffers first")
-        arguments.append(f"ptr {e.b.gep(e.arena, str(at.value.data), I8)}")
+        first, size = op.scratch.value.data, e.module.scratch[callee][1]
+        host = op.parent_op()
+        if not isinstance(host, program.FuncOp) or first % ALIGNMENT or first + size > host.arena_bytes:
+            rule = "not aligned, or not in the arena"
+            raise fail(op, f"gives @{name} {size} bytes of scratch memory at byte {first}: {rule}")
+        arguments.append(f"ptr {e.b.gep(e.arena, str(first), I8)}")
     status: str | None = None
-    if isinstance(callee, KernelOp):
-        if reports_status(callee):
-            status = e.alloca("[4 x i64]", 8)
-            e.b.store("0", status, I64, 8)
-            arguments += ["i64 0", f"ptr {status}"]
-    callee_name = kernel_symbol(name) if isinstance(callee, KernelOp) else symbol(name)
-    e.b.emit_void(f"call void {callee_name}({', '.join(arguments)})")
+    if reports_status(callee):
+        status = e.alloca("[4 x i64]", 8)
+        e.b.store("0", status, I64, 8)
+        arguments += ["i64 0", f"ptr {status}"]
+    e.b.emit_void(f"call void {kernel_symbol(name)}({', '.join(arguments)})")
     if status is not None:  # no memory for its local arrays: nobody to tell
         failed, fine = e.b.fresh_label("failed"), e.b.fresh_label("fine")
         e.b.cond_br(e.b.icmp("eq", e.b.load(status, I64, 8), "0", I64), fine, failed)
@@ -237,8 +233,8 @@ def _slice_bytes(e: FunctionEmitter, stack: SSAValue, op: Operation) -> int:
 
 def _check_repeated(op: RepeatOp, callee: Any) -> None:
     """The function that is repeated takes the buffers that it gets."""
-    if not isinstance(callee, func.FuncOp) or not callee.body.blocks:
-        raise fail(op, f"names {op.callee}, which is no host function of this module")
+    if not isinstance(callee, program.FuncOp):
+        raise fail(op, f"names {op.callee}, which is no program.func of this module")
 
     def sliced(value: SSAValue) -> Any:
         type: Any = value.type
@@ -260,11 +256,6 @@ def _differ(wanted: Any, given: Any) -> bool:
     return wanted.element_type != given.element_type or len(wanted.get_shape()) != len(given.get_shape())
 
 
-def _return(e: FunctionEmitter, op: Operation) -> None:
-    if op.operands:
-        raise fail(op, "returns values: host functions give results through their last arguments")
-
-
 EFFECTS: dict[str, Effect] = {
     "memref.view": _view,
     "memref.collapse_shape": _same_address,
@@ -277,6 +268,4 @@ EFFECTS: dict[str, Effect] = {
     "memref.copy": _copy,
     "loop.launch": _launch,
     "loop.repeat": _repeat,
-    "func.call": _call_function,
-    "func.return": _return,
 }

@@ -19,7 +19,6 @@ from xdsl.passes import ModulePass
 
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LaunchOp
-from ...dialects.loop.parameters import is_scheduled
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.bounds import constant_extent
 from ..analysis.nests import holds, ops_in, statements, unique_names
@@ -65,7 +64,7 @@ def schedule_module(
 
     target = target_of(module)
     launched = {launch.kernel.string_value() for launch in ops_in(module, LaunchOp)}
-    for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp) and not is_scheduled(k)]:
+    for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp) and not k.is_scheduled]:
         if kernel.sym_name.data not in launched:
             schedule_written(kernel, target, took, threads, failed)
             continue

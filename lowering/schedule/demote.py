@@ -100,7 +100,7 @@ class Demote(Primitive):
         buffers = [store.buffer for store in stores]
         if len(set(buffers)) < len(buffers):
             raise self.refuse("two results are stored to one buffer")
-        if "lamina.inplace" in kernel.attributes and any(buffer in kernel.body.block.args for buffer in buffers):
+        if kernel.in_place_pairs and any(buffer in kernel.body.block.args for buffer in buffers):
             raise self.refuse("the result is stored to an argument that may be the memory of another one")
         self._check_between(loop, stores)
         return stores

@@ -99,7 +99,7 @@ def shared_values(first: ForOp, second: ForOp, cost: float) -> list[tuple[SSAVal
 def waiting_store(kernel: KernelOp, buffer: SSAValue, second: ForOp, value: SSAValue) -> StoreOp | None:
     """The store of the second loop to whose elements a value may be stored before, if there is one."""
     uses = [use.operation for use in buffer.uses]
-    if len(uses) != 1 or not isinstance(buffer, BlockArgument) or "lamina.inplace" in kernel.attributes:
+    if len(uses) != 1 or not isinstance(buffer, BlockArgument) or kernel.in_place_pairs:
         return None
     (store,) = uses
     if not isinstance(store, StoreOp) or store.parent is not second.body.block or store.lanes != 1 or store.mask is not None:

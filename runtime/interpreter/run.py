@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, ShapedType, SymbolRefAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp, ShapedType, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from ...dialects import program
 from ...dialects.graph.base import GraphOp
 from ...dialects.graph.builder import dense_array
 from ...dialects.graph.control import ForOp as RepeatedOp
@@ -110,27 +111,25 @@ class Interpreter:
     def call(self, name: str, args: list[Any]) -> tuple[np.ndarray, ...]:
         """Run a function on arrays."""
         function = self.symbols.get(name)
+        if isinstance(function, program.FuncOp):
+            return self._host(function, args)
         if not isinstance(function, func.FuncOp) or not function.body.blocks:
-            there = ", ".join(f"@{n}" for n, op in self.symbols.items() if isinstance(op, func.FuncOp)) or "none"
-            raise InterpreterError(f"no function @{name} to run; there are: {there}")
-        parameters = list(function.body.block.args)
-        results = function.attributes.get("lamina.results")
-        if not isinstance(results, IntegerAttr):
-            if self.depth >= MAX_CALL_DEPTH:
-                raise InterpreterError(f"@{name} is called more than {MAX_CALL_DEPTH} calls deep", function)
-            self.depth += 1
-            returned = self._run(function.body.block, self._bind(name, parameters, args))
-            self.depth -= 1
-            return returned
-        # a host function: results and arena are memory that the caller gives
-        has_arena = "lamina.arena" in function.attributes
-        inputs = parameters[: len(parameters) - results.value.data - has_arena]
-        values = self._bind(name, inputs, [np.array(a) for a in args])
-        outputs = [buffers.fresh(p.type) for p in parameters[len(inputs) : len(inputs) + results.value.data]]
-        for parameter, buffer in zip(parameters[len(inputs) :], outputs, strict=False):
-            values[parameter] = buffer
-        if has_arena:
-            values[parameters[-1]] = np.full(parameters[-1].type.get_shape(), 0xA5, np.uint8)  # pyright: ignore
+            there = ", ".join(f"@{n}" for n, op in self.symbols.items() if isinstance(op, func.FuncOp | program.FuncOp))
+            raise InterpreterError(f"no function @{name} to run; there are: {there or 'none'}")
+        if self.depth >= MAX_CALL_DEPTH:
+            raise InterpreterError(f"@{name} is called more than {MAX_CALL_DEPTH} calls deep", function)
+        self.depth += 1
+        returned = self._run(function.body.block, self._bind(name, function.body.block.args, args))
+        self.depth -= 1
+        return returned
+
+    def _host(self, function: program.FuncOp, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
+        """Run a host function: results and arena are memory that the caller gives."""
+        values = self._bind(function.sym_name.data, function.inputs, [np.array(a) for a in args])
+        outputs = [buffers.fresh(result.type) for result in function.outputs]
+        values.update(zip(function.outputs, outputs, strict=True))
+        if function.arena is not None:
+            values[function.arena] = np.full(function.arena_bytes, 0xA5, np.uint8)
         self._run(function.body.block, values)
         return tuple(outputs)
 
@@ -232,7 +231,7 @@ class Interpreter:
     def _repeat(self, op: RepeatOp, values: Values) -> None:
         """A loop of a host function: the buffers of the carried values take turns."""
         function = self.symbols.get(op.callee.string_value())
-        if not isinstance(function, func.FuncOp) or not function.body.blocks:
+        if not isinstance(function, program.FuncOp):
             raise InterpreterError(f"'loop.repeat' op names no function of the module: {op.callee}", op)
         parameters = function.body.block.args
         count = op.trips.value.data if op.count is None else max(0, int(values[op.count]))

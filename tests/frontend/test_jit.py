@@ -199,7 +199,7 @@ def test_lowering_to_every_phase() -> None:
     lowered = lm.jit(lambda x: lnp.tanh(x).sum()).lower(X)
     marks = {
         "graph": "graph.tanh", "optimized": "graph.tanh", "loop": "loop.kernel", "scheduled": "vector<",
-        "program": "lamina.arena",
+        "program": "arena(",
         "llvmir": "define void @main", "asm": ".globl",
     }  # fmt: skip
     for phase, mark in marks.items():

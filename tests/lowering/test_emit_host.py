@@ -1,8 +1,9 @@
-"""Host functions: views, constants, copies, launches and calls, compiled and called by the ABI."""
+"""Host functions: views, constants, copies and launches, compiled and called by the ABI."""
 
 from __future__ import annotations
 
 import cProfile
+import re
 import sys
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def planned(text: str) -> str:
 def test_launches_on_planned_memory():
     text = f"""
     {ADD}
-    func.func @main(%x: memref<3x4xf32>, %y: memref<12xf32>) attributes {{lamina.results = 1 : i64}} {{
+    program.func @main(%x: memref<3x4xf32>) -> (%y: memref<12xf32>) {{
       %flat = "memref.collapse_shape"(%x) <{{reassociation = [[0 : i64, 1 : i64]]}}> : (memref<3x4xf32>) -> memref<12xf32>
       %a = {ALLOC} memref<12xf32>
       %b = {ALLOC} memref<2x6xf32>
@@ -39,7 +40,6 @@ def test_launches_on_planned_memory():
       %d = {ALLOC} memref<12xf32>
       "memref.copy"(%c, %d) : (memref<12xf32>, memref<12xf32>) -> ()
       loop.launch @add(%d, %a, %y) : (memref<12xf32>, memref<12xf32>, memref<12xf32>)
-      func.return
     }}"""
     with pytest.raises(CompileError, match=r"'memref.alloc' op of memref<12xf32> has no memory yet: run plan-buffers first"):
         emit(text)
@@ -61,12 +61,11 @@ def test_constants_are_bytes(dtype):
       initial_value = dense<[{", ".join(shown)}]> : tensor<5x{TYPE[dtype]}>}}> : () -> ()
     "memref.global"() <{{sym_name = "zeros", sym_visibility = "private", type = {t}, constant,
       initial_value = dense<{shown[0]}> : tensor<5x{TYPE[dtype]}>}}> : () -> ()
-    func.func @main(%y: {t}, %z: {t}) {{
+    program.func @main() -> (%y: {t}, %z: {t}) {{
       %g = memref.get_global @"odd \\"name" : {t}
       "memref.copy"(%g, %y) : ({t}, {t}) -> ()
       %h = memref.get_global @zeros : {t}
       "memref.copy"(%h, %z) : ({t}, {t}) -> ()
-      func.return
     }}"""
     y, z = np.ones(5, dtype), np.ones(5, dtype)
     compiled = Compiled(text, "main")
@@ -83,34 +82,33 @@ def test_launch_passes_sizes_and_scalars():
         loop.store %s, %y[%i] : memref<?xf64>
       }
     }
-    func.func @main(%y: memref<6xf64>) {
+    program.func @main(%y: memref<6xf64>) -> () {
       %n = arith.constant 4 : index
       %s = arith.constant 2.5 : f64
       %z = "memref.cast"(%y) : (memref<6xf64>) -> memref<?xf64>
       loop.launch @k(%z, %n, %s) : (memref<?xf64>, index, f64)
-      func.return
     }"""
     y = np.zeros(6)
     Compiled(text, "main")(y)
     assert y.tolist() == [2.5] * 4 + [0, 0]
 
 
-def test_calls_share_the_arena():
+def test_repeated_calls_share_the_arena():
     text = f"""
     {ADD}
-    func.func @main(%x: memref<12xf32>, %y: memref<12xf32>) attributes {{lamina.results = 1 : i64}} {{
+    program.func @main(%x: memref<12xf32>) -> (%y: memref<12xf32>) {{
+      %i = {ALLOC} memref<i64>
       %a = {ALLOC} memref<12xf32>
-      func.call @twice(%x, %a) : (memref<12xf32>, memref<12xf32>) -> ()
-      func.call @twice(%a, %y) : (memref<12xf32>, memref<12xf32>) -> ()
-      func.return
+      "memref.copy"(%x, %y) : (memref<12xf32>, memref<12xf32>) -> ()
+      loop.repeat @twice count 2 index(%i) consts() carry(%y) spare(%a) over() into()
+        : (memref<i64>, memref<12xf32>, memref<12xf32>)
     }}
-    func.func @twice(%x: memref<12xf32>, %y: memref<12xf32>) attributes {{lamina.results = 1 : i64}} {{
+    program.func private @twice(%i: memref<i64>, %x: memref<12xf32>) -> (%y: memref<12xf32>) {{
       %a = {ALLOC} memref<12xf32>
       "memref.copy"(%x, %a) : (memref<12xf32>, memref<12xf32>) -> ()
       loop.launch @add(%x, %a, %y) : (memref<12xf32>, memref<12xf32>, memref<12xf32>)
-      func.return
     }}"""
-    x, y, arena = np.arange(12, dtype=np.float32), np.zeros(12, np.float32), np.zeros(128, np.uint8)
+    x, y, arena = np.arange(12, dtype=np.float32), np.zeros(12, np.float32), np.zeros(192, np.uint8)
     Compiled(planned(text), "main")(x, y, arena)
     np.testing.assert_array_equal(y, 4 * x)
 
@@ -133,22 +131,24 @@ def test_scratch_of_a_kernel_lives_in_the_arena():
         }}
       }}
     }}
-    func.func @main(%x: memref<200x100xf32>, %y: memref<200x100xf32>) attributes {{lamina.results = 1 : i64}} {{
+    program.func @main(%x: memref<200x100xf32>) -> (%y: memref<200x100xf32>) {{
       %a = {ALLOC} memref<200x100xf32>
       loop.launch @turn(%x, %a) : (memref<200x100xf32>, memref<200x100xf32>)
       %b = {ALLOC} memref<200x100xf32>
       loop.launch @turn(%a, %b) : (memref<200x100xf32>, memref<200x100xf32>)
       loop.launch @turn(%b, %y) : (memref<200x100xf32>, memref<200x100xf32>)
-      func.return
     }}"""
     ready = planned(text)
-    assert "lamina.arena = 240000 : i64" in ready  # 3 * 200 * 100 * 4
+    assert "arena(%arena: memref<240000xi8>)" in ready  # 3 * 200 * 100 * 4
     x, y, arena = np.random.rand(200, 100).astype(np.float32), np.zeros((200, 100), np.float32), np.zeros(240000, np.uint8)
     Compiled(ready, "main")(x, y, arena)
     np.testing.assert_array_equal(y, x[::-1, ::-1])
     with pytest.raises(CompileError, match="gives no scratch memory to @turn: run plan-buffers first"):
-        emit(ready.replace("lamina.scratch", "lamina.other"))
-    assert "@malloc" in emit(text[: text.index("func.func")])  # a kernel that nobody launches takes it by itself
+        emit(re.sub(r" scratch \d+", "", ready))
+    for byte in (240000, 160064, 32):
+        with pytest.raises(CompileError, match=f"80000 bytes of scratch memory at byte {byte}: not aligned, or not in"):
+            emit(re.sub(r" scratch \d+", f" scratch {byte}", ready))
+    assert "@malloc" in emit(text[: text.index("program.func")])  # a kernel that nobody launches takes it by itself
 
 
 BAD = [
@@ -161,7 +161,7 @@ BAD = [
 @pytest.mark.parametrize(("line", "message"), BAD)
 def test_unknown_names_are_refused(line, message):
     with pytest.raises(CompileError, match=message):
-        emit(f"{ADD}\nfunc.func @main(%x: memref<12xf32>) {{\n{line}\nfunc.return\n}}", verify=False)
+        emit(f"{ADD}\nprogram.func @main(%x: memref<12xf32>) -> () {{\n{line}\n}}", verify=False)
 
 
 def test_emission_is_linear():

@@ -42,9 +42,8 @@ def test_programs_on_arrays_without_elements(case: int, monkeypatch: pytest.Monk
 
 
 NESTS = """
-func.func @main(%x: memref<40x1000xf32>, %y: memref<40x1000xf32>) attributes {lamina.results = 1 : i64} {
+program.func @main(%x: memref<40x1000xf32>) -> (%y: memref<40x1000xf32>) {
   loop.launch @two(%x, %y) : (memref<40x1000xf32>, memref<40x1000xf32>)
-  func.return
 }
 loop.kernel @two(%x: memref<40x1000xf32>, %y: memref<40x1000xf32>) {
   loop.for parallel %a = 0 to 40 {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lamina.dialects.program import FuncOp
 from lamina.errors import CompileError
 from lamina.lowering.plan_buffers import ALIGNMENT, Lifetime, PlanBuffersPass, aligned, plan_offsets
 
@@ -67,14 +68,14 @@ def programs(draw):
 
 
 KERNELS = """
-loop.kernel @neg(%p: memref<40xf32>, %q: memref<40xf32>) attributes {lamina.inplace = [[1, 0]]} {
+loop.kernel @neg(%p: memref<40xf32>, %q: memref<40xf32>) in_place(%q over %p) {
   loop.for parallel %i = 0 to 40 step 8 {
     %a = loop.load %p[%i] : memref<40xf32>, vector<8xf32>
     %b = arith.negf %a : vector<8xf32>
     loop.store %b, %q[%i] : memref<40xf32>, vector<8xf32>
   }
 }
-loop.kernel @add(%p: memref<40xf32>, %q: memref<40xf32>, %r: memref<40xf32>) attributes {lamina.inplace = [[2, 0], [2, 1]]} {
+loop.kernel @add(%p: memref<40xf32>, %q: memref<40xf32>, %r: memref<40xf32>) in_place(%r over %p, %r over %q) {
   loop.for parallel %i = 0 to 40 {
     %a = loop.load %p[%i] : memref<40xf32>
     %b = loop.load %q[%i] : memref<40xf32>
@@ -109,13 +110,11 @@ def interpret(lines: list[str], x: np.ndarray) -> np.ndarray:
 def test_planned_programs_compute_the_same(program):
     """Memory is shared and taken over, and no value is lost."""
     text, lines = program
-    header = "func.func @main(%x: memref<40xf32>, %y: memref<40xf32>) attributes {lamina.results = 1 : i64} {"
-    module = parse(f"{KERNELS}\n{header}\n{text}\nfunc.return\n}}")
+    header = "program.func @main(%x: memref<40xf32>) -> (%y: memref<40xf32>) {"
+    module = parse(f"{KERNELS}\n{header}\n{text}\n}}")
     PlanBuffersPass().apply(context(), module)
     module.verify()
-    main = next(op for op in module.body.block.ops if op.name == "func.func")
-    bytes_ = main.attributes["lamina.arena"].value.data
-    assert bytes_ == main.body.block.args[-1].type.get_shape()[0]
+    (bytes_,) = (op.arena_bytes for op in module.body.block.ops if isinstance(op, FuncOp))
     x, y, arena = np.arange(40, dtype=np.float32), np.zeros(40, np.float32), np.full(bytes_ + 64, 7, np.uint8)
     Compiled(str(module), "main")(x, y, arena)
     np.testing.assert_array_equal(y, interpret(lines, x))
@@ -125,12 +124,11 @@ def test_planned_programs_compute_the_same(program):
 
 def test_dynamic_shapes_are_refused():
     module = parse(
-        f"""func.func @main(%y: memref<4xf32>) attributes {{lamina.results = 1 : i64}} {{
+        f"""program.func @main() -> (%y: memref<4xf32>) {{
       %n = arith.constant 4 : index
       %a = "memref.alloc"(%n) <{{operandSegmentSizes = array<i32: 1, 0>}}> : (index) -> memref<?xf32>
       %b = {ALLOC} memref<4xf32>
       "memref.copy"(%a, %a) : (memref<?xf32>, memref<?xf32>) -> ()
-      func.return
     }}"""
     )
     with pytest.raises(CompileError, match=r"test.mlir:3:\d+: 'memref.alloc' op needs a static shape"):
@@ -138,11 +136,11 @@ def test_dynamic_shapes_are_refused():
 
 
 def test_running_twice_changes_nothing():
-    header = "func.func @main(%x: memref<40xf32>, %y: memref<40xf32>) attributes {lamina.results = 1 : i64} {"
+    header = "program.func @main(%x: memref<40xf32>) -> (%y: memref<40xf32>) {"
     body = f"%a = {ALLOC} memref<40xf32>\nloop.launch @neg(%x, %a) : (memref<40xf32>, memref<40xf32>)"
-    module = parse(f"{KERNELS}\n{header}\n{body}\nfunc.return\n}}")
+    module = parse(f"{KERNELS}\n{header}\n{body}\n}}")
     PlanBuffersPass().apply(context(), module)
     once = str(module)
-    assert "lamina.inplace" not in once
+    assert "in_place" not in once
     PlanBuffersPass().apply(context(), module)
     assert str(module) == once

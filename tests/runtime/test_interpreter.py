@@ -46,9 +46,8 @@ def test_every_phase_gives_the_result_of_numpy():
 
 def kernel(body: str) -> str:
     return f"""
-func.func @main(%x: memref<8xf32>, %y: memref<8xf32>) attributes {{lamina.results = 1 : i64}} {{
+program.func @main(%x: memref<8xf32>) -> (%y: memref<8xf32>) {{
   loop.launch @k(%x, %y) : (memref<8xf32>, memref<8xf32>)
-  func.return
 }}
 loop.kernel @k(%x: memref<8xf32>, %y: memref<8xf32>) {{
 {body}

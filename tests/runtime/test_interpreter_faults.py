@@ -71,9 +71,8 @@ def test_scalars_are_given_and_returned():
 
 
 LOOP = """
-func.func @main(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.results = 1 : i64} {
+program.func @main(%x: memref<8xf32>) -> (%y: memref<8xf32>) {
   loop.launch @k(%x, %y) : (memref<8xf32>, memref<8xf32>)
-  func.return
 }
 loop.kernel @k(%x: memref<8xf32>, %y: memref<8xf32>) {
   loop.for seq %i = 0 to 8 {
@@ -99,9 +98,8 @@ def test_iterations_can_be_limited():
 )
 def test_vector_stores_out_of_bounds_are_found(access: str, index: str):
     text = f"""
-func.func @main(%x: memref<8xf32>, %y: memref<8xf32>) attributes {{lamina.results = 1 : i64}} {{
+program.func @main(%x: memref<8xf32>) -> (%y: memref<8xf32>) {{
   loop.launch @k(%x, %y) : (memref<8xf32>, memref<8xf32>)
-  func.return
 }}
 loop.kernel @k(%x: memref<8xf32>, %y: memref<8xf32>) {{
   %v = loop.load %x[0] : memref<8xf32>, vector<4xf32>
@@ -115,10 +113,9 @@ loop.kernel @k(%x: memref<8xf32>, %y: memref<8xf32>) {{
 
 def test_windows_stay_inside():
     text = """
-func.func @main(%x: memref<4x4xf32>, %y: memref<2x2xf32>) attributes {lamina.results = 1 : i64} {
+program.func @main(%x: memref<4x4xf32>) -> (%y: memref<2x2xf32>) {
   %w = memref.subview %x[1, 0] [2, 2] [1, 2] : memref<4x4xf32> to memref<2x2xf32, strided<[4, 2], offset: 4>>
   "memref.copy"(%w, %y) : (memref<2x2xf32, strided<[4, 2], offset: 4>>, memref<2x2xf32>) -> ()
-  func.return
 }
 """
     x = np.arange(16, dtype=np.float32).reshape(4, 4)

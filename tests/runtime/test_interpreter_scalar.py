@@ -33,15 +33,14 @@ def numbers(type: str, seed: int) -> np.ndarray:
 def both(body: str, inputs: list[str], output: str) -> tuple[np.ndarray, np.ndarray]:
     """What the interpreter and the machine code make of `%r = body(%a, %b)` on vectors of 4 lanes."""
     types = [f"memref<{N}x{t}>" for t in (*inputs, output)]
-    arguments = ", ".join(f"%m{k}: {t}" for k, t in enumerate(types))
+    arguments = [f"%m{k}: {t}" for k, t in enumerate(types)]
     names = ", ".join(f"%m{k}" for k in range(len(types)))
     loads = "\n".join(f"%{'ab'[k]} = loop.load %m{k}[%i] : {types[k]}, vector<4x{t}>" for k, t in enumerate(inputs))
     text = f"""
-func.func @main({arguments}) attributes {{lamina.results = 1 : i64}} {{
+program.func @main({", ".join(arguments[:-1])}) -> ({arguments[-1]}) {{
   loop.launch @k({names}) : ({", ".join(types)})
-  func.return
 }}
-loop.kernel @k({arguments}) {{
+loop.kernel @k({", ".join(arguments)}) {{
   loop.for seq %i = 0 to {N} step 4 {{
     {loads}
     {body}

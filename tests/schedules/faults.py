@@ -23,15 +23,14 @@ import pytest
 from lamina import pipeline
 from lamina.codegen.targets import host
 from lamina.dialects.dominance import verify_module
-from lamina.dialects.loop.parameters import SCHEDULED
 from lamina.dialects.loop.structure import KernelOp
 from lamina.errors import ScheduleError
-from lamina.lowering.fallbacks import ATTRIBUTE, Fallback
+from lamina.lowering.fallbacks import Fallback
 from lamina.lowering.schedule import auto
 from lamina.lowering.target import set_target
 from lamina.runtime.interpreter import Interpreter, interpret
 from lamina.runtime.kernel_arguments import prepare
-from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 
 ROOT = Path(__file__).parent.parent.parent
@@ -187,7 +186,8 @@ class Subject:
             (event,) = events
             assert (event.symbol, event.what) == (fault.kernel, fault.strategy), event
             kernel = _kernel(module, fault.kernel)
-            assert kernel.attributes.pop(ATTRIBUTE).data == (StringAttr(event.reason),)  # pyright: ignore
+            assert kernel.texts("fallbacks") == [event.reason]
+            del kernel.properties["fallbacks"]
             assert str(kernel) == self._skipped(fault.kernel, fault.strategy), "not as if the strategy were not there"
         elif fault.kind != "refused":
             assert self._is_refused(fault), "nothing failed"
@@ -227,7 +227,7 @@ def _only(module: ModuleOp, name: str) -> ModuleOp:
     copy = module.clone()
     for op in copy.body.block.ops:
         if isinstance(op, KernelOp) and op.sym_name.data != name:
-            op.attributes[SCHEDULED] = UnitAttr()
+            op.mark_scheduled()
     return copy
 
 

@@ -11,7 +11,6 @@ from lamina import pipeline
 from lamina.dialects.loop.structure import KernelOp
 from lamina.errors import InternalError, ScheduleError
 from lamina.lowering import strategies
-from lamina.lowering.fallbacks import noted
 from lamina.lowering.schedule import auto
 from lamina.lowering.schedule.auto import LoopAutoPass
 from lamina.lowering.schedule.base import Primitive
@@ -62,8 +61,8 @@ def test_the_kernel_is_as_before_and_others_follow(fallbacks: Any, monkeypatch: 
     assert (event.symbol, event.what, event.step) == ("scale", "schedule_badly", "loop-vectorize{loop=j lanes=3}")
     assert isinstance(event.error, ScheduleError)
     kernel = pipeline.find_kernel(module)
-    assert noted(kernel) == [event.reason]
-    del kernel.attributes["lamina.fallbacks"]
+    assert kernel.texts("fallbacks") == [event.reason]
+    del kernel.properties["fallbacks"]
     monkeypatch.setattr(strategies, "for_written", lambda threads: (schedule_threads,))
     auto.schedule_module(alone, lambda kernel, step: None)
     assert str(module) == str(alone)
@@ -148,7 +147,7 @@ def test_a_tuned_schedule_that_fails_is_left_out(fallbacks: Any, monkeypatch: py
         tuned.forget(key)
     (event,) = fallbacks
     kernel = pipeline.find_kernel(module)
-    assert event.what == "the tuned schedule" and kernel.attributes.pop("lamina.fallbacks")
+    assert event.what == "the tuned schedule" and kernel.properties.pop("fallbacks")
     assert str(kernel) == before
 
 

@@ -20,6 +20,7 @@ from lamina.codegen.compile import compile_object
 from lamina.codegen.jit import load_object
 from lamina.codegen.targets.host import why_not_here
 from lamina.diagnostics import from_exception
+from lamina.dialects import program
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
 from lamina.dialects.loop.memory import LaunchOp
@@ -34,7 +35,6 @@ from lamina.lowering.target import target_of
 from lamina.runtime import validate
 from lamina.runtime.inputs import generate
 from lamina.runtime.interpreter import Interpreter, InterpreterError, TooLongError, accesses, buffers, interpret
-from xdsl.dialects import func
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
@@ -108,7 +108,7 @@ def collecting_names(module: ModuleOp) -> Iterator[list[str]]:
     names = [
         op.sym_name.data
         for op in module.body.block.ops
-        if isinstance(op, func.FuncOp) and "lamina.results" in op.attributes and f"@{op.sym_name.data}" not in called
+        if isinstance(op, program.FuncOp) and f"@{op.sym_name.data}" not in called
     ]
     kernels = [op.sym_name.data for op in module.body.block.ops if isinstance(op, KernelOp)]
     yield [*names, *(f"{name}.invoke" for name in kernels if name not in launched)]
@@ -116,7 +116,7 @@ def collecting_names(module: ModuleOp) -> Iterator[list[str]]:
 
 def compared(original: ModuleOp, module: ModuleOp, library: Any, entry: str) -> bool:
     """Whether a function was run; its results are the interpreter's, in memory between closed pages."""
-    by_name = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp | KernelOp)}
+    by_name = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, program.FuncOp | KernelOp)}
     kernel = by_name.get(entry.removesuffix(".invoke"))
     try:
         if isinstance(kernel, KernelOp):
@@ -183,10 +183,9 @@ def _arrays(types: list[Any]) -> list[np.ndarray] | None:
     return [generate(numpy_dtype(t.element_type), s, "normal", rng) for t, s in zip(types, shapes, strict=True)]
 
 
-def _function(original: ModuleOp, function: func.FuncOp, library: Any, entry: str) -> bool:
+def _function(original: ModuleOp, function: program.FuncOp, library: Any, entry: str) -> bool:
     arguments: list[Any] = list(function.body.block.args)
-    results = function.attributes["lamina.results"].value.data  # pyright: ignore[reportAttributeAccessIssue]
-    inputs = _arrays([a.type for a in arguments[: len(arguments) - results - 1]])
+    inputs = _arrays([a.type for a in function.inputs])
     if inputs is None or sum(math.prod(a.type.get_shape()) for a in arguments) > 64 * ELEMENTS:
         return False
     if any(op.name in validate._TRANSFORMS for op in original.walk()):

@@ -47,7 +47,7 @@ loop.kernel @rows(%N: index, %double: i1, %x: memref<?x?xf64, strided<[?, 1]>>, 
 """
 CHECKED = """
 loop.kernel @pick(%i: i64, %x: memref<?xf32>, %y: memref<1xf32>, %N: index) shapes(%x[%N])
-    attributes {lamina.checks = ["dim 0 of x"]} {
+    checks("dim 0 of x") {
   %at = arith.index_cast %i : i64 to index
   %fine = arith.cmpi ult, %at, %N : index
   loop.check %fine, %at, 1

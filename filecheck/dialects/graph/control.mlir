@@ -12,8 +12,8 @@ func.func private @step(%i: tensor<i64>, %w: tensor<4x4xf32>, %h: tensor<4xf32>,
 }
 // SYNTAX-LABEL: func.func @main
 // SYNTAX: graph.for @step count 6 reverse consts(%w) carry(%h) over(%xs) : (tensor<4x4xf32>, tensor<4xf32>, tensor<6x4xf32>) -> (tensor<4xf32>, tensor<6xf32>)
-// PROGRAM-LABEL: func.func private @step(%i: memref<i64>, %w: memref<4x4xf32>, %h: memref<4xf32>, %x: memref<4xf32>
-// PROGRAM-LABEL: func.func @main
+// PROGRAM-LABEL: program.func private @step(%i: memref<i64>, %w: memref<4x4xf32>, %h: memref<4xf32>, %x: memref<4xf32>
+// PROGRAM-LABEL: program.func @main
 // PROGRAM: "memref.copy"(%h, %result0)
 // PROGRAM: loop.repeat @step count 6 reverse index(%i) consts(%w) carry(%result0) spare(%h_1) over(%xs) into(%result1) arena(%{{.*}})
 func.func @main(%w: tensor<4x4xf32>, %h: tensor<4xf32>, %xs: tensor<6x4xf32>) -> (tensor<4xf32>, tensor<6xf32>) {
@@ -28,7 +28,7 @@ func.func private @grow(%i: tensor<i64>, %h: tensor<4xf32>) -> tensor<4xf32> {
 }
 // SYNTAX-LABEL: func.func @counted
 // SYNTAX: graph.for @grow count %n consts() carry(%h) over() linear [0] : (tensor<i64>, tensor<4xf32>) -> (tensor<4xf32>)
-// PROGRAM-LABEL: func.func @counted
+// PROGRAM-LABEL: program.func @counted
 // PROGRAM: loop.repeat @grow count %n index(%i) consts() carry(%result) spare(%h_1) over() into() arena(%{{.*}})
 func.func @counted(%n: tensor<i64>, %h: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.for @grow count %n consts() carry(%h) over() linear [0] : (tensor<i64>, tensor<4xf32>) -> (tensor<4xf32>)

@@ -22,9 +22,9 @@ func.func @updates(%x: tensor<9x4xf32>, %u: tensor<5x4xf32>, %i: tensor<5xi64>) 
 }
 
 /// An embedding bag is one kernel: the sum runs over the rows that the ids name, moved inside of the table.
-// LOOP-LABEL: func.func @bag
+// LOOP-LABEL: program.func @bag
 //  LOOP-NEXT:   loop.launch @gather_reduce(%table, %ids, %result)
-//  LOOP-NEXT:   func.return
+//  LOOP-NEXT: }
 func.func @bag(%ids: tensor<8x5xi64>, %table: tensor<100x64xf32>) -> tensor<8x64xf32> {
   %rows = graph.embedding %ids, %table : (tensor<8x5xi64>, tensor<100x64xf32>) -> tensor<8x5x64xf32>
   %y = graph.reduce add %rows over [1] : tensor<8x5x64xf32> -> tensor<8x64xf32>
@@ -32,11 +32,11 @@ func.func @bag(%ids: tensor<8x5xi64>, %table: tensor<100x64xf32>) -> tensor<8x64
 }
 
 /// What a value of one use held is changed where it is; the zeros are made in the result.
-// LOOP-LABEL: func.func @segment_sum
+// LOOP-LABEL: program.func @segment_sum
 //  LOOP-NEXT:   memref.reinterpret_cast %result
 //  LOOP-NEXT:   loop.launch @broadcast(
 //  LOOP-NEXT:   loop.launch @scatter(%u, %i, %result)
-//  LOOP-NEXT:   func.return
+//  LOOP-NEXT: }
 func.func @segment_sum(%u: tensor<5x4xf32>, %i: tensor<5xi64>) -> tensor<9x4xf32> {
   %zero = graph.const dense<0.0> : tensor<f32>
   %zeros = graph.broadcast %zero to [] : tensor<f32> -> tensor<9x4xf32>
@@ -45,10 +45,10 @@ func.func @segment_sum(%u: tensor<5x4xf32>, %i: tensor<5xi64>) -> tensor<9x4xf32
 }
 
 /// An argument keeps its contents, also where the updates are the operand itself.
-// LOOP-LABEL: func.func @of_argument
+// LOOP-LABEL: program.func @of_argument
 //  LOOP-NEXT:   "memref.copy"(%x, %result)
 //  LOOP-NEXT:   loop.launch @scatter_1(%x, %i, %result)
-//  LOOP-NEXT:   func.return
+//  LOOP-NEXT: }
 func.func @of_argument(%x: tensor<5x4xf32>, %i: tensor<5xi64>) -> tensor<5x4xf32> {
   %y = graph.scatter set %x, %x, %i at [0] : (tensor<5x4xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<5x4xf32>
   return %y : tensor<5x4xf32>

@@ -1,44 +1,40 @@
 // RUN: lamina-opt %s --split-input-file --verify-diagnostics
 
-/// What is launched, viewed and declared stays inside the memory that there is.
+/// What is launched and viewed stays inside the memory that there is.
 
 loop.kernel @scale(%x: memref<1000000xf32>) {
 }
-func.func @launch_type(%x: memref<4xf32>) attributes {lamina.results = 0 : i64} {
+program.func @launch_type(%x: memref<4xf32>) -> () {
   // expected-error@+1 {{'loop.launch' op passes memref<4xf32> for argument #0 of @scale, which takes memref<1000000xf32> of sizes [1000000]}}
   loop.launch @scale(%x) : (memref<4xf32>)
-  return
 }
 
 // -----
 
 loop.kernel @rows(%x: memref<?xf32>, %N: index) shapes(%x[%N]) {
 }
-func.func @launch_sizes(%x: memref<4xf32>) attributes {lamina.results = 0 : i64} {
+program.func @launch_sizes(%x: memref<4xf32>) -> () {
   %four = arith.constant 4 : index
   %five = arith.constant 5 : index
   loop.launch @rows(%x, %four) : (memref<4xf32>, index)
   // expected-error@+1 {{'loop.launch' op passes memref<4xf32> for argument #0 of @rows, which takes memref<?xf32> of sizes [5]}}
   loop.launch @rows(%x, %five) : (memref<4xf32>, index)
-  return
 }
 
 // -----
 
-func.func @launch_of_nothing(%x: memref<4xf32>) attributes {lamina.results = 0 : i64} {
+program.func @launch_of_nothing(%x: memref<4xf32>) -> () {
   // expected-error@+1 {{names @nothing, which is no loop.kernel of this module}}
   loop.launch @nothing(%x) : (memref<4xf32>)
-  return
 }
 
 // -----
 
 loop.kernel @two(%x: memref<4xf32>, %y: memref<4xf32>) {
 }
-func.func @launch_count(%x: memref<4xf32>) attributes {lamina.results = 0 : i64} {
+program.func @launch_count(%x: memref<4xf32>) -> () {
   // expected-error@+1 {{passes 1 values to @two, which takes 2}}
   loop.launch @two(%x) : (memref<4xf32>)
-  return
 }
 
 // -----
@@ -49,7 +45,7 @@ loop.kernel @copy(%x: memref<4xf32>, %y: memref<4xf32>) {
     loop.store %a, %y[%i] : memref<4xf32>
   }
 }
-func.func @launch_alias(%x: memref<4xf32>, %arena: memref<64xi8>) attributes {lamina.results = 0 : i64, lamina.arena = 64 : i64} {
+program.func @launch_alias(%x: memref<4xf32>) -> () arena(%arena: memref<64xi8>) {
   %c0 = arith.constant 0 : index
   %c8 = arith.constant 8 : index
   %c16 = arith.constant 16 : index
@@ -59,25 +55,22 @@ func.func @launch_alias(%x: memref<4xf32>, %arena: memref<64xi8>) attributes {la
   loop.launch @copy(%a, %c) : (memref<4xf32>, memref<4xf32>)
   // expected-error@+1 {{passes memory for argument #1 of @copy, which is written, that argument #0 overlaps}}
   loop.launch @copy(%a, %b) : (memref<4xf32>, memref<4xf32>)
-  return
 }
 
 // -----
 
-func.func @view_outside(%arena: memref<64xi8>) attributes {lamina.results = 0 : i64, lamina.arena = 64 : i64} {
+program.func @view_outside() -> () arena(%arena: memref<64xi8>) {
   %c52 = arith.constant 52 : index
   // expected-error@+1 {{'memref.view' op of 16 bytes at byte 52 is not inside memref<64xi8>}}
   %a = memref.view %arena[%c52][] : memref<64xi8> to memref<4xf32>
-  return
 }
 
 // -----
 
-func.func @view_unaligned(%arena: memref<64xi8>) attributes {lamina.results = 0 : i64, lamina.arena = 64 : i64} {
+program.func @view_unaligned() -> () arena(%arena: memref<64xi8>) {
   %c2 = arith.constant 2 : index
   // expected-error@+1 {{'memref.view' op at byte 2 is not aligned to the elements of memref<4xf32>}}
   %a = memref.view %arena[%c2][] : memref<64xi8> to memref<4xf32>
-  return
 }
 
 // -----
@@ -90,19 +83,17 @@ func.func @view_at(%arena: memref<64xi8>, %k: index) {
 
 // -----
 
-func.func @reinterpret(%x: memref<4xf32>) {
+program.func @reinterpret(%x: memref<4xf32>) -> () {
   %fine = memref.reinterpret_cast %x to offset: [0], sizes: [2, 2], strides: [2, 1] : memref<4xf32> to memref<2x2xf32>
   // expected-error@+1 {{'memref.reinterpret_cast' op reaches element 1003 of 4 of memref<4xf32>}}
   %a = memref.reinterpret_cast %x to offset: [1000], sizes: [4], strides: [1] : memref<4xf32> to memref<4xf32, strided<[1], offset: 1000>>
-  return
 }
 
 // -----
 
-func.func @subview(%x: memref<8xf32>) {
+program.func @subview(%x: memref<8xf32>) -> () {
   // expected-error@+1 {{takes elements 4 to 10 of dim 0 of memref<8xf32>}}
   %a = memref.subview %x[4] [4] [2] : memref<8xf32> to memref<4xf32, strided<[2], offset: 4>>
-  return
 }
 
 // -----
@@ -115,48 +106,23 @@ func.func @cast(%x: memref<?xf32>) {
 
 // -----
 
-// expected-error@+1 {{attribute lamina.arena = 8 needs a last argument of type memref<8xi8>, got memref<128xi8>}}
-func.func @arena(%arena: memref<128xi8>) attributes {lamina.results = 0 : i64, lamina.arena = 8 : i64} {
-  return
-}
-
-// -----
-
-// expected-error@+1 {{attribute lamina.results = 99 exceeds its 1 arguments}}
-func.func @results(%x: memref<4xf32>) attributes {lamina.results = 99 : i64} {
-  return
-}
-
-// -----
-
-// expected-error@+1 {{attribute lamina.results must be a number of at least 0, got "many"}}
-func.func @results_text(%x: memref<4xf32>) attributes {lamina.results = "many"} {
-  return
-}
-
-// -----
-
-// expected-error@+1 {{attribute lamina.donations must be pairs of a result and an argument}}
-func.func @donations(%x: memref<4xf32>, %y: memref<4xf32>) attributes {lamina.results = 1 : i64, lamina.donations = [[0, 7]]} {
-  return
-}
-
-// -----
-
-// expected-error@+1 {{attribute lamina.inplace pairs memref<4xf32> with memref<8xf32>}}
-loop.kernel @inplace(%x: memref<4xf32>, %y: memref<8xf32>) attributes {lamina.inplace = [[0, 1]]} {
-}
-
-// -----
-
-// expected-error@+1 {{attribute lamina.inplace must be pairs of numbers of arguments}}
-loop.kernel @inplace_outside(%x: memref<4xf32>) attributes {lamina.inplace = [[0, 3]]} {
-}
-
-// -----
-
 // expected-error@+1 {{attribute lamina.phase must be one of graph, optimized, loop, scheduled, program, got "asm"}}
 builtin.module attributes {lamina.phase = "asm"} {
+}
+
+// -----
+
+builtin.module attributes {lamina.phase = "program"} {
+  // expected-error@+1 {{'program.func' op needs an arena in a module of phase program}}
+  program.func @no_arena(%x: memref<4xf32>) -> () {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{attribute lamina.donated of argument #0 must have no value}}
+func.func @donated(%x: tensor<4xf32> {lamina.donated = 3 : i64}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
 }
 
 // -----
@@ -183,11 +149,10 @@ loop.kernel @exp(%w: memref<4xf32>, %out: memref<4xf32>) {
     loop.store %b, %out[%i] : memref<4xf32>
   }
 }
-func.func @launch_same_alloc(%x: memref<4xf32>) attributes {lamina.results = 0 : i64} {
+program.func @launch_same_alloc(%x: memref<4xf32>) -> () {
   %y = memref.alloc() : memref<4xf32>
   // expected-error@+1 {{passes memory for argument #1 of @exp, which is written, that argument #0 overlaps}}
   loop.launch @exp(%y, %y) : (memref<4xf32>, memref<4xf32>)
-  return
 }
 
 // -----
@@ -199,11 +164,10 @@ loop.kernel @fill(%out: memref<4xf32>) {
     loop.store %one, %out[%i] : memref<4xf32>
   }
 }
-func.func @launch_on_constant(%x: memref<4xf32>) attributes {lamina.results = 0 : i64} {
+program.func @launch_on_constant(%x: memref<4xf32>) -> () {
   %c = memref.get_global @c : memref<4xf32>
   // expected-error@+1 {{passes a constant for argument #0 of @fill, which is written}}
   loop.launch @fill(%c) : (memref<4xf32>)
   // expected-error@+1 {{copies to a constant}}
   "memref.copy"(%x, %c) : (memref<4xf32>, memref<4xf32>) -> ()
-  return
 }

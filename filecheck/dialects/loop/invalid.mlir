@@ -146,24 +146,69 @@ loop.kernel @reduce_lanes_c1_monoid() {
 
 // -----
 
-func.func @repeat_c1_spare(%i: memref<i64>, %h: memref<4xf32>, %t: memref<5xf32>) {
+program.func @repeat_c1_spare(%i: memref<i64>, %h: memref<4xf32>, %t: memref<5xf32>) -> () {
   // expected-error@+1 {{'loop.repeat' op needs a spare buffer of the same type for every carried value}}
   loop.repeat @step count 3 index(%i) consts() carry(%h) spare(%t) over() into() : (memref<i64>, memref<4xf32>, memref<5xf32>)
-  return
 }
 
 // -----
 
-func.func @repeat_c2_stacks(%i: memref<i64>, %xs: memref<4xf32>) {
+program.func @repeat_c2_stacks(%i: memref<i64>, %xs: memref<4xf32>) -> () {
   // expected-error@+1 {{'loop.repeat' op stacks need a first dim of the count 3, got memref<4xf32>}}
   loop.repeat @step count 3 index(%i) consts() carry() spare() over(%xs) into() : (memref<i64>, memref<4xf32>)
-  return
 }
 
 // -----
 
-func.func @repeat_c3_count(%i: memref<i64>, %n: memref<i32>) {
+program.func @repeat_c3_count(%i: memref<i64>, %n: memref<i32>) -> () {
   // expected-error@+1 {{'loop.repeat' op count must be a memref<i64>, got memref<i32>}}
   loop.repeat @step count %n index(%i) consts() carry() spare() over() into() : (memref<i32>, memref<i64>)
-  return
+}
+
+// -----
+
+// expected-error@+1 {{'loop.kernel' op in_place pairs memref<8xf32> with memref<4xf32>}}
+loop.kernel @kernel_c4_types(%x: memref<4xf32>, %y: memref<8xf32>) in_place(%y over %x) {
+}
+
+// -----
+
+// expected-error@+1 {{'loop.kernel' op in_place pairs f32 with f32}}
+loop.kernel @kernel_c4_scalars(%x: f32, %y: f32) in_place(%y over %x) {
+}
+
+// -----
+
+// expected-error@+1 {{'loop.kernel' op in_place must be pairs of numbers of arguments, got array<i64: 0, 3>}}
+"loop.kernel"() <{sym_name = "kernel_c4_outside", in_place = array<i64: 0, 3>}> ({
+^bb0(%x: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'loop.kernel' op in_place must be pairs of numbers of arguments, got array<i64: 0>}}
+"loop.kernel"() <{sym_name = "kernel_c4_half", in_place = array<i64: 0>}> ({
+^bb0(%x: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'loop.kernel' op in_place must name arguments}}
+loop.kernel @kernel_c4_name(%x: memref<4xf32>) in_place(%x over %z) {
+}
+
+// -----
+
+// expected-error@+1 {{'loop.kernel' op checks must not be empty}}
+"loop.kernel"() <{sym_name = "kernel_c5_empty", checks = []}> ({
+^bb0:
+}) : () -> ()
+
+// -----
+
+loop.kernel @nothing(%x: memref<4xf32>) {
+}
+program.func @launch_c1(%x: memref<4xf32>) -> () {
+  // expected-error@+1 {{'loop.launch' op scratch must be a number of at least 0, got -64}}
+  loop.launch @nothing(%x) scratch -64 : (memref<4xf32>)
 }

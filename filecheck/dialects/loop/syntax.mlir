@@ -53,9 +53,8 @@ loop.kernel @vectors(%x: memref<32x64xf32>, %y: memref<32x64xf32>) {
   }
 }
 
-// CHECK-LABEL: func.func @host
+// CHECK-LABEL: program.func @host
 //       CHECK:   loop.launch @vectors(%x, %y) : (memref<32x64xf32>, memref<32x64xf32>)
-func.func @host(%x: memref<32x64xf32>, %y: memref<32x64xf32>) {
+program.func @host(%x: memref<32x64xf32>, %y: memref<32x64xf32>) -> () {
   loop.launch @vectors(%x, %y) : (memref<32x64xf32>, memref<32x64xf32>)
-  return
 }

@@ -1,0 +1,112 @@
+// RUN: lamina-opt %s --split-input-file --verify-diagnostics
+
+/// What a host function says of its arguments holds.
+
+// expected-error@+1 {{'program.func' op segments must count the inputs, results and arenas of 1 arguments, got (0, 99, 0)}}
+"program.func"() <{sym_name = "func_c1_results", segments = array<i64: 0, 99, 0>}> ({
+^bb0(%x: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{segments must count the inputs, results and arenas of 1 arguments, got (2, -1, 0)}}
+"program.func"() <{sym_name = "func_c1_negative", segments = array<i64: 2, -1, 0>}> ({
+^bb0(%x: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{segments must count the inputs, results and arenas of 2 arguments, got (0, 0, 2)}}
+"program.func"() <{sym_name = "func_c1_arenas", segments = array<i64: 0, 0, 2>}> ({
+^bb0(%x: memref<4xi8>, %y: memref<4xi8>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{segments must count the inputs, results and arenas of 1 arguments, got (1,)}}
+"program.func"() <{sym_name = "func_c1_length", segments = array<i64: 1>}> ({
+^bb0(%x: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'program.func' op argument must be a memref of static shape, got memref<?xf32>}}
+program.func @func_c2_size(%x: memref<?xf32>) -> () {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op argument must be a memref of static shape, got f32}}
+program.func @func_c2_scalar(%x: f32) -> () {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op arena must be a memref of i8 of one dim, got memref<4xf32>}}
+program.func @func_c3_element() -> () arena(%arena: memref<4xf32>) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op arena must be a memref of i8 of one dim, got memref<i8>}}
+program.func @func_c3_rank() -> () arena(%arena: memref<i8>) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op donated must be numbers of inputs in order, got array<i64: 1>}}
+"program.func"() <{sym_name = "func_c4_donated", segments = array<i64: 1, 1, 0>, donated = array<i64: 1>}> ({
+^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'program.func' op donations must pair results in order with inputs, each once, got array<i64: 0, 7>}}
+"program.func"() <{sym_name = "func_c4_donations", segments = array<i64: 1, 1, 0>, donations = array<i64: 0, 7>}> ({
+^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'program.func' op donations must pair results in order with inputs, each once, got array<i64: 0, 0, 1, 0>}}
+program.func @func_c4_twice(%x: memref<4xf32>) -> (%y: memref<4xf32> over %x, %z: memref<4xf32> over %x) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op writes a result of type memref<4xf32> over an input of type memref<8xf32>}}
+program.func @func_c4_types(%x: memref<8xf32>) -> (%y: memref<4xf32> over %x) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op result must be written over an input}}
+program.func @func_c4_name(%x: memref<4xf32>) -> (%y: memref<4xf32>, %z: memref<4xf32> over %y) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op work must be a number of at least 0, got -1}}
+program.func @func_c5_work() -> () work -1 {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op donated must be numbers of inputs in order, got array<i64: 0, 0>}}
+"program.func"() <{sym_name = "func_c4_donated_twice", segments = array<i64: 1, 0, 0>, donated = array<i64: 0, 0>}> ({
+^bb0(%x: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'program.func' op donations must pair results in order with inputs, each once, got array<i64: 0>}}
+"program.func"() <{sym_name = "func_c4_half", segments = array<i64: 1, 1, 0>, donations = array<i64: 0>}> ({
+^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{'program.func' op Expected attribute "private" but got "nested"}}
+"program.func"() <{sym_name = "visible", sym_visibility = "nested", segments = array<i64: 0, 0, 0>}> ({
+^bb0:
+}) : () -> ()
