@@ -13,6 +13,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from .types import is_unsigned, scalar_of
+from .vocabulary import SIGNED_OPS
+
 
 class InvalidIR(VerifyException):
     """IR that does not verify, with the op at fault."""
@@ -132,6 +135,8 @@ def _own_error(op: Operation) -> InvalidIR | None:
     except Exception as error:  # verifiers of foreign dialects raise whatever comes
         text = str(error).strip().partition("\n")[0] or type(error).__name__
         return InvalidIR(op, text if text.startswith("'") else f"'{op.name}' op {text}")
+    if op.name in SIGNED_OPS and is_unsigned(scalar_of(op.operands[0].type)):
+        return InvalidIR(op, f"'{op.name}' op is of signed integers, got {op.operands[0].type}")
     return None
 
 

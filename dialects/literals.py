@@ -11,7 +11,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerType
+
+from .types import bf16, is_float, numpy_dtype
 
 _END = r"(?=[\[\]\s,]|$)"
 _HEX = re.compile(rb"-?0[xX][0-9a-fA-F]+")
@@ -26,11 +28,6 @@ _LISTS = {kind: re.compile(rf"(?:[\[\s]*+(?:{number.pattern})[\]\s]*+(?:,|\Z))*+
 _DIGITS = 18
 """Integers of up to so many digits fit 64 bits."""
 _LONG_INTEGER = re.compile(rf"[0-9]{{{_DIGITS + 1}}}")
-_FLOATS: dict[type, np.dtype[Any]] = {
-    Float16Type: np.dtype(np.float16),
-    Float32Type: np.dtype(np.float32),
-    Float64Type: np.dtype(np.float64),
-}
 
 
 class LiteralError(Exception):
@@ -71,7 +68,7 @@ def list_bytes(text: str, shape: tuple[int, ...], element: Any) -> bytes | None:
 
 
 def _kind(element: Any) -> str | None:
-    if type(element) in _FLOATS or isinstance(element, BFloat16Type):
+    if is_float(element):
         return "float"
     if isinstance(element, IntegerType) and element.width.data <= 64:
         return "boolean" if element.width.data == 1 else "integer"
@@ -130,7 +127,7 @@ def _integers(text: str, plain: bytes, element: Any) -> bytes | None:
 
 def _floats(text: str, plain: bytes, element: Any) -> bytes:
     values, bits = _values(plain, np.float64)
-    dtype = _FLOATS.get(type(element))
+    dtype = None if element == bf16 else numpy_dtype(element)  # which NumPy would round to through f32
     with np.errstate(over="ignore"):
         words = _bfloats(values) if dtype is None else values.astype(dtype).view(f"<u{dtype.itemsize}")
     infinite = ~np.isfinite(values) if dtype is None else ~np.isfinite(words.view(dtype))

@@ -13,28 +13,30 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
-from .types import i1, is_bool, is_float, scalar_of, vector
+from .types import Kind, i1, i64, integer_range, is_bool, is_float, is_unsigned, kind_of, scalar_of, vector
 from .types import index as index_type
 
 _FASTMATH_NONE = arith.FastMathFlagsAttr("none")
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
 
-# name -> (float op, integer op, i1 op); None where the element type has no such operation
-_BINARY: dict[str, tuple[type[Operation] | None, type[Operation] | None, type[Operation] | None]] = {
-    "add": (arith.AddfOp, arith.AddiOp, arith.OrIOp),
-    "sub": (arith.SubfOp, arith.SubiOp, arith.XOrIOp),
-    "mul": (arith.MulfOp, arith.MuliOp, arith.AndIOp),
-    "div": (arith.DivfOp, arith.DivSIOp, None),
-    "rem": (vocabulary.RemFOp, arith.RemSIOp, None),
-    "max": (arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp),
-    "min": (arith.MinimumfOp, arith.MinSIOp, arith.AndIOp),
-    "pow": (math.PowFOp, None, None),
-    "atan2": (math.Atan2Op, None, None),
-    "and": (None, arith.AndIOp, arith.AndIOp),
-    "or": (None, arith.OrIOp, arith.OrIOp),
-    "xor": (None, arith.XOrIOp, arith.XOrIOp),
-    "shl": (None, arith.ShLIOp, None),
-    "shr": (None, arith.ShRSIOp, None),
+_KINDS = (Kind.FLOAT, Kind.SIGNED, Kind.UNSIGNED, Kind.BOOL)
+# name -> the op on each of these kinds; None where a kind has no such operation
+_BINARY: dict[str, tuple[type[Operation] | None, ...]] = {
+    "add": (arith.AddfOp, arith.AddiOp, arith.AddiOp, arith.OrIOp),
+    "sub": (arith.SubfOp, arith.SubiOp, arith.SubiOp, arith.XOrIOp),
+    "mul": (arith.MulfOp, arith.MuliOp, arith.MuliOp, arith.AndIOp),
+    "div": (arith.DivfOp, arith.DivSIOp, arith.DivUIOp, None),
+    "floordiv": (None, arith.FloorDivSIOp, arith.DivUIOp, None),
+    "rem": (vocabulary.RemFOp, arith.RemSIOp, arith.RemUIOp, None),
+    "max": (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, arith.OrIOp),
+    "min": (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, arith.AndIOp),
+    "pow": (math.PowFOp, None, None, None),
+    "atan2": (math.Atan2Op, None, None, None),
+    "and": (None, arith.AndIOp, arith.AndIOp, arith.AndIOp),
+    "or": (None, arith.OrIOp, arith.OrIOp, arith.OrIOp),
+    "xor": (None, arith.XOrIOp, arith.XOrIOp, arith.XOrIOp),
+    "shl": (None, arith.ShLIOp, arith.ShLIOp, None),
+    "shr": (None, arith.ShRSIOp, arith.ShRUIOp, None),
 }
 _OVERFLOW_OPS = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp)
 
@@ -56,19 +58,19 @@ _UNARY: dict[str, type[Operation]] = {
     "erfc": vocabulary.ErfcOp,
 }
 
-# comparison -> (arith.cmpf predicate, arith.cmpi predicate); i1 compares as the unsigned 0 and 1
+# comparison -> predicate of arith.cmpf, of arith.cmpi on signed and on unsigned integers; i1 compares as the unsigned 0 and 1
 _CMPF = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
 _CMPI = {"eq": 0, "ne": 1, "lt": 2, "le": 3, "gt": 4, "ge": 5}
 _CMPU = {"eq": 0, "ne": 1, "lt": 6, "le": 7, "gt": 8, "ge": 9}
 
-IDENTITY: dict[str, tuple[float, int | str, int]] = {
-    # monoid -> (float identity, integer identity: a number or "min"/"max" of the type, i1 identity)
-    "add": (0.0, 0, 0),
-    "mul": (1.0, 1, 1),
-    "max": (float("-inf"), "min", 0),
-    "min": (float("inf"), "max", 1),
-    "and": (0.0, -1, 1),
-    "or": (0.0, 0, 0),
+_IDENTITY: dict[str, tuple[float, int | str]] = {
+    # monoid -> (float identity, integer identity: a number, the "min" or "max" of the type, or "ones", all bits set)
+    "add": (0.0, 0),
+    "mul": (1.0, 1),
+    "max": (float("-inf"), "min"),
+    "min": (float("inf"), "max"),
+    "and": (0.0, "ones"),
+    "or": (0.0, 0),
 }
 
 
@@ -94,17 +96,16 @@ class ScalarBuilder:
             attribute = DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data])  # pyright: ignore
         else:
             attribute = scalar
-        return self.insert(arith.ConstantOp.create(result_types=[type], properties={"value": attribute}))
+        return self.insert(vocabulary.ConstantOp.create(result_types=[type], properties={"value": attribute}))
 
     def binary(self, name: str, x: SSAValue, y: SSAValue) -> SSAValue:
-        """`add sub mul div rem max min pow and or xor shl shr` by element type. Integer `div` and `rem` truncate."""
+        """`add sub mul div floordiv rem max min pow and or xor shl shr` by element type. Integer `div` and `rem` truncate."""
         element = scalar_of(x.type)
-        column = 0 if is_float(element) else 2 if is_bool(element) else 1
-        op = _BINARY[name][column]
+        op = _BINARY[name][_KINDS.index(kind_of(element))]
         if op is None:
             raise TypeError(f"no scalar operation {name} for {element}")
         properties: dict[str, Attribute] = {}
-        if column == 0:
+        if is_float(element):
             properties["fastmath"] = _FASTMATH_NONE
         elif op in _OVERFLOW_OPS:
             properties["overflowFlags"] = _NO_OVERFLOW
@@ -142,11 +143,15 @@ class ScalarBuilder:
     def abs(self, x: SSAValue) -> SSAValue:
         if is_float(scalar_of(x.type)):
             return self.insert(math.AbsFOp.create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
+        if is_unsigned(scalar_of(x.type)):
+            return x
         return self.insert(math.AbsIOp.create(operands=[x], result_types=[x.type]))
 
     def sign(self, x: SSAValue) -> SSAValue:
         """-1, 0 or 1; NaN for NaN, and 0 of either sign keeps its value +0 as in NumPy."""
         zero, one = self.const(0, x.type), self.const(1, x.type)
+        if is_unsigned(scalar_of(x.type)):
+            return self.binary("min", x, one)
         minus = self.const(-1, x.type)
         below = self.select(self.cmp("lt", x, zero), minus, zero)
         signed = self.select(self.cmp("gt", x, zero), one, below)
@@ -156,8 +161,7 @@ class ScalarBuilder:
 
     def invert(self, x: SSAValue) -> SSAValue:
         """Bitwise not; logical not for i1."""
-        ones = self.const(1 if is_bool(scalar_of(x.type)) else -1, x.type)
-        return self.binary("xor", x, ones)
+        return self.binary("xor", x, self.identity("and", x.type))
 
     def cmp(self, predicate: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """`eq ne lt le gt ge` as NumPy has them: every comparison with NaN but `ne` is false."""
@@ -169,7 +173,7 @@ class ScalarBuilder:
                 "fastmath": _FASTMATH_NONE,
             }
             return self.insert(vocabulary.CmpfOp.create(operands=[x, y], result_types=[result], properties=properties))
-        table = _CMPU if is_bool(element) else _CMPI
+        table = _CMPI if kind_of(element) is Kind.SIGNED else _CMPU
         properties = {"predicate": IntegerAttr(table[predicate], 64)}
         return self.insert(vocabulary.CmpiOp.create(operands=[x, y], result_types=[result], properties=properties))
 
@@ -181,24 +185,12 @@ class ScalarBuilder:
         source = scalar_of(x.type)
         if source == element:
             return x
-        result = vector(element, x.type.get_shape()[0]) if isinstance(x.type, VectorType) else element
         if is_bool(element):
             return self.cmp("ne", x, self.const(0, x.type))
-        if is_float(source):
-            if is_float(element):
-                wider = _bits(element) > _bits(source)
-                op = vocabulary.ExtFOp if wider else vocabulary.TruncFOp
-                return self.insert(op.create(operands=[x], result_types=[result]))
-            return self.insert(vocabulary.FPToSIOp.create(operands=[x], result_types=[result]))
-        if is_float(element):
-            op = vocabulary.UIToFPOp if is_bool(source) else vocabulary.SIToFPOp
-            return self.insert(op.create(operands=[x], result_types=[result]))
-        if source == index_type or element == index_type:
-            return self.insert(vocabulary.IndexCastOp.create(operands=[x], result_types=[result]))
-        if is_bool(source):
-            return self.insert(vocabulary.ExtUIOp.create(operands=[x], result_types=[result]))
-        op = vocabulary.ExtSIOp if _bits(element) > _bits(source) else vocabulary.TruncIOp
-        return self.insert(op.create(operands=[x], result_types=[result]))
+        if index_type in (source, element) and (is_unsigned(source) or is_unsigned(element)):
+            return self.convert(self.convert(x, i64), element)
+        result = vector(element, x.type.get_shape()[0]) if isinstance(x.type, VectorType) else element
+        return self.insert(_cast(source, element).create(operands=[x], result_types=[result]))
 
     def combine(self, monoid: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """One step of a reduction by a scalar monoid."""
@@ -213,12 +205,30 @@ def _bits(element: Attribute) -> int:
     return element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def _cast(source: Attribute, target: Attribute) -> type[Operation]:
+    """The op that converts between two element types, which differ."""
+    signed = kind_of(source) is Kind.SIGNED
+    if index_type in (source, target):
+        return vocabulary.IndexCastOp
+    if is_float(source) and not is_float(target):
+        return vocabulary.FPToUIOp if is_unsigned(target) else vocabulary.FPToSIOp
+    if is_float(target) and not is_float(source):
+        return vocabulary.SIToFPOp if signed else vocabulary.UIToFPOp
+    if is_float(source):
+        return vocabulary.ExtFOp if _bits(target) > _bits(source) else vocabulary.TruncFOp
+    if _bits(target) == _bits(source):
+        return arith.BitcastOp
+    if _bits(target) < _bits(source):
+        return vocabulary.TruncIOp
+    return vocabulary.ExtSIOp if signed else vocabulary.ExtUIOp
+
+
 def identity_value(monoid: str, element: Attribute) -> float | int:
     """The neutral element of `add mul max min and or` over an element type."""
-    of_float, of_integer, of_bool = IDENTITY[monoid]
+    of_float, of_integer = _IDENTITY[monoid]
     if is_float(element):
         return of_float
-    if is_bool(element):
-        return of_bool
-    bits = 64 if element == index_type else _bits(element)
-    return {"min": -(1 << bits - 1), "max": (1 << bits - 1) - 1}.get(of_integer, of_integer)  # pyright: ignore
+    if isinstance(of_integer, int):
+        return of_integer
+    low, high = integer_range(element)
+    return {"min": low, "max": high, "ones": high if low == 0 else -1}[of_integer]

@@ -1,7 +1,8 @@
 """Upstream ops as we need them where xDSL lacks them or takes less than upstream does.
 
 xDSL 0.74 verifies the casts, comparisons and the select of `arith` on scalars only and has no `arith.remf` and no
-`vector.step`; upstream has all of them on vectors. The ops here bear the upstream names and syntax; `arith_dialect`,
+`vector.step`; upstream has all of them on vectors. Upstream's integers are signless; ours may be unsigned, as the elements of
+buffers are, and then only ops that read them so take them. The ops here bear the upstream names and syntax; `arith_dialect`,
 `math_dialect` and `vector_dialect` hold them with the rest of xDSL's.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar, Self
 
+from xdsl.dialects import arith
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i64
 from xdsl.ir import Attribute, Dialect
@@ -19,7 +21,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .types import i1, is_bool, is_float, is_integer, scalar_of
+from .types import i1, is_bool, is_float, is_integer, is_unsigned, scalar_of
 
 
 class CastOp(IRDLOperation, ABC):
@@ -50,21 +52,47 @@ def _any_integer(type) -> bool:
     return is_integer(type) or is_bool(type)
 
 
-def _index_or_integer(type) -> bool:
-    return isinstance(type, IndexType) or is_integer(type)
+def _signed(type) -> bool:
+    return _any_integer(type) and not is_unsigned(type)
+
+
+def _index_or_signed(type) -> bool:
+    return isinstance(type, IndexType) or (is_integer(type) and not is_unsigned(type))
 
 
 _KINDS = {
-    "arith.index_cast": (_index_or_integer, _index_or_integer),
-    "arith.extsi": (_any_integer, is_integer),
+    "arith.index_cast": (_index_or_signed, _index_or_signed),
+    "arith.extsi": (_signed, is_integer),
     "arith.extui": (_any_integer, is_integer),
     "arith.trunci": (is_integer, _any_integer),
     "arith.extf": (is_float, is_float),
     "arith.truncf": (is_float, is_float),
-    "arith.sitofp": (_any_integer, is_float),
+    "arith.sitofp": (_signed, is_float),
     "arith.uitofp": (_any_integer, is_float),
-    "arith.fptosi": (is_float, _any_integer),
+    "arith.fptosi": (is_float, _signed),
+    "arith.fptoui": (is_float, _any_integer),
 }
+
+SIGNED_OPS = frozenset(f"arith.{name}" for name in ("divsi", "remsi", "floordivsi", "ceildivsi", "maxsi", "minsi", "shrsi")) | {
+    "math.absi"
+}
+"""Arithmetic that reads its operands as signed: not for unsigned types, which have ops of their own."""
+
+
+class ConstantOp(arith.ConstantOp):
+    """A constant; upstream's are of signless types, ours of unsigned ones too.
+
+    ```mlir
+    %c = arith.constant 200 : ui8
+    ```
+    """
+
+    def verify_(self) -> None:
+        value = self.value
+        if not isinstance(value, IntegerAttr) or not is_unsigned(value.type):
+            super().verify_()
+        elif value.type != self.result.type:
+            raise VerifyException(f"'{self.name}' op result must be {value.type}, got {self.result.type}")
 
 
 @irdl_op_definition
@@ -131,6 +159,13 @@ class FPToSIOp(CastOp):
 
 
 @irdl_op_definition
+class FPToUIOp(CastOp):
+    """Float to unsigned integer toward zero; out of range is undefined upstream and saturates here, NaN gives 0."""
+
+    name = "arith.fptoui"
+
+
+@irdl_op_definition
 class SelectOp(IRDLOperation):
     """Choice by a condition: one for all, or one a lane.
 
@@ -193,6 +228,10 @@ class CompareOp(IRDLOperation, ABC):
             raise VerifyException(f"'{self.name}' op result must be {wanted}, got {self.result.type}")
         if not 0 <= self.predicate.value.data < len(_PREDICATES[self.name]):
             raise VerifyException(f"'{self.name}' op has no predicate {self.predicate.value.data}")
+        predicate = self.predicate.value.data
+        if is_unsigned(scalar_of(type)) and 2 <= predicate < 6:
+            word = _PREDICATES[self.name][predicate + 4]
+            raise VerifyException(f"'{self.name}' op compares {type} as signed: the predicate of unsigned integers is {word}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {_PREDICATES[self.name][self.predicate.value.data]}, ")
@@ -317,8 +356,8 @@ def arith_dialect() -> Dialect:
     """xDSL's `arith` with the ops above."""
     from xdsl.dialects.arith import Arith
 
-    casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, IndexCastOp]
-    return _replaced(Arith, [*casts, RemFOp, SelectOp, CmpiOp, CmpfOp])
+    casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, IndexCastOp]
+    return _replaced(Arith, [*casts, ConstantOp, RemFOp, SelectOp, CmpiOp, CmpfOp])
 
 
 def math_dialect() -> Dialect:

@@ -173,7 +173,7 @@ def _result(values: Sequence[Any]) -> Any:
 
 def _becomes(dtype: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     """Whether a Python number of one dtype may be given for a number of another: no floats for integers."""
-    return dtype.kind in {"b": "b", "i": "bi", "f": "bif"}[wanted.kind]
+    return dtype.kind in {"b": "b", "i": "bi", "u": "bi", "f": "bif"}[wanted.kind]
 
 
 __all__ = ["call_kernel"]

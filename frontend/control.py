@@ -12,7 +12,7 @@ from ..dialects.graph.control import ForOp
 from ..errors import ShapeError
 from .autodiff import function_name
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
-from .promotion import INT64
+from .promotion import INT64, is_integer_dtype
 from .pytree import TreeDef, flatten
 from .retrace import each_call
 from .tracer import Tracer
@@ -56,7 +56,7 @@ def _number(bound: Any) -> int | None:
     """A bound as a number; None for an array of a trace."""
     if isinstance(bound, Tracer):
         return None
-    if isinstance(bound, np.ndarray) and bound.ndim == 0 and bound.dtype.kind in "iu":
+    if isinstance(bound, np.ndarray) and bound.ndim == 0 and is_integer_dtype(bound.dtype):
         return int(bound)
     try:
         return operator.index(bound)
@@ -65,7 +65,7 @@ def _number(bound: Any) -> int | None:
 
 
 def _scalar(bound: Tracer, word: str) -> Tracer:
-    if bound.ndim or bound.dtype.kind != "i":
+    if bound.ndim or not is_integer_dtype(bound.dtype):
         raise TypeError(f"fori_loop() {word} must be a scalar of integers, got {abstract(bound)}")
     return bound
 

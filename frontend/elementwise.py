@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from .eager import api
 from .moves import broadcast_tracer
-from .promotion import Token, ufunc_dtypes
+from .promotion import Token, is_float_dtype, ufunc_dtypes
 from .tracer import Tracer
 from .tracing import build, lift_as, operand, token
 
@@ -50,7 +50,7 @@ def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -
     """A ufunc that is one graph op."""
     tracers, result, weak = prepare(ufunc, args)
     name = op or ufunc.__name__
-    if ufunc.nin == 1 and tracers[0].dtype.kind in "bi" and name in ("floor", "ceil", "rint"):
+    if ufunc.nin == 1 and not is_float_dtype(tracers[0].dtype) and name in ("floor", "ceil", "rint"):
         return tracers[0]
     y = build(name, *tracers, weak=weak, **props)
     if y.dtype != result:

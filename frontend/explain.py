@@ -27,6 +27,8 @@ from ..runtime.kernel_callable import KernelExecutable
 from .kernel_text import spell_affine, spell_bound
 
 _FLOPS = {"math.fma": 2, "vector.fma": 2}
+_MOVES = frozenset(f"arith.{name}" for name in ("constant", "select", "sitofp", "uitofp", "extf", "truncf", "bitcast"))
+"""Ops that give floats and compute nothing."""
 _SAMPLES = 8
 _MEASURE_SECONDS = 0.2
 
@@ -249,7 +251,7 @@ def _count_loop(loop: ForOp, env: Mapping[SSAValue, int]) -> float:
 def _flops(op: Operation) -> float:
     if not op.results or not is_float(scalar_of(op.results[0].type)) or not op.name.startswith(("arith.", "math.")):
         return 0.0
-    if op.name in ("arith.constant", "arith.select", "arith.sitofp", "arith.extf", "arith.truncf", "arith.bitcast"):
+    if op.name in _MOVES:
         return 0.0
     return _FLOPS.get(op.name, 1)
 

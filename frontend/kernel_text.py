@@ -22,12 +22,12 @@ from ..dialects.types import numpy_dtype, scalar_of
 _INFIX = {
     "arith.addf": "+", "arith.subf": "-", "arith.mulf": "*", "arith.divf": "/", "arith.addi": "+", "arith.subi": "-",
     "arith.muli": "*", "arith.floordivsi": "//", "arith.andi": "&", "arith.ori": "|", "arith.xori": "^", "arith.shli": "<<",
-    "arith.shrsi": ">>",
+    "arith.shrsi": ">>", "arith.shrui": ">>", "arith.divui": "//", "arith.remui": "%",
 }  # fmt: skip
 _CALL = {
-    "arith.maximumf": "max", "arith.minimumf": "min", "arith.maxsi": "max", "arith.minsi": "min", "math.absf": "abs",
-    "math.absi": "abs", "arith.divsi": "truncated_div", "arith.remsi": "truncated_rem", "arith.remf": "fmod",
-    "math.powf": "pow",
+    "arith.maximumf": "max", "arith.minimumf": "min", "arith.maxsi": "max", "arith.minsi": "min", "arith.maxui": "max",
+    "arith.minui": "min", "math.absf": "abs", "math.absi": "abs", "arith.divsi": "truncated_div",
+    "arith.remsi": "truncated_rem", "arith.remf": "fmod", "math.powf": "pow",
     "vector.create_mask": "lanes_below", "vector.step": "arange",
 }  # fmt: skip
 _SAME = ("vector.broadcast", "arith.index_cast")

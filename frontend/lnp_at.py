@@ -11,6 +11,7 @@ from ..errors import DTypeError, ShapeError, TracingError
 from .eager import api
 from .lnp_index import (
     NEAREST,
+    as_index,
     common_points,
     counted,
     expanded,
@@ -22,7 +23,7 @@ from .lnp_index import (
     within,
 )
 from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
-from .promotion import BOOL
+from .promotion import BOOL, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, concrete_array, lift, lift_as
 
@@ -325,7 +326,7 @@ def _block(x: Tracer, starts: Any, sizes: Sequence[int], name: str) -> tuple[tup
     indices: list[Tracer] = []
     for d in at:
         start = given[d] if isinstance(given[d], Tracer) else lift(concrete_array(given[d]))
-        if start.ndim or start.dtype.kind != "i":
+        if start.ndim or not is_integer_dtype(start.dtype):
             raise DTypeError(f"{name}: a start must be an integer, got {start!r}")
-        indices.append(counted(start, x.shape[d], d))
+        indices.append(counted(as_index(start), x.shape[d], d))
     return at, indices

@@ -16,7 +16,7 @@ from .lnp_math import power
 from .lnp_shape import moveaxis
 from .locations import located
 from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape
-from .promotion import BOOL, FLOAT64, INT64, canonical, result_type
+from .promotion import BOOL, FLOAT64, INT64, canonical, is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import build, concrete_array, current, is_traced, lift, lift_as, token
 
@@ -139,7 +139,7 @@ def iota(shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]) -> Tracer:
 
 @creation
 def _arange(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Any:
-    wide = dtype if dtype.kind == "i" else FLOAT64
+    wide = dtype if is_integer_dtype(dtype) else FLOAT64
     steps = iota((n,), 0, wide)
     if step != 1:
         steps = build("mul", steps, filled(step, (n,), wide))
@@ -174,7 +174,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: np.dtype[A
     if endpoint and num > 1:
         last = broadcast_tracer(index == float(num - 1), y.shape)
         y = build("select", last, broadcast_tracer(high, y.shape), y)
-    if dtype.kind == "i":
+    if is_integer_dtype(dtype):
         y = build("floor", y)
     return lift_as(y, dtype)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.types import INDICES, numpy_dtype
 from ..errors import DTypeError, ShapeError, TracingError
 from .eager import api
 from .elementwise import compare, full_like_tracer, select
@@ -25,11 +26,13 @@ from .moves import (
     static_int,
     transpose_tracer,
 )
-from .promotion import BOOL, INT64
+from .promotion import BOOL, INT64, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, here, lift, lift_as
 
 __all__ = ["getitem", "take", "take_along_axis"]
+
+_INDICES = tuple(map(numpy_dtype, INDICES))
 
 READ_MODES = ("clip", "fill", "wrap")
 """What reads do with indices out of range."""
@@ -144,9 +147,14 @@ def index_array(indices: Any) -> Tracer | np.ndarray[Any, Any]:
         raise TracingError(
             "indexing by a boolean mask has a result whose size depends on values: use lnp.where(mask, x, other)"
         )
-    if indices.dtype.kind not in "iu":
+    if not is_integer_dtype(indices.dtype):
         raise DTypeError(f"indices must be integers, got {indices.dtype}")
-    return indices if isinstance(indices, Tracer) else indices.astype(np.int64)
+    return as_index(indices) if isinstance(indices, Tracer) else indices.astype(np.int64)
+
+
+def as_index(indices: Tracer) -> Tracer:
+    """Traced integers in a dtype that indexes."""
+    return indices if indices.dtype in _INDICES else lift_as(indices, INT64)
 
 
 def _holds_tracer(x: Any) -> bool:

@@ -21,7 +21,7 @@ from .moves import (
     static_int,
     static_shape,
 )
-from .promotion import result_type
+from .promotion import is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import concrete_array, current, lift, lift_as, sequence_of_operands, token
 
@@ -225,7 +225,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     counts = concrete_array(repeats) if not isinstance(repeats, Tracer) else None
     if counts is None:
         raise TracingError("repeat needs counts that are known while tracing")
-    if counts.dtype.kind != "i" or (counts < 0).any():
+    if not is_integer_dtype(counts.dtype) or (counts < 0).any():
         raise DTypeError(f"repeat counts must be integers that are not negative, got {repeats!r:.40}")
     if counts.size == 1:
         n = int(counts.reshape(()))
@@ -245,7 +245,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     if mode != "constant":
         raise ShapeError(f"pad mode {mode!r} is not available: use 'constant'")
     widths = np.asarray(pad_width)
-    if widths.dtype.kind not in "iu" or (widths < 0).any():
+    if not is_integer_dtype(widths.dtype) or (widths < 0).any():
         raise ShapeError(f"pad widths must be integers that are not negative, got {pad_width!r:.40}")
     try:
         widths = np.broadcast_to(widths, (x.ndim, 2))

@@ -21,7 +21,7 @@ from .elementwise import (
     weak_result,
 )
 from .moves import broadcast_tracer
-from .promotion import FLOAT64, ufunc_dtypes
+from .promotion import FLOAT64, is_integer_dtype, ufunc_dtypes
 from .tracer import Tracer
 from .tracing import build, concrete_array, lift, lift_as, operand, token
 
@@ -37,7 +37,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     x1, x2 = operand(x1), operand(x2)
     (_, _), result = ufunc_dtypes(np.power, (token(x1), token(x2)))
     constant = None if isinstance(x2, Tracer) else concrete_array(x2)
-    if result.kind == "i":
+    if is_integer_dtype(result):
         if constant is None:
             raise DTypeError("integer powers need a constant exponent: convert the base with .astype(lnp.float64)")
         return _integer_power(x1, constant, result)

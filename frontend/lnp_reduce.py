@@ -12,7 +12,7 @@ from .eager import api
 from .elementwise import compare, full_like_tracer, select
 from .lnp_logic import as_bool, isclose
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer
-from .promotion import BOOL, FLOAT64, INT64, canonical
+from .promotion import BOOL, FLOAT64, canonical
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -35,10 +35,10 @@ def _keep(y: Tracer, x: Tracer, axes: tuple[int, ...], keepdims: bool) -> Tracer
 
 
 def accumulated(x: Tracer, dtype: Any) -> Tracer:
-    """The operand of a sum or product in the dtype in which NumPy accumulates: at least int64 for integers."""
+    """The operand of a sum or product in the dtype in which NumPy accumulates: integers in 64 bits."""
     if dtype is not None:
         return lift_as(x, canonical(dtype))
-    return x if x.dtype.kind == "f" else lift_as(x, INT64)
+    return x if x.dtype.kind == "f" else lift_as(x, canonical(np.uint64 if x.dtype.kind == "u" else np.int64))
 
 
 @api

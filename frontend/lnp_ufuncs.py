@@ -17,7 +17,7 @@ from .elementwise import (
     select,
     unary,
 )
-from .promotion import BOOL, FLOAT64
+from .promotion import BOOL, FLOAT64, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -122,7 +122,7 @@ def reciprocal(x: Any, /) -> Any:
 def trunc(x: Any, /) -> Any:
     """`np.trunc`: toward zero."""
     (x,), _, _ = prepare(np.trunc, (x,))
-    if x.dtype.kind in "bi":
+    if x.dtype == BOOL or is_integer_dtype(x.dtype):
         return x
     zero = full_like_tracer(x, 0)
     return select(compare("lt", x, zero), build("ceil", x), build("floor", x))
@@ -134,7 +134,7 @@ def round(x: Any, decimals: int = 0) -> Any:
     x = lift(x)
     if x.dtype == BOOL:
         raise DTypeError("round has no meaning for bool")
-    if x.dtype.kind == "i":
+    if is_integer_dtype(x.dtype):
         if decimals >= 0:
             return x
         return lift_as(round(lift_as(x, FLOAT64), decimals), x.dtype)
@@ -148,7 +148,7 @@ def round(x: Any, decimals: int = 0) -> Any:
 def _divmod(ufunc: np.ufunc, x1: Any, x2: Any) -> tuple[Tracer, Tracer]:
     """Quotient toward minus infinity and the remainder with the divisor's sign."""
     (x, y), _, weak = prepare(ufunc, (x1, x2))
-    quotient, modulus = (_int_divmod if x.dtype.kind == "i" else _float_divmod)(x, y)
+    quotient, modulus = (_int_divmod if is_integer_dtype(x.dtype) else _float_divmod)(x, y)
     quotient.weak = modulus.weak = weak
     return quotient, modulus
 

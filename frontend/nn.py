@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DTypeError, ShapeError
 from .eager import api
 from .lnp_create import iota
+from .lnp_index import as_index
 from .lnp_reduce import mean, sum
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
-from .promotion import FLOAT32, FLOAT64, INT64, canonical
+from .promotion import FLOAT32, FLOAT64, INT64, canonical, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -163,7 +164,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 def one_hot(x: Any, num_classes: int, *, dtype: Any = FLOAT32, axis: int = -1) -> Any:
     """A new dim of size `num_classes` that is 1 at the index `x` and 0 elsewhere; all 0 for an index out of range."""
     x = lift(x)
-    if x.dtype.kind != "i":
+    if not is_integer_dtype(x.dtype):
         raise DTypeError(f"one_hot needs integer indices, got {x.dtype}")
     size = static_int(num_classes, "num_classes")
     dim = normalize_axis(axis, x.ndim + 1)
@@ -184,10 +185,10 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     x, y = _float(logits), lift(labels)
     if x.ndim == 0:
         raise ShapeError("cross_entropy needs logits with a dim of classes, got a scalar")
-    if y.dtype.kind != "i":
+    if not is_integer_dtype(y.dtype):
         if y.shape != x.shape:
             raise ShapeError(f"cross_entropy needs labels of the shape of the logits {list(x.shape)}, got {list(y.shape)}")
         return -mean(sum(lift_as(y, x.dtype) * log_softmax(x), -1))
     if y.shape != x.shape[:-1]:
         raise ShapeError(f"cross_entropy needs one label an example: logits are {list(x.shape)}, labels {list(y.shape)}")
-    return build("cross_entropy", reshape_tracer(x, (y.size, x.shape[-1])), reshape_tracer(y, (y.size,)))
+    return build("cross_entropy", reshape_tracer(x, (y.size, x.shape[-1])), reshape_tracer(as_index(y), (y.size,)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError
 from .eager import api
 from .lnp_index import counted, index_array
 from .tracing import build, lift
@@ -35,6 +35,4 @@ def embedding(ids: Any, table: Any) -> Any:
     rows, index = lift(table), index_array(ids)
     if rows.ndim != 2 or rows.shape[0] == 0:
         raise ShapeError(f"embedding needs a table of rows and features, got {list(rows.shape)}")
-    if index.dtype.kind != "i":
-        raise DTypeError(f"embedding needs integer ids, got {index.dtype}")
     return build("embedding", counted(index, rows.shape[0], 0), rows)

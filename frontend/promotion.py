@@ -6,30 +6,26 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from ..dialects.element_types import TABLE, bf16, numpy_dtype
 from ..errors import DTypeError
 
 Token = np.dtype[Any] | type
 """What promotion sees of an operand: a dtype, or `int` or `float` for a weakly typed Python number."""
 
 FLOAT32, FLOAT64, INT32, INT64, BOOL = (np.dtype(n) for n in ("float32", "float64", "int32", "int64", "bool"))
-FLOAT16, BFLOAT16 = np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)
-HALVES = (FLOAT16, BFLOAT16)
+BFLOAT16 = numpy_dtype(bf16)
+HALVES = tuple(row.dtype for row in TABLE if row.is_stored)
 """Dtypes that are only stored: what is computed from such arrays is computed in float32."""
-SUPPORTED = (FLOAT32, FLOAT64, INT32, INT64, BOOL, *HALVES)
-NAMES = "float32, float64, int32, int64, bool, and for storage float16 and bfloat16"
-_OWN = {dtype: dtype for dtype in SUPPORTED}
+_OWN = {row.dtype: row.dtype for row in TABLE}
+NAMES = f"{', '.join(str(d) for d in _OWN if d not in HALVES)}, and for storage {' and '.join(map(str, HALVES))}"
 
-# what NumPy answers with where it goes below the supported types: the next wider one
-_WIDER = {
-    np.dtype(np.float16): FLOAT32,
-    np.dtype(np.int8): INT32,
-    np.dtype(np.int16): INT32,
-    np.dtype(np.uint8): INT32,
-    np.dtype(np.uint64): INT64,
-}
+# what NumPy answers with where nothing is computed in its dtype: the next wider one
+_WIDER: dict[np.dtype[Any], np.dtype[Any]] = {np.dtype(np.float16): FLOAT32}
+for _narrow, _wide in ((np.int8, INT32), (np.int16, INT32), (np.uint8, INT32), (np.uint64, INT64)):
+    if np.dtype(_narrow) not in _OWN:
+        _WIDER[np.dtype(_narrow)] = _wide
 
 
 def canonical(dtype: Any) -> np.dtype[Any]:
@@ -52,6 +48,11 @@ def canonical(dtype: Any) -> np.dtype[Any]:
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
     """Whether a supported dtype is one of floats, stored or computed with."""
     return dtype.kind == "f" or dtype == BFLOAT16
+
+
+def is_integer_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is one of integers, signed or not; bool is none."""
+    return dtype.kind in "iu"
 
 
 def dtype_of(token: Token) -> np.dtype[Any]:

@@ -172,7 +172,7 @@ class _Search:
         for param in pipeline.kernel_signature_of(self.kernel).params:
             shape = tuple(dim.constant for dim in param.dims)  # pyright: ignore[reportAttributeAccessIssue]
             values = rng.uniform(0.5, 1.5, shape)
-            arrays.append(np.zeros(shape, param.dtype) if np.dtype(param.dtype).kind in "ib" else values.astype(param.dtype))
+            arrays.append(np.zeros(shape, param.dtype) if np.dtype(param.dtype).kind in "iub" else values.astype(param.dtype))
         return arrays
 
     def measure(self, runs: Sequence[Callable[[], Any]]) -> list[float]:

@@ -28,7 +28,7 @@ from .target import target_of
 from .widening import is_lanewise, widen
 
 _ONE_INSTRUCTION = CHEAP_MATH | {"math.sqrt"}
-_DIVISIONS = ("arith.divsi", "arith.remsi")
+_DIVISIONS = ("arith.divsi", "arith.remsi", "arith.divui", "arith.remui")
 _UNKNOWN_TRIP = 256
 _GATHER = 1.5
 _FAR_GATHER = 4.0
@@ -83,8 +83,8 @@ def _is_far(op: LoadOp | StoreOp, dim: int, step: int) -> bool:
 
 
 def _is_scalarized(op: Operation) -> bool:
-    """Whether lanes are computed one after the other: quotients of i32 are found by vectors of f64."""
-    return op.name in _DIVISIONS and bits_of(op.results[0].type) != 32
+    """Whether lanes are computed one after the other: quotients of up to 32 bits are found by vectors of floats."""
+    return op.name in _DIVISIONS and bits_of(op.results[0].type) > 32
 
 
 def obstacle(loop: ForOp, lanes: int) -> str | None:

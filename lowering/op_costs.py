@@ -17,8 +17,11 @@ CHEAP_MATH = frozenset(("math.absf", "math.absi", "math.floor", "math.ceil", "ma
 _FIXED = {
     "arith.constant": 0.0,
     "arith.index_cast": 0.0,
+    "arith.bitcast": 0.0,
     "arith.divsi": 20.0,
     "arith.remsi": 20.0,
+    "arith.divui": 20.0,
+    "arith.remui": 20.0,
     "arith.remf": 20.0,
     **dict.fromkeys(CHEAP_MATH, 1.0),
 }

@@ -13,6 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..dialects.element_types import TABLE, spelled
 from ..errors import LaminaError
 from .signature import describe_type
 
@@ -62,15 +63,7 @@ _MAKERS = {
     "ones": lambda dtype, shape, rng: np.ones(shape, dtype),
     "iota": lambda dtype, shape, rng: np.arange(math.prod(shape)).reshape(shape).astype(dtype),
 }
-_DTYPES = {
-    "f32": "float32",
-    "f64": "float64",
-    "i32": "int32",
-    "i64": "int64",
-    "i1": "bool",
-    "f16": "float16",
-    "bf16": "bfloat16",
-}
+_DTYPES = {row.name: row.dtype for row in TABLE}
 
 MAX_ELEMENTS = 1 << 31
 
@@ -104,11 +97,11 @@ def parse_spec(spec: str, word: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """`2x3xf32` as dtype and shape."""
     *sizes, name = spec.split("x")
     if name not in _DTYPES or not all(size.isdecimal() for size in sizes):
-        raise InputError(f"argument '{word}' must be like rand:128x64xf32, with f32, f64, i32, i64, i1, f16 or bf16")
+        raise InputError(f"argument '{word}' must be like rand:128x64xf32, with {spelled(_DTYPES)}")
     shape = tuple(int(size) for size in sizes)
     if math.prod(shape) > MAX_ELEMENTS:
         raise InputError(f"argument '{word}' has more than {MAX_ELEMENTS} elements")
-    return np.dtype(_DTYPES[name]), shape
+    return _DTYPES[name], shape
 
 
 def _load(name: str) -> np.ndarray:

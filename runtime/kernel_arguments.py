@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.element_types import Kind
 from .kernel_entry import MOST_THREADS
 from .kernel_signature import THREADS, ArrayParam, Dim, KernelParam, KernelSignature, ScalarParam
 from .signature import DTYPES, describe, describe_type
@@ -303,12 +304,12 @@ def _overlapping(signature: KernelSignature, param: ArrayParam, other: ArrayPara
 
 def scalar_bits(where: str, param: ScalarParam, value: Any) -> int:
     """The word of a scalar, as a signed integer."""
-    if param.dtype == "bool":
+    if param.kind is Kind.BOOL:
         if not _is(value, bool | np.bool_):
             raise TypeError(f"{where} must be a bool, got {_describe(value)}; convert it with bool()")
         return int(value)
     integer = _is(value, int | np.integer | np.bool_) and not _is(value, np.timedelta64)
-    if param.dtype in ("int32", "int64"):
+    if param.kind is not Kind.FLOAT:
         if not integer:
             raise TypeError(f"{where} must be an integer, got {_describe(value)}; convert it with int()")
         return _integer(where, param, int(value) if _is(value, np.bool_) else operator.index(value))
@@ -327,18 +328,18 @@ def _integer(where: str, param: ScalarParam, number: int) -> int:
     limits = np.iinfo(param.dtype)
     if not limits.min <= number <= limits.max:
         raise ValueError(f"{where} must fit {param.dtype}, got {_spell(number)}; pass {limits.min} to {limits.max}")
-    return int(number)
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)  # a slot is signed
 
 
 def _plain_scalar(param: ScalarParam, value: Any) -> bool:
     """Whether the native entry takes this scalar."""
     if type(value) is DTYPES[param.dtype].type:
         return True
-    if param.dtype == "bool":
+    if param.kind is Kind.BOOL:
         return type(value) is bool
-    if param.dtype in ("int32", "int64"):
+    if param.kind is not Kind.FLOAT:
         limits = np.iinfo(param.dtype)
-        return type(value) in (int, bool) and limits.min <= value <= limits.max
+        return type(value) in (int, bool) and limits.min <= value <= min(limits.max, (1 << 63) - 1)
     return type(value) in (float, np.float64) or (type(value) is int and -(1 << 63) <= value < 1 << 63)
 
 

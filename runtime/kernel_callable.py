@@ -108,8 +108,9 @@ class _KernelNode:
 
     def _param(self, signature: KernelSignature, param: KernelParam) -> dict[int, int]:
         dtype = DTYPES[param.dtype]
+        shift = dtype.itemsize.bit_length() - 1
         if not isinstance(param, ArrayParam):
-            return {abi.KPARAM_KIND: KINDS[param.dtype], abi.KPARAM_TYPE: id(dtype.type)}
+            return {abi.KPARAM_KIND: KINDS[param.kind], abi.KPARAM_TYPE: id(dtype.type), abi.KPARAM_SHIFT: shift}
         layout = abi.ALIGNED if param.strides is not None else abi.C_CONTIGUOUS_AND_ALIGNED
         return {
             abi.KPARAM_KIND: KIND_ARRAY,
@@ -117,7 +118,7 @@ class _KernelNode:
             abi.KPARAM_RANK: len(param.dims),
             abi.KPARAM_FLAGS: layout | (abi.WRITEABLE if param.writes else 0),
             abi.KPARAM_WRITES: param.writes,
-            abi.KPARAM_SHIFT: dtype.itemsize.bit_length() - 1,
+            abi.KPARAM_SHIFT: shift,
             abi.KPARAM_DIMS: self._table(signature, param.dims),
             abi.KPARAM_STRIDES: 0 if param.strides is None else self._table(signature, param.strides),
         }

@@ -18,14 +18,14 @@ It never raises; the `failed` object of the node does when the kernel leaves a s
 
 from __future__ import annotations
 
+from ..dialects.element_types import Kind
 from . import abi
-from .kernel_signature import SCALARS
 
 KERNEL_ENTRY_SYMBOLS = ("lamina.kernel", "lamina.vectorcall")
 
-# The kinds of parameters in the table: an array, or a scalar of one of the types.
+# The kinds of parameters in the table: an array, or a scalar. How wide that is, its shift says.
 KIND_ARRAY = 0
-KINDS = {name: 1 + index for index, name in enumerate(SCALARS)}
+KINDS = {kind: 1 + index for index, kind in enumerate(Kind)}
 # `threads=` above it goes to the slow path, which refuses.
 MOST_THREADS = 1 << 16
 
@@ -33,7 +33,7 @@ MOST_THREADS = 1 << 16
 def kernel_entry_module() -> str:
     """The LLVM IR of the entry, to be compiled and loaded once, with `abi.symbols()` as imports."""
     facts = {name: value for name, value in vars(abi).items() if name.isupper()}
-    kinds = {f"kind_{name}": kind for name, kind in KINDS.items()}
+    kinds = {f"kind_{kind.name.lower()}": code for kind, code in KINDS.items()}
     return _TEXT.format(kind_array=KIND_ARRAY, most_threads=MOST_THREADS, unbound=-(1 << 63), **kinds, **facts)
 
 
@@ -247,11 +247,12 @@ kind: ; nothing but the type may be read before it is known
   %param.kind = load i64, ptr %param.kind.at
   %param.type.at = getelementptr i8, ptr %param, i64 {KPARAM_TYPE}
   %param.type = load ptr, ptr %param.type.at
+  %param.shift.at = getelementptr i8, ptr %param, i64 {KPARAM_SHIFT}
+  %param.shift = load i64, ptr %param.shift.at
   switch i64 %param.kind, label %refuse [ i64 {kind_array}, label %array
-                                          i64 {kind_float32}, label %real
-                                          i64 {kind_float64}, label %real
-                                          i64 {kind_int32}, label %integer
-                                          i64 {kind_int64}, label %integer
+                                          i64 {kind_float}, label %real
+                                          i64 {kind_signed}, label %integer
+                                          i64 {kind_unsigned}, label %integer
                                           i64 {kind_bool}, label %truth ]
 
 real:
@@ -287,7 +288,7 @@ real.number:
   %number.single.i32 = bitcast float %number.single to i32
   %number.single.bits = zext i32 %number.single.i32 to i64
   %number.bits = bitcast double %number to i64
-  %narrow = icmp eq i64 %param.kind, {kind_float32}
+  %narrow = icmp eq i64 %param.shift, 2
   %real.bits = select i1 %narrow, i64 %number.single.bits, i64 %number.bits
   store i64 %real.bits, ptr %slot
   br label %next
@@ -296,35 +297,56 @@ integer:
   %is.int = icmp eq ptr %type, @PyLong_Type
   %is.bool = icmp eq ptr %type, @PyBool_Type
   %is.int.or.bool = or i1 %is.int, %is.bool
-  %is.int32 = icmp eq i64 %param.kind, {kind_int32}
+  %is.signed = icmp eq i64 %param.kind, {kind_signed}
+  %integer.bits = shl i64 8, %param.shift
+  %integer.above = sub i64 64, %integer.bits
   br i1 %is.int.or.bool, label %integer.python, label %integer.other
 integer.python:
   %integer.64 = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
   %integer.overflow = load i32, ptr %overflow
-  %integer.32 = trunc i64 %integer.64 to i32
-  %integer.back = sext i32 %integer.32 to i64
-  %integer.short = icmp eq i64 %integer.back, %integer.64
-  %integer.long = icmp eq i32 %integer.overflow, 0
-  %is.int64 = xor i1 %is.int32, true
-  %integer.room = or i1 %integer.short, %is.int64
-  %integer.fits = and i1 %integer.long, %integer.room
+  %integer.high = shl i64 %integer.64, %integer.above
+  %integer.with.sign = ashr i64 %integer.high, %integer.above
+  %integer.without = lshr i64 %integer.high, %integer.above
+  %integer.back = select i1 %is.signed, i64 %integer.with.sign, i64 %integer.without
+  %integer.same = icmp eq i64 %integer.back, %integer.64
+  %integer.not.negative = icmp sge i64 %integer.64, 0
+  %integer.sign.fits = or i1 %is.signed, %integer.not.negative
+  %integer.is.long = icmp eq i32 %integer.overflow, 0
+  %integer.room = and i1 %integer.same, %integer.sign.fits
+  %integer.fits = and i1 %integer.is.long, %integer.room
   br i1 %integer.fits, label %integer.number, label %refuse
 integer.other:
   %is.numpy = icmp eq ptr %type, %param.type
   br i1 %is.numpy, label %integer.numpy, label %refuse
 integer.numpy:
   %integer.at = getelementptr i8, ptr %arg, i64 {SCALAR_VALUE}
-  br i1 %is.int32, label %integer.numpy.32, label %integer.numpy.64
+  switch i64 %param.shift, label %integer.numpy.64 [ i64 0, label %integer.numpy.8
+                                                     i64 1, label %integer.numpy.16
+                                                     i64 2, label %integer.numpy.32 ]
+integer.numpy.8:
+  %numpy.8 = load i8, ptr %integer.at
+  %numpy.8.wide = zext i8 %numpy.8 to i64
+  br label %integer.extend
+integer.numpy.16:
+  %numpy.16 = load i16, ptr %integer.at
+  %numpy.16.wide = zext i16 %numpy.16 to i64
+  br label %integer.extend
 integer.numpy.32:
   %numpy.32 = load i32, ptr %integer.at
-  %numpy.32.wide = sext i32 %numpy.32 to i64
-  br label %integer.number
+  %numpy.32.wide = zext i32 %numpy.32 to i64
+  br label %integer.extend
 integer.numpy.64:
   %numpy.64 = load i64, ptr %integer.at
+  br label %integer.extend
+integer.extend:
+  %numpy = phi i64 [ %numpy.8.wide, %integer.numpy.8 ], [ %numpy.16.wide, %integer.numpy.16 ],
+                   [ %numpy.32.wide, %integer.numpy.32 ], [ %numpy.64, %integer.numpy.64 ]
+  %numpy.high = shl i64 %numpy, %integer.above
+  %numpy.with.sign = ashr i64 %numpy.high, %integer.above
+  %numpy.integer = select i1 %is.signed, i64 %numpy.with.sign, i64 %numpy
   br label %integer.number
 integer.number:
-  %integer.value = phi i64 [ %integer.64, %integer.python ], [ %numpy.32.wide, %integer.numpy.32 ],
-                           [ %numpy.64, %integer.numpy.64 ]
+  %integer.value = phi i64 [ %integer.64, %integer.python ], [ %numpy.integer, %integer.extend ]
   store i64 %integer.value, ptr %slot
   br label %next
 
@@ -398,11 +420,9 @@ place:
   store i64 %after, ptr %total
   %writes.at = getelementptr i8, ptr %param, i64 {KPARAM_WRITES}
   %writes = load i64, ptr %writes.at
-  %shift.at = getelementptr i8, ptr %param, i64 {KPARAM_SHIFT}
-  %shift = load i64, ptr %shift.at
   %param.strides.at = getelementptr i8, ptr %param, i64 {KPARAM_STRIDES}
   %param.strides = load ptr, ptr %param.strides.at
-  %bytes = shl i64 %n, %shift
+  %bytes = shl i64 %n, %param.shift
   %end = add i64 %data, %bytes
   %empty = icmp eq i64 %n, 0
   %high.first = select i1 %empty, i64 0, i64 %end ; before every low: an empty array meets no other
@@ -415,7 +435,7 @@ place:
 strided:
   %strides.at = getelementptr i8, ptr %arg, i64 {NDARRAY_STRIDES}
   %strides = load ptr, ptr %strides.at
-  %item = shl i64 1, %shift
+  %item = shl i64 1, %param.shift
   %mask = sub i64 %item, 1
   %one = add i64 %data, %item
   store i64 %one, ptr %high
@@ -435,7 +455,7 @@ stride.check:
   %stride.bytes = load i64, ptr %stride.at
   %rest = and i64 %stride.bytes, %mask
   %whole.items = icmp eq i64 %rest, 0
-  %items = ashr i64 %stride.bytes, %shift
+  %items = ashr i64 %stride.bytes, %param.shift
   %least = add i64 {unbound}, 1
   %stride.agrees = call i1 @agrees(ptr %slots, ptr %sdim, i64 %items, i64 %least)
   %stride.good = and i1 %whole.items, %stride.agrees

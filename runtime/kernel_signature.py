@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.element_types import TABLE, Kind
 from .signature import DTYPES
 
-# Element types of scalar parameters: a float's bits stand in the low bytes of its slot, the others are 64-bit integers.
-SCALARS = ("float32", "float64", "int32", "int64", "bool")
+SCALARS = {str(row.dtype): row.kind for row in TABLE if not row.is_stored}
+"""Element types of scalar parameters: a float's bits stand in the low bytes of its slot, the others are 64-bit integers."""
 STATUS_WORDS = 4
 # The name of the keyword of every call that is not a parameter.
 THREADS = "threads"
@@ -87,6 +88,11 @@ class ScalarParam:
     def __post_init__(self) -> None:
         if self.dtype not in SCALARS:
             raise ValueError(f"'{self.name}' has type '{self.dtype}', scalars may be: {', '.join(SCALARS)}")
+
+    @property
+    def kind(self) -> Kind:
+        """What the number is."""
+        return SCALARS[self.dtype]
 
     def spell(self, symbols: Sequence[str] = ()) -> str:
         """The type as in a signature."""

@@ -8,15 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import ml_dtypes  # noqa: F401  (it makes NumPy know bfloat16)
 import numpy as np
 
-# Element types that compiled code can read and write in place, by NumPy name. The value is what an array of that type
-# is made of: native byte order, one element every `itemsize` bytes. To add one (int8), add
-# a name; its descriptor reaches the native entry by it.
-DTYPES: dict[str, np.dtype[Any]] = {
-    name: np.dtype(name) for name in ("float32", "float64", "int32", "int64", "bool", "float16", "bfloat16")
-}  # fmt: skip
+from ..dialects.element_types import TABLE
+
+DTYPES: dict[str, np.dtype[Any]] = {str(row.dtype): row.dtype for row in TABLE}
+"""Element types that compiled code reads and writes in place, by NumPy's name: arrays of them are in native byte order."""
 
 
 @dataclass(frozen=True)

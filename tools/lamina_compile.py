@@ -19,6 +19,7 @@ from .reading import guarded, parse, read_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Attribute
 
     from ..dialects.loop.structure import KernelOp
 
@@ -32,8 +33,6 @@ _C_WORDS = frozenset(
     """.split()
 )
 """Words of C and C++ that cannot name a parameter."""
-
-_C_TYPES = {"f32": "float", "f64": "double", "i32": "int32_t", "i64": "int64_t", "i1": "bool", "i8": "unsigned char"}
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -96,7 +95,7 @@ def header(module: ModuleOp, stem: str) -> str:
         parameters = []
         taken = {"arena"}
         for k, argument in enumerate(arguments):
-            word = _C_TYPES[str(argument.type.element_type)]
+            word = _c_type(argument.type.element_type)
             shape = "x".join(str(n) for n in argument.type.get_shape()) or "scalar"
             spelled = _c_name(argument.name_hint or f"a{k}", taken)
             parameters.append(f"{'const ' if k < len(function.inputs) else ''}{word} *{spelled} /* {shape} */")
@@ -126,7 +125,7 @@ def _kernel_prototype(kernel: KernelOp, name: str, label: str) -> list[str]:
         if parameter is None:
             parameters.append(f"int64_t {argument_name}")
             continue
-        word = _C_TYPES[str(parameter.element)]
+        word = _c_type(parameter.element)
         if not parameter.is_array:
             parameters.append(f"{word} {argument_name}")
             continue
@@ -139,6 +138,16 @@ def _kernel_prototype(kernel: KernelOp, name: str, label: str) -> list[str]:
         parameters += ["int64_t threads", "int64_t status[4]"]
         lines.append("/* threads: 0 is the default, 1 no others; status: zeros, changed if the kernel stops (-1: no memory) */")
     return [*lines, f"void {name}({', '.join(parameters) or 'void'}){label};"]
+
+
+def _c_type(element: Attribute) -> str:
+    """The type of an element in C."""
+    from ..dialects.element_types import row_of
+
+    row = row_of(element)
+    if row is None:
+        raise CompileError(f"C has no type for {element}: leave out --header")
+    return row.c
 
 
 def _symbol(symbol: str, functions: set[str]) -> tuple[str, str]:

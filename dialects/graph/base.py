@@ -267,7 +267,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             if not isinstance(value.type, TensorType):
                 raise VerifyException(f"'{self.name}' op needs ranked tensors, got {value.type}")
             if value.type.element_type not in (*SUPPORTED, *self.stores):
-                raise VerifyException(f"'{self.name}' op element type must be one of f32, f64, i32, i64, i1, got {value.type}")
+                known = ", ".join(map(str, SUPPORTED))
+                raise VerifyException(f"'{self.name}' op element type must be one of {known}, got {value.type}")
             if any(size < 0 and size != DYNAMIC for size in value.type.get_shape()):
                 raise VerifyException(f"'{self.name}' op sizes must not be negative, got {value.type}")
         declared = [result.type for result in self.results]

@@ -126,7 +126,7 @@ class AddOp(BinaryOp):
 
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
-    (C3) The element type is f32, f64, i32 or i64.
+    (C3) The element type is an integer or a float.
     """
 
     name = "graph.add"
@@ -145,7 +145,7 @@ class SubOp(BinaryOp):
 
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
-    (C3) The element type is f32, f64, i32 or i64.
+    (C3) The element type is an integer or a float.
     """
 
     name = "graph.sub"
@@ -163,7 +163,7 @@ class MulOp(BinaryOp):
 
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
-    (C3) The element type is f32, f64, i32 or i64.
+    (C3) The element type is an integer or a float.
     """
 
     name = "graph.mul"
@@ -182,7 +182,7 @@ class DivOp(BinaryOp):
 
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
-    (C3) The element type is f32, f64, i32 or i64.
+    (C3) The element type is an integer or a float.
     """
 
     name = "graph.div"
@@ -200,7 +200,7 @@ class RemOp(BinaryOp):
 
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
-    (C3) The element type is f32, f64, i32 or i64.
+    (C3) The element type is an integer or a float.
     """
 
     name = "graph.rem"
@@ -278,7 +278,7 @@ class AndOp(BinaryOp):
 
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
-    (C3) The element type is i32, i64 or i1.
+    (C3) The element type is an integer or i1.
     """
 
     name = "graph.and"
@@ -298,7 +298,7 @@ class OrOp(BinaryOp):
 
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
-    (C3) The element type is i32, i64 or i1.
+    (C3) The element type is an integer or i1.
     """
 
     name = "graph.or"
@@ -318,7 +318,7 @@ class XorOp(BinaryOp):
 
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
-    (C3) The element type is i32, i64 or i1.
+    (C3) The element type is an integer or i1.
     """
 
     name = "graph.xor"

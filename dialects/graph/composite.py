@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import compatible, is_bool, is_float, show_shape, tensor
+from ..types import INDICES, compatible, is_float, show_shape, spelled, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
@@ -71,7 +71,7 @@ class ReluOp(UnaryComposite):
     %y = graph.relu %x : tensor<4xf32>
     ```
 
-    (C1) The element type is f32, f64, i32 or i64.
+    (C1) The element type is an integer or a float.
     """
 
     name = "graph.relu"
@@ -482,8 +482,8 @@ class CrossEntropyOp(CompositeOp):
         rows = logits.get_shape()
         if not is_float(logits.element_type) or len(rows) != 2 or len(labels.get_shape()) != 1:  # C1
             raise DTypeError(f"needs float logits of rank 2 and integer labels of rank 1, got {logits} and {labels}")
-        if is_float(labels.element_type) or is_bool(labels.element_type):  # C1
-            raise DTypeError(f"labels must be i32 or i64, got {labels.element_type}")
+        if labels.element_type not in INDICES:  # C1
+            raise DTypeError(f"labels must be {spelled(INDICES)}, got {labels.element_type}")
         if not compatible(rows[0], labels.get_shape()[0]):  # C2
             raise ShapeError(f"needs one label a row, logits are {show_shape(rows)}, labels {show_shape(labels.get_shape())}")
         return (tensor(logits.element_type, ()),)

@@ -114,7 +114,7 @@ class DotOp(GraphOp):
     ) -> tuple[TensorType, ...]:
         require_same_element(operands)  # C1
         if is_bool(operands[0].element_type):  # C1
-            raise DTypeError("operand element type must be f32, f64, i32 or i64, got i1")
+            raise DTypeError("operand element type must be an integer or a float, got i1")
         lhs, rhs = operands[0].get_shape(), operands[1].get_shape()
         lhs_batch, rhs_batch, lhs_contract, rhs_contract = _dims(props)
         if len(lhs_batch) != len(rhs_batch) or len(lhs_contract) != len(rhs_contract):  # C2

@@ -303,7 +303,7 @@ class ConvOp(GraphOp):
     ) -> tuple[TensorType, ...]:
         require_same_element(operands, ("x", "w"))  # C1
         if is_bool(operands[0].element_type):  # C1
-            raise DTypeError("operand element type must be f32, f64, i32 or i64, got i1")
+            raise DTypeError("operand element type must be an integer or a float, got i1")
         x, w = operands[0].get_shape(), operands[1].get_shape()
         c = Convolution.of(props)
         n = len(c.stride)

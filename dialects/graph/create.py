@@ -88,7 +88,7 @@ class IotaOp(GraphOp):
         if not 0 <= dim < len(shape):  # C1
             raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
         if is_bool(results[0].element_type):  # C2
-            raise DTypeError(f"result element type must be f32, f64, i32 or i64, got {results[0].element_type}")
+            raise DTypeError(f"result element type must be an integer or a float, got {results[0].element_type}")
         return (results[0],)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -52,8 +52,8 @@ class ElementwiseOp(GraphOp, ABC):
 
 _DOMAINS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "float": (is_float, "f32 or f64"),
-    "number": (lambda t: not is_bool(t), "f32, f64, i32 or i64"),
-    "integer": (lambda t: not is_float(t), "i32, i64 or i1"),
+    "number": (lambda t: not is_bool(t), "an integer or a float"),
+    "integer": (lambda t: not is_float(t), "an integer or i1"),
     "any": (lambda t: True, "any supported type"),
 }
 

@@ -22,7 +22,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import DYNAMIC, compatible, index, is_bool, is_integer, numpy_dtype, show_shape, tensor, unify
+from ..types import DYNAMIC, INDICES, compatible, index, is_bool, numpy_dtype, show_shape, spelled, tensor, unify
 from .base import (
     CompositeOp,
     Custom,
@@ -141,8 +141,8 @@ def find_places(x: TensorType, indices: Sequence[TensorType], props: Props) -> P
         raise ShapeError(f"needs one index tensor for each of the dims {list(at)}, got {len(indices)}")
     points = indices[0].get_shape()
     for k, type in enumerate(indices):
-        if not is_integer(type.element_type):  # C1
-            raise DTypeError(f"indices must be i32 or i64, got {type.element_type}")
+        if type.element_type not in INDICES:  # C1
+            raise DTypeError(f"indices must be {spelled(INDICES)}, got {type.element_type}")
         other = type.get_shape()
         if len(other) != len(points) or not all(map(compatible, points, other)):  # C1
             raise ShapeError(f"indices must have one shape, number 0 is {show_shape(points)}, {k} is {show_shape(other)}")
@@ -573,8 +573,8 @@ class EmbeddingOp(CompositeOp):
         cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
     ) -> tuple[TensorType, ...]:
         ids, table = operands
-        if not is_integer(ids.element_type):  # C1
-            raise DTypeError(f"ids must be i32 or i64, got {ids.element_type}")
+        if ids.element_type not in INDICES:  # C1
+            raise DTypeError(f"ids must be {spelled(INDICES)}, got {ids.element_type}")
         shape = table.get_shape()
         if len(shape) != 2 or shape[0] == 0:  # C2
             raise ShapeError(f"the table needs rows and columns, got {show_shape(shape)}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, f32, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
@@ -207,8 +207,9 @@ class ArgOp(GraphOp, ABC):
         def finish(b: ScalarBuilder, y: SSAValue) -> SSAValue:
             return b.convert(y, i64)
 
-        # positions as wide as elements: a vector of the ones takes as many registers as one of the others
-        narrow = shape[dim] < 2**31 and self.x.type.element_type in (f32, i32)  # pyright: ignore[reportAttributeAccessIssue]
+        # positions no wider than elements need: a vector of the ones takes as many registers as one of the others
+        element = self.x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        narrow = shape[dim] < 2**31 and 1 < element.bitwidth <= 32
         position = i32 if narrow else i64
         read = Read(0, reduction_map(len(shape), [dim]))
         monoid = self.name.removeprefix("graph.")

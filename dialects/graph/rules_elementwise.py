@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..types import bf16, f16, f32, f64, i32, i64, is_bool, is_half, numpy_dtype, tensor
+from ..types import integer_range, is_bool, is_float, is_half, numpy_dtype, tensor
 from .base import GraphOp, ints
 from .builder import GraphBuilder
 from .create import ConstOp
@@ -305,7 +305,8 @@ def choice_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 def _ones(x: SSAValue) -> int:
     """The number with all bits set."""
-    return 1 if is_bool(element(x)) else -1
+    low, high = integer_range(element(x))
+    return -1 if low < 0 else high
 
 
 def _other_than(op: Any, number: int) -> SSAValue | None:
@@ -424,12 +425,17 @@ def convert_and_back(op: Any, b: GraphBuilder) -> SSAValue | None:
     return inner.x
 
 
-_HELD = {i32: (i64, f64), f32: (f64,), f16: (f32,), bf16: (f32,)}
-
-
 def _holds_all(narrow: Any, wide: Any) -> bool:
     """Whether every value of one element type is one of the other, which is not the same."""
-    return is_bool(narrow) or wide in _HELD.get(narrow, ())
+    if is_bool(narrow) or is_bool(wide) or is_half(wide):
+        return is_bool(narrow)
+    given, held = numpy_dtype(narrow), numpy_dtype(wide)
+    if is_float(narrow):
+        return is_float(wide) and given.itemsize < held.itemsize
+    if is_float(wide):
+        return np.iinfo(given).bits <= np.finfo(held).nmant + 1
+    inner, outer = np.iinfo(given), np.iinfo(held)
+    return outer.min <= inner.min and inner.max <= outer.max
 
 
 FOLDED_ALIKE = ("reshape", "transpose", "slice", "reverse", "concat", "pad", "reduce", "dot", *ELEMENTWISE)

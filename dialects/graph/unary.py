@@ -82,7 +82,7 @@ class NegOp(UnaryOp):
     %y = graph.neg %x : tensor<4xf32>
     ```
 
-    (C1) The element type is f32, f64, i32 or i64.
+    (C1) The element type is an integer or a float.
     """
 
     name = "graph.neg"
@@ -102,7 +102,7 @@ class AbsOp(UnaryOp):
     %y = graph.abs %x : tensor<4xf32>
     ```
 
-    (C1) The element type is f32, f64, i32 or i64.
+    (C1) The element type is an integer or a float.
     """
 
     name = "graph.abs"
@@ -122,7 +122,7 @@ class SignOp(UnaryOp):
     %y = graph.sign %x : tensor<4xf32>
     ```
 
-    (C1) The element type is f32, f64, i32 or i64.
+    (C1) The element type is an integer or a float.
     """
 
     name = "graph.sign"
@@ -382,7 +382,7 @@ class NotOp(UnaryOp):
     %y = graph.not %x : tensor<4xf32>
     ```
 
-    (C1) The element type is i32, i64 or i1.
+    (C1) The element type is an integer or i1.
     """
 
     name = "graph.not"

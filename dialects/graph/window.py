@@ -180,7 +180,7 @@ class ReduceWindowOp(GraphOp):
         if kind not in _NUMPY:  # C1
             raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
         if is_bool(element):  # C1
-            raise DTypeError("operand element type must be f32, f64, i32 or i64, got i1")
+            raise DTypeError("operand element type must be an integer or a float, got i1")
         slide = Slide.of(props)
         slide.check(shape)
         return (tensor(element, slide.result(shape)),)

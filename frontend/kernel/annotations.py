@@ -55,7 +55,7 @@ class Size:
 class ArrayType:
     """An array parameter: element type, sizes, and strides in elements when it need not be contiguous."""
 
-    element: ElementType
+    element: ScalarType
     sizes: tuple[Size, ...]
     strides: tuple[Size | None, ...] | None = None
 
@@ -74,8 +74,8 @@ class ArrayType:
         return f"{self.element.name}[{', '.join(map(str, self.sizes))}]"
 
 
-class ElementType:
-    """An element type: annotates scalars, gives array types by subscription, converts when called."""
+class ScalarType:
+    """A scalar parameter: an element type, which gives array types by subscription and converts when called."""
 
     def __init__(self, name: str, dtype: str):
         self.name, self.dtype = name, np.dtype(dtype)
@@ -96,13 +96,21 @@ class ElementType:
         return f"lamina.{self.name}"
 
 
-f32 = ElementType("f32", "float32")
-f64 = ElementType("f64", "float64")
-i32 = ElementType("i32", "int32")
-i64 = ElementType("i64", "int64")
-bool_ = ElementType("bool_", "bool")
+f32 = ScalarType("f32", "float32")
+f64 = ScalarType("f64", "float64")
+i32 = ScalarType("i32", "int32")
+i64 = ScalarType("i64", "int64")
+bool_ = ScalarType("bool_", "bool")
 
 ELEMENTS = (f32, f64, i32, i64, bool_)
+NAMES = {element.type: element.name for element in ELEMENTS}
+"""Element types as Python spells them."""
+
+
+def spelled() -> str:
+    """All of them in messages: `lm.f32, lm.f64 or lm.bool_`."""
+    *most, last = [f"lm.{element.name}" for element in ELEMENTS]
+    return f"{', '.join(most)} or {last}"
 
 
 def parallel(*bounds: int) -> range:
@@ -116,11 +124,11 @@ def grid(*sizes: int | Sequence[int]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(n) for n in spelled))  # pyright: ignore[reportArgumentType]
 
 
-def empty(shape: int | Sequence[int], dtype: ElementType = f32) -> np.ndarray:
+def empty(shape: int | Sequence[int], dtype: ScalarType = f32) -> np.ndarray:
     """A local array of a kernel; its contents start undefined."""
     return np.empty(shape, dtype.dtype)
 
 
-def zeros(shape: int | Sequence[int], dtype: ElementType = f32) -> np.ndarray:
+def zeros(shape: int | Sequence[int], dtype: ScalarType = f32) -> np.ndarray:
     """A local array of a kernel, of zeros."""
     return np.zeros(shape, dtype.dtype)

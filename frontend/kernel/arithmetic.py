@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from ...dialects.loop.subscripts import canonical, from_linear, linear_form
 from ...dialects.scalar import ScalarBuilder
-from ...dialects.types import f64, i1, i64, index, is_bool, is_float
+from ...dialects.types import f64, i1, i64, index, integer_range, is_bool, is_float
 from ...lowering.analysis.inbounds import materialize
 from .values import (
     Choice,
@@ -71,7 +71,8 @@ class Arithmetic:
             raise Mismatch(f"{value} is no {spell(type)}: write int(...)")
         if is_bool(type):
             return self.builder.const(bool(value), type)
-        if not -(1 << _bits(type) - 1) <= value < 1 << _bits(type) - 1:
+        low, high = integer_range(type)
+        if not low <= value <= high:
             raise Mismatch(f"{value} does not fit {spell(type)}")
         return self.builder.const(int(value), type)
 
@@ -138,7 +139,7 @@ class Arithmetic:
             return b.div(x, y)
         if is_float(x.type):
             return self._floor_divide(op, x, y)
-        quotient = b.insert(arith.FloorDivSIOp.create(operands=[x, y], result_types=[x.type]))
+        quotient = b.binary("floordiv", x, y)
         if op == "//":
             return quotient
         remainder = b.sub(x, b.mul(quotient, y))
@@ -283,10 +284,6 @@ def rounded(value: float) -> float:
     """The nearest f32, as NumPy converts: infinite if that is too large."""
     with np.errstate(over="ignore"):
         return float(np.float32(value))
-
-
-def _bits(type: Attribute) -> int:
-    return type.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
 
 
 _FOLDS: dict[str, Callable[[Any, Any], Any]] = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.types import f64, i1, i64, is_bool, is_float
-from .annotations import ELEMENTS, ElementType, empty, zeros
+from .annotations import ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import Arithmetic
 from .expressions import Expressions
 from .source import MISSING
@@ -59,7 +59,7 @@ class Calls(Expressions):
             if array is None or not array.sizes:
                 self.refuse(node, "len() takes an array of this kernel")
             return array.sizes[0]
-        if function in (int, float, bool) or isinstance(function, ElementType):
+        if function in (int, float, bool) or isinstance(function, ScalarType):
             return self.conversion(node, function)
         if isinstance(function, type) and issubclass(function, np.generic):
             for element in ELEMENTS:
@@ -194,7 +194,7 @@ class Calls(Expressions):
         if len(node.args) != 1:
             self.refuse(node, f"a conversion takes one value, got {len(node.args)}")
         value, b = self.value(node.args[0]), self.math(node)
-        if isinstance(to, ElementType):
+        if isinstance(to, ScalarType):
             if isinstance(value, Number | Choice) and not is_float(to.type):
                 value = known(bool if is_bool(to.type) else int, value)
             if isinstance(value, Index) and to.type == i64:

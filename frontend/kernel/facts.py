@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .annotations import ElementType
+from .annotations import ScalarType
 from .parameters import parameters_of
 from .source import MISSING, Source, assigned, read
 
@@ -82,7 +82,7 @@ def _meaning(source: Source, node: ast.expr, has_place: bool, depth: int) -> str
         return f"{type(found).__name__} {found.hex() if isinstance(found, float) else found!r}"
     if isinstance(found, ModuleType):
         return f"module {found.__name__}"
-    if isinstance(found, ElementType):
+    if isinstance(found, ScalarType):
         return repr(found)
     if hasattr(found, "__kernel__"):
         if depth == _DEEPEST:

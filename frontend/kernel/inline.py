@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ...dialects.types import i64, is_float
-from .annotations import ArrayType, ElementType
+from .annotations import ArrayType, ScalarType
 from .parameters import parameters_of
 from .source import assigned, read
 from .statements import Statements
@@ -32,7 +32,7 @@ def inline(caller: Statements, node: ast.Call, kernel: Any) -> None:
     sizes: dict[str, Index] = {}
     for arg, (name, type) in zip(node.args, parameters.types.items(), strict=True):
         what = f"parameter '{name}' of kernel '{tree.name}'"
-        if isinstance(type, ElementType):
+        if isinstance(type, ScalarType):
             inner.env[name] = _scalar(caller, arg, type, what)
             continue
         array = caller.array(arg)
@@ -51,7 +51,7 @@ def inline(caller: Statements, node: ast.Call, kernel: Any) -> None:
         inner.run(tree.body)
 
 
-def _scalar(caller: Statements, arg: ast.expr, type: ElementType, what: str) -> Value:
+def _scalar(caller: Statements, arg: ast.expr, type: ScalarType, what: str) -> Value:
     """The value of an argument: index expressions and integers stay what they are, so that subscripts stay affine."""
     value = caller.value(arg)
     if is_float(default(kind_of(value))) and not is_float(type.type):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.loop.structure import LARGEST_STEP, ForOp, WhileOp
-from ...dialects.types import i32
+from ...dialects.types import i64, is_integer
 from ...dialects.types import index as index_type
 from . import annotations
 from .calls import canonical
@@ -44,6 +44,11 @@ class Update:
     contribution: ast.expr
     mentions: int
     negated: bool = False
+
+
+def _may_widen(kind: Kind) -> bool:
+    """Whether a variable of a kind may be another one after the body of a loop."""
+    return kind != "bool" if isinstance(kind, str) else is_integer(kind) and kind != i64
 
 
 def _kind(value: Value | Array) -> Kind:
@@ -81,7 +86,7 @@ class Loops(Memory):
         if (known := self.known.get(case)) is not None:
             return known
         found = [kind_of(self.before(v)) for v in carried]
-        while any(kind in ("int", "whole", "float", i32) for kind in found):
+        while any(_may_widen(kind) for kind in found):
             names = set(self.loop_names)
             with self.fork(Block()) as scratch:
                 after = attempt(found)

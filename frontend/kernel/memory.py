@@ -12,7 +12,7 @@ from ...dialects.loop.memory import AllocOp, StoreOp
 from ...dialects.loop.structure import ForOp
 from ...dialects.types import DYNAMIC, is_float, memref
 from . import annotations
-from .annotations import ElementType
+from .annotations import ScalarType
 from .calls import Calls
 from .values import Array, Index, Mismatch, Number, Value, as_map, default, kind_of
 
@@ -42,8 +42,8 @@ class Memory(Calls):
         if not 1 <= len(spelled) <= 2 or any(k.arg != "dtype" for k in node.keywords):
             self.refuse(node, "a local array takes its shape and an element type: lm.zeros((8, 16), lm.f32)")
         element = self.resolve(spelled[1]) if len(spelled) == 2 else annotations.f32
-        if not isinstance(element, ElementType):
-            self.refuse(spelled[1], "the element type is one of lm.f32, lm.f64, lm.i32, lm.i64, lm.bool_")
+        if not isinstance(element, ScalarType):
+            self.refuse(spelled[1], f"the element type is one of {annotations.spelled()}")
         sizes = self.sizes(spelled[0])
         known = [DYNAMIC if size.constant is None else size.constant for size in sizes]
         if any(size < 0 for size in known if size != DYNAMIC):

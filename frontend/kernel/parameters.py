@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.types import DYNAMIC, index, memref
-from .annotations import ArrayType, ElementType, Size
+from .annotations import ArrayType, ScalarType, Size
 from .source import Source, assigned
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _RESERVED = "threads"
 class Parameters:
     """Names and types of the parameters, in order."""
 
-    types: Mapping[str, ArrayType | ElementType]
+    types: Mapping[str, ArrayType | ScalarType]
 
     @cached_property
     def strides(self) -> dict[str, list[Size]]:
@@ -73,14 +73,14 @@ class Parameters:
         found: dict[str, Value | Array] = {}
         symbols = {s: Index.of(a) for s, a in zip(self.symbols, arguments[len(self.types) :], strict=True)}
         for (name, type), argument in zip(self.types.items(), arguments, strict=False):
-            if isinstance(type, ElementType):
+            if isinstance(type, ScalarType):
                 found[name] = Scalar(argument)
             else:
                 found[name] = Array(argument, tuple(_index(size, symbols) for size in type.sizes))
         return {**found, **symbols}
 
-    def _type(self, name: str, type: ArrayType | ElementType) -> Attribute:
-        if isinstance(type, ElementType):
+    def _type(self, name: str, type: ArrayType | ScalarType) -> Attribute:
+        if isinstance(type, ScalarType):
             return type.type
         shape = [DYNAMIC if size.symbol is not None else size.constant for size in type.sizes]
         if name not in self.strides:
@@ -110,7 +110,7 @@ def parameters_of(function: Callable[..., Any], tree: ast.FunctionDef, source: S
     for extra in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults):
         if extra is not None:
             raise source.error(extra, "the parameters of a kernel are plain: no *, no **, no defaults")
-    types: dict[str, ArrayType | ElementType] = {}
+    types: dict[str, ArrayType | ScalarType] = {}
     nodes = {node.arg: node for node in (*arguments.posonlyargs, *arguments.args)}
     for name, node in nodes.items():
         types[name] = _annotation(function, node, source)
@@ -133,12 +133,12 @@ def parameters_of(function: Callable[..., Any], tree: ast.FunctionDef, source: S
     return parameters
 
 
-def _annotation(function: Callable[..., Any], node: ast.arg, source: Source) -> ArrayType | ElementType:
+def _annotation(function: Callable[..., Any], node: ast.arg, source: Source) -> ArrayType | ScalarType:
     found: Any = function.__annotations__.get(node.arg)
     for _ in range(2):  # from __future__ import annotations, and quotes
         if isinstance(found, str):
             found = _evaluate(found, node, source)
-    if not isinstance(found, ArrayType | ElementType):
+    if not isinstance(found, ArrayType | ScalarType):
         shown = "" if node.annotation is None else f", not {ast.unparse(node.annotation)}"
         remedy = "lm.f32['M', 'N'] for an array, lm.f32 for a number"
         raise source.error(node, f"parameter '{node.arg}' needs a type: {remedy}{shown}")
@@ -161,7 +161,7 @@ def _evaluate(text: str, node: ast.arg, source: Source) -> Any:
             return tuple(value(e) for e in tree.elts)
         if isinstance(tree, ast.Subscript):
             element = value(tree.value)
-            if isinstance(element, ElementType):
+            if isinstance(element, ScalarType):
                 return element[value(tree.slice)]
         if isinstance(tree, ast.Call) and not tree.keywords:
             method = value(tree.func)

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Region, SSAValue
 from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import IfOp
 from ...dialects.types import is_float
-from .annotations import ElementType
+from .annotations import ScalarType, spelled
 from .loops import Loops
 from .scope import IN_BRANCH, hint
 from .source import Source
@@ -31,7 +31,7 @@ class Statements(Loops):
     def __init__(self, source: Source, own: set[str], inline: Inline, loop_names: set[str], depth: int = 0):
         super().__init__(source, own)
         self.inline, self.loop_names, self.depth = inline, loop_names, depth
-        self.typed: dict[str, ElementType] = {}
+        self.typed: dict[str, ScalarType] = {}
         self.known = {}
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
@@ -90,8 +90,8 @@ class Statements(Loops):
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
         element = self.resolve(node.annotation)
-        if not isinstance(element, ElementType) or not isinstance(node.target, ast.Name):
-            self.refuse(node.annotation, "variables are annotated with lm.f32, lm.f64, lm.i32, lm.i64 or lm.bool_")
+        if not isinstance(element, ScalarType) or not isinstance(node.target, ast.Name):
+            self.refuse(node.annotation, f"variables are annotated with {spelled()}")
         if node.value is None:
             self.refuse(node, f"give the variable a value: {node.target.id}: {ast.unparse(node.annotation)} = 0")
         value = self.value(node.value)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.subscripts import linear_form
-from ...dialects.types import f32, f64, i1, i32, i64, is_bool, is_float
+from ...dialects.types import element_type, f64, i1, i64, is_bool, is_float, numpy_dtype
+from .annotations import NAMES
 
-NAMES = {f32: "f32", f64: "f64", i32: "i32", i64: "i64", i1: "bool_"}
-_ORDER = (i1, i32, i64, f32, f64)
 _TOO_LARGE = 1 << 1023
 """What is less than that is a float, too."""
 
@@ -166,32 +166,38 @@ def join(a: Kind, b: Kind) -> Kind:
             return y
         if x == "int" and y != "bool" and y != i1:
             return y
-        if x == "whole" and y in ("float", i32, i64, f32, f64):
-            return i64 if y == i32 else y
-        if x == "float" and y in (f32, f64):
+        if x == "whole" and (y == "float" or (isinstance(y, Attribute) and y != i1)):
+            return _with_whole(y)
+        if x == "float" and isinstance(y, Attribute) and is_float(y):
             return y
     remedy = f"lm.{NAMES[a]}" if isinstance(a, Attribute) and a in NAMES else spell(a)
     raise Mismatch(f"is {spell(a)} and becomes {spell(b)}: a variable keeps its type, convert with {remedy}(...)")
 
 
 def meet(*values: Value) -> Kind:
-    """What an operation on values gives, by NumPy's rules; but `whole` with i32 is i64, so that subscripts do not overflow."""
+    """What an operation on values gives, by NumPy's rules; but `whole` with i32 is i64."""
     return meet_kinds(*map(kind_of, values))
 
 
 def meet_kinds(*kinds: Kind) -> Kind:
     """What an operation on values of several kinds gives."""
-    typed = {i1 if k == "bool" else k for k in kinds if isinstance(k, Attribute) or k == "bool"}
+    typed = [default(k) for k in kinds if isinstance(k, Attribute) or k == "bool"]
     if not typed:
         return "float" if "float" in kinds else "whole" if "whole" in kinds else "int"
-    best: Attribute = max(typed, key=_ORDER.index)  # pyright: ignore[reportAssignmentType, reportArgumentType]
-    if best == f32 and (i32 in typed or i64 in typed):
-        return f64
+    best = element_type(np.result_type(*map(numpy_dtype, typed)))
     if not is_float(best) and "float" in kinds:
         return f64
-    if (is_bool(best) and "int" in kinds) or (not is_float(best) and "whole" in kinds):
+    if is_bool(best) and "int" in kinds:
         return i64
-    return best
+    return _with_whole(best) if "whole" in kinds else best
+
+
+def _with_whole(kind: Kind) -> Kind:
+    """What an element type gives with integers that are computed: 64 bits, so that subscripts do not overflow."""
+    if not isinstance(kind, Attribute) or is_float(kind):
+        return kind
+    wide = np.result_type(numpy_dtype(kind), np.int64)
+    return i64 if wide == np.int64 else kind
 
 
 def unify(*items: Index) -> tuple[list[AffineExpr], tuple[SSAValue, ...]]:

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp
+from ...dialects.types import integer_range, scalar_of
 
 MOST = 1 << 48
 """What a size or stride of an array is at most: no address has more bits."""
@@ -24,9 +25,7 @@ Conditions = Sequence[tuple[SSAValue, bool]]
 
 def type_range(type: Attribute) -> Range:
     """The numbers of an integer or index type, or of the elements of a vector of one."""
-    element = type.element_type if isinstance(type, VectorType) else type
-    width = element.width.data if isinstance(element, IntegerType) else 64
-    return (0, 1) if width == 1 else (-(1 << width - 1), (1 << width - 1) - 1)
+    return integer_range(scalar_of(type))
 
 
 def has_integers(type: Attribute) -> bool:
@@ -115,6 +114,8 @@ class Ranges:
             return _constant_range(op.value) or type_range(value.type)
         if op.name == "vector.step":
             return 0, value.type.get_shape()[0] - 1  # pyright: ignore[reportAttributeAccessIssue]
+        if op.name == "arith.extui" and self.of(op.operands[0])[0] >= 0:
+            return self.of(op.operands[0])
         if op.name in SAME:
             low, high = self.of(op.operands[0])
             least, most = type_range(value.type)

@@ -28,6 +28,10 @@ def _is_harmless(y: str) -> bool:
     return _literal(y) not in (None, 0, -1)
 
 
+_REAL = {8: "float", 16: "float", 32: "double"}
+"""The floats that divide integers of so many bits."""
+
+
 def _divide(signed: bool) -> Pure:
     def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
         return divide(e.b, xs[0], xs[1], ty, signed)[0]
@@ -59,11 +63,11 @@ def divide(b: Builder, x: str, y: str, ty: Ty, signed: bool) -> tuple[str, str]:
         by_minus_one = b.icmp("eq", y, ones, ty)
         bad = b.or_(by_zero, by_minus_one, ty.bool)
     safe = b.select(bad, one, y, ty)
-    if signed and ty.elem == "i32" and ty.lanes > 1:
-        # no machine divides vectors of integers; a double holds every quotient exactly enough to truncate it right
-        double = ty.with_elem("double")
-        wide = b.fdiv(b.cast("sitofp", x, ty, double), b.cast("sitofp", safe, ty, double), double)
-        quotient = b.cast("fptosi", wide, double, ty)
+    if ty.lanes > 1 and ty.bits in _REAL:
+        # no machine divides vectors of integers; a float twice as wide holds every quotient exactly enough to truncate it right
+        real, sign = ty.with_elem(_REAL[ty.bits]), "si" if signed else "ui"
+        wide = b.fdiv(b.cast(f"{sign}tofp", x, ty, real), b.cast(f"{sign}tofp", safe, ty, real), real)
+        quotient = b.cast(f"fpto{sign}", wide, real, ty)
         remainder = b.sub(x, b.mul(quotient, safe, ty), ty)
     else:
         quotient, remainder = b.binary(div, x, safe, ty), b.binary(rem, x, safe, ty)

@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...dialects.loop import grain
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
+from ...dialects.types import is_unsigned, scalar_of
 from ...dialects.vocabulary import IndexCastOp, StepOp
 from ..analysis.bounds import too_much_code
 from ..analysis.nests import walk
@@ -259,8 +260,8 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str], special: dict[i
         result: list[str] = []
         for k in range(0, len(yielded), 2):
             pair = (e.value(yielded[k], op), e.value(yielded[k + 1], op))
-            later = _ascends(op, k + 1)
-            result += combine_pairs(e.b, monoid, (carried[k], carried[k + 1]), pair, types[k], types[k + 1], later)
+            facts = {"unsigned": is_unsigned(scalar_of(yielded[k].type)), "later": _ascends(op, k + 1)}
+            result += combine_pairs(e.b, monoid, (carried[k], carried[k + 1]), pair, types[k], types[k + 1], **facts)
         return result
     result = []
     for k, (v, acc, ty) in enumerate(zip(yielded, carried, types, strict=True)):
@@ -271,7 +272,7 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str], special: dict[i
             x, y = [e.value(o, op) for o in product.operands]
             result.append(e.b.fma(x, y, acc, ty))
         else:
-            result.append(combine(e.b, monoid, acc, e.value(v, op), ty))
+            result.append(combine(e.b, monoid, acc, e.value(v, op), ty, is_unsigned(scalar_of(v.type))))
     return result
 
 

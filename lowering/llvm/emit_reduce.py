@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.loop.memory import ReduceLanesOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp
+from ...dialects.types import is_unsigned, scalar_of
 from .emit_core import Effect, FunctionEmitter
 from .emit_scalar import float_limit
 from .text import Builder, Ty
@@ -17,14 +18,14 @@ _INTEGER = {"add": "add", "mul": "mul", "and": "and", "or": "or"}
 _BOOL = {"add": "or", "mul": "and", "max": "or", "min": "and", "and": "and", "or": "or"}
 
 
-def combine(b: Builder, monoid: str, acc: str, x: str, ty: Ty) -> str:
+def combine(b: Builder, monoid: str, acc: str, x: str, ty: Ty, unsigned: bool = False) -> str:
     """`acc` and then `x` by `add mul max min and or`, as NumPy reduces floats, integers and booleans."""
     if ty.elem == "i1":
         return b.binary(_BOOL[monoid], acc, x, ty)
     if monoid in ("max", "min"):
         if ty.is_float:
             return float_limit(b, "maximum" if monoid == "max" else "minimum", x, acc, ty)
-        return b.intrinsic("s" + monoid, ty, acc, x)
+        return b.intrinsic(("u" if unsigned else "s") + monoid, ty, acc, x)
     return b.binary((_FLOAT if ty.is_float else _INTEGER)[monoid], acc, x, ty)
 
 
@@ -95,7 +96,15 @@ def _meets(value: SSAValue, monoid: str) -> bool:
 
 
 def combine_pairs(
-    b: Builder, monoid: str, acc: tuple[str, str], x: tuple[str, str], ty: Ty, of_index: Ty, later: bool = False
+    b: Builder,
+    monoid: str,
+    acc: tuple[str, str],
+    x: tuple[str, str],
+    ty: Ty,
+    of_index: Ty,
+    *,
+    unsigned: bool = False,
+    later: bool = False,
 ) -> tuple[str, str]:
     """(value, index) pairs by `argmax` or `argmin` as NumPy has them: the first NaN wins, else the first extreme.
 
@@ -104,12 +113,12 @@ def combine_pairs(
     """
     (a, at_a), (c, at_c) = acc, x
     above = monoid == "argmax"
+    predicate = ("u" if unsigned or ty.elem == "i1" else "s") + ("gt" if above else "lt")  # of integers
     if later:
         if ty.is_float:
             take = b.and_(b.fcmp("ugt" if above else "ult", c, a, ty), b.fcmp("ord", a, a, ty), ty.bool)
         else:
-            signed = ("ugt" if above else "ult") if ty.elem == "i1" else ("sgt" if above else "slt")
-            take = b.icmp(signed, c, a, ty)
+            take = b.icmp(predicate, c, a, ty)
         return b.select(take, c, a, ty), b.select(take, at_c, at_a, of_index)
     earlier = b.icmp("slt", at_c, at_a, of_index)
     if ty.is_float:
@@ -119,8 +128,7 @@ def combine_pairs(
         better = b.select(old_nan, b.const(0, ty.bool), better, ty.bool)
         equal = b.or_(b.fcmp("oeq", c, a, ty), b.and_(fresh_nan, old_nan, ty.bool), ty.bool)
     else:
-        signed = ("ugt" if above else "ult") if ty.elem == "i1" else ("sgt" if above else "slt")
-        better, equal = b.icmp(signed, c, a, ty), b.icmp("eq", c, a, ty)
+        better, equal = b.icmp(predicate, c, a, ty), b.icmp("eq", c, a, ty)
     take = b.or_(better, b.and_(equal, earlier, ty.bool), ty.bool)
     return b.select(take, c, a, ty), b.select(take, at_c, at_a, of_index)
 
@@ -130,6 +138,7 @@ def reduce_lanes(e: FunctionEmitter, op: ReduceLanesOp) -> None:
     b, monoid = e.b, op.monoid.data
     values = [e.value(v, op) for v in op.vectors]
     types = [e.ty(v.type, op) for v in op.vectors]
+    unsigned = is_unsigned(scalar_of(op.vectors[0].type))
     if monoid in ("max", "min") and types[0].elem in ("float", "double") and types[0].lanes > 1 and e.module.target.has_avx512:
         e.define(op.results[0], _extreme_lane(b, monoid, values[0], types[0]))
         return
@@ -138,9 +147,9 @@ def reduce_lanes(e: FunctionEmitter, op: ReduceLanesOp) -> None:
         low, high = ([_part(b, x, ty, at, half) for x, ty in zip(values, types, strict=True)] for at in (0, half))
         types = [ty.with_lanes(half) for ty in types]
         if monoid in PAIR_MONOIDS:
-            values = list(combine_pairs(b, monoid, (low[0], low[1]), (high[0], high[1]), types[0], types[1]))
+            values = list(combine_pairs(b, monoid, (low[0], low[1]), (high[0], high[1]), types[0], types[1], unsigned=unsigned))
         else:
-            values = [combine(b, monoid, low[0], high[0], types[0])]
+            values = [combine(b, monoid, low[0], high[0], types[0], unsigned)]
     for result, x in zip(op.results, values, strict=True):
         e.define(result, x)
 

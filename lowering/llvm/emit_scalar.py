@@ -149,22 +149,28 @@ def _index_cast(signed: bool) -> Pure:
 def _saturate(name: str) -> Pure:
     def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
         source = e.ty(op.operands[0].type, op)
-        if name == "fptosi" and ty.lanes > 1 and ty.bits >= 32:
-            return _limited(e.b, xs[0], source, ty)
+        if ty.lanes > 1 and ty.bits > 1:
+            return _limited(e.b, name, xs[0], source, ty)
         callee = e.b.module.declare(f"llvm.{name}.sat.{ty.mangled}.{source.mangled}", ty, (source,))
         return e.b.call(callee, ty, (source, xs[0]))
 
     return write
 
 
-def _limited(b: Builder, x: str, source: Ty, ty: Ty) -> str:
+def _limited(b: Builder, name: str, x: str, source: Ty, ty: Ty) -> str:
     """Vectors of floats as integers; the intrinsic, which means the same, becomes code for one lane after the other."""
-    bound, most = 2.0 ** (ty.bits - 1), (1 << ty.bits - 1) - 1
-    limit, zero = const(bound, source), const(0.0, source)
-    inside = b.fcmp("olt", b.intrinsic("fabs", source, x), limit, source)
-    number = b.cast("fptosi", b.select(inside, x, zero, source), source, ty)
-    number = b.select(b.fcmp("oge", x, limit, source), const(most, ty), number, ty)
-    return b.select(b.fcmp("ole", x, const(-bound, source), source), const(-most - 1, ty), number, ty)
+    signed = name == "fptosi"
+    bits = ty.bits - signed
+    limit, zero, most = const(2.0**bits, source), const(0.0, source), const((1 << bits) - 1, ty)
+    if signed:
+        inside = b.fcmp("olt", b.intrinsic("fabs", source, x), limit, source)
+    else:
+        inside = b.and_(b.fcmp("ogt", x, zero, source), b.fcmp("olt", x, limit, source), ty.bool)
+    number = b.cast(name, b.select(inside, x, zero, source), source, ty)
+    number = b.select(b.fcmp("oge", x, limit, source), most, number, ty)
+    if not signed:
+        return number
+    return b.select(b.fcmp("ole", x, const(-(2.0**bits), source), source), const(-(1 << bits), ty), number, ty)
 
 
 # Functions

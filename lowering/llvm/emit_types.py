@@ -16,10 +16,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.element_types import row_of
 from ...errors import CompileError, placed
 from .text import I64, PTR, Ty
-
-_ELEM = {"f16": "i16", "bf16": "i16", "f32": "float", "f64": "double", "index": "i64"}
 
 
 def fail(op: Operation, why: str) -> CompileError:
@@ -48,10 +47,10 @@ def llvm_type(type: Attribute, op: Operation) -> Ty:
         return I64
     if isinstance(type, IntegerType) and type.width.data in (1, 8, 16, 32, 64):
         return Ty(f"i{type.width.data}")
-    elem = _ELEM.get(str(type))
-    if elem is None:
+    row = row_of(type)
+    if row is None:
         raise fail(op, f"has a value of type {type}, which has no LLVM type here")
-    return Ty(elem)
+    return Ty(row.llvm)
 
 
 def buffer_strides(type: MemRefType, op: Operation) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
+from ...dialects.types import is_unsigned, scalar_of
 from .emit_core import FunctionEmitter, Pure
 from .emit_integer import is_number
 from .emit_reduce import combine
@@ -92,6 +93,8 @@ def _reduction(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
     monoid = _KINDS.get(kind.data.value)
     if monoid is None:
         raise fail(op, f"has no reduction by {kind.data.value}")
+    if kind.data.value in ("maxsi", "minsi") and is_unsigned(scalar_of(op.operands[0].type)):
+        raise fail(op, f"reduces by {kind.data.value}, which is of signed integers, got {op.operands[0].type}")
     b, x = e.b, xs[0]
     source = e.ty(op.operands[0].type, op)
     if source.lanes & (source.lanes - 1):

@@ -33,6 +33,7 @@ from .base import Primitive
 _FAMILIES = {
     "arith.addf": "add", "arith.addi": "add", "math.fma": "add", "vector.fma": "add", "arith.mulf": "mul", "arith.muli": "mul",
     "arith.maximumf": "max", "arith.maxsi": "max", "arith.minimumf": "min", "arith.minsi": "min",
+    "arith.maxui": "maxu", "arith.minui": "minu",
 }  # fmt: skip
 """What the ops of updates combine by: updates of one family commute."""
 

@@ -231,7 +231,7 @@ def signatures(draw: st.DrawFn) -> KernelSignature:
     params: list[ArrayParam | ScalarParam] = [ArrayParam(next(names, "first"), "float32", (N,))]
     for name in names:
         if draw(st.booleans()):
-            params.append(ScalarParam(name, draw(st.sampled_from(SCALARS))))
+            params.append(ScalarParam(name, draw(st.sampled_from(list(SCALARS)))))
             continue
         sizes = tuple(draw(st.lists(dims, max_size=4)))
         strides = tuple(draw(dims) for _ in sizes) if draw(st.booleans()) else None

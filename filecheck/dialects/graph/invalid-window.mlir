@@ -11,7 +11,7 @@ func.func @conv_c1_element_types(%x: tensor<1x2x4xf32>, %w: tensor<3x2x2xf64>) {
 // -----
 
 func.func @conv_c1_numbers(%x: tensor<1x2x4xi1>, %w: tensor<3x2x2xi1>) {
-  // expected-error@+1 {{'graph.conv' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.conv' op operand element type must be an integer or a float, got i1}}
   %y = graph.conv %x, %w stride [1] low [0] high [0] groups 1 : (tensor<1x2x4xi1>, tensor<3x2x2xi1>) -> tensor<1x3x3xi1>
   return
 }

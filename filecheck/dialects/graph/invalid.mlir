@@ -41,7 +41,7 @@ func.func @iota_c1_dim() {
 // -----
 
 func.func @iota_c2_element_type() {
-  // expected-error@+1 {{'graph.iota' op result element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.iota' op result element type must be an integer or a float, got i1}}
   %r = graph.iota along 0 : tensor<4xi1>
   return
 }
@@ -49,7 +49,7 @@ func.func @iota_c2_element_type() {
 // -----
 
 func.func @neg_c1_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.neg' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.neg' op operand element type must be an integer or a float, got i1}}
   %r = graph.neg %b : tensor<4xi1>
   return
 }
@@ -57,7 +57,7 @@ func.func @neg_c1_element_type(%b: tensor<4xi1>) {
 // -----
 
 func.func @abs_c1_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.abs' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.abs' op operand element type must be an integer or a float, got i1}}
   %r = graph.abs %b : tensor<4xi1>
   return
 }
@@ -65,7 +65,7 @@ func.func @abs_c1_element_type(%b: tensor<4xi1>) {
 // -----
 
 func.func @sign_c1_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.sign' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.sign' op operand element type must be an integer or a float, got i1}}
   %r = graph.sign %b : tensor<4xi1>
   return
 }
@@ -193,7 +193,7 @@ func.func @erf_c1_element_type(%i: tensor<4xi32>) {
 // -----
 
 func.func @not_c1_element_type(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.not' op operand element type must be i32, i64 or i1, got f32}}
+  // expected-error@+1 {{'graph.not' op operand element type must be an integer or i1, got f32}}
   %r = graph.not %x : tensor<4xf32>
   return
 }
@@ -217,7 +217,7 @@ func.func @add_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 // -----
 
 func.func @add_c3_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.add' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.add' op operand element type must be an integer or a float, got i1}}
   %r = graph.add %b, %b : tensor<4xi1>
   return
 }
@@ -241,7 +241,7 @@ func.func @sub_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 // -----
 
 func.func @sub_c3_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.sub' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.sub' op operand element type must be an integer or a float, got i1}}
   %r = graph.sub %b, %b : tensor<4xi1>
   return
 }
@@ -265,7 +265,7 @@ func.func @mul_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 // -----
 
 func.func @mul_c3_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.mul' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.mul' op operand element type must be an integer or a float, got i1}}
   %r = graph.mul %b, %b : tensor<4xi1>
   return
 }
@@ -289,7 +289,7 @@ func.func @div_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 // -----
 
 func.func @div_c3_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.div' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.div' op operand element type must be an integer or a float, got i1}}
   %r = graph.div %b, %b : tensor<4xi1>
   return
 }
@@ -313,7 +313,7 @@ func.func @rem_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 // -----
 
 func.func @rem_c3_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.rem' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.rem' op operand element type must be an integer or a float, got i1}}
   %r = graph.rem %b, %b : tensor<4xi1>
   return
 }
@@ -361,7 +361,7 @@ func.func @max_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 // -----
 
 func.func @max_c3_element_type(%h: tensor<4xf16>) {
-  // expected-error@+1 {{'graph.max' op element type must be one of f32, f64, i32, i64, i1, got tensor<4xf16>}}
+  // expected-error-re@+1 {{'graph.max' op element type must be one of {{.*}}i1, got tensor<4xf16>}}
   %r = "graph.max"(%h, %h) : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
   return
 }
@@ -385,7 +385,7 @@ func.func @min_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 // -----
 
 func.func @min_c3_element_type(%h: tensor<4xf16>) {
-  // expected-error@+1 {{'graph.min' op element type must be one of f32, f64, i32, i64, i1, got tensor<4xf16>}}
+  // expected-error-re@+1 {{'graph.min' op element type must be one of {{.*}}i1, got tensor<4xf16>}}
   %r = "graph.min"(%h, %h) : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
   return
 }
@@ -409,7 +409,7 @@ func.func @and_c2_shapes(%i: tensor<4xi32>, %zi: tensor<i32>) {
 // -----
 
 func.func @and_c3_element_type(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.and' op operand element type must be i32, i64 or i1, got f32}}
+  // expected-error@+1 {{'graph.and' op operand element type must be an integer or i1, got f32}}
   %r = graph.and %x, %y : tensor<4xf32>
   return
 }
@@ -433,7 +433,7 @@ func.func @or_c2_shapes(%i: tensor<4xi32>, %zi: tensor<i32>) {
 // -----
 
 func.func @or_c3_element_type(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.or' op operand element type must be i32, i64 or i1, got f32}}
+  // expected-error@+1 {{'graph.or' op operand element type must be an integer or i1, got f32}}
   %r = graph.or %x, %y : tensor<4xf32>
   return
 }
@@ -457,7 +457,7 @@ func.func @xor_c2_shapes(%i: tensor<4xi32>, %zi: tensor<i32>) {
 // -----
 
 func.func @xor_c3_element_type(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.xor' op operand element type must be i32, i64 or i1, got f32}}
+  // expected-error@+1 {{'graph.xor' op operand element type must be an integer or i1, got f32}}
   %r = graph.xor %x, %y : tensor<4xf32>
   return
 }
@@ -753,7 +753,7 @@ func.func @dot_c5_contracting_sizes(%m: tensor<2x3xf32>) {
 // -----
 
 func.func @relu_c1_element_type(%b: tensor<4xi1>) {
-  // expected-error@+1 {{'graph.relu' op operand element type must be f32, f64, i32 or i64, got i1}}
+  // expected-error@+1 {{'graph.relu' op operand element type must be an integer or a float, got i1}}
   %r = graph.relu %b : tensor<4xi1>
   return
 }

@@ -1,0 +1,124 @@
+"""The element types: a row of `TABLE` is all that the compiler and the runtime know of one.
+
+A row names the type in MLIR, NumPy, LLVM and C. The rest follows from its kind and its size: arithmetic
+(`dialects/scalar.py`), promotion, which is NumPy's own (`frontend/promotion.py`), and how a call passes a scalar
+(`runtime/kernel_entry.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.ir import Attribute
+
+from ..errors import DTypeError
+
+
+class Kind(Enum):
+    """What the values of an element type are."""
+
+    FLOAT = auto()
+    SIGNED = auto()
+    UNSIGNED = auto()
+    BOOL = auto()
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """An element type.
+
+    Attributes:
+        type: as the IR has it; its text is the name.
+        dtype: NumPy's own descriptor object.
+        kind: what its values are.
+        llvm: LLVM's type of a value.
+        c: the type in C headers.
+        is_stored: whether it is for storage alone: arithmetic is done in f32.
+    """
+
+    type: Attribute
+    dtype: np.dtype
+    kind: Kind
+    llvm: str
+    c: str
+    is_stored: bool = False
+
+    @property
+    def name(self) -> str:
+        """MLIR's name."""
+        return str(self.type)
+
+
+def _integer(width: int) -> ElementType:
+    """A signed integer: MLIR's signless type."""
+    return ElementType(IntegerType(width), np.dtype(f"i{width // 8}"), Kind.SIGNED, f"i{width}", f"int{width}_t")
+
+
+i1, i32, i64 = IntegerType(1), IntegerType(32), IntegerType(64)
+f32, f64 = Float32Type(), Float64Type()
+f16, bf16 = Float16Type(), BFloat16Type()
+index = IndexType()
+
+TABLE = (
+    ElementType(f32, np.dtype(np.float32), Kind.FLOAT, "float", "float"),
+    ElementType(f64, np.dtype(np.float64), Kind.FLOAT, "double", "double"),
+    _integer(32),
+    _integer(64),
+    ElementType(i1, np.dtype(np.bool_), Kind.BOOL, "i1", "bool"),
+    ElementType(f16, np.dtype(np.float16), Kind.FLOAT, "i16", "uint16_t", is_stored=True),
+    ElementType(bf16, np.dtype(ml_dtypes.bfloat16), Kind.FLOAT, "i16", "uint16_t", is_stored=True),
+)
+
+HALVES = tuple(row.type for row in TABLE if row.is_stored)
+"""Element types that are only stored: arithmetic is done in f32."""
+SUPPORTED = tuple(row.type for row in TABLE if not row.is_stored)
+"""Element types that ops of the graph dialect compute with."""
+
+_BY_TYPE: dict[Attribute, ElementType] = {row.type: row for row in TABLE}
+_BY_DTYPE = {row.dtype: row for row in TABLE}
+_DTYPES: dict[Attribute, np.dtype] = {
+    **{row.type: row.dtype for row in TABLE},
+    # of kernels in text alone
+    IntegerType(8): np.dtype(np.int8),
+    IntegerType(16): np.dtype(np.int16),
+    index: np.dtype(np.int64),
+}
+
+
+class NoDTypeError(DTypeError, KeyError):
+    """An element type that no NumPy dtype holds."""
+
+    __str__ = Exception.__str__
+
+
+def numpy_dtype(type: Attribute) -> np.dtype:
+    """The NumPy dtype that holds values of an element type or of `index`.
+
+    Raises:
+        NoDTypeError: there is none.
+    """
+    try:
+        return _DTYPES[type]
+    except KeyError:
+        raise NoDTypeError(f"nothing is computed with elements of type {type}") from None
+
+
+def element_type(dtype: np.typing.DTypeLike) -> Attribute:
+    """The element type of a NumPy dtype; KeyError if there is none."""
+    return _BY_DTYPE[np.dtype(dtype)].type
+
+
+def row_of(type: Attribute) -> ElementType | None:
+    """The row of an element type; None if there is none."""
+    return _BY_TYPE.get(type)
+
+
+def spelled(types: Iterable[Attribute | str]) -> str:
+    """Element types in messages: `f32, f64 or i1`."""
+    *most, last = map(str, types)
+    return f"{', '.join(most)} or {last}" if most else last
