@@ -52,10 +52,22 @@ def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -
     name = op or ufunc.__name__
     if ufunc.nin == 1 and not is_float_dtype(tracers[0].dtype) and name in ("floor", "ceil", "rint"):
         return tracers[0]
+    if name == "cmp" and tracers[0].dtype != tracers[1].dtype:
+        return _compare_mixed(tracers[0], tracers[1], props["predicate"])
     y = build(name, *tracers, weak=weak, **props)
     if y.dtype != result:
         raise DTypeError(f"{ufunc.__name__} gives {y.dtype} where NumPy gives {result}")
     return y
+
+
+def _compare_mixed(x: Tracer, y: Tracer, predicate: str) -> Tracer:
+    """An int64 beside a uint64, which NumPy compares as numbers: what is negative is less than all that is unsigned."""
+    signed, unsigned = (x, y) if x.dtype.kind == "i" else (y, x)
+    negative = compare("lt", signed, full_like_tracer(signed, 0))
+    inside = compare(predicate, lift_as(x, unsigned.dtype), lift_as(y, unsigned.dtype))
+    if predicate in (("ne", "lt", "le") if signed is x else ("ne", "gt", "ge")):
+        return build("or", negative, inside)
+    return build("and", build("not", negative), inside)
 
 
 def full_like_tracer(x: Tracer, value: float) -> Tracer:
