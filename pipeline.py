@@ -22,7 +22,7 @@ from .codegen.targets.base import Target
 from .codegen.targets.host import host
 from .codegen.version import frontend_version, version
 from .errors import CompileError, about
-from .runtime.signature import Param, Signature
+from .runtime.signature import ArrayParam, Dim, Param, ScalarParam, Signature
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -292,10 +292,10 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     if function is None:
         raise CompileError(f"no function @{entry} to call; there are: {', '.join(f'@{name}' for name in functions) or 'none'}")
 
-    def param(k: int, argument: Any, kind: str) -> Param:
+    def param(k: int, argument: Any, kind: str) -> ArrayParam:
         name = names[k] if names is not None and kind == "arg" else argument.name_hint or f"{kind}{k}"
         dtype = str(numpy_dtype(argument.type.element_type))
-        return Param(name, dtype, tuple(argument.type.get_shape()))
+        return ArrayParam.of_shape(name, dtype, tuple(argument.type.get_shape()))
 
     args = tuple(param(k, a, "arg") for k, a in enumerate(function.inputs))
     results = tuple(param(k, a, "result") for k, a in enumerate(function.outputs))
@@ -489,45 +489,26 @@ def kernel_signature_of(kernel: KernelOp) -> KernelSignature:
     Raises:
         CompileError: a size is not a symbol plus a number, or an index argument is bound by no array.
     """
-    from xdsl.dialects.builtin import IndexType, MemRefType
-
-    from .dialects.loop.gather import ScatterOp
-    from .dialects.loop.memory import StoreOp
+    from .dialects.loop.parameters import Interface
     from .dialects.loop.structure import ForOp, parent_loops
-    from .dialects.loop.subscripts import linear_form
     from .dialects.types import numpy_dtype
-    from .runtime.kernel_signature import ArrayParam, Dim, KernelSignature, ScalarParam
+    from .runtime.kernel_signature import KernelSignature
 
-    name = kernel.sym_name.data
-    given, symbols = kernel.given_shapes(), kernel.index_arguments
-    written = {op.buffer for op in kernel.walk() if isinstance(op, StoreOp | ScatterOp)}
-
-    def dim(expr: Any) -> Dim:
-        form = linear_form(expr, len(symbols))
-        used = [] if form is None else [(k, c) for k, c in enumerate(form[0]) if c]
-        if form is None or len(used) > 1 or (used and used[0][1] != 1):
-            raise CompileError(f"kernel @{name} cannot be called: a size or stride must be a symbol plus a number, got {expr}")
-        return Dim(used[0][0] if used else None, form[1])
-
-    params: list[ArrayParam | ScalarParam] = []
-    for k, argument in enumerate(kernel.body.block.args):
-        type, hint = argument.type, argument.name_hint or f"arg{k}"
-        if isinstance(type, IndexType):
+    interface = Interface(kernel)
+    params: list[Param] = []
+    for parameter in interface.parameters:
+        dtype = str(numpy_dtype(parameter.element))
+        if not parameter.is_array:
+            params.append(ScalarParam(parameter.name, dtype))
             continue
-        if not isinstance(type, MemRefType):
-            params.append(ScalarParam(hint, str(numpy_dtype(type))))
-            continue
-        sizes, strides = given.get(argument, (kernel.sizes_of(argument), None))
-        spelled = None if strides is None else tuple(map(dim, strides))
-        params.append(
-            ArrayParam(hint, str(numpy_dtype(type.element_type)), tuple(map(dim, sizes)), argument in written, spelled)
-        )
+        sizes, strides = interface.dims(parameter)
+        spelled = None if strides is None else tuple(Dim(*stride) for stride in strides)
+        params.append(ArrayParam(parameter.name, dtype, tuple(Dim(*size) for size in sizes), parameter.writes, spelled))
     depth = max((len(parent_loops(op)) + 1 for op in kernel.walk() if isinstance(op, ForOp)), default=0)
-    names = tuple(symbol.name_hint or f"size{k}" for k, symbol in enumerate(symbols))
     try:
-        return KernelSignature(name, tuple(params), names, HEAVY_ELEMENTS.get(depth, 0))
+        return KernelSignature(interface.kernel, tuple(params), tuple(interface.names), HEAVY_ELEMENTS.get(depth, 0))
     except ValueError as error:
-        raise CompileError(f"kernel @{name} cannot be called: {error}") from None
+        raise CompileError(f"kernel @{interface.kernel} cannot be called: {error}") from None
 
 
 def _context() -> Context:

@@ -2,7 +2,7 @@
 
 >>> import numpy as np
 >>> from lamina.runtime.callable import Compiled
->>> from lamina.runtime.signature import Param, Signature
+>>> from lamina.runtime.signature import ArrayParam, Signature
 >>> text = '''
 ... define void @f(ptr noalias %x, ptr noalias %y, ptr noalias %arena) {
 ...   %a = load <4 x float>, ptr %x, align 4
@@ -10,7 +10,7 @@
 ...   store <4 x float> %b, ptr %y, align 4
 ...   ret void
 ... }'''
->>> vector = Param("x", "float32", (4,))
+>>> vector = ArrayParam.of_shape("x", "float32", (4,))
 >>> signature = Signature("twice", (vector,), (vector,))
 >>> twice = Compiled(load_executable(signature, object_for(signature, text)))
 >>> twice(np.arange(4, dtype=np.float32))

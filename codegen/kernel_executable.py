@@ -2,7 +2,8 @@
 
 >>> import numpy as np
 >>> from lamina.runtime.kernel_callable import KernelFunction
->>> from lamina.runtime.kernel_signature import ArrayParam, Dim, KernelSignature, ScalarParam
+>>> from lamina.runtime.kernel_signature import KernelSignature
+>>> from lamina.runtime.signature import ArrayParam, Dim, ScalarParam
 >>> text = '''define void @first.invoke(ptr %slots) {
 ...   %value = load float, ptr %slots
 ...   %x.at = getelementptr i64, ptr %slots, i64 1

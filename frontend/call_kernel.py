@@ -16,7 +16,7 @@ from ..dialects.loop.parameters import Interface, Parameter, Sizes
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, KernelError, LaminaError, TracingError
 from ..runtime.kernel_arguments import scalar_bits
-from ..runtime.kernel_signature import ScalarParam
+from ..runtime.signature import ScalarParam
 from .functions import TensorSpec, is_staging, staging
 from .kernels import KernelBase
 from .locations import located

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..runtime.arguments import check, plain
 from ..runtime.callable import Executable
-from ..runtime.signature import Param, Signature
+from ..runtime.signature import ArrayParam, Signature
 from .executables import MISS, native, native_function
 from .functions import Aval, Program, TracedFunction
 from .pytree import TreeDef, flatten
@@ -101,7 +101,8 @@ class Compiled:
     def __init__(self, lowered: Lowered, executable: Executable):
         self.name = lowered.name
         self._traced = lowered.traced
-        self._params = [Param(path, str(a.dtype), a.shape) for path, a in zip(lowered.paths, lowered.in_avals, strict=False)]
+        arguments = zip(lowered.paths, lowered.in_avals, strict=False)
+        self._params = [ArrayParam.of_shape(path, str(a.dtype), a.shape) for path, a in arguments]
         self._executable = executable
         self._run = runner(executable, lowered.traced)
 

@@ -28,6 +28,7 @@ from ..lowering.schedule.auto import schedule_module
 from ..lowering.schedule.base import Primitive
 from ..lowering.target import target_of
 from ..runtime.kernel_callable import KernelFunction
+from ..runtime.signature import ArrayParam
 from ..runtime.threads import get_threads
 from .jit import JitBase
 from .kernels import KernelBase
@@ -170,7 +171,7 @@ class _Search:
         rng = np.random.default_rng(0)
         arrays: list[Any] = []
         for param in pipeline.kernel_signature_of(self.kernel).params:
-            shape = tuple(dim.constant for dim in param.dims)  # pyright: ignore[reportAttributeAccessIssue]
+            shape = param.shape if isinstance(param, ArrayParam) else ()
             values = rng.uniform(0.5, 1.5, shape)
             arrays.append(np.zeros(shape, param.dtype) if np.dtype(param.dtype).kind in "iub" else values.astype(param.dtype))
         return arrays

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernel_signature import SCALARS
-from .signature import DTYPES
+from .signature import DTYPES, SCALARS
 
 # struct PyArrayObject_fields (numpy/ndarraytypes.h), unchanged since NumPy 1.0
 NDARRAY_TYPE = 8

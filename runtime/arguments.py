@@ -7,40 +7,45 @@ from typing import Any
 
 import numpy as np
 
-from .signature import Param, Signature, describe
+from .signature import ArrayParam, Param, Signature, describe
 
 Array = np.ndarray[Any, Any]
 _ARRAYS = (np.ndarray, np.generic)
 
 
-def bind(signature: Signature, args: Sequence[object], kwargs: Mapping[str, object]) -> list[object]:
+def bind(
+    what: str, params: Sequence[Param], args: Sequence[object], kwargs: Mapping[str, object], signature: object, *others: str
+) -> list[object]:
     """One value for each parameter, by position or by name.
 
+    Args:
+        what: what is called, in messages: `f()` or `kernel 'k'`.
+        signature: prints as the way to call it.
+        others: keywords that it takes beside its parameters.
+
     Raises:
-        TypeError: A value is missing, surplus, or given twice.
+        TypeError: A value is missing, surplus, unknown, or given twice.
     """
-    name, params = signature.name, signature.args
     if len(args) == len(params) and not kwargs:
         return list(args)
+    names = [param.name for param in params]
     if len(args) > len(params):
-        takes = f"{len(params)} argument{'s' if len(params) != 1 else ''} ({', '.join(p.name for p in params)})"
-        raise TypeError(f"{name}() takes {takes}, got {len(args)}")
-    named = dict(kwargs)
-    bound = list(args)
-    for param in params[: len(args)]:
-        if param.name in named:
-            raise TypeError(f"{name}() got two values for argument '{param.name}'")
-    for param in params[len(args) :]:
-        if param.name not in named:
-            raise TypeError(f"{name}() is missing argument '{param.name}': expected {param}")
-        bound.append(named.pop(param.name))
+        takes = f"{len(params)} argument{'s' if len(params) != 1 else ''} ({', '.join(names)})"
+        raise TypeError(f"{what} takes {takes}, got {len(args)}")
+    named, bound = dict(kwargs), list(args)
+    for name in names[: len(args)]:
+        if name in named:
+            raise TypeError(f"{what} got two values for argument '{name}'; pass it by position or by name")
+    for name in names[len(args) :]:
+        if name not in named:
+            raise TypeError(f"{what} is missing argument '{name}'; it is called as {signature}")
+        bound.append(named.pop(name))
     if named:
-        unknown = next(iter(named))
-        raise TypeError(f"{name}() has no argument '{unknown}', it takes {', '.join(p.name for p in params) or 'none'}")
+        raise TypeError(f"{what} has no argument '{next(iter(named))}'; it takes {', '.join([*names, *others]) or 'none'}")
     return bound
 
 
-def check(function: str, param: Param, value: object) -> Array:
+def check(function: str, param: ArrayParam, value: object) -> Array:
     """The array in `value`, if it has exactly the element type and shape of `param` in whatever layout.
 
     Raises:
@@ -58,7 +63,7 @@ def check(function: str, param: Param, value: object) -> Array:
     return np.asarray(value)
 
 
-def _where(function: str, param: Param) -> str:
+def _where(function: str, param: ArrayParam) -> str:
     return f"{function}() argument '{param.name}': expected {param}"
 
 
@@ -77,7 +82,7 @@ def plain(array: Array, dtype: np.dtype[Any]) -> Array:
 
 def prepare(signature: Signature, args: Sequence[object], kwargs: Mapping[str, object]) -> list[Array]:
     """Arrays that native code can read in place, from the arguments of a call; raises as `bind` and `check`."""
-    bound = bind(signature, args, kwargs)
+    bound = bind(f"{signature.name}()", signature.args, args, kwargs, signature)
     pairs = zip(signature.args, bound, strict=True)
     return [plain(check(signature.name, param, value), param.np_dtype) for param, value in pairs]
 

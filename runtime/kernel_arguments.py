@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..dialects.element_types import Kind
+from .arguments import bind
 from .kernel_entry import MOST_THREADS
-from .kernel_signature import THREADS, ArrayParam, Dim, KernelParam, KernelSignature, ScalarParam
-from .signature import DTYPES, describe, describe_type
+from .kernel_signature import THREADS, KernelSignature
+from .signature import DTYPES, ArrayParam, Dim, Param, ScalarParam, describe, describe_type
 
 Array = np.ndarray[Any, Any]
 # How hard to look whether two arrays share an element before they are taken to do so.
@@ -45,7 +46,7 @@ def prepare(signature: KernelSignature, args: Sequence[object], kwargs: Mapping[
         TypeError: An argument is missing, surplus, given twice, unknown, or of another kind or element type.
         ValueError: Rank, sizes, strides or range do not fit, or a written array is read-only or overlaps.
     """
-    values, threads = bind(signature, args, kwargs)
+    values, threads = bound(signature, args, kwargs)
     sizes = _Sizes(signature)
     slots = (ctypes.c_int64 * signature.slots)()
     taken: list[tuple[ArrayParam, Array]] = []
@@ -107,26 +108,11 @@ def accepts(signature: KernelSignature, args: Sequence[object]) -> bool:
 # Which value is for which parameter
 
 
-def bind(signature: KernelSignature, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[object], int]:
+def bound(signature: KernelSignature, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[object], int]:
     """One value for each parameter, by position or by name, and the number of threads or 0; raises as `prepare`."""
-    kernel, params = f"kernel '{signature.name}'", signature.params
-    named = dict(kwargs)
+    kernel, named = f"kernel '{signature.name}'", dict(kwargs)
     threads = _threads(kernel, named.pop(THREADS)) if THREADS in named else 0
-    if len(args) > len(params):
-        takes = f"{len(params)} argument{'s' if len(params) != 1 else ''} ({', '.join(p.name for p in params)})"
-        raise TypeError(f"{kernel} takes {takes}, got {len(args)}")
-    for param in params[: len(args)]:
-        if param.name in named:
-            raise TypeError(f"{kernel} got two values for argument '{param.name}'; pass it by position or by name")
-    bound = list(args)
-    for param in params[len(args) :]:
-        if param.name not in named:
-            raise TypeError(f"{kernel} is missing argument '{param.name}'; it is called as {signature}")
-        bound.append(named.pop(param.name))
-    if named:
-        known = ", ".join([*(p.name for p in params), THREADS])
-        raise TypeError(f"{kernel} has no argument '{next(iter(named))}'; it takes {known}")
-    return bound, threads
+    return bind(kernel, signature.params, args, named, signature, THREADS), threads
 
 
 def _threads(kernel: str, value: Any) -> int:
@@ -351,7 +337,7 @@ def _is(value: object, kind: Any) -> bool:
 # Messages
 
 
-def _where(signature: KernelSignature, param: KernelParam) -> str:
+def _where(signature: KernelSignature, param: Param) -> str:
     return f"kernel '{signature.name}' argument '{param.name}'"
 
 

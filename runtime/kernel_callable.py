@@ -21,10 +21,10 @@ from typing import Any
 from . import abi
 from .callable import FunctionBase, Loaded, NativeFunction, Node, function_class
 from .entry import invoke_symbol
-from .kernel_arguments import accepts, bind, prepare
+from .kernel_arguments import accepts, bound, prepare
 from .kernel_entry import KIND_ARRAY, KINDS
-from .kernel_signature import STATUS_WORDS, THREADS, ArrayParam, Dim, KernelParam, KernelSignature
-from .signature import DTYPES
+from .kernel_signature import STATUS_WORDS, THREADS, KernelSignature
+from .signature import DTYPES, ArrayParam, Dim, Param
 
 Failed = Callable[[tuple[int, ...]], Any]
 """Gets the four words of status of a kernel that failed, and raises."""
@@ -106,7 +106,7 @@ class _KernelNode:
         for offset, value in fields.items():
             self.memory[offset // 8] = value
 
-    def _param(self, signature: KernelSignature, param: KernelParam) -> dict[int, int]:
+    def _param(self, signature: KernelSignature, param: Param) -> dict[int, int]:
         dtype = DTYPES[param.dtype]
         shift = dtype.itemsize.bit_length() - 1
         if not isinstance(param, ArrayParam):
@@ -162,8 +162,8 @@ class KernelBase(FunctionBase):
         def convert(*args: object, **kwargs: object) -> None:
             if not kwargs:
                 return slow(*args)
-            bound, threads = bind(executable.signature, args, kwargs)  # what is given by name may fit as it is
-            return inner(*bound, threads=threads) if threads else inner(*bound)
+            values, threads = bound(executable.signature, args, kwargs)  # what is given by name may fit as it is
+            return inner(*values, threads=threads) if threads else inner(*values)
 
         super().__init__(convert)
         self.install(executable)

@@ -215,7 +215,7 @@ def of_llvm(
     from ..codegen.standalone import with_runtime
     from ..runtime.callable import Compiled
     from ..runtime.inputs import parse_spec
-    from ..runtime.signature import Param, Signature
+    from ..runtime.signature import ArrayParam, Signature
 
     if results is None:
         raise UsageError("LLVM IR does not say what a function returns: give --results, for instance --results 2x3xf32")
@@ -223,9 +223,9 @@ def of_llvm(
     text = with_runtime(text)
     check_entry(text, entry, len(inputs), len(results))
     compile_object(text, isolated=True)  # LLVM may abort on text that is not ours: find out in another process
-    params = tuple(Param(f"arg{k}", str(x.dtype), x.shape) for k, x in enumerate(inputs))
+    params = tuple(ArrayParam.of_shape(f"arg{k}", str(x.dtype), x.shape) for k, x in enumerate(inputs))
     specs = [parse_spec(spec, spec) for spec in results]
-    outputs = tuple(Param(f"result{k}", str(dtype), shape) for k, (dtype, shape) in enumerate(specs))
+    outputs = tuple(ArrayParam.of_shape(f"result{k}", str(dtype), shape) for k, (dtype, shape) in enumerate(specs))
     signature = Signature(entry, params, outputs, arena_bytes=1 << 20)
     compiled = Compiled(load_executable(signature, object_for(signature, text, entry), entry))
 

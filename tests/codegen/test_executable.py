@@ -10,9 +10,9 @@ from lamina.codegen import cache, executable
 from lamina.codegen.executable import cached_executable
 from lamina.codegen.targets import base
 from lamina.runtime import entry, signature
-from lamina.runtime.signature import Param, Signature
+from lamina.runtime.signature import ArrayParam, Signature
 
-SIGNATURE = Signature("one", (), (Param("r", "int64", ()),))
+SIGNATURE = Signature("one", (), (ArrayParam.of_shape("r", "int64", ()),))
 TEXT = "define void @f(ptr %r, ptr %arena) {\n  store i64 1, ptr %r\n  ret void\n}"
 
 

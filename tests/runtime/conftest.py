@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lamina.codegen.executable import load_executable, native_entry, object_for
 from lamina.runtime import callable as calls
-from lamina.runtime.signature import Param, Signature
+from lamina.runtime.signature import ArrayParam, Signature
 
 
 class Toolbox:
@@ -25,12 +25,14 @@ class Toolbox:
     def compiled(self, signature: Signature, text: str) -> Any:
         return self.Compiled(self.executable(signature, text))
 
-    def copies(self, *params: Param, arena_bytes: int = 0, work: int | None = None, name: str = "copies") -> Any:
+    def copies(self, *params: ArrayParam, arena_bytes: int = 0, work: int | None = None, name: str = "copies") -> Any:
         """A function that returns a copy of each argument; it also fills and reads its scratch memory."""
         return self.Compiled(self.copies_executable(*params, arena_bytes=arena_bytes, work=work, name=name))
 
-    def copies_executable(self, *params: Param, arena_bytes: int = 0, work: int | None = None, name: str = "copies") -> Any:
-        results = tuple(Param(f"r{i}", p.dtype, p.shape) for i, p in enumerate(params))
+    def copies_executable(
+        self, *params: ArrayParam, arena_bytes: int = 0, work: int | None = None, name: str = "copies"
+    ) -> Any:
+        results = tuple(ArrayParam.of_shape(f"r{i}", p.dtype, p.shape) for i, p in enumerate(params))
         signature = Signature(name, params, results, arena_bytes, work)
         return self.executable(signature, copies_text(signature))
 

@@ -48,9 +48,9 @@ def test_falls_back_with_one_warning(monkeypatch):
 CODE = """
 import numpy as np
 from lamina.runtime.callable import Compiled, NativeFunction, _install_ctypes
-from lamina.runtime.signature import Param, Signature
+from lamina.runtime.signature import ArrayParam, Signature
 from lamina.codegen.executable import load_executable, object_for
-p = Param("x", "float32", (1,))
+p = ArrayParam.of_shape("x", "float32", (1,))
 s = Signature("copy", (p,), (p,))
 text = '''define void @f(ptr %x, ptr %r, ptr %a) {
   %v = load float, ptr %x

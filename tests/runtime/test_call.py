@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-from lamina.runtime.signature import DTYPES, Param, Signature
+from lamina.runtime.signature import DTYPES, ArrayParam, Signature
 
 ADD = """
 define void @f(ptr noalias %x, ptr noalias %y, ptr noalias %z, ptr noalias %arena) {
@@ -20,8 +20,9 @@ define void @f(ptr noalias %x, ptr noalias %y, ptr noalias %z, ptr noalias %aren
   ret void
 }
 """
-VECTOR = Param("x", "float32", (8,))
-ADD_SIGNATURE = Signature("add", (VECTOR, Param("y", "float32", (8,))), (Param("z", "float32", (8,)),))
+array = ArrayParam.of_shape
+VECTOR = array("x", "float32", (8,))
+ADD_SIGNATURE = Signature("add", (VECTOR, array("y", "float32", (8,))), (array("z", "float32", (8,)),))
 
 
 @pytest.fixture
@@ -49,14 +50,14 @@ def test_one_array_for_both_arguments(add):
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 0, 2), (2, 3, 4)])
 def test_every_dtype_and_shape(tools, dtype, shape):
     x = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
-    y = tools.copies(Param("x", dtype, shape))(x)
+    y = tools.copies(array("x", dtype, shape))(x)
     assert type(y) is np.ndarray and y.dtype is DTYPES[dtype] and y.shape == shape
     np.testing.assert_array_equal(x, y)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 9])
 def test_number_of_results(tools, count):
-    params = [Param(f"x{i}", "int64", (i,)) for i in range(count)]
+    params = [array(f"x{i}", "int64", (i,)) for i in range(count)]
     arrays = [np.arange(i) for i in range(count)]
     out = tools.copies(*params)(*arrays)
     if count == 0:
@@ -73,7 +74,7 @@ def test_number_of_results(tools, count):
 @pytest.mark.parametrize("work", [0, 1 << 30])
 def test_scratch_memory(tools, arena_bytes, work):
     x = np.random.default_rng(0).integers(0, 2, arena_bytes).astype(bool)
-    f = tools.copies(Param("x", "bool", x.shape), arena_bytes=arena_bytes, work=work)
+    f = tools.copies(array("x", "bool", x.shape), arena_bytes=arena_bytes, work=work)
     for _ in range(5):
         np.testing.assert_array_equal(f(x), x)
 
@@ -87,7 +88,7 @@ define void @f(ptr noalias %r, ptr noalias %arena) {
   ret void
 }"""
     for arena_bytes in (8, 100, 5000, 20_000, 300_001):
-        f = tools.compiled(Signature("rest", (), (Param("r", "int64", ()),), arena_bytes), text)
+        f = tools.compiled(Signature("rest", (), (array("r", "int64", ()),), arena_bytes), text)
         assert f() == 0 and f() == 0
 
 
@@ -113,7 +114,7 @@ def test_descriptor_equal_but_not_identical(add):
 
 
 def test_int64_by_its_other_c_type(tools):
-    f = tools.copies(Param("x", "int64", (3,)))
+    f = tools.copies(array("x", "int64", (3,)))
     x = np.array([1, -2, 3], np.longlong)
     y = f(x)
     assert y.dtype is np.dtype("int64")
@@ -132,7 +133,7 @@ def test_subclasses_are_read_as_plain_arrays(add):
 
 
 def test_numpy_scalar_for_rank_zero(tools):
-    f = tools.copies(Param("x", "float32", ()))
+    f = tools.copies(array("x", "float32", ()))
     assert f(np.float32(2.5)) == 2.5
     assert type(f(np.float32(2.5))) is np.ndarray
     with pytest.raises(TypeError, match=r"'x': expected float32\[\], got float$"):
@@ -145,11 +146,11 @@ MATRIX = np.zeros((2, 4), np.float32)
 @pytest.mark.parametrize(
     ("args", "kwargs", "error", "message"),
     [
-        ((), {}, TypeError, "add() is missing argument 'x': expected float32[8]"),
-        ((X,), {}, TypeError, "add() is missing argument 'y': expected float32[8]"),
+        ((), {}, TypeError, "add() is missing argument 'x'; it is called as add(x: float32[8], y: float32[8]) -> float32[8]"),
+        ((X,), {}, TypeError, "add() is missing argument 'y'; it is called as add(x: float32[8], y: float32[8]) -> float32[8]"),
         ((X, Y, Y), {}, TypeError, "add() takes 2 arguments (x, y), got 3"),
-        ((X, Y), {"z": 1}, TypeError, "add() has no argument 'z', it takes x, y"),
-        ((X, Y), {"y": Y}, TypeError, "add() got two values for argument 'y'"),
+        ((X, Y), {"z": 1}, TypeError, "add() has no argument 'z'; it takes x, y"),
+        ((X, Y), {"y": Y}, TypeError, "add() got two values for argument 'y'; pass it by position or by name"),
         ((X, Y.astype(float)), {}, TypeError, "add() argument 'y': expected float32[8], got float64[8]"),
         ((X, Y.astype(">f8")), {}, TypeError, "add() argument 'y': expected float32[8], got float64 (byte-swapped)[8]"),
         ((X, Y.astype(object)), {}, TypeError, "add() argument 'y': expected float32[8], got object[8]"),
@@ -211,7 +212,7 @@ def test_call_into_refuses(add, results, message):
 
 
 def test_call_into_refuses_overlapping_results(tools):
-    f = tools.copies(Param("x", "int32", (4,)), Param("y", "int32", (4,)))
+    f = tools.copies(array("x", "int32", (4,)), array("y", "int32", (4,)))
     block, x = np.zeros(6, np.int32), np.arange(4, dtype=np.int32)
     with pytest.raises(ValueError, match="result 1 overlaps another result"):
         f.call_into((x, x), (block[:4], block[2:]))
@@ -232,7 +233,7 @@ def test_chain_of_specialisations(tools):
     assert seen == [((1, 2), {"k": 3}), ((), {})]
     sizes = (3, 5, 7)
     for size in sizes:
-        f.install(tools.copies_executable(Param("x", "float64", (size,))))
+        f.install(tools.copies_executable(array("x", "float64", (size,))))
         np.testing.assert_array_equal(f(np.arange(float(size))), np.arange(float(size)))
     for size in sizes:
         np.testing.assert_array_equal(f(np.arange(float(size))), np.arange(float(size)))
@@ -248,14 +249,14 @@ def test_exception_of_the_slow_path_passes_through(tools):
     f = tools.NativeFunction(slow)
     with pytest.raises(KeyError, match="from the slow path"):
         f(1)
-    f.install(tools.copies_executable(Param("x", "float64", (2,))))
+    f.install(tools.copies_executable(array("x", "float64", (2,))))
     with pytest.raises(KeyError, match="from the slow path"):
         f(1)
 
 
 def test_slow_path_may_install_and_call_again(tools):
     def slow(x):
-        f.install(tools.copies_executable(Param("x", "float64", x.shape)))
+        f.install(tools.copies_executable(array("x", "float64", x.shape)))
         return f(x)
 
     f = tools.NativeFunction(slow)
@@ -326,7 +327,7 @@ def test_collected_with_its_cycle(tools):
     others = []
     f = tools.NativeFunction(others.append)
     others.append(f)
-    f.install(tools.copies_executable(Param("x", "float64", (2,)), arena_bytes=1 << 20))
+    f.install(tools.copies_executable(array("x", "float64", (2,)), arena_bytes=1 << 20))
     f(np.zeros(2))
     f.me = f
     gone = weakref.ref(f)
@@ -345,7 +346,7 @@ def test_collected_without_a_cycle(tools):
 
 
 def test_references_are_balanced(tools):
-    f = tools.copies(Param("x", "float32", (8,)), Param("y", "float32", (8,)), arena_bytes=100)
+    f = tools.copies(array("x", "float32", (8,)), array("y", "float32", (8,)), arena_bytes=100)
     bad = X.astype(float)
     objects = (X, Y, bad, f, np.dtype("float32"), np.dtype("float64"), None, type(f), np.ndarray)
     before = [sys.getrefcount(o) for o in objects]
@@ -372,7 +373,7 @@ import importlib.util
 spec = importlib.util.spec_from_file_location("conf", {str(__file__).replace("test_call", "conftest")!r})
 conf = importlib.util.module_from_spec(spec); spec.loader.exec_module(conf)
 tools = conf.Toolbox({tools.native})
-P = conf.Param
+P = conf.ArrayParam.of_shape
 f = tools.copies(P("x", "float32", (1000,)), P("y", "float32", (8,)), arena_bytes=100_000)
 x, y, bad = np.zeros(1000, np.float32), np.zeros(8, np.float32), np.zeros(8)
 def calls(n):
@@ -390,8 +391,8 @@ calls(n // 10); before = peak(); calls(n); print(peak() - before)
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_no_memory_for_a_result(tools, count):
-    huge = Param("r", "float64", (1 << 45,))
-    small = Param("s", "float64", (2,))
+    huge = array("r", "float64", (1 << 45,))
+    small = array("s", "float64", (2,))
     results = (small, huge) if count == 2 else (huge,)
     pointers = ", ".join(f"ptr %p{i}" for i in range(count + 1))
     f = tools.compiled(Signature("huge", (), results), f"define void @f({pointers}) {{\n  ret void\n}}")
@@ -403,7 +404,7 @@ def test_no_memory_for_a_result(tools, count):
 
 
 def test_no_memory_for_scratch(tools):
-    signature = Signature("scratch", (), (Param("s", "float64", (2,)),), 1 << 50)
+    signature = Signature("scratch", (), (array("s", "float64", (2,)),), 1 << 50)
     f = tools.compiled(signature, "define void @f(ptr %r, ptr %arena) {\n  ret void\n}")
     for _ in range(10):
         with pytest.raises(MemoryError):

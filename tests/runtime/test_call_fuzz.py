@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.runtime.arguments import matches, prepare
-from lamina.runtime.signature import DTYPES, Param, Signature
+from lamina.runtime.signature import DTYPES, ArrayParam, Signature
 
-PARAMS = (Param("x", "float32", (3, 4)), Param("y", "int64", (5,)), Param("z", "bool", ()), Param("w", "float64", (0, 2)))
+array = ArrayParam.of_shape
+PARAMS = (
+    array("x", "float32", (3, 4)),
+    array("y", "int64", (5,)),
+    array("z", "bool", ()),
+    array("w", "float64", (0, 2)),
+)
 
 _DTYPES = [
     *DTYPES, "int8", "uint8", "uint64", "float16", "complex64", "longlong", "datetime64[s]", "S4", "U2", "object", "V4", "V8",
@@ -56,7 +62,7 @@ def _storage(dtype: np.dtype, shape: tuple[int, ...], layout: str, seed: int) ->
 
 
 @st.composite
-def arrays(draw, param: Param | None = None):
+def arrays(draw, param: ArrayParam | None = None):
     dtype, shape = np.dtype(draw(st.sampled_from(_DTYPES))), draw(st.sampled_from(_SHAPES))
     if param is not None and draw(st.integers(0, 9)) < 8:
         dtype = param.np_dtype if draw(st.booleans()) else param.np_dtype.newbyteorder(draw(st.sampled_from("<>=")))

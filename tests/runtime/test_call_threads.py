@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from lamina.runtime.signature import Param
+from lamina.runtime.signature import ArrayParam
 
 
 def run_threads(count, work):
@@ -32,7 +32,7 @@ def run_threads(count, work):
 @pytest.mark.parametrize("work", [0, 1 << 30])  # with and without the GIL
 def test_eight_threads(tools, work):
     # the scratch memory is on the heap and every result passes through it
-    f = tools.copies(Param("x", "int64", (100,)), arena_bytes=20_000, work=work)
+    f = tools.copies(ArrayParam.of_shape("x", "int64", (100,)), arena_bytes=20_000, work=work)
     calls = 10_000 if tools.native else 1_000
 
     def many(index):
@@ -49,7 +49,7 @@ def test_eight_threads(tools, work):
 def test_install_while_calling(tools):
     slow_calls = []
     f = tools.NativeFunction(lambda x: slow_calls.append(1) or x)
-    executables = [tools.copies_executable(Param("x", "float64", (n,)), work=1 << 30) for n in range(12)]
+    executables = [tools.copies_executable(ArrayParam.of_shape("x", "float64", (n,)), work=1 << 30) for n in range(12)]
     stop = threading.Event()
 
     def work(index):
@@ -74,7 +74,7 @@ def test_concurrent_installs(tools):
     """No specialisation is lost, and none is freed while the chain points to it."""
     for _ in range(20):
         f = tools.NativeFunction(lambda x: 1 / 0)
-        executables = [tools.copies_executable(Param("x", "float64", (n,))) for n in range(8)]
+        executables = [tools.copies_executable(ArrayParam.of_shape("x", "float64", (n,))) for n in range(8)]
         run_threads(8, lambda i, f=f, executables=executables: f.install(executables[i]))
         assert len(f.executables) == 8
         for n in range(8):
@@ -99,7 +99,9 @@ done:
 }"""
     from lamina.runtime.signature import Signature
 
-    signature = Signature("spin", (Param("x", "int64", ()),), (Param("r", "int64", ()),), work=1 << 30)
+    signature = Signature(
+        "spin", (ArrayParam.of_shape("x", "int64", ()),), (ArrayParam.of_shape("r", "int64", ()),), work=1 << 30
+    )
     box = [tools.compiled(signature, text)]
     answers = []
     thread = threading.Thread(target=lambda: answers.append(box[0](np.array(1))))
@@ -111,7 +113,7 @@ done:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_after_fork(tools):
-    f = tools.copies(Param("x", "int64", (100,)), arena_bytes=20_000, work=1 << 30)
+    f = tools.copies(ArrayParam.of_shape("x", "int64", (100,)), arena_bytes=20_000, work=1 << 30)
     x = np.arange(100)
     f(x)
     with warnings.catch_warnings():

@@ -21,8 +21,8 @@ from lamina.codegen.kernel_executable import cached_kernel, kernel_object, load_
 from lamina.runtime import callable as calls
 from lamina.runtime.kernel_arguments import accepts
 from lamina.runtime.kernel_callable import KernelBase, KernelExecutable
-from lamina.runtime.kernel_signature import SCALARS, ArrayParam, Dim, KernelSignature, ScalarParam
-from lamina.runtime.signature import DTYPES
+from lamina.runtime.kernel_signature import KernelSignature
+from lamina.runtime.signature import DTYPES, SCALARS, ArrayParam, Dim, ScalarParam
 
 N, M, ONE = Dim(0), Dim(1), Dim(None, 1)
 
@@ -929,7 +929,8 @@ CODE = """
 import numpy as np
 from lamina.codegen.kernel_executable import kernel_object, load_kernel
 from lamina.runtime.kernel_callable import KernelFunction
-from lamina.runtime.kernel_signature import KernelSignature, ScalarParam
+from lamina.runtime.kernel_signature import KernelSignature
+from lamina.runtime.signature import ScalarParam
 from lamina.runtime.callable import _install_ctypes
 text = '''define void @nothing.invoke(ptr %slots) {
   ret void

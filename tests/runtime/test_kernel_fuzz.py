@@ -24,7 +24,8 @@ from lamina.codegen.kernel_executable import kernel_object, load_kernel, native_
 from lamina.runtime.callable import FunctionBase, function_class
 from lamina.runtime.kernel_arguments import accepts, prepare
 from lamina.runtime.kernel_callable import KernelBase, KernelExecutable
-from lamina.runtime.kernel_signature import ArrayParam, Dim, KernelSignature, ScalarParam
+from lamina.runtime.kernel_signature import KernelSignature
+from lamina.runtime.signature import ArrayParam, Dim, ScalarParam
 
 N, M = Dim(0), Dim(1)
 SIGNATURES = {

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.runtime import pool
 from lamina.runtime.pool import SMALLEST_BYTES, ResultPool, get_result_pool, set_result_pool
-from lamina.runtime.signature import Param
+from lamina.runtime.signature import ArrayParam
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def settings_back():
 
 
 def copying(tools, size: int, dtype: str = "uint8", **options):
-    return tools.copies(Param("x", "bool" if dtype == "uint8" else dtype, (size,)), **options)
+    return tools.copies(ArrayParam.of_shape("x", "bool" if dtype == "uint8" else dtype, (size,)), **options)
 
 
 def allocator(array: np.ndarray) -> str | None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamina.runtime.signature import DTYPES, Param, Signature, describe
+from lamina.runtime.signature import DTYPES, ArrayParam, Signature, describe
 
-params = st.builds(Param, st.text(), st.sampled_from(list(DTYPES)), st.lists(st.integers(0, 1 << 40)).map(tuple))
+params = st.builds(ArrayParam.of_shape, st.text(), st.sampled_from(list(DTYPES)), st.lists(st.integers(0, 1 << 40)).map(tuple))
 signatures = st.builds(
     Signature,
     st.text(),
@@ -27,14 +27,14 @@ def test_json_round_trip(signature):
 
 
 def test_spelling():
-    x, n = Param("x", "float32", (32, 64)), Param("n", "int64", ())
+    x, n = ArrayParam.of_shape("x", "float32", (32, 64)), ArrayParam.of_shape("n", "int64", ())
     assert str(Signature("f", (x, n), (x,))) == "f(x: float32[32,64], n: int64[]) -> float32[32,64]"
     assert str(Signature("f", (), (x, n))) == "f() -> (float32[32,64], int64[])"
     assert str(Signature("f", (), ())) == "f() -> ()"
 
 
 def test_estimated_work():
-    x = Param("x", "float32", (10, 10))
+    x = ArrayParam.of_shape("x", "float32", (10, 10))
     assert Signature("f", (x, x), (x,), 400).estimated_work() == 400
     assert Signature("f", (x, x), (x,), 400, work=7).estimated_work() == 7
 
@@ -48,17 +48,21 @@ def test_from_json_refuses(text):
         Signature.from_json(text)
 
 
-GOOD = json.loads(Signature("f", (Param("x", "float32", (2,)),), ()).to_json())
+GOOD = json.loads(Signature("f", (ArrayParam.of_shape("x", "float32", (2,)),), ()).to_json())
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"name": 1}, {"args": None}, {"args": [1]}, {"args": [{}]}, {"arena_bytes": "1"}, {"work": "x"}, {"results": {"a": 1}},
-        {"args": [{"name": "x", "dtype": "float31", "shape": []}]},
-        {"args": [{"name": "x", "dtype": "float32", "shape": [1.5]}]},
-        {"args": [{"name": "x", "dtype": "float32", "shape": [-1]}]},
-        {"args": [{"name": "x", "dtype": "float32", "shape": [True]}]},
+        {"args": [{"name": "x", "dtype": "float31", "dims": [], "writes": False, "strides": None}]},
+        {"args": [{"name": "x", "dtype": "float32", "dims": [[None, 1.5]], "writes": False, "strides": None}]},
+        {"args": [{"name": "x", "dtype": "float32", "dims": [[None, -1]], "writes": False, "strides": None}]},
+        {"args": [{"name": "x", "dtype": "float32", "dims": [[None, True]], "writes": False, "strides": None}]},
+        {"args": [{"name": "x", "dtype": "float32", "dims": [[0, 1]], "writes": False, "strides": None}]},
+        {"args": [{"name": "x", "dtype": "float32", "dims": [[None, 2]], "writes": True, "strides": None}]},
+        {"args": [{"name": "x", "dtype": "float32", "dims": [[None, 2]], "writes": False, "strides": [[None, 2]]}]},
+        {"args": [{"name": "x", "dtype": "float32"}]},
     ],
 )  # fmt: skip
 def test_from_json_refuses_changed_fields(change):
@@ -68,9 +72,11 @@ def test_from_json_refuses_changed_fields(change):
 
 def test_params_are_checked():
     with pytest.raises(ValueError, match="known are: float32"):
-        Param("x", "float8", ())
+        ArrayParam.of_shape("x", "float8", ())
     with pytest.raises(ValueError, match="negative size"):
-        Param("x", "float32", (2, -1))
+        ArrayParam.of_shape("x", "float32", (2, -1))
+    with pytest.raises(ValueError, match="out of the range"):
+        ArrayParam.of_shape("x", "float32", (1 << 63,))
 
 
 def test_describe():

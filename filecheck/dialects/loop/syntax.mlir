@@ -58,3 +58,16 @@ loop.kernel @vectors(%x: memref<32x64xf32>, %y: memref<32x64xf32>) {
 program.func @host(%x: memref<32x64xf32>, %y: memref<32x64xf32>) -> () {
   loop.launch @vectors(%x, %y) : (memref<32x64xf32>, memref<32x64xf32>)
 }
+
+/// What a kernel says of itself beside its loops; names and texts may be any.
+// CHECK-LABEL: loop.kernel @facts(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N])
+//  CHECK-SAME:   in_place(%y over %x) scheduled checks("dim 0 of x", "a {{.*}}b{{.*}} c") fallbacks("no strategy") attributes {note} {
+loop.kernel @facts(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N])
+    in_place(%y over %x) scheduled checks("dim 0 of x", "a \"b\" \\ c") fallbacks("no strategy") attributes {note} {
+}
+// CHECK-LABEL: program.func @launches
+//       CHECK:   loop.launch @facts(%x, %y, %n) scratch 64 : (memref<8xf32>, memref<8xf32>, index)
+program.func @launches(%x: memref<8xf32>) -> (%y: memref<8xf32>) {
+  %n = arith.constant 8 : index
+  loop.launch @facts(%x, %y, %n) scratch 64 : (memref<8xf32>, memref<8xf32>, index)
+}

@@ -17,7 +17,7 @@ from lamina.frontend.kernel.build import build_kernel
 from lamina.frontend.schedules import Schedule, default_schedule
 from lamina.pipeline import find_kernel, kernel_signature_of
 from lamina.runtime.interpreter import Interpreter
-from lamina.runtime.kernel_signature import ArrayParam
+from lamina.runtime.signature import ArrayParam
 
 _compiled: dict[Any, Any] = {}
 

@@ -16,7 +16,7 @@ from lamina.frontend.kernel import annotations as lm
 from lamina.frontend.kernel.build import build_kernel
 from lamina.pipeline import find_kernel, kernel_signature_of
 from lamina.runtime.interpreter import Interpreter
-from lamina.runtime.kernel_signature import ArrayParam
+from lamina.runtime.signature import ArrayParam
 
 HALF = 0.5
 TAPS = 3
