@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 from ..codegen.targets import Target
 from ..dialects.loop.memory import LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, KernelOp, YieldOp
-from ..dialects.types import DYNAMIC, is_bool
+from ..dialects.types import DYNAMIC
 from .analysis.lanes import lane_stride, varying_values
 from .analysis.nests import walk
 from .op_costs import CHEAP_MATH, weight
@@ -87,34 +87,26 @@ def _is_scalarized(op: Operation) -> bool:
     return op.name in _DIVISIONS and bits_of(op.results[0].type) > 32
 
 
-def obstacle(loop: ForOp, lanes: int) -> str | None:
-    """Why a loop is not widened, or None: the cost of gathers, conditionals and masks is not estimated."""
-    if loop.kind.data not in ("parallel", "reduce"):
-        return f"only a parallel or reduce loop can be vectorized, this one is {loop.kind.data}"
-    if lanes < 2 or lanes & (lanes - 1):
-        return f"lanes must be a power of two above 1, got {lanes}"
-    if loop.constant_bounds() is None or loop.step.value.data != 1:
-        return "the loop needs constant bounds and step 1"
-    varying = varying_values(loop)
+def _may_widen(loop: ForOp) -> bool:
+    """Whether a loop is of a kind that is widened: its bounds are numbers, its iterations in no order."""
+    return loop.kind.data in ("parallel", "reduce") and loop.step.value.data == 1 and loop.constant_bounds() is not None
+
+
+def _can_widen(loop: ForOp, varying: set[SSAValue]) -> bool:
+    """Whether all in a loop has a vector form whose cost is estimated: that of gathers, conditionals and masks is not."""
     for op in walk(loop.body.block):
         if isinstance(op, LoadOp | StoreOp):
-            if op.lanes != 1:
-                return "the loop holds vectors already"
             stride = lane_stride(op, loop.index)
-            if stride is None:
-                return f"{op.buffer.name_hint or 'an access'} moves along several dims with the loop"
-            if isinstance(op, StoreOp) and stride[1] == 0:
-                return f"every iteration stores to the same element of {op.buffer.name_hint or 'a buffer'}"
+            if op.lanes != 1 or stride is None or (isinstance(op, StoreOp) and stride[1] == 0):
+                return False
             if any(i in varying and i is not loop.index for i in op.indices):
-                return "a subscript is computed from the loop's index"
+                return False
         elif isinstance(op, ForOp):
-            if any(v in varying for v in (*op.lower_operands, *op.upper_operands)):
-                return "the bounds of a loop inside depend on it"
-            if op.kind.data == "vector":
-                return "a loop inside is vectorized already"
+            if op.kind.data == "vector" or any(v in varying for v in (*op.lower_operands, *op.upper_operands)):
+                return False
         elif not isinstance(op, YieldOp) and not is_lanewise(op):
-            return f"'{op.name}' has no vector form"
-    return None
+            return False
+    return True
 
 
 @dataclass
@@ -170,11 +162,11 @@ class Planner:
         inner = self.block(loop.body.block)
         trips = _trips(loop)
         best = _Choice(trips * (inner.cost + 1), inner.widened)
-        if trips < 2:
+        if trips < 2 or not _may_widen(loop):
             return best
-        lanes, registers = self.lanes(loop)
-        if obstacle(loop, lanes) is None:
-            varying = varying_values(loop)
+        varying = varying_values(loop)
+        if _can_widen(loop, varying):
+            lanes, registers = self.lanes(loop)
             runs = -(-trips // lanes)
             cost = runs * (_wide_cost(loop.body.block, loop.index, varying, lanes, registers, self.target) + 1)
             if loop.kind.data == "reduce":
@@ -186,9 +178,7 @@ class Planner:
 
 def bits_of(type: Attribute) -> int:
     element = type.element_type if isinstance(type, VectorType) else type
-    if isinstance(element, builtin.IndexType) or not hasattr(element, "bitwidth"):
-        return 8
-    return 8 if is_bool(element) else element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    return max(8, getattr(element, "bitwidth", 8))
 
 
 @dataclass(frozen=True)

@@ -293,8 +293,11 @@ class StoreOp(_Access):
         )
 
 
-for _op, _k in ((LoadOp, 1), (StoreOp, 2)):
-    for _name, _accessor in (("buffer", property(lambda op, k=_k: op._operands[k - 1])), ("indices", operand_group(_k))):
+_LOADED, _STORED = property(lambda op: op.results[0]), property(lambda op: op._operands[0])
+
+for _op, _k, _value in ((LoadOp, 1, _LOADED), (StoreOp, 2, _STORED)):
+    _buffer = property(lambda op, k=_k: op._operands[k - 1])
+    for _name, _accessor in (("buffer", _buffer), ("indices", operand_group(_k)), ("value", _value)):
         setattr(_op, _name, _accessor)
 
 

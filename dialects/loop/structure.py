@@ -304,8 +304,14 @@ class ForOp(LoopOp):
         )
 
 
-for _k, _name in enumerate(("lower_operands", "upper_operands", "inits")):
-    setattr(ForOp, _name, operand_group(_k))
+_ACCESSORS = {
+    "lower_operands": operand_group(0),
+    "upper_operands": operand_group(1),
+    "inits": operand_group(2),
+    "body": property(lambda op: op.regions[0]),
+}
+for _name, _accessor in _ACCESSORS.items():
+    setattr(ForOp, _name, _accessor)
 
 
 @irdl_op_definition

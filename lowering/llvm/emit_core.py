@@ -93,6 +93,8 @@ class FunctionEmitter:
         self.plans: dict[Operation, Any] = {}
         self.windows: dict[SSAValue, Window] = {}
         """The unrolled loops that are being written, by their index."""
+        self.affordable: set[tuple[Operation, int]] = set()
+        """The loops that so many copies of are not too much code."""
         self.scratch: dict[Operation, int] = {}
         self.shapes: dict[SSAValue, tuple[list[str], list[str] | None]] = {}
         """Sizes and strides of buffers that are known only at run time, as numbers and names."""

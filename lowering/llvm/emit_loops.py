@@ -73,8 +73,10 @@ def loop(e: FunctionEmitter, op: ForOp) -> None:
 
 
 def _unrolled(e: FunctionEmitter, op: ForOp, lower: int, step: int, trips: int, carried: list[str]) -> list[str]:
-    if trips > 1 and (reason := too_much_code(op, trips)) is not None:
-        raise fail(op, f"unrolls to {reason}; split the loop and unroll the inner part, or make it seq")
+    if trips > 1 and (op, trips) not in e.affordable:
+        if (reason := too_much_code(op, trips)) is not None:
+            raise fail(op, f"unrolls to {reason}; split the loop and unroll the inner part, or make it seq")
+        e.affordable.add((op, trips))
     if trips > 1 and step == 1:
         e.windows[op.index] = Window(op.index, lower, trips, e.depth, e.b.block)
     for k in range(trips):
