@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 from xdsl.dialects import arith
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i64
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute, Dialect, TypedAttribute
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -93,6 +93,15 @@ class ConstantOp(arith.ConstantOp):
             super().verify_()
         elif value.type != self.result.type:
             raise VerifyException(f"'{self.name}' op result must be {value.type}, got {self.result.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parser.parse_optional_attr_dict()
+        position = parser.pos
+        value = parser.parse_attribute()
+        if not isinstance(value, TypedAttribute):
+            parser.raise_error(f"'{cls.name}' op value must be a number or a dense constant, got {value}", position)
+        return cls.create(result_types=[value.get_type()], properties={"value": value}, attributes=attributes)
 
 
 @irdl_op_definition
