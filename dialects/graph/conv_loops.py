@@ -6,8 +6,6 @@ neighbouring elements also across the end of a row: the element of tap (kh, kw) 
 `image[(r + kh) * pitch + q + kw]`, where the pitch is the width with the padding between two rows. So nothing is unfolded; the
 few points that lie in the padding are computed and not stored.
 
-*Pixels*, for features last: rows are points along the last spatial dim, columns the features of the result.
-
 Rows and columns are cut into tiles whose sums fit registers; `lowering/strategies/convolutions.py` makes them vectors.
 """
 
@@ -56,10 +54,8 @@ def write_conv(op: ConvOp, b: Any) -> None:
     if 0 in (form.features, *op.shape(1)):
         with over(b, op.result_shape()) as point:
             b.write(form.zero, point)
-    elif form.depth == 1 and form.c.groups > 1:
+    elif form.c.y_dims[1] == len(form.c.y_dims) - 1 or (form.depth == 1 and form.c.groups > 1):
         window_plain.write_conv(op, b)
-    elif form.c.y_dims[1] == len(form.c.y_dims) - 1:
-        _Pixels(form).write()
     else:
         _Flat(form).write()
 
@@ -452,78 +448,3 @@ class _Flat:
 
 def _up(size: int, multiple: int) -> int:
     return -(-size // multiple) * multiple
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Pixels
-
-
-class _Pixels:
-    def __init__(self, form: Form):
-        self.form, self.b = form, form.b
-        self.columns = -(-form.per_group // form.lanes) * form.lanes
-        self.tile, _ = choose_tile(form.points[-1], self.columns // form.lanes, form.b.target.vector_registers)
-
-    def write(self) -> None:
-        form, b = self.form, self.b
-        packed = self._pack()
-        with over(b, (form.batch,)) as (image,):
-            form.spread_out(image)
-            padded = self._pad(image)
-            with over(b, (form.c.groups, *form.points[:-1])) as (group, *outer):
-                for row, rows in parts(b, form.points[-1], self.tile.rows):
-                    for column, columns in parts(b, form.per_group, self.tile.vectors * form.lanes):
-                        self._tile(packed, padded, (image, group, *outer), (row, rows), (column, columns))
-
-    def _pack(self) -> SSAValue:
-        """The filters in the order of reading: group, window, feature, feature of the result, the last up to whole vectors."""
-        form, b = self.form, self.b
-        shape = (form.c.groups, *form.window, form.depth)
-        packed = b.local((*shape, self.columns), form.element, "scratch", name="filters")
-        with over(b, (*shape, form.per_group)) as at:
-            group, *tap, feature, o = at
-            b.store(form.w(group * form.per_group + o, feature, tap), packed, at)
-        if self.columns > form.per_group:
-            with over(b, shape) as at, b.loop(self.columns, lower=form.per_group) as o:
-                b.store(form.zero, packed, [*at, o.index])
-        return packed
-
-    def _pad(self, image: Index) -> SSAValue | None:
-        """The image with padding, features last; None where windows stay inside of it."""
-        form, b = self.form, self.b
-        if form.spread is None and all(axis.low == 0 and axis.positions <= axis.size for axis in form.axes):
-            return None
-        sizes = tuple(axis.positions for axis in form.axes)
-        padded = b.local((*sizes, form.features), form.element, "scratch", name="padded")
-        with over(b, (*sizes, form.features)) as at:
-            b.store(form.zero, padded, at)
-        bounds = [clipped(axis.inside(0, 1), axis.positions) for axis in form.axes]
-        with within(b, bounds) as at, over(b, (form.features,)) as (feature,):
-            source = [q + -axis.low for q, axis in zip(at, form.axes, strict=True)]
-            b.store(form.x(image, feature, source), padded, [*at, feature])
-        return padded
-
-    def _tile(
-        self,
-        packed: SSAValue,
-        padded: SSAValue | None,
-        at: tuple[AffineExpr, ...],
-        rows: tuple[AffineExpr, int],
-        columns: tuple[AffineExpr, int],
-    ) -> None:
-        form, b = self.form, self.b
-        image, group, *outer = at
-        (row, n_rows), (column, n_columns) = rows, columns
-        tile = RegisterTile(form, n_rows, n_columns)
-        tile.start(lambda i, j: form.zero)
-
-        def x(i: AffineExpr, at: list[Index]) -> SSAValue:
-            *tap, feature = at
-            places = zip((*outer, row + i), tap, form.axes, strict=True)
-            where = [p * axis.stride + k * axis.dilation for p, k, axis in places]
-            feature = group * form.depth + feature
-            return form.x(image, feature, where) if padded is None else b.load(padded, [*where, feature])
-
-        loops = [*((n, "seq") for n in form.window), (form.depth, "seq")]
-        tile.accumulate(loops, x, lambda j, at: b.load(packed, [group, *at, column + j]))
-        tile.finish(lambda i, j, value: form.write(value, image, group * form.per_group + column + j, [*outer, row + i]))

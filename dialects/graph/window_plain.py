@@ -1,4 +1,4 @@
-"""The loop forms of windows and convolutions as they are defined: the operand with its padding, then a sum over each window.
+"""The loop forms of windows and of convolutions as they are defined: the operand with its padding, then a sum over each window.
 
 The target does not show in them; `lowering/strategies/windows.py` schedules them.
 """
@@ -40,6 +40,7 @@ def write_conv(op: ConvOp, b: Any) -> None:
     zero = b.scalar.const(0, _element(op))
     read = _spread(op, b, zero) if set(c.base_dilation) != {1} else lambda at: b.read(0, at)
     x = _padded(b, read, placed([*still, *moving], c.x_dims), zero)
+    w = _filters(op, b, of_group)
     # one loop a dim of the result, in their order, but two for its features: the group, and which of the group it is
     order = sorted(range(len(c.y_dims)), key=c.y_dims.__getitem__)
     loops = [n for role in order for n in ((c.groups, of_group) if role == 1 else ((batch, 0, *points)[role],))]
@@ -49,11 +50,11 @@ def write_conv(op: ConvOp, b: Any) -> None:
         n, _, *p = placed([*at[:k], o, *at[k + 2 :]], order)
 
         def product(tap: Tap) -> SSAValue:
-            i, *k = tap
+            *k, i = tap
             value = b.load(x, placed([n, group * depth + i, *_places(moving, p, k)], c.x_dims))
-            return b.scalar.mul(value, b.read(1, placed([group * of_group + o, i, *k], c.w_dims)))
+            return b.scalar.mul(value, w(group, o, i, k))
 
-        b.write(_reduced(b, "add", (depth, *window), zero, product), placed([n, group * of_group + o, *p], c.y_dims))
+        b.write(_reduced(b, "add", (*window, depth), zero, product), placed([n, group * of_group + o, *p], c.y_dims))
 
 
 def write_reduction(op: ReduceWindowOp, slide: Slide, b: Any) -> None:
@@ -170,6 +171,24 @@ def _is_inside(b: Any, axes: Sequence[Axis], place: Sequence[AffineExpr]) -> SSA
             test = b.scalar.cmp(predicate, b.position(q), b.position(end))
             found = test if found is None else b.scalar.binary("and", found, test)
     return found
+
+
+def _filters(op: ConvOp, b: Any, of_group: int) -> Callable[[Index, Index, Index, Tap], SSAValue]:
+    """How to read the filters: group, feature of the result in it, feature, tap.
+
+    Where features of the result lie side by side, and those of the filters do not, from a local buffer in which they do.
+    """
+    c = Convolution.of(op.properties)
+    last = len(c.w_dims) - 1
+    if c.y_dims[1] != last or c.w_dims[0] == last:
+        return lambda group, o, i, k: b.read(1, placed([group * of_group + o, i, *k], c.w_dims))
+    _, depth, *window = pick(op.shape(1), c.w_dims)
+    sizes = [*window, depth, c.groups, of_group]
+    packed = b.local(sizes, _element(op), "scratch", name="filters")
+    with over(b, sizes) as at:
+        *k, i, group, o = at
+        b.store(b.read(1, placed([group * of_group + o, i, *k], c.w_dims)), packed, at)
+    return lambda group, o, i, k: b.load(packed, [*k, i, group, o])
 
 
 def _spread(op: ConvOp, b: Any, zero: SSAValue) -> Read:

@@ -39,6 +39,9 @@ from .rewriting import copied
 
 Range = tuple[int, int]
 
+_PREDICATES = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}
+"""`slt sle sgt sge` of a and b hold where `(a - b) * sign + constant` is 0 or more."""
+
 
 def _form(value: SSAValue) -> Affine | None:
     """An index value as an affine expression of loop variables."""
@@ -55,12 +58,13 @@ def _form(value: SSAValue) -> Affine | None:
 
 def _difference(op: Operation) -> Affine | None:
     """What is 0 or more exactly where a comparison of index values holds."""
-    if not isinstance(op, CmpiOp):
+    if not isinstance(op, CmpiOp) or (predicate := op.predicate.value.data) not in _PREDICATES:
         return None
     x, y = map(_form, op.operands)
     if x is None or y is None:
         return None
-    return {2: y - x - 1, 3: y - x, 4: x - y - 1, 5: x - y}.get(op.predicate.value.data)  # slt, sle, sgt, sge
+    sign, constant = _PREDICATES[predicate]
+    return (x - y) * sign + constant
 
 
 def _conditions(loop: ForOp) -> Iterator[Affine]:

@@ -1,4 +1,4 @@
-"""Windows that slide over an operand: pooling, depthwise convolutions.
+"""Windows that slide over an operand: pooling, depthwise convolutions, convolutions with features last.
 
     padded[n, c, h, w] = x[n, c, h - 1, w - 1] or the neutral element        for all n, c, h, w
     out[n, c, p, q] = max over k, l of padded[n, c, p * 2 + k, q * 2 + l]    for all n, c, p, q
@@ -6,6 +6,9 @@
 What windows read is copied for one `n, c` at a time, so that it is in a cache, and without conditions: loops of their own write
 the padding. Windows `stride` apart read neighbouring elements if the copy has a row for each residue of `w`. Where there is no
 padding and nothing to gain from such rows, windows read the operand in place.
+
+Where all features of a point are multiplied with filters, the points of a row and the features of the result are the rows and
+columns of a register tile.
 """
 
 from __future__ import annotations
@@ -16,20 +19,23 @@ from math import gcd, prod
 from ...codegen.targets import Target
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import is_float
 from ..analysis.affine import Affine
-from ..analysis.lanes import stored_bits
-from ..analysis.nests import around, buffer_name, name_of
+from ..analysis.lanes import runs_along, stored_bits
+from ..analysis.nests import around, buffer_name, name_of, statements
 from ..loop_auto_vectorize import obstacle
 from ..schedule.cloning import subscripts
 from ..schedule.compute_at import ComputeAt
 from ..schedule.deinterleave import Deinterleave
 from ..schedule.inline import Inline
 from ..schedule.partition import Partition
+from ..schedule.reorder import Reorder
 from ..schedule.set_layout import SetLayout
 from ..schedule.split_dim import SplitDim
 from ..schedule.ungroup import Ungroup
 from ..schedule.unroll import Unroll
 from ..schedule.vectorize import Vectorize
+from .attention import BlockProduct, tile_block_product
 from .base import Take, attempt
 
 UNROLLED = 25
@@ -86,7 +92,8 @@ def find_windows(alloc: AllocOp) -> Windows | None:
     points = [loop for loop in outside if not loop.results]
     taps = [loop for loop in outside if loop.results and any(loop.index in form.terms for form in at)]
     indices = [{loop.index for loop in loops} for loops in (points, taps)]
-    if not any(all(index & form.terms.keys() for index in indices) for form in at) or not all(form.is_linear for form in at):
+    slides = any(form.value is None and indices[0] & form.terms.keys() for form in at)
+    if not (slides and taps and all(form.is_linear for form in at)):
         return None
     return Windows(alloc, stores[0], loads[0], points, taps)
 
@@ -122,16 +129,35 @@ def schedule_windows(kernel: KernelOp, target: Target, take: Take) -> None:
     """Copy what windows read, without conditions and in rows of neighbours, and write their elements out."""
     found = [w for op in kernel.body.block.ops if isinstance(op, AllocOp) and (w := find_windows(op)) is not None]
     taps: list[str] = []
+    if not found:
+        return
+    product = find_product(found[0])
     for windows in found:
         taps += [name for name in _schedule_copy(windows, take) if name not in taps]
     sizes = {loop: loop.trip_count() or UNROLLED + 1 for windows in found for loop in windows.taps}
     for name in taps:
         attempt(Ungroup(name), take)
-    if prod(sizes.values()) <= UNROLLED:
+    if product is None and prod(sizes.values()) <= UNROLLED:
         for name in taps:
             take(Unroll(name))
-    for point in dict.fromkeys(windows.points[-1] for windows in found):
-        _widen(point, target, take)
+    if product is None:
+        _widen(found[0].points[-1], target, take)
+        return
+    inside = found[0].points[found[0].points.index(product.rows) + 1 : -1]
+    if inside:
+        take(Reorder(tuple(map(name_of, (*inside, product.rows)))))
+    tile_block_product(kernel, product, target, take)
+
+
+def find_product(windows: Windows) -> BlockProduct | None:
+    """The product of points along a row with filters whose features lie side by side, if windows are summed as one."""
+    *outer, columns = windows.points
+    depth = windows.taps[-1]
+    loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp) and op is not windows.load]
+    if columns.index in windows.load.indices or len(loads) != 1 or not runs_along(loads[0], columns):
+        return None
+    rows = [loop for loop in outer if loop.index in windows.load.indices and loop.index not in loads[0].indices]
+    return BlockProduct(rows[-1], columns, depth) if rows and is_float(depth.results[0].type) else None
 
 
 def _widen(point: ForOp, target: Target, take: Take) -> None:

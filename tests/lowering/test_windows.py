@@ -52,25 +52,27 @@ def draw_windows(rng: random.Random) -> Row:
     return Row("window_pick", (x, x), {"kind": rng.choice(("max", "min")), **props}, zeros=False)
 
 
-def draw_depthwise(rng: random.Random) -> Row:
-    """A convolution with one feature a group, in any order of its dims."""
-    features, each, n = rng.choice((2, 3, 5, 17)), rng.choice((1, 1, 2)), rng.choice((1, 2))
+def draw_conv(rng: random.Random) -> Row:
+    """A convolution, depthwise or with features last in the result, else in any order of its dims."""
+    groups, depth = rng.choice(((2, 1), (5, 1), (17, 1), (1, 3), (1, 18), (2, 4)))
+    each, n = rng.choice((1, 2, 5) if depth == 1 else (1, 6, 17, 40)), rng.choice((1, 2))
     slide = {name: values[-2:] for name, values in draw_slide(rng, 2).items()}
     dims = [tuple(rng.sample(range(4), 4)) if rng.random() < 0.5 else (0, 1, 2, 3) for _ in "xwy"]
-    sizes = (n, features, rng.choice((1, 5, 9)), rng.choice((4, 11, 21)))
-    filters = (features * each, 1, *slide.pop("window"))
-    props: dict[str, Any] = {**slide, "base_dilation": rng.choice(((1, 1), (1, 1), (2, 1), (2, 3))), "groups": features}
+    if depth > 1:
+        dims = [rng.choice(((0, 3, 1, 2), dims[0])), rng.choice(((3, 2, 0, 1), dims[1])), (0, 3, 1, 2)]
+    sizes = (n, groups * depth, rng.choice((1, 5, 9)), rng.choice((4, 11, 21)))
+    filters = (groups * each, depth, *slide.pop("window"))
+    props: dict[str, Any] = {**slide, "base_dilation": rng.choice(((1, 1), (1, 1), (2, 1), (2, 3))), "groups": groups}
     props |= dict(zip(("x_dims", "w_dims", "y_dims"), dims, strict=True))
-    shapes = [tuple(placed(values, at)) for values, at in zip((sizes, filters), dims, strict=False)]
-    operands = tuple(text_of(shape, "f32") for shape in shapes)
-    return Row("conv", operands, props, ulp=SUM, scale=lambda x, w: 50 * np.abs(x).max(initial=1), zeros=False)
+    x, w = (text_of(tuple(placed(values, at)), "f32") for values, at in zip((sizes, filters), dims, strict=False))
+    return Row("conv", (x, w), props, ulp=SUM, scale=lambda x, w: 200 * np.abs(x).max(initial=1), zeros=False)
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_windows(group: int) -> None:
     for seed in range(SEED + group, SEED + EXAMPLES, GROUPS):
         rng = random.Random(seed)
-        row = rng.choice((draw_windows, draw_depthwise))(rng)
+        row = rng.choice((draw_windows, draw_conv))(rng)
         try:
             op = op_of(row)
         except lm.errors.ShapeError:
@@ -86,6 +88,7 @@ def test_random_windows(group: int) -> None:
 
 SHOWN = {
     "max-pool": (lambda x: lm.nn.max_pool2d(x, 3, stride=2, padding=1), [(1, 3, 21, 37)]),
+    "features last": (lambda x, k: lm.nn.conv2d(x, k, padding=1, stride=2, layout="NHWC"), [(2, 9, 13, 5), (3, 3, 5, 40)]),
     "depthwise": (lambda x, k: lm.nn.conv2d(x, k, padding=1, groups=3), [(2, 3, 9, 40), (3, 1, 3, 3)]),
 }
 

@@ -329,6 +329,10 @@ def _integers(*shapes: Sequence[int]) -> list[np.ndarray]:
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[np.ndarray]]] = {
     "max-pool": (lambda x: lm.nn.max_pool2d(x, 3, stride=2, padding=1), _integers((2, 3, 19, 34))),
+    "features last": (
+        lambda x, w: lm.nn.conv2d(x, w, padding=1, layout="NHWC"),
+        _integers((1, 7, 13, 4), (5, 3, 4, 20)),
+    ),
     "depthwise": (lambda x, w: lm.nn.conv2d(x, w, padding=1, groups=3), _integers((1, 3, 9, 20), (6, 1, 3, 3))),
     "winograd": (lambda x, w: lm.nn.conv2d(x, w, padding=1), _integers((1, 32, 28, 28), (64, 32, 3, 3))),
     "conv, bias, relu": (
