@@ -22,7 +22,6 @@ from .codegen.targets.base import Target
 from .codegen.targets.host import host
 from .codegen.version import frontend_version, version
 from .errors import CompileError, about
-from .runtime.signature import ArrayParam, Dim, Param, ScalarParam, Signature
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from .runtime.callable import Executable
     from .runtime.kernel_callable import KernelExecutable
     from .runtime.kernel_signature import KernelSignature
+    from .runtime.signature import Signature
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program", "llvmir", "asm", "object")
 
@@ -251,6 +251,7 @@ def lower(
     """The signature of one function of a module, and the LLVM IR text of the module."""
     from .lowering.llvm.emit import emit_module
     from .lowering.target import set_target, target_of
+    from .runtime.module_signatures import signature_of
 
     if target is not None:
         set_target(module, target)
@@ -282,27 +283,6 @@ def _runnable(module: ModuleOp, target: Target | None) -> Target:
     return target
 
 
-def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = None) -> Signature:
-    """The signature of a host function of a module at phase `program`."""
-    from .dialects.program import FuncOp
-    from .dialects.types import numpy_dtype
-
-    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
-    function = functions.get(entry)
-    if function is None:
-        raise CompileError(f"no function @{entry} to call; there are: {', '.join(f'@{name}' for name in functions) or 'none'}")
-
-    def param(k: int, argument: Any, kind: str) -> ArrayParam:
-        name = names[k] if names is not None and kind == "arg" else argument.name_hint or f"{kind}{k}"
-        dtype = str(numpy_dtype(argument.type.element_type))
-        return ArrayParam.of_shape(name, dtype, tuple(argument.type.get_shape()))
-
-    args = tuple(param(k, a, "arg") for k, a in enumerate(function.inputs))
-    results = tuple(param(k, a, "result") for k, a in enumerate(function.outputs))
-    work = None if function.work is None else function.work.value.data
-    return Signature(entry, args, results, function.arena_bytes, work, function.donation_pairs)
-
-
 @collecting_later()
 def build_kernel(
     module: ModuleOp, name: str | None = None, target: Target | None = None, *, by_default: bool = False
@@ -326,6 +306,7 @@ def build_kernel(
 
     def make() -> tuple[KernelSignature, str]:
         from .lowering.llvm.emit import emit_module
+        from .runtime.module_signatures import kernel_signature_of
 
         with about(kernel):
             compiled = scheduled_by_default(module, target) if by_default else module
@@ -477,38 +458,6 @@ def takes_status(kernel: KernelOp) -> bool:
     from .lowering.llvm.emit_needs import reports_status
 
     return reports_status(kernel)
-
-
-HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
-"""From how many array elements a kernel is worth releasing the GIL, by the depth of its loops; deeper: always."""
-
-
-def kernel_signature_of(kernel: KernelOp) -> KernelSignature:
-    """How a kernel is called: its arguments in order, sizes and strides bound by the shapes of the arrays.
-
-    Raises:
-        CompileError: a size is not a symbol plus a number, or an index argument is bound by no array.
-    """
-    from .dialects.loop.parameters import Interface
-    from .dialects.loop.structure import ForOp, parent_loops
-    from .dialects.types import numpy_dtype
-    from .runtime.kernel_signature import KernelSignature
-
-    interface = Interface(kernel)
-    params: list[Param] = []
-    for parameter in interface.parameters:
-        dtype = str(numpy_dtype(parameter.element))
-        if not parameter.is_array:
-            params.append(ScalarParam(parameter.name, dtype))
-            continue
-        sizes, strides = interface.dims(parameter)
-        spelled = None if strides is None else tuple(Dim(*stride) for stride in strides)
-        params.append(ArrayParam(parameter.name, dtype, tuple(Dim(*size) for size in sizes), parameter.writes, spelled))
-    depth = max((len(parent_loops(op)) + 1 for op in kernel.walk() if isinstance(op, ForOp)), default=0)
-    try:
-        return KernelSignature(interface.kernel, tuple(params), tuple(interface.names), HEAVY_ELEMENTS.get(depth, 0))
-    except ValueError as error:
-        raise CompileError(f"kernel @{interface.kernel} cannot be called: {error}") from None
 
 
 def _context() -> Context:

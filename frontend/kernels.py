@@ -54,7 +54,9 @@ class KernelBase(FunctionBase):
     @property
     def signature(self) -> KernelSignature:
         """Parameters, which of them are written, and the symbols of their sizes."""
-        return pipeline.kernel_signature_of(pipeline.find_kernel(self.__kernel__.module))
+        from ..runtime.module_signatures import kernel_signature_of
+
+        return kernel_signature_of(pipeline.find_kernel(self.__kernel__.module))
 
     def schedule(self) -> Schedule:
         """The schedule of this kernel: steps taken on it decide what later calls run, in place of the default schedule."""

@@ -28,6 +28,7 @@ from ..lowering.schedule.auto import schedule_module
 from ..lowering.schedule.base import Primitive
 from ..lowering.target import target_of
 from ..runtime.kernel_callable import KernelFunction
+from ..runtime.module_signatures import kernel_signature_of
 from ..runtime.signature import ArrayParam
 from ..runtime.threads import get_threads
 from .jit import JitBase
@@ -155,7 +156,7 @@ class _Search:
             if code_size(kernel) > MOST_CODE:
                 return None
             module = ModuleOp([kernel])
-            signature = pipeline.kernel_signature_of(kernel)
+            signature = kernel_signature_of(kernel)
             text = emit_module(module, self.target, callable_kernels=True)
         except LaminaError:
             return None
@@ -170,7 +171,7 @@ class _Search:
             return [np.array(x) if isinstance(x, np.ndarray) else x for x in self.args]
         rng = np.random.default_rng(0)
         arrays: list[Any] = []
-        for param in pipeline.kernel_signature_of(self.kernel).params:
+        for param in kernel_signature_of(self.kernel).params:
             shape = param.shape if isinstance(param, ArrayParam) else ()
             values = rng.uniform(0.5, 1.5, shape)
             arrays.append(np.zeros(shape, param.dtype) if np.dtype(param.dtype).kind in "iub" else values.astype(param.dtype))

@@ -25,7 +25,7 @@ from .statements import Statements
 def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> ModuleOp:
     """The module with the kernel that a function describes. Its source is read; it is not run.
 
-    `pipeline.kernel_signature_of` says how the kernel is called.
+    `runtime.module_signatures.kernel_signature_of` says how the kernel is called.
 
     Args:
         function: its parameters are annotated with array types and element types.

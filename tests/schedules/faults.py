@@ -30,6 +30,7 @@ from lamina.lowering.schedule import auto
 from lamina.lowering.target import set_target
 from lamina.runtime.interpreter import Interpreter, interpret
 from lamina.runtime.kernel_arguments import prepare
+from lamina.runtime.module_signatures import kernel_signature_of
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 
@@ -310,7 +311,7 @@ def _called(module: ModuleOp, args: Sequence[Any]) -> list[np.ndarray]:
 
 def _interpreted(module: ModuleOp, args: Sequence[Any]) -> list[np.ndarray]:
     copies = [x.copy() if isinstance(x, np.ndarray) else x for x in args]
-    signature = pipeline.kernel_signature_of(pipeline.find_kernel(module))
+    signature = kernel_signature_of(pipeline.find_kernel(module))
     sizes = prepare(signature, args, {}).slots[len(signature.params) :]
     with np.errstate(all="ignore"):
         Interpreter(module).launch(signature.name, [*copies, *map(int, sizes[: len(signature.symbols)])])

@@ -39,6 +39,7 @@ from lamina.lowering.schedule.pad import Pad
 from lamina.lowering.target import set_target
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.kernel_callable import KernelFunction
+from lamina.runtime.module_signatures import kernel_signature_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -120,7 +121,7 @@ def compiled(module: ModuleOp) -> Any:
         text = emit_module(module, replace(host(), wake_ops=0), callable_kernels=True)
     if "@lamina_parallel" in text:
         text = re.sub(r"call void @lamina_parallel\(", "call void @test.parallel(", text) + FORCED
-    return KernelFunction(load_kernel(pipeline.kernel_signature_of(kernel), kernel_object(text)))
+    return KernelFunction(load_kernel(kernel_signature_of(kernel), kernel_object(text)))
 
 
 def ran(case: Case, function: Any, sizes: Mapping[str, int], threads: int = 1) -> list[np.ndarray]:

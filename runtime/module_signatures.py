@@ -1,0 +1,71 @@
+"""The signatures of the functions and kernels of a module: how a caller has to call what they are compiled to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..dialects.loop.parameters import Interface, Parameter
+from ..dialects.loop.structure import ForOp, KernelOp, parent_loops
+from ..dialects.program import FuncOp
+from ..dialects.types import numpy_dtype
+from ..errors import CompileError
+from .kernel_signature import KernelSignature
+from .signature import ArrayParam, Dim, Param, ScalarParam, Signature
+
+HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
+"""From how many array elements a kernel is worth releasing the GIL, by the depth of its loops; deeper: always."""
+
+
+def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = None) -> Signature:
+    """The signature of a host function of a module at phase `program`.
+
+    Args:
+        names: what messages call the arguments; by default as the text calls them.
+
+    Raises:
+        CompileError: there is no such function, or nothing can be passed to it.
+    """
+    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
+    function = functions.get(entry)
+    if function is None:
+        raise CompileError(f"no function @{entry} to call; there are: {', '.join(f'@{name}' for name in functions) or 'none'}")
+
+    def param(k: int, argument: Any, kind: str) -> ArrayParam:
+        name = names[k] if names is not None and kind == "arg" else argument.name_hint or f"{kind}{k}"
+        dtype = str(numpy_dtype(argument.type.element_type))
+        return ArrayParam.of_shape(name, dtype, tuple(argument.type.get_shape()))
+
+    try:
+        args = tuple(param(k, a, "arg") for k, a in enumerate(function.inputs))
+        results = tuple(param(k, a, "result") for k, a in enumerate(function.outputs))
+    except ValueError as error:
+        raise CompileError(f"function @{entry} cannot be called: {error}") from None
+    work = None if function.work is None else function.work.value.data
+    return Signature(entry, args, results, function.arena_bytes, work, function.donation_pairs)
+
+
+def kernel_signature_of(kernel: KernelOp) -> KernelSignature:
+    """How a kernel is called: its arguments in order, sizes and strides bound by the shapes of the arrays.
+
+    Raises:
+        CompileError: a size is not a symbol plus a number, or an index argument is bound by no array.
+    """
+    interface = Interface(kernel)
+    depth = max((len(parent_loops(op)) + 1 for op in kernel.walk() if isinstance(op, ForOp)), default=0)
+    try:
+        params = tuple(_param(interface, parameter) for parameter in interface.parameters)
+        return KernelSignature(interface.kernel, params, tuple(interface.names), HEAVY_ELEMENTS.get(depth, 0))
+    except ValueError as error:
+        raise CompileError(f"kernel @{interface.kernel} cannot be called: {error}") from None
+
+
+def _param(interface: Interface, parameter: Parameter) -> Param:
+    dtype = str(numpy_dtype(parameter.element))
+    if not parameter.is_array:
+        return ScalarParam(parameter.name, dtype)
+    sizes, strides = interface.dims(parameter)
+    spelled = None if strides is None else tuple(Dim(*stride) for stride in strides)
+    return ArrayParam(parameter.name, dtype, tuple(Dim(*size) for size in sizes), parameter.writes, spelled)
