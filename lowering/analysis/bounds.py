@@ -233,6 +233,8 @@ def affine_map(exprs: Sequence[AffineExpr], values: Sequence[SSAValue]) -> tuple
     """Expressions over index values as a canonical map, with the values that it uses, each once."""
     used = {dim for expr in exprs for dim in expr.used_dims()}
     home = list(dict.fromkeys(value for k, value in enumerate(values) if k in used))
+    if len(home) == len(values):
+        return AffineMap(len(home), 0, tuple(canonical(expr, len(home)) for expr in exprs)), home
     dims = [AffineExpr.dimension(home.index(v)) if k in used else AffineConstantExpr(0) for k, v in enumerate(values)]
     renamed = [canonical(expr.replace_dims_and_symbols(dims, []), len(home)) for expr in exprs]
     return AffineMap(len(home), 0, tuple(renamed)), home

@@ -2,7 +2,8 @@
 
 Subscripts and loop bounds are affine, so "may these two accesses meet" and "can this subscript leave its buffer" are systems of
 linear constraints over integers. The method is the Omega test (W. Pugh, "The Omega test: a fast and practical integer
-programming algorithm for dependence analysis", Supercomputing 1991), which makes Fourier-Motzkin elimination exact:
+programming algorithm for dependence analysis", Supercomputing 1991), which makes Fourier-Motzkin elimination exact. Nearly all
+systems that are empty contradict the intervals of their variables, which is seen first; else:
 
 1. rows are divided by their gcd, the constant rounded towards the set; of rows with equal terms the tightest stays, opposite
    rows that touch are an equality;
@@ -175,7 +176,8 @@ class _Run:
         """A point of the system with further rows."""
         self.rank = {v: k for k, v in reversed(list(enumerate(last)))}
         self.lexicographic = True
-        return _Work(self, [*self.system._equal, *equal], [*self.system._least, *least]).solve()
+        equal, least = [*self.system._equal, *equal], [*self.system._least, *least]
+        return None if _contradict(equal, least) else _Work(self, equal, least).solve()
 
     def bounds(self, row: Row) -> tuple[int | None, int | None]:
         work = _Work(self, self.system._equal, self.system._least)
@@ -197,6 +199,39 @@ class _Run:
             return 1, 0
         low, high = (work.rows.get(((self.kept, sign),)) for sign in (1, -1))
         return (low if low is None else constant - scale * low[1]), (high if high is None else constant + scale * high[1])
+
+
+def _contradict(equal: Sequence[Row], least: Sequence[Row]) -> bool:
+    """Whether rows leave some variable no value, by the intervals that they give each other in two rounds."""
+    ends: tuple[dict[int, int], dict[int, int]] = {}, {}  # greatest and least values
+    rows = [*least, *equal, *(({v: -c for v, c in terms.items()}, -constant) for terms, constant in equal)]
+    for _ in range(2):
+        for terms, constant in rows:
+            most, free = constant, []
+            for v, c in terms.items():
+                end = ends[c < 0].get(v)
+                if end is None:
+                    free.append(v)
+                else:
+                    most += c * end
+            if not free and most < 0:
+                return True
+            if len(free) < 2:
+                for v in free or terms:
+                    _limit(ends, v, terms[v], most)
+    return any(v in ends[1] and ends[1][v] > greatest for v, greatest in ends[0].items())
+
+
+def _limit(ends: tuple[dict[int, int], dict[int, int]], v: int, c: int, most: int) -> None:
+    """Limit a variable so that its term, beside others that are at most `most` together, leaves a row 0 or more."""
+    if not c:
+        return
+    end = ends[c < 0].get(v)
+    rest = most if end is None else most - c * end
+    if c > 0:
+        ends[1][v] = max(-(rest // c), ends[1].get(v, -(rest // c)))
+    else:
+        ends[0][v] = min(rest // -c, ends[0].get(v, rest // -c))
 
 
 class _Work:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, MemRefType
@@ -135,18 +135,30 @@ def perfect_band(outer: ForOp, inner: ForOp) -> list[ForOp] | None:
 
 def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
     """`wanted`, or with the first number after it that makes it unique among the values of the kernel."""
-    used = {*taken}
+    return fresh_names(kernel, wanted, taken=taken)[0]
+
+
+def fresh_names(kernel: KernelOp, *wanted: str, taken: Sequence[str] = ()) -> tuple[str, ...]:
+    """As `fresh` for several names that differ, at once."""
+    used = {*taken, *_names(kernel)}
+    return tuple(name if name not in used else _numbered(name, used) for name in wanted)
+
+
+def _names(kernel: KernelOp) -> Iterator[str | None]:
     for op in walk(kernel):
-        used.update(r.name_hint for r in op.results if r.name_hint)
+        for result in op.results:
+            yield result._name
         for region in op.regions:
             for block in region.blocks:
-                used.update(a.name_hint for a in block.args if a.name_hint)
-    if wanted not in used:
-        return wanted
+                for argument in block._args:
+                    yield argument._name
+
+
+def _numbered(name: str, used: set[str | None]) -> str:
     k = 2
-    while f"{wanted}{k}" in used:
+    while f"{name}{k}" in used:
         k += 1
-    return f"{wanted}{k}"
+    return f"{name}{k}"
 
 
 def unique_names(kernel: KernelOp) -> None:

@@ -78,8 +78,10 @@ def _replaced(
     for operand in operands:
         if operand is old:
             dims += rebased([expr], values, home)
-        else:
-            dims += rebased([AffineExpr.dimension(0)], [operand], home)
+            continue
+        if operand not in home:
+            home.append(operand)
+        dims.append(AffineExpr.dimension(home.index(operand)))
     return [result.replace_dims_and_symbols(dims, []) for result in map.results], home
 
 

@@ -22,7 +22,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp, YieldOp
 from ...errors import ScheduleError
 from ..analysis.bounds import affine_map, simplify_bounds
-from ..analysis.nests import find, fresh, name_of
+from ..analysis.nests import find, fresh_names, name_of
 from .base import Primitive
 from .rewriting import put_instead, rebased, replace_index, take_body
 
@@ -35,7 +35,7 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
     """
     check_step(loop, size)
     step, kind = loop.step.value.data, loop.kind.data
-    names = fresh(kernel, name + "o"), fresh(kernel, name + "i")  # while the body is where it is searched
+    names = fresh_names(kernel, name + "o", name + "i")  # while the body is where it is searched
     body = take_body(loop)
     reduces = kind == "reduce"
     inits, values = list(loop.inits), list(body.args[1:])
