@@ -1,10 +1,12 @@
-"""What compiling costs: each row's kernel cold and from the cache on disk, and programs of more and more distinct kernels.
+"""What compiling costs: each row's kernel cold and from the cache on disk, programs of more and more distinct kernels, and
+whole networks beside jax.
 
 Measured in fresh processes, which have imported and used the compiler once before:
 
     python -m suite.compiling rows 1 NAME ...     # seconds that the first call takes longer than a later one, for each row
     python -m suite.compiling curve N             # seconds for a program of N kernels
     python -m suite.compiling fresh               # seconds of a process from `import lamina` to its first result
+    python -m suite.compiling model 1 NAME jax.jit # seconds, and seconds of processors, that a network takes to compile
 
 From the cache each row has a process of its own, so that none finds a part of the compiler imported because another row has
 used it. The bytecode of all modules is there, as it is where the package was installed.
@@ -40,6 +42,8 @@ class CompileTimes:
     curve: dict[int, float] = field(default_factory=dict)
     fresh: dict[str, float] = field(default_factory=dict)
     """Of a process that knows nothing: `cold` and `cached` seconds from the import to the first result of a small function."""
+    models: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Of each network, cold: seconds by library, and seconds of processors by `<library> CPU`."""
 
     @property
     def doublings(self) -> list[float]:
@@ -53,7 +57,7 @@ def measure(
 ) -> CompileTimes:
     """Medians of rounds: this file run in processes of its own, with empty caches, then with what they have left there."""
     size = str(int(small))
-    cold, cached, curve, fresh = [], [], [], []
+    cold, cached, curve, fresh, models = [], [], [], [], []
     _write_bytecode()
     for r in range(rounds):
         cache = folder / f"rows-{r}"
@@ -61,7 +65,24 @@ def measure(
         cached.append({name: seconds for row in rows for name, seconds in _run(cache, "rows", size, row).items()})
         curve.append({n: _run(folder / f"curve-{n}-{r}", "curve", str(n)) for n in counts})
         fresh.append({when: _run(folder / f"fresh-{r}", "fresh") for when in ("cold", "cached")})
-    return CompileTimes(_medians(cold), _medians(cached), _medians(curve), _medians(fresh))
+        models.append(_run_models(folder / f"models-{r}", size))
+    networks = {name: _medians([found[name] for found in models]) for name in models[0]}
+    return CompileTimes(_medians(cold), _medians(cached), _medians(curve), _medians(fresh), networks)
+
+
+def _run_models(folder: Path, size: str) -> dict[str, dict[str, float]]:
+    """Each network in processes of its own, by the libraries that are there in turn."""
+    from .models import LIBRARIES, MODELS
+    from .peers import PEERS
+
+    libraries = [library for library in LIBRARIES if PEERS[library].version() is not None]
+    found: dict[str, dict[str, float]] = {}
+    for k, name in enumerate(MODELS):
+        found[name] = {}
+        for library in libraries:
+            seconds, processors = _run(folder / str(k), "model", size, name, library)
+            found[name] |= {library: seconds, f"{library} CPU": processors}
+    return found
 
 
 def _write_bytecode() -> None:
@@ -146,6 +167,40 @@ def fresh_time() -> float:
     return time.perf_counter() - start
 
 
+def model_time(name: str, library: str, small: bool) -> tuple[float, float]:
+    """Seconds, and seconds of processors, that the first call of a network takes longer than later ones."""
+    from .models import MODELS
+
+    model = MODELS[name]
+    arguments = model.arguments(small)
+    if library == "lamina":
+        import lamina as lm
+
+        _warm_up()
+        function = lm.jit(model.write(library))
+
+        def call() -> None:
+            function(*arguments)
+
+    else:
+        import jax
+
+        jax.jit(lambda x: x * x + 1)(np.ones(3, np.float32)).block_until_ready()
+        function, arguments = jax.jit(model.write(library)), jax.device_put(arguments)
+
+        def call() -> None:
+            jax.block_until_ready(function(*arguments))
+
+    times = []
+    for _ in range(4):
+        start, spent = time.perf_counter(), time.process_time()
+        call()
+        times.append((time.perf_counter() - start, time.process_time() - spent))
+    first, *later = times
+    seconds, processors = (first[k] - statistics.median(each[k] for each in later) for k in (0, 1))
+    return seconds, processors
+
+
 def _warm_up() -> None:
     """Import what every compilation needs, and make the thread runtime."""
     import lamina as lm
@@ -160,6 +215,9 @@ def main() -> None:
     what, *rest = sys.argv[1:]
     if what == "fresh":
         print(json.dumps(fresh_time()))
+        return
+    if what == "model":
+        print(json.dumps(model_time(rest[1], rest[2], rest[0] == "1")))
         return
     _warm_up()
     print(json.dumps(row_times(rest[1:], rest[0] == "1") if what == "rows" else curve_time(int(rest[0]))))

@@ -141,8 +141,8 @@ def show_compiling(times: CompileTimes, console: Console) -> None:
         table.add_row(name, f"{1e3 * cold:.0f}", f"{1e3 * times.cached.get(name, float('nan')):.1f}")
     table.add_row("asked", f"{1e3 * compiling.COLD:.0f}", f"{1e3 * compiling.CACHED:.0f}", end_section=True)
     console.print(table)
-    console.print(_curve(times), highlight=False)
-    console.print(_fresh(times), highlight=False)
+    for sentence in (_curve(times), _fresh(times), _models(times)):
+        console.print(sentence, highlight=False)
 
 
 def _curve(times: CompileTimes) -> str:
@@ -154,6 +154,14 @@ def _curve(times: CompileTimes) -> str:
 def _fresh(times: CompileTimes) -> str:
     spelled = ", ".join(f"{1e3 * seconds:.0f} ms {when}" for when, seconds in times.fresh.items())
     return f"a process from the import to its first result: {spelled or 'not measured'}"
+
+
+def _models(times: CompileTimes) -> str:
+    networks = [
+        f"{name}: {', '.join(f'{who} {1e3 * seconds:.0f}' for who, seconds in found.items())}"
+        for name, found in times.models.items()
+    ]
+    return f"whole networks cold, in ms: {'; '.join(networks) or 'not measured'}"
 
 
 # Files
@@ -250,7 +258,8 @@ def _compiling(times: CompileTimes) -> str:
             middle = 1e3 * sorted(seconds.values())[len(seconds) // 2]
             most = 1e3 * seconds[worst]
             sentences.append(f"{what} {middle:.3g} ms in the middle, {most:.3g} at most ({worst}; asked: {1e3 * limit:g})")
-    return f"Compiling a row: {'; '.join(sentences)}. {_curve(times).capitalize()}. {_fresh(times).capitalize()}."
+    rest = " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in (_curve(times), _fresh(times), _models(times)))
+    return f"Compiling a row: {'; '.join(sentences)}. {rest}"
 
 
 def update(path: Path, text: str) -> None:
