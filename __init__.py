@@ -44,9 +44,15 @@ if TYPE_CHECKING:
     from .frontend.kernel.annotations import f32 as f32
     from .frontend.kernel.annotations import f64 as f64
     from .frontend.kernel.annotations import grid as grid
+    from .frontend.kernel.annotations import i8 as i8
+    from .frontend.kernel.annotations import i16 as i16
     from .frontend.kernel.annotations import i32 as i32
     from .frontend.kernel.annotations import i64 as i64
     from .frontend.kernel.annotations import parallel as parallel
+    from .frontend.kernel.annotations import ui8 as ui8
+    from .frontend.kernel.annotations import ui16 as ui16
+    from .frontend.kernel.annotations import ui32 as ui32
+    from .frontend.kernel.annotations import ui64 as ui64
     from .frontend.kernel.annotations import zeros as zeros
     from .frontend.kernels import kernel as kernel
     from .frontend.lnp_at import segment_sum as segment_sum
@@ -87,7 +93,11 @@ _HOMES = {
     "call_kernel": ".frontend.call_kernel",
     **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),
     **dict.fromkeys(
-        ("bool_", "empty", "f32", "f64", "grid", "i32", "i64", "parallel", "zeros"), ".frontend.kernel.annotations"
+        (
+            *("f32", "f64", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "bool_"),
+            *("empty", "grid", "parallel", "zeros"),
+        ),
+        ".frontend.kernel.annotations",
     ),
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),

@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType, Signedness
 from xdsl.ir import Attribute
 
 from ..errors import DTypeError
@@ -54,9 +54,14 @@ class ElementType:
         return str(self.type)
 
 
-def _integer(width: int) -> ElementType:
-    """A signed integer: MLIR's signless type."""
+def _signed(width: int) -> ElementType:
+    """A signed integer, which is signless in MLIR."""
     return ElementType(IntegerType(width), np.dtype(f"i{width // 8}"), Kind.SIGNED, f"i{width}", f"int{width}_t")
+
+
+def _unsigned(width: int) -> ElementType:
+    type = IntegerType(width, Signedness.UNSIGNED)
+    return ElementType(type, np.dtype(f"u{width // 8}"), Kind.UNSIGNED, f"i{width}", f"uint{width}_t")
 
 
 i1, i32, i64 = IntegerType(1), IntegerType(32), IntegerType(64)
@@ -67,8 +72,14 @@ index = IndexType()
 TABLE = (
     ElementType(f32, np.dtype(np.float32), Kind.FLOAT, "float", "float"),
     ElementType(f64, np.dtype(np.float64), Kind.FLOAT, "double", "double"),
-    _integer(32),
-    _integer(64),
+    _signed(32),
+    _signed(64),
+    _signed(8),
+    _unsigned(8),
+    _signed(16),
+    _unsigned(16),
+    _unsigned(32),
+    _unsigned(64),
     ElementType(i1, np.dtype(np.bool_), Kind.BOOL, "i1", "bool"),
     ElementType(f16, np.dtype(np.float16), Kind.FLOAT, "i16", "uint16_t", is_stored=True),
     ElementType(bf16, np.dtype(ml_dtypes.bfloat16), Kind.FLOAT, "i16", "uint16_t", is_stored=True),
@@ -81,13 +92,7 @@ SUPPORTED = tuple(row.type for row in TABLE if not row.is_stored)
 
 _BY_TYPE: dict[Attribute, ElementType] = {row.type: row for row in TABLE}
 _BY_DTYPE = {row.dtype: row for row in TABLE}
-_DTYPES: dict[Attribute, np.dtype] = {
-    **{row.type: row.dtype for row in TABLE},
-    # of kernels in text alone
-    IntegerType(8): np.dtype(np.int8),
-    IntegerType(16): np.dtype(np.int16),
-    index: np.dtype(np.int64),
-}
+_DTYPES: dict[Attribute, np.dtype] = {**{row.type: row.dtype for row in TABLE}, index: np.dtype(np.int64)}
 
 
 class NoDTypeError(DTypeError, KeyError):

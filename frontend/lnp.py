@@ -7,7 +7,25 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy import bool_, e, euler_gamma, float32, float64, inf, int32, int64, nan, newaxis, pi  # noqa: F401
+from numpy import (  # noqa: F401
+    bool_,
+    e,
+    euler_gamma,
+    float32,
+    float64,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    nan,
+    newaxis,
+    pi,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 
 from ..errors import TracingError
 from . import (
@@ -45,8 +63,8 @@ ndarray = np.ndarray
 finfo, iinfo, dtype = np.finfo, np.iinfo, np.dtype
 
 _CONSTANTS = (
-    "bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int32",
-    "int64", "nan", "ndarray", "newaxis", "pi", "result_type",
+    "bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int8",
+    "int16", "int32", "int64", "nan", "ndarray", "newaxis", "pi", "result_type", "uint8", "uint16", "uint32", "uint64",
 )  # fmt: skip
 _PARTS = (
     *(lnp_at, lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_reduce, lnp_scan, lnp_shape, lnp_ufuncs),

@@ -9,19 +9,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from lamina.dialects.element_types import TABLE, Kind
 from lamina.dialects.graph import OPS
 from lamina.dialects.graph.builder import dense
-from lamina.dialects.types import f32, f64, i1, i32, i64, numpy_dtype, tensor
+from lamina.dialects.types import numpy_dtype, tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-ELEMENTS = {"f32": f32, "f64": f64, "i32": i32, "i64": i64, "i1": i1}
-FLOATS = ("f32", "f64")
-INTS = ("i32", "i64")
+ELEMENTS = {row.name: row.type for row in TABLE if not row.is_stored}
+FLOATS = tuple(row.name for row in TABLE if row.kind is Kind.FLOAT and row.name in ELEMENTS)
+INDICES = ("i32", "i64")
+INTS = tuple(row.name for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED))
 NUMBERS = (*FLOATS, *INTS)
 INTEGERS = (*INTS, "i1")
 ALL = tuple(ELEMENTS)
+_OFTEN = ("f32", "f64", "i32", "i64", "i1")
 
 Scale = Callable[..., Any]
 
@@ -91,9 +94,10 @@ def edge_values(dtype: np.dtype, edges: str) -> np.ndarray:
     """Values where formulas go wrong."""
     if dtype.kind == "b":
         return np.array([False, True])
-    if dtype.kind == "i":
+    if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        return np.array([0, 1, -1, 2, -2, 7, -33, limits.min, limits.min + 1, limits.max, limits.max - 1], dtype)
+        numbers = [0, 1, -1, 2, -2, 7, -33, limits.min, limits.min + 1, limits.max, limits.max - 1]
+        return np.array([n for n in numbers if n >= limits.min], dtype)
     limits = np.finfo(dtype)
     simple = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math.nan]
     tame = [2.5, -3.5, 0.1, limits.tiny, -limits.smallest_subnormal, limits.smallest_subnormal, 2.0**-20]
@@ -105,8 +109,9 @@ def _normal(row: Row, dtype: np.dtype, shape: Sequence[int], rng: np.random.Gene
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
     low, high = row.domain or (-4, 4) if dtype.kind == "f" else row.domain or (-100, 100)
-    if dtype.kind == "i":
-        return np.asarray(rng.integers(int(low), int(high), shape, endpoint=True), dtype)
+    if dtype.kind in "iu":
+        low = max(int(low), np.iinfo(dtype).min)
+        return np.asarray(rng.integers(low, int(high), shape, endpoint=True), dtype)
     return np.asarray(rng.uniform(low, high, shape), dtype)
 
 
@@ -312,6 +317,15 @@ def _sum_of_magnitudes(dims: tuple[int, ...]) -> Scale:
     return lambda x: np.add.reduce(_finite(x), axis=dims)
 
 
+def _at_times(shapes: Sequence[Any], elements: Sequence[str]) -> Iterator[tuple[Any, str]]:
+    """Shapes with the element types: the usual ones with every shape, two of the others with each in turn."""
+    others = itertools.cycle([element for element in elements if element not in _OFTEN])
+    usual = [element for element in elements if element in _OFTEN]
+    for shape in shapes:
+        for element in (*usual, *dict.fromkeys(itertools.islice(others, 2))):
+            yield shape, element
+
+
 def _reduce() -> Iterator[Row]:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = (
         ("33x", (0,)),
@@ -336,19 +350,20 @@ def _reduce() -> Iterator[Row]:
         ("and", INTEGERS, {}),
         ("or", INTEGERS, {}),
     ):
-        for (x, dims), element in itertools.product(shapes, elements):
+        for (x, dims), element in _at_times(shapes, elements):
             scale = {"scale": _sum_of_magnitudes(dims)} if kind == "add" and element in FLOATS else {}
             own = {**more, "domain": (-9, 9)} if element in INTS and kind == "mul" else {**more}
             if kind == "mul" and x == "1000x":
                 own["ulp"] = 1000
             yield Row("reduce", (x + element,), {"kind": kind, "dims": dims}, zeros=False, **own, **scale)
-    for name, element in itertools.product(("argmax", "argmin"), ALL):
-        for x, dim in (("33x", 0), ("1x", 0), ("5x33x", 1), ("33x7x", 0), (TRIPLE, 1), ("0x3x", 1)):
+    positions = (("33x", 0), ("1x", 0), ("5x33x", 1), ("33x7x", 0), (TRIPLE, 1), ("0x3x", 1))
+    for name in ("argmax", "argmin"):
+        for (x, dim), element in _at_times(positions, ALL):
             yield Row(name, (x + element,), {"dim": dim}, domain=(-3, 3) if element in INTS else None)
 
 
 def _dot() -> Iterator[Row]:
-    for lhs, rhs, dims in (
+    products = (
         ("5x7x", "7x33x", ((), (), (1,), (0,))),
         ("33x33x", "33x33x", ((), (), (1,), (0,))),
         ("7x5x", "33x7x", ((), (), (0,), (1,))),
@@ -367,18 +382,18 @@ def _dot() -> Iterator[Row]:
         ("5x0x", "0x3x", ((), (), (1,), (0,))),
         ("0x4x", "4x3x", ((), (), (1,), (0,))),
         ("1x1x", "1x1x", ((), (), (1,), (0,))),
-    ):
+    )
+    for (lhs, rhs, dims), element in _at_times(products, NUMBERS):
         props = dict(zip(("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract"), dims, strict=True))
-        for element in NUMBERS:
-            row = Row("dot", (lhs + element, rhs + element), props, ulp=SUM, edges="simple", zeros=False)
-            if element in INTS:
-                yield row
-                continue
+        row = Row("dot", (lhs + element, rhs + element), props, ulp=SUM, edges="simple", zeros=False)
+        if element in INTS:
+            yield row
+            continue
 
-            def scale(x: np.ndarray, y: np.ndarray, row: Row = row) -> np.ndarray:
-                return op_of(row).evaluate(_finite(x), _finite(y))[0]
+        def scale(x: np.ndarray, y: np.ndarray, row: Row = row) -> np.ndarray:
+            return op_of(row).evaluate(_finite(x), _finite(y))[0]
 
-            yield Row("dot", row.operands, props, ulp=SUM, scale=scale, edges="simple", zeros=False)
+        yield Row("dot", row.operands, props, ulp=SUM, scale=scale, edges="simple", zeros=False)
 
 
 def _index() -> Iterator[Row]:
@@ -401,7 +416,7 @@ def _index() -> Iterator[Row]:
     )
     kinds = itertools.cycle(("set", "add", "mul", "max", "min"))
     for (x, indices, props, updates), element in itertools.product(places, ("f32", "i64")):
-        ids = tuple(i + integer for i, integer in zip(indices, itertools.cycle(INTS), strict=False))
+        ids = tuple(i + integer for i, integer in zip(indices, itertools.cycle(INDICES), strict=False))
         yield Row("gather", (x + element, *ids), props, domain=(-2, 11))
         for kind in (next(kinds), next(kinds)):
             more = {"kind": kind, **props}
@@ -412,7 +427,7 @@ def _index() -> Iterator[Row]:
         yield Row("gather", ("9x4x" + element, "5xi32"), {"at": (0,)}, domain=(-2, 11))
         yield Row("scatter", ("9x4x" + element, "5x4x" + element, "5xi32"), {"kind": "set", "at": (0,)}, domain=(-2, 11))
     for ids, table in (("33x", "9x7x"), ("2x3x", "9x64x"), ("", "9x4x"), ("0x", "9x4x"), ("5x", "1x3x")):
-        for element, integer in zip(("f32", "f64"), INTS, strict=True):
+        for element, integer in zip(("f32", "f64"), INDICES, strict=True):
             yield Row("embedding", (ids + integer, table + element), domain=(-2, 11))
 
 
@@ -430,7 +445,7 @@ def _scan() -> Iterator[Row]:
         ("1000x", 0),
     )
     for kind, elements in (("add", NUMBERS), ("mul", NUMBERS), ("max", ALL), ("min", ALL)):
-        for (x, dim), element in itertools.product(shapes, elements):
+        for (x, dim), element in _at_times(shapes, elements):
             direction, bound = next(ways)
             props = {"kind": kind, "dim": dim, "direction": direction, "bound": bound}
             # more than 128 floats are added in blocks, for smaller errors: docs/semantics.md
@@ -547,7 +562,7 @@ def _composite() -> Iterator[Row]:
         more = {"ulp": SUM, "scale": lambda x, *_: 8 * _largest(x) ** 2, "edges": "none", "zeros": False, "domain": (0.5, 4.0)}
         operands = (x + element, *(channels + element,) * 4)
         yield Row("batch_norm", operands, {"dim": dim, "epsilon": 0.5}, **more)
-    for element, label in itertools.product(FLOATS, INTS):
+    for element, label in itertools.product(FLOATS, INDICES):
         for rows, classes in ((8, 10), (1, 1), (33, 7)):
             operands = (f"{rows}x{classes}x{element}", f"{rows}x{label}")
             more = {"ulp": SUM, "scale": lambda x, y: 8 * _largest(x), "edges": "tame", "zeros": False}

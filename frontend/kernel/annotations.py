@@ -98,11 +98,17 @@ class ScalarType:
 
 f32 = ScalarType("f32", "float32")
 f64 = ScalarType("f64", "float64")
+i8 = ScalarType("i8", "int8")
+i16 = ScalarType("i16", "int16")
 i32 = ScalarType("i32", "int32")
 i64 = ScalarType("i64", "int64")
+ui8 = ScalarType("ui8", "uint8")
+ui16 = ScalarType("ui16", "uint16")
+ui32 = ScalarType("ui32", "uint32")
+ui64 = ScalarType("ui64", "uint64")
 bool_ = ScalarType("bool_", "bool")
 
-ELEMENTS = (f32, f64, i32, i64, bool_)
+ELEMENTS = (f32, f64, i8, i16, i32, i64, ui8, ui16, ui32, ui64, bool_)
 NAMES = {element.type: element.name for element in ELEMENTS}
 """Element types as Python spells them."""
 

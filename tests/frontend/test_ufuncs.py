@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DTYPES = ["float32", "float64", "int32", "int64", "bool"]
-WIDER = {np.dtype(n): np.dtype(w) for n, w in (("float16", "float32"), ("int8", "int32"), ("uint8", "int32"))}
+WIDER = {np.dtype("float16"): np.dtype("float32")}
 EDGE = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, -100.0, 1e-30, 88.0, np.inf, -np.inf, np.nan]
 SMALL = [0.0, 1.0, -1.0, 0.25, -0.75, 2.0, -3.0]
 
@@ -177,7 +177,7 @@ def test_promotion_is_numpys() -> None:
 
 @pytest.mark.parametrize("dtype", ["longdouble", "complex64", "int8", "uint32", "S3", "datetime64[s]"])
 def test_unsupported_dtypes_are_named(dtype: str) -> None:
-    with pytest.raises(lm.DTypeError, match=r"float32, float64, int32, int64, bool|expected an array of numbers"):
+    with pytest.raises(lm.DTypeError, match=r"float32, float64, int32, int64, int8|expected an array of numbers"):
         lnp.add(np.zeros(2, dtype), 1)
 
 
