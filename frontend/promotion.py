@@ -21,12 +21,6 @@ HALVES = tuple(row.dtype for row in TABLE if row.is_stored)
 _OWN = {row.dtype: row.dtype for row in TABLE}
 NAMES = f"{', '.join(str(d) for d in _OWN if d not in HALVES)}, and for storage {' and '.join(map(str, HALVES))}"
 
-# what NumPy answers with where nothing is computed in its dtype: the next wider one
-_WIDER: dict[np.dtype[Any], np.dtype[Any]] = {np.dtype(np.float16): FLOAT32}
-for _narrow, _wide in ((np.int8, INT32), (np.int16, INT32), (np.uint8, INT32), (np.uint64, INT64)):
-    if np.dtype(_narrow) not in _OWN:
-        _WIDER[np.dtype(_narrow)] = _wide
-
 
 def canonical(dtype: Any) -> np.dtype[Any]:
     """A supported dtype from anything NumPy takes for one.
@@ -75,7 +69,7 @@ def ufunc_dtypes(ufunc: np.ufunc, tokens: tuple[Token, ...]) -> tuple[tuple[np.d
     except TypeError:
         names = ", ".join(_name(token) for token in tokens)
         raise DTypeError(f"{ufunc.__name__} has no meaning for {names}, as in NumPy") from None
-    return tuple(_WIDER.get(d, d) for d in operands), _WIDER.get(result, result)
+    return tuple(FLOAT32 if d in HALVES else d for d in operands), FLOAT32 if result in HALVES else result
 
 
 def _name(token: Token) -> str:
@@ -90,8 +84,7 @@ def _computed(token: Token) -> Token:
 @lru_cache(maxsize=4096)
 def _result_type(tokens: tuple[Token, ...]) -> np.dtype[Any]:
     samples = [token if isinstance(token, np.dtype) else token(1) for token in map(_computed, tokens)]
-    result = np.result_type(*samples)
-    return _WIDER.get(result, result)
+    return np.result_type(*samples)
 
 
 def result_type(tokens: Sequence[Token]) -> np.dtype[Any]:

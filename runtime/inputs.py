@@ -34,7 +34,7 @@ def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.rand
         if kind == "normal":
             return rng.integers(0, 8, shape).astype(dtype)
         limits = np.iinfo(dtype)
-        edges = [0, 1, -1, 2, limits.min, limits.max]
+        edges = np.array([n for n in (0, 1, -1, 2, limits.min, limits.max) if n >= limits.min], dtype)
         numbers = rng.integers(-1000, 1000, shape) if kind == "random" else rng.choice(edges, shape)
         return np.asarray(numbers).astype(dtype)
     if kind == "normal":
