@@ -15,6 +15,7 @@ from ...dialects.loop.structure import ForOp, IfOp, KernelOp
 from ...dialects.types import is_float, scalar_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
+from ..schedule.peel import Peel
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
@@ -58,8 +59,11 @@ def _stride(op: LoadOp | StoreOp, loop: ForOp) -> int | None:
     return found[1] if found is not None and contiguous else None
 
 
-def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, take: Take) -> None:
-    """Columns in vectors, rows side by side through the sum; rows that fill no tile all at once."""
+def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, take: Take, *, deep: bool = False) -> None:
+    """Columns in vectors, rows side by side through the sum; rows that fill no tile all at once.
+
+    A `deep` sum takes so long that tiles for the rest are worth their code.
+    """
     bits = scalar_of(product.depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
     tile_rows, tile_columns = target.tile_of(bits)
     sums = tile_rows * tile_columns // target.lanes(bits)  # registers for sums
@@ -67,9 +71,13 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
     lanes = 2
     while lanes < min(product.columns.trip_count() or 0, wide * target.lanes(bits)):
         lanes *= 2
-    take(Vectorize(name_of(product.columns), lanes))
-    rows, count = name_of(product.rows), product.rows.trip_count() or 0
-    at_once = _rows_at_once(count, sums, max(1, lanes // target.lanes(bits)))
+    columns, left = name_of(product.columns), (product.columns.trip_count() or 0) % lanes
+    if deep and 1 < left <= lanes // 2:
+        _, rest = take(Peel(columns, -left))
+        take(Vectorize(rest, 1 << (left - 1).bit_length()))
+    take(Vectorize(columns, lanes))
+    rows, count, registers = name_of(product.rows), product.rows.trip_count() or 0, max(1, lanes // target.lanes(bits))
+    at_once = -(-count // -(-count * registers // sums)) if deep else _rows_at_once(count, sums, registers)
     if at_once < 2:
         return
     made = take(UnrollAndJam(rows, at_once))

@@ -137,16 +137,17 @@ def schedule_windows(kernel: KernelOp, target: Target, take: Take) -> None:
     sizes = {loop: loop.trip_count() or UNROLLED + 1 for windows in found for loop in windows.taps}
     for name in taps:
         attempt(Ungroup(name), take)
-    if product is None and prod(sizes.values()) <= UNROLLED:
+    unrolled = product is None and prod(sizes.values()) <= UNROLLED
+    if unrolled:
         for name in taps:
             take(Unroll(name))
     if product is None:
-        _widen(found[0].points[-1], target, take)
+        _widen(found[0].points[-1], unrolled, target, take)
         return
     inside = found[0].points[found[0].points.index(product.rows) + 1 : -1]
     if inside:
         take(Reorder(tuple(map(name_of, (*inside, product.rows)))))
-    tile_block_product(kernel, product, target, take)
+    tile_block_product(kernel, product, target, take, deep=True)
 
 
 def find_product(windows: Windows) -> BlockProduct | None:
@@ -160,10 +161,12 @@ def find_product(windows: Windows) -> BlockProduct | None:
     return BlockProduct(rows[-1], columns, depth) if rows and is_float(depth.results[0].type) else None
 
 
-def _widen(point: ForOp, target: Target, take: Take) -> None:
-    """Make vectors of neighbouring windows, two registers long if the last one has use for both."""
+def _widen(point: ForOp, unrolled: bool, target: Target, take: Take) -> None:
+    """Make vectors of neighbouring windows: of several registers, which do not wait for each other, more where windows are loops."""
     native, trips = target.lanes(stored_bits(point)), point.trip_count() or 0
-    lanes = native if 0 < trips % (2 * native) <= native else 2 * native
+    lanes = native * (2 if unrolled else 4)
+    if unrolled and 0 < trips % lanes <= native:  # the last vector would be half empty
+        lanes = native
     while lanes // 2 >= trips:
         lanes //= 2
     if lanes > 1 and obstacle(point, lanes) is None:
