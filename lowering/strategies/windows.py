@@ -128,24 +128,21 @@ def find_rows(windows: Windows) -> Rows | None:
 def schedule_windows(kernel: KernelOp, target: Target, take: Take) -> None:
     """Copy what windows read, without conditions and in rows of neighbours, and write their elements out."""
     found = [w for op in kernel.body.block.ops if isinstance(op, AllocOp) and (w := find_windows(op)) is not None]
-    taps: list[str] = []
     if not found:
         return
-    product = find_product(found[0])
+    points, product, taps = found[0].points, find_product(found[0]), list[str]()
+    unrolled = product is None and prod(loop.trip_count() or UNROLLED + 1 for loop in found[0].taps) <= UNROLLED
     for windows in found:
         taps += [name for name in _schedule_copy(windows, take) if name not in taps]
-    sizes = {loop: loop.trip_count() or UNROLLED + 1 for windows in found for loop in windows.taps}
     for name in taps:
         attempt(Ungroup(name), take)
-    unrolled = product is None and prod(sizes.values()) <= UNROLLED
     if unrolled:
         for name in taps:
             take(Unroll(name))
     if product is None:
-        _widen(found[0].points[-1], unrolled, target, take)
+        _widen(points[-1], unrolled, target, take)
         return
-    inside = found[0].points[found[0].points.index(product.rows) + 1 : -1]
-    if inside:
+    if inside := points[points.index(product.rows) + 1 : -1]:
         take(Reorder(tuple(map(name_of, (*inside, product.rows)))))
     tile_block_product(kernel, product, target, take, deep=True)
 
@@ -162,7 +159,7 @@ def find_product(windows: Windows) -> BlockProduct | None:
 
 
 def _widen(point: ForOp, unrolled: bool, target: Target, take: Take) -> None:
-    """Make vectors of neighbouring windows: of several registers, which do not wait for each other, more where windows are loops."""
+    """Make vectors of neighbouring windows: several registers, which do not wait for each other, more if windows are loops."""
     native, trips = target.lanes(stored_bits(point)), point.trip_count() or 0
     lanes = native * (2 if unrolled else 4)
     if unrolled and 0 < trips % lanes <= native:  # the last vector would be half empty
