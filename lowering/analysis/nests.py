@@ -18,30 +18,7 @@ _Op = TypeVar("_Op", bound=Operation)
 
 def walk(root: Operation | Block) -> list[Operation]:
     """An op and all in it, or all in a block, in the order of `root.walk()` and in an eighth of its time."""
-    found: list[Operation] = []
-    if isinstance(root, Block):
-        _collect(root, found)
-    else:
-        found.append(root)
-        _enter(root, found)
-    return found
-
-
-def _enter(op: Operation, found: list[Operation]) -> None:
-    for region in op.regions:
-        block = region._first_block
-        while block is not None:
-            _collect(block, found)
-            block = block._next_block
-
-
-def _collect(block: Block, found: list[Operation]) -> None:
-    op = block._first_op
-    while op is not None:
-        found.append(op)
-        if op.regions:
-            _enter(op, found)
-        op = op._next_op
+    return _collected(root, None)
 
 
 def ops_in(root: Operation | Block, *types: type[_Op]) -> list[_Op]:
@@ -49,12 +26,41 @@ def ops_in(root: Operation | Block, *types: type[_Op]) -> list[_Op]:
 
     The types are exact: an `isinstance` that says no takes ten times as long.
     """
-    return cast("list[_Op]", [op for op in walk(root) if type(op) in types])
+    return cast("list[_Op]", _collected(root, types))
+
+
+def _collected(root: Operation | Block, types: tuple[type[Operation], ...] | None) -> list[Operation]:
+    found: list[Operation] = []
+    if isinstance(root, Block):
+        _collect(root, types, found)
+    else:
+        if types is None or type(root) in types:
+            found.append(root)
+        _enter(root, types, found)
+    return found
+
+
+def _enter(op: Operation, types: tuple[type[Operation], ...] | None, found: list[Operation]) -> None:
+    for region in op.regions:
+        block = region._first_block
+        while block is not None:
+            _collect(block, types, found)
+            block = block._next_block
+
+
+def _collect(block: Block, types: tuple[type[Operation], ...] | None, found: list[Operation]) -> None:
+    op = block._first_op
+    while op is not None:
+        if types is None or type(op) in types:
+            found.append(op)
+        if op.regions:
+            _enter(op, types, found)
+        op = op._next_op
 
 
 def holds(root: Operation | Block, *types: type[Operation]) -> bool:
     """Whether an op of one of some types is in an op or a block, or is the op."""
-    return any(type(op) in types for op in walk(root))
+    return bool(_collected(root, types))
 
 
 def loops(kernel: Operation) -> dict[str, ForOp]:
