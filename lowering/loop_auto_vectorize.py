@@ -92,6 +92,11 @@ def _may_widen(loop: ForOp) -> bool:
     return loop.kind.data in ("parallel", "reduce") and loop.step.value.data == 1 and loop.constant_bounds() is not None
 
 
+def can_widen(loop: ForOp) -> bool:
+    """Whether a loop may be widened by its kind, its bounds, and what is in it."""
+    return _may_widen(loop) and _can_widen(loop, varying_values(loop))
+
+
 def _can_widen(loop: ForOp, varying: set[SSAValue]) -> bool:
     """Whether all in a loop has a vector form whose cost is estimated: that of gathers, conditionals and masks is not."""
     for op in walk(loop.body.block):

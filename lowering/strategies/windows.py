@@ -23,6 +23,7 @@ from ...dialects.types import is_float
 from ..analysis.affine import Affine
 from ..analysis.lanes import runs_along, stored_bits
 from ..analysis.nests import around, buffer_name, name_of, statements
+from ..loop_auto_vectorize import can_widen
 from ..schedule.cloning import subscripts
 from ..schedule.compute_at import ComputeAt
 from ..schedule.deinterleave import Deinterleave
@@ -34,7 +35,6 @@ from ..schedule.split_dim import SplitDim
 from ..schedule.ungroup import Ungroup
 from ..schedule.unroll import Unroll
 from ..schedule.vectorize import Vectorize
-from ..widening import obstacle
 from .attention import BlockProduct, tile_block_product
 from .base import Take, attempt
 
@@ -166,7 +166,7 @@ def _widen(point: ForOp, unrolled: bool, target: Target, take: Take) -> None:
         lanes = native
     while lanes // 2 >= trips:
         lanes //= 2
-    if lanes > 1 and obstacle(point) is None:
+    if lanes > 1 and can_widen(point):
         take(Vectorize(name_of(point), lanes))
 
 
