@@ -23,11 +23,12 @@ from lamina.diagnostics import from_exception
 from lamina.dialects import program
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
+from lamina.dialects.element_types import row_of
 from lamina.dialects.loop.memory import LaunchOp
 from lamina.dialects.loop.parameters import Interface, Sizes
 from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
-from lamina.dialects.types import _INTERPRETED, NoDTypeError, numpy_dtype, tensor
+from lamina.dialects.types import NoDTypeError, numpy_dtype, tensor
 from lamina.errors import LaminaError
 from lamina.lowering.check_bounds import guard_accesses
 from lamina.lowering.llvm.emit import emit_module
@@ -46,6 +47,10 @@ from mutants import Mutants
 ITERATIONS = 20_000
 ELEMENTS = 1 << 18
 """Functions with more iterations or elements are compiled and not run."""
+
+
+def _has_dtype(element: Any) -> bool:
+    return row_of(element) is not None or isinstance(element, IndexType)
 
 
 class Verdict(Exception):
@@ -176,7 +181,7 @@ def _compare(expected: tuple[np.ndarray, ...], got: tuple[np.ndarray, ...], entr
 def _arrays(types: list[Any]) -> list[np.ndarray] | None:
     rng = np.random.default_rng(0)
     shapes = [tuple(t.get_shape()) for t in types]
-    if any(t.element_type not in _INTERPRETED for t in types):
+    if any(not _has_dtype(t.element_type) for t in types):
         return None
     if any(n < 0 for s in shapes for n in s) or sum(math.prod(s) for s in shapes) > ELEMENTS:
         return None
@@ -220,7 +225,7 @@ def _kernel(original: ModuleOp, kernel: KernelOp, library: Any, entry: str) -> b
             shape.append(known + constant)
         if any(n < 0 for n in shape) or math.prod(shape) > ELEMENTS:
             return False
-        if parameter.element not in _INTERPRETED:
+        if not _has_dtype(parameter.element):
             return False
         inputs.append(generate(numpy_dtype(parameter.element), shape, "normal", rng))
         try:
