@@ -23,12 +23,12 @@ from lamina.diagnostics import from_exception
 from lamina.dialects import program
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
-from lamina.dialects.element_types import row_of
+from lamina.dialects.element_types import NoDTypeError, row_of
 from lamina.dialects.loop.memory import LaunchOp
 from lamina.dialects.loop.parameters import Interface, Sizes
 from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
-from lamina.dialects.types import NoDTypeError, numpy_dtype, tensor
+from lamina.dialects.types import numpy_dtype, tensor
 from lamina.errors import LaminaError
 from lamina.lowering.check_bounds import guard_accesses
 from lamina.lowering.llvm.emit import emit_module

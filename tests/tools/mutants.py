@@ -223,7 +223,8 @@ class _Child:
         self.number = -1
         self.since = self.before = 0.0
         os.set_blocking(self._pipe(self.process.stderr).fileno(), False)
-        assert self.answer(300.0) is not None, "the child does not start"
+        started = self.answer(300.0)
+        assert started is not None and started.get("verdict") != "exit", f"the child does not start: {started}"
 
     @staticmethod
     def _pipe(pipe: IO[str] | None) -> IO[str]:
