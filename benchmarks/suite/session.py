@@ -263,8 +263,11 @@ class Session:
     def _take_turns(self, figures: dict[str, Figure]) -> None:
         once = {name: figure.seconds for name, figure in figures.items() if figure.seconds is not None}
         fastest = min((s for name, s in once.items() if name != "machine"), default=0.0)
+        names = list(once)
         for turn in range(self.rounds):
-            for name, seconds in once.items():
+            first = turn % len(names)  # who comes after whom changes, since caches hold what the one before left
+            for name in (*names[first:], *names[:first]):
+                seconds = once[name]
                 slow = name not in OURS and seconds > max(SLOW * fastest, 1e-4)
                 if figures[name].note or (slow and turn >= SLOW_ROUNDS):
                     continue
