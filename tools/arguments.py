@@ -41,7 +41,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target",
         metavar="TARGET",
-        help="what to schedule and compile for: host, x86-64-v2, x86-64-v3, x86-64-v4 or aarch64, with options as "
+        help="what to schedule and compile for: host, or a level as x86-64-v3 or aarch64, with options as "
         "'x86-64-v3{l2=256K}' (what the module says in lamina.target, else host)",
     )
 

@@ -15,18 +15,7 @@ from typing import Any
 from ...errors import CompileError
 from .options import OPTIONS, size_text
 
-LINUX_X86_64 = "x86_64-unknown-linux-gnu"
-LINUX_AARCH64 = "aarch64-unknown-linux-gnu"
-
-FEATURES = {
-    "x86_64": frozenset(
-        """
-        avx f16c fma avx2 bmi bmi2 lzcnt movbe prfchw gfni avxvnni avx512vnni avx512bf16 avx512fp16 avx512vbmi avx512vbmi2
-        avx512ifma avx512bitalg avx512vpopcntdq
-        """.split()
-    ),
-    "aarch64": frozenset("neon fullfp16 dotprod bf16 i8mm lse".split()),
-}
+FEATURES: dict[str, frozenset[str]] = {}
 """By architecture the features that code generation has a use for; others would make the text of a target long for nothing."""
 
 
@@ -42,6 +31,7 @@ class Target:
         vector_bits: the width that schedules use, which may be less than that of the widest register.
         vector_registers: how many vectors registers hold.
         has_fma: whether a multiply-add is one instruction.
+        has_half: whether it converts vectors of f16.
         has_avx512: whether it has what AVX-512 (F, VL) adds to vectors of any width: mask registers, scaling by powers of two.
         l1_bytes, l2_bytes, l3_bytes: data caches, as one core sees them; 0: there is none.
         tile: (rows, vectors), the register tile of a matmul: the sums that registers hold.
@@ -68,6 +58,7 @@ class Target:
     exp: tuple[int, int]
     stream_bytes: int = 4 << 20  # more than the first two levels of caches hold
     wake_ops: int = 1 << 15
+    has_half: bool = False
     has_avx512: bool = False
     tune: str = ""
 
@@ -86,8 +77,8 @@ class Target:
 
     @property
     def architecture(self) -> str:
-        """The first part of the triple, `x86_64` or `aarch64`."""
-        return self.triple.partition("-")[0].replace("arm64", "aarch64")
+        """The first part of the triple, as `x86_64` or `aarch64`."""
+        return architecture_of(self.triple)
 
     def refined(self, options: str) -> Target:
         """This target with options of a text, `l2=256K vector=128`.
@@ -150,13 +141,19 @@ class Target:
         return "|".join(map(str, dataclasses.astuple(self)))
 
 
+def architecture_of(triple: str) -> str:
+    """The architecture that a triple of LLVM names."""
+    return triple.partition("-")[0].replace("arm64", "aarch64")
+
+
 TARGETS: dict[str, Target] = {}
 """The levels of architectures by name: each is a file of this folder."""
 
 
-def level(target: Target) -> Target:
-    """Add a level to `TARGETS`; returns it."""
+def level(target: Target, features: str = "") -> Target:
+    """Add a level to `TARGETS`, and the features of its architecture, names with blanks between them; returns it."""
     TARGETS[target.name] = target
+    FEATURES[target.architecture] = FEATURES.get(target.architecture, frozenset()) | frozenset(features.split())
     return target
 
 

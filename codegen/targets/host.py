@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from . import aarch64, measured, x86_64_v2, x86_64_v3, x86_64_v4
-from .base import FEATURES, Target, parse
+from ...errors import CompileError
+from . import measured, x86_64_v2, x86_64_v3, x86_64_v4
+from .base import FEATURES, TARGETS, Target, architecture_of, parse
 
 # What each level of x86-64 asks for beyond the one below, the part that code generation uses.
 _V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
@@ -98,14 +99,28 @@ def why_not_here(target: Target) -> str | None:
 
 
 def classify(triple: str, features: set[str]) -> Target:
-    """The target whose data describe a machine with this triple and these features best."""
-    if triple.startswith(("aarch64", "arm64")):
-        return aarch64.TARGET
+    """The target whose data describe a machine with this triple and these features best.
+
+    Raises:
+        CompileError: there is none.
+    """
+    if (architecture := architecture_of(triple)) != "x86_64":
+        return _only_level(architecture, features)
     if features.issuperset(_V4 + _V3):
         return x86_64_v4.TARGET
     if features.issuperset(_V3):
         return x86_64_v3.TARGET
     return x86_64_v2.TARGET
+
+
+def _only_level(architecture: str, features: set[str]) -> Target:
+    """The one level of an architecture, if a machine with some features, as far as they are known, has what it needs."""
+    level = next((target for target in TARGETS.values() if target.architecture == architecture), None)
+    if level is None:
+        raise CompileError(f"there is no target for {architecture}, only for {', '.join(TARGETS)}")
+    if features and (lacking := {word[1:] for word in level.features.split(",")} - features):
+        raise CompileError(f"target '{level.name}' needs {', '.join(sorted(lacking))}, which this machine lacks")
+    return level
 
 
 def cache_bytes(root: Path = _SYSFS_CACHES) -> dict[int, int]:

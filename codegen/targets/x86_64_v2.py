@@ -1,11 +1,11 @@
 """x86-64 with SSE4.2: any machine since 2009; 128-bit vectors, no fused multiply-add."""
 
-from .base import LINUX_X86_64, Target, level
+from .base import Target, level
 
 TARGET = level(
     Target(
         name="x86-64-v2",
-        triple=LINUX_X86_64,
+        triple="x86_64-unknown-linux-gnu",
         cpu="x86-64-v2",
         features="",
         vector_bits=128,
@@ -18,5 +18,6 @@ TARGET = level(
         div=(6, 10),
         sqrt=(8, 14),
         exp=(20, 30),
-    )
+    ),
+    features="avx f16c fma avx2 bmi bmi2 lzcnt movbe prfchw",
 )

@@ -1,16 +1,17 @@
 """x86-64 with AVX2 and FMA: Haswell, Zen and later; 256-bit vectors."""
 
-from .base import LINUX_X86_64, Target, level
+from .base import Target, level
 
 TARGET = level(
     Target(
         name="x86-64-v3",
-        triple=LINUX_X86_64,
+        triple="x86_64-unknown-linux-gnu",
         cpu="x86-64-v3",
         features="",
         vector_bits=256,
         vector_registers=16,
         has_fma=True,
+        has_half=True,
         l1_bytes=32 << 10,
         l2_bytes=512 << 10,
         l3_bytes=16 << 20,

@@ -58,8 +58,8 @@ def _half(ty: Ty) -> str:
 
 
 def _has_f16(e: FunctionEmitter) -> bool:
-    """Whether the target converts f16: every x86 processor with FMA does, and every aarch64."""
-    return e.module.target.has_fma
+    """Whether the target converts vectors of f16."""
+    return e.module.target.has_half
 
 
 def _extend_f16(b: Builder, x: str, given: Ty, single: Ty) -> str:
