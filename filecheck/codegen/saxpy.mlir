@@ -4,6 +4,7 @@
 // RUN: lamina-opt %s --target=x86-64-v3 -p 'loop-vectorize{loop=i lanes=8}' --compile-to=asm | filecheck %s --check-prefix=V3
 // RUN: lamina-opt %s --target=x86-64-v4 -p 'loop-vectorize{loop=i lanes=16}' --compile-to=asm | filecheck %s --check-prefix=V4
 // RUN: lamina-opt %s --target=aarch64 -p 'loop-vectorize{loop=i lanes=4}' --compile-to=asm | filecheck %s --check-prefix=NEON
+// RUN: lamina-opt %s --target=riscv64 -p 'loop-vectorize{loop=i lanes=4}' --compile-to=asm | filecheck %s --check-prefix=RVV
 
 loop.kernel @saxpy(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
   loop.for seq %i = 0 to %N {
@@ -27,3 +28,7 @@ loop.kernel @saxpy(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>, %N: index) sha
 
 // NEON-LABEL: saxpy:
 // NEON: fmla v{{[0-9]+}}.4s
+
+// RVV-LABEL: saxpy:
+// RVV: vsetivli zero, 4, e32
+// RVV: vfma{{(cc|dd)}}.v{{[fv]}}

@@ -23,7 +23,7 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "kernels"
 sys.path.insert(0, str(EXAMPLES))
 
 WANTED = os.environ.get("LAMINA_TEST_TARGET")
-TARGETS = [WANTED] if WANTED else ["x86-64-v4", "aarch64"]
+TARGETS = [WANTED] if WANTED else ["x86-64-v4", "aarch64", "riscv64"]
 STEP = 4 if WANTED else 60
 KERNELS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "show")
 every_target = pytest.mark.parametrize("target", TARGETS)
