@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntAttr,
     IntegerType,
+    LocationAttr,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -34,7 +35,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Input, Span
+from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from . import literals, printing
@@ -120,6 +121,13 @@ class LaminaParser(Parser):
         """The file, line and column (from 1) of a position in the text."""
         line = bisect_right(self._line_starts, position)
         return FileLineColLoc(self._file, IntAttr(line), IntAttr(position - self._line_starts[line - 1] + 1))
+
+    def _parse_location(self) -> LocationAttr:
+        """As xDSL, but a name may have characters beyond ASCII, which are printed as escaped bytes."""
+        token = self._current_token
+        if token.kind == MLIRTokenKind.BYTES_LIT:
+            self._parser_state.current_token = Token(MLIRTokenKind.STRING_LIT, token.span)
+        return super()._parse_location()
 
     def parse_operation(self) -> Operation:
         start = self._current_token.span

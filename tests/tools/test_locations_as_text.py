@@ -12,6 +12,7 @@ from lamina.dialects.parsing import parse_module
 from lamina.tools.lamina_opt import split
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
 
 FILES = sorted((Path(__file__).parent.parent.parent / "filecheck").rglob("*.mlir"))
 
@@ -41,6 +42,19 @@ def test_text_with_locations_parses_again(path: Path) -> None:
         again = parse_module(make_context(), printed(module, True))
         assert printed(again, False) == printed(module, False)
         assert [str(op.location) for op in again.walk()] == [str(op.location) for op in module.walk()]
+
+
+@pytest.mark.parametrize("name", ["a b.mlir", "ü.mlir", "\u6587.mlir", 'a"b\\c.mlir', ""])
+def test_names_of_files_are_any_text(name: str) -> None:
+    text = "loop.kernel @k(%x: memref<4xf32>) {\n  loop.for seq %i = 0 to 4 {\n  }\n}\n"
+    module = parse_module(make_context(), text, name)
+    again = parse_module(make_context(), printed(module, True), "another")
+    assert [op.location for op in again.walk()] == [op.location for op in module.walk()]
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    with pytest.raises(ParseError, match="location"):
+        parse_module(make_context(), 'loop.kernel @k() {\n} loc("\\ff.mlir":1:1)\n')
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "// a comment\n", "  // one\n// two"])
