@@ -53,6 +53,7 @@ _UNARY: dict[str, type[Operation]] = {
     "sin": math.SinOp,
     "cos": math.CosOp,
     "tan": math.TanOp,
+    "atan": math.AtanOp,
     "tanh": math.TanhOp,
     "erf": math.ErfOp,
     "erfc": vocabulary.ErfcOp,

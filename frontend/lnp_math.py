@@ -26,8 +26,8 @@ from .tracer import Tracer
 from .tracing import build, concrete_array, lift, lift_as, operand, token
 
 __all__ = [  # noqa: RUF022
-    "arccosh", "arcsinh", "arctanh", "cosh", "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10",
-    "log2", "logaddexp", "power", "rad2deg", "radians", "sinh",
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cosh", "deg2rad", "degrees", "exp2", "float_power", "heaviside",
+    "hypot", "log10", "log2", "logaddexp", "power", "rad2deg", "radians", "sinh",
 ]  # fmt: skip
 
 
@@ -181,6 +181,26 @@ def arccosh(x: Any, /) -> Any:
     near = select(compare("lt", x, one), full_like_tracer(x, math.nan), near)
     far = build("add", build("log", x), full_like_tracer(x, math.log(2)))
     return select(compare("gt", x, large), far, near)
+
+
+@api
+def arcsin(x: Any, /) -> Any:
+    """`np.arcsin`: NaN outside [-1, 1]."""
+    (x,), _, weak = prepare(np.arcsin, (x,))
+    return build("atan2", x, _adjacent(x), weak=weak)
+
+
+@api
+def arccos(x: Any, /) -> Any:
+    """`np.arccos`: NaN outside [-1, 1]."""
+    (x,), _, weak = prepare(np.arccos, (x,))
+    return build("atan2", _adjacent(x), x, weak=weak)
+
+
+def _adjacent(x: Tracer) -> Tracer:
+    """The other side of a right triangle whose longest is 1: accurate also where `1 - x * x` would cancel."""
+    one = full_like_tracer(x, 1)
+    return build("sqrt", build("mul", build("sub", one, x), build("add", one, x)))
 
 
 @api

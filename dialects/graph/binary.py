@@ -85,6 +85,13 @@ def _pow_factor_y(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     return b.mul(b.log(b.select(at_zero, one, x)), z)
 
 
+def _turn(b: Any, part: SSAValue, y: SSAValue, x: SSAValue) -> SSAValue:
+    # part / (x^2 + y^2), without overflow: the larger of both is taken out of the squares
+    size = b.max(b.abs(x), b.abs(y))
+    u, v = b.div(x, size), b.div(y, size)
+    return b.div(b.div(b.div(part, size), b.add(b.mul(u, u), b.mul(v, v))), size)
+
+
 def _tie_factor(predicate: str) -> Callable[..., SSAValue]:
     # max and min: the slope of the chosen operand; a tie splits evenly, as the subgradient of least norm
     def factor(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
@@ -226,6 +233,25 @@ class PowOp(BinaryOp):
     domain = "float"
     numpy = np.power
     derivative = Elementwise(_pow_factor_x, _pow_factor_y)
+
+
+@graph_op
+class Atan2Op(BinaryOp):
+    """The angle of the point (`rhs`, `lhs`), in [-pi, pi], with the special cases of C99 `atan2`; its slope at 0, 0 is NaN.
+
+    ```mlir
+    %y = graph.atan2 %a, %b : tensor<4xf32>
+    ```
+
+    (C1) Both operands have one element type.
+    (C2) Both operands have one shape.
+    (C3) The element type is f32 or f64.
+    """
+
+    name = "graph.atan2"
+    domain = "float"
+    numpy = np.arctan2
+    derivative = Elementwise(lambda b, y, x, z: _turn(b, x, y, x), lambda b, y, x, z: b.neg(_turn(b, y, y, x)))
 
 
 @graph_op

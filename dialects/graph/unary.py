@@ -327,6 +327,22 @@ class TanOp(UnaryOp):
 
 
 @graph_op
+class AtanOp(UnaryOp):
+    """Arc tangent, in [-pi/2, pi/2].
+
+    ```mlir
+    %y = graph.atan %x : tensor<4xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    """
+
+    name = "graph.atan"
+    numpy = np.arctan
+    derivative = Elementwise(lambda b, x, y: b.div(b.full_like(x, 1), b.add(b.full_like(x, 1), b.mul(x, x))))
+
+
+@graph_op
 class TanhOp(UnaryOp):
     """Hyperbolic tangent.
 

@@ -21,7 +21,7 @@ DOMAINS: dict[str, Sequence[Any]] = {
     **dict.fromkeys(("max", "min", "cmp", "select", "convert"), ANY),
 }
 """Element types of elementwise ops; of those that are not here floats."""
-BINARY = ("add", "sub", "mul", "div", "rem", "pow", "max", "min", "and", "or", "xor", "cmp")
+BINARY = ("add", "sub", "mul", "div", "rem", "pow", "atan2", "max", "min", "and", "or", "xor", "cmp")
 PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 
 

@@ -263,7 +263,7 @@ def _attention(d: Sketch) -> Case:
 def _elementwise(d: Sketch) -> Case:
     """Both operands given, or one of them known or the other one."""
     shape = d.shape(sizes=SIZES)
-    name = d.one(("add", "sub", "mul", "div", "rem", "pow", "max", "min"))
+    name = d.one(("add", "sub", "mul", "div", "rem", "pow", "atan2", "max", "min"))
     form = d.one(("both", "both", "left", "right", "self"))
     op: Callable[[Any], Callable[..., Any]] = lambda b: getattr(b, name)  # noqa: E731
     if form == "both":

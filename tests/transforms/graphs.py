@@ -202,12 +202,12 @@ _SPREAD = ((2, 2), (1, 3), (1, 0), (0, 2), (2, 1))
 CASES = [
     *(
         _u(name)
-        for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "tanh", "erf", "erfc")
+        for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "atan", "tanh", "erf", "erfc")
     ),
     *(_u(name, (0.2, 2.0)) for name in ("log", "log1p", "sqrt", "rsqrt")),
     _u("tan", (-1.0, 1.0)),
     *(_b(name) for name in ("add", "sub", "mul", "max", "min")),
-    *(_b(name, (0.4, 2.0)) for name in ("div", "rem", "pow")),
+    *(_b(name, (0.4, 2.0)) for name in ("div", "rem", "pow", "atan2")),
     Case("square", ((3,),), lambda b, x: b.mul(x, x)),
     Case("select", ((3,), (3,)), lambda b, x, y, c: b.select(c, x, y), fixed=(np.array([True, False, True]),)),
     Case("select_cmp", ((3,), (3,)), lambda b, x, y: b.select(b.cmp(x, y, predicate="lt"), x, b.mul(y, y))),

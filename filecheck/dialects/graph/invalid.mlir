@@ -176,6 +176,14 @@ func.func @tan_c1_element_type(%i: tensor<4xi32>) {
 
 // -----
 
+func.func @atan_c1_element_type(%i: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.atan' op operand element type must be f32 or f64, got i32}}
+  %r = graph.atan %i : tensor<4xi32>
+  return
+}
+
+// -----
+
 func.func @tanh_c1_element_type(%i: tensor<4xi32>) {
   // expected-error@+1 {{'graph.tanh' op operand element type must be f32 or f64, got i32}}
   %r = graph.tanh %i : tensor<4xi32>
@@ -339,6 +347,30 @@ func.func @pow_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 func.func @pow_c3_element_type(%i: tensor<4xi32>) {
   // expected-error@+1 {{'graph.pow' op operand element type must be f32 or f64, got i32}}
   %r = graph.pow %i, %i : tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @atan2_c1_element_types(%x: tensor<4xf32>, %d: tensor<4xf64>) {
+  // expected-error@+1 {{'graph.atan2' op operand element types must be equal, lhs is f32, rhs is f64}}
+  %r = "graph.atan2"(%x, %d) : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @atan2_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.atan2' op operand shapes must be equal, lhs is [4], rhs is [3]}}
+  %r = "graph.atan2"(%x, %s) : (tensor<4xf32>, tensor<3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @atan2_c3_element_type(%i: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.atan2' op operand element type must be f32 or f64, got i32}}
+  %r = graph.atan2 %i, %i : tensor<4xi32>
   return
 }
 
