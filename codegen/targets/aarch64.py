@@ -7,7 +7,7 @@ TARGET = level(
         name="aarch64",
         triple="aarch64-unknown-linux-gnu",
         cpu="generic",
-        features="+neon",
+        features="",  # NEON is part of every AArch64
         vector_bits=128,
         vector_registers=32,
         has_fma=True,
@@ -20,5 +20,5 @@ TARGET = level(
         sqrt=(14, 24),
         exp=(18, 28),
     ),
-    features="neon fullfp16 dotprod bf16 i8mm lse",
+    features="fullfp16 dotprod bf16 i8mm lse",
 )

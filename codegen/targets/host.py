@@ -79,7 +79,7 @@ def _implied(level: Target) -> set[str]:
     """The useful features that a level has anyway."""
     if level is x86_64_v4.TARGET:
         return {"avx", *_V3, *_V4}
-    return {"avx", *_V3} if level is x86_64_v3.TARGET else set()
+    return {"avx", *_V3} if level is x86_64_v3.TARGET else {word[1:] for word in level.features.split(",") if word}
 
 
 @cache
@@ -118,7 +118,7 @@ def _only_level(architecture: str, features: set[str]) -> Target:
     level = next((target for target in TARGETS.values() if target.architecture == architecture), None)
     if level is None:
         raise CompileError(f"there is no target for {architecture}, only for {', '.join(TARGETS)}")
-    if features and (lacking := {word[1:] for word in level.features.split(",")} - features):
+    if features and (lacking := _implied(level) - features):
         raise CompileError(f"target '{level.name}' needs {', '.join(sorted(lacking))}, which this machine lacks")
     return level
 

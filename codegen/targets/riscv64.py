@@ -20,5 +20,5 @@ TARGET = level(
         sqrt=(16, 28),
         exp=(18, 28),
     ),
-    features="m a f d c v zba zbb zfhmin zvfhmin zvl256b zvl512b zfh zvfh",
+    features="m a f d c v zba zbb zfhmin zvfhmin zfh zvfh",
 )

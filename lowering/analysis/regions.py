@@ -24,6 +24,18 @@ from .linear import System, Undecided
 from .nests import around, name_of, walk
 
 
+def find_local(kernel: KernelOp, name: str, step: str) -> AllocOp:
+    """The allocation of a local buffer whose layout a step changes.
+
+    Raises:
+        ScheduleError: there is none of that name, or it is an argument.
+    """
+    alloc = find_buffer(kernel, name, step).owner
+    if not isinstance(alloc, AllocOp):
+        raise ScheduleError(f"{step}: {name} is an argument of the kernel: its layout is the caller's")
+    return alloc
+
+
 def find_buffer(kernel: KernelOp, name: str, step: str) -> SSAValue:
     """The buffer of a name, an argument or a local one.
 

@@ -22,7 +22,7 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.scalar import ScalarBuilder
-from ..analysis.regions import find_buffer
+from ..analysis.regions import find_local
 from .base import Primitive
 from .cloning import is_vector
 
@@ -92,10 +92,7 @@ class SetLayout(Primitive):
         op.properties["map"] = AffineMapAttr(permuted)
 
     def _alloc(self, kernel: KernelOp) -> AllocOp:
-        buffer = find_buffer(kernel, self.buffer, self.name)
-        alloc = buffer.owner
-        if not isinstance(alloc, AllocOp):
-            raise self.refuse(f"{self.buffer} is an argument of the kernel: its layout is the caller's")
+        alloc = find_local(kernel, self.buffer, self.as_text())
         type = alloc.buffer.type
         if sorted(self.order) != list(range(type.get_num_dims())):
             raise self.refuse(f"order must be a permutation of the dims of {type}")

@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ..analysis.affine import Affine, show
-from ..analysis.regions import find_buffer
+from ..analysis.regions import find_local
 from .base import Primitive
 from .cloning import is_vector, redirect, remove, subscripts
 
@@ -73,10 +73,7 @@ class SplitDim(Primitive):
         return [*at[: self.dim], form // self.factor, form.mod(self.factor), *at[self.dim + 1 :]]
 
     def _alloc(self, kernel: KernelOp) -> AllocOp:
-        buffer = find_buffer(kernel, self.buffer, self.name)
-        alloc = buffer.owner
-        if not isinstance(alloc, AllocOp):
-            raise self.refuse(f"{self.buffer} is an argument of the kernel: its layout is the caller's")
+        alloc = find_local(kernel, self.buffer, self.as_text())
         type = alloc.buffer.type
         if not 0 <= self.dim < type.get_num_dims():
             raise self.refuse(f"{self.buffer} has no dim {self.dim}: {type}")

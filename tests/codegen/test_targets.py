@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lamina import pipeline
 from lamina.codegen.targets import TARGETS, get, host
+from lamina.codegen.targets.base import FEATURES
 from lamina.codegen.targets.host import cache_bytes, classify, detect, why_not_here
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
@@ -82,7 +83,7 @@ SIZES = st.integers(0, 10).map(lambda k: 1024 << k)
 )
 def test_text_gives_the_target_back(level, l1, more, l3, narrow, rows, tune, beyond, costs, stream):
     base = TARGETS[level]
-    features = ("+gfni,+prfchw" if base.architecture == "x86_64" else "+neon,+lse") if beyond else base.features
+    features = ",".join(f"+{name}" for name in sorted(FEATURES[base.architecture])[:2]) if beyond else base.features
     target = dataclasses.replace(base, l1_bytes=l1, l2_bytes=l1 + more, l3_bytes=l3, tile=(rows, 1), tune=tune or base.tune)
     target = dataclasses.replace(target, vector_bits=128 if narrow else base.vector_bits, features=features)
     target = dataclasses.replace(target, div=costs[0], sqrt=costs[1], exp=costs[2], stream_bytes=stream, wake_ops=stream + 7)

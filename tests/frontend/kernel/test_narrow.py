@@ -6,6 +6,8 @@ import lamina as lm
 import numpy as np
 import pytest
 
+# Written twice, since the types of a kernel are read from its source.
+
 
 @lm.kernel
 def signed(x: lm.i8["N"], y: lm.i8["N"], a: lm.i8, out: lm.i8[8, "N"], less: lm.bool_["N"], wide: lm.i32["N"]):
