@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,14 +93,11 @@ def _turn(b: Any, part: SSAValue, y: SSAValue, x: SSAValue) -> SSAValue:
     return b.div(b.div(b.div(part, size), b.add(b.mul(u, u), b.mul(v, v))), size)
 
 
-def _tie_factor(predicate: str) -> Callable[..., SSAValue]:
+def _chosen(b: Any, x: SSAValue, y: SSAValue, predicate: str) -> SSAValue:
     # max and min: the slope of the chosen operand; a tie splits evenly, as the subgradient of least norm
-    def factor(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
-        one, half, zero = b.full_like(x, 1), b.full_like(x, 0.5), b.full_like(x, 0)
-        chosen = b.select(b.cmp(x, y, predicate=predicate), one, zero)
-        return b.select(b.cmp(x, y, predicate="eq"), half, chosen)
-
-    return factor
+    one, half, zero = b.full_like(x, 1), b.full_like(x, 0.5), b.full_like(x, 0)
+    chosen = b.select(b.cmp(x, y, predicate=predicate), one, zero)
+    return b.select(b.cmp(x, y, predicate="eq"), half, chosen)
 
 
 def _transpose_sub(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
@@ -113,10 +111,9 @@ def _transpose_div(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 def _jvp_div(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # linear in the numerator; d(x/y) = (dx - (x/y) dy) / y
     dx, dy = tangents
-    change = None if dy is None else b.neg(b.mul(dy, op.results[0]))
-    if dx is not None:
-        change = dx if change is None else b.add(dx, change)
-    return [None if change is None else b.div(change, op.operands[1])]
+    parts = [] if dx is None else [dx]
+    parts += [] if dy is None else [b.neg(b.mul(dy, op.results[0]))]
+    return [b.div(reduce(b.add, parts), op.operands[1])]
 
 
 def _transpose_mul(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
@@ -270,7 +267,7 @@ class MaxOp(BinaryOp):
     name = "graph.max"
     domain = "any"
     numpy = np.maximum
-    derivative = Elementwise(_tie_factor("gt"), _tie_factor("lt"))
+    derivative = Elementwise(lambda b, x, y, z: _chosen(b, x, y, "gt"), lambda b, x, y, z: _chosen(b, x, y, "lt"))
     traits = traits_def(Pure(), Commutative())
 
 
@@ -290,7 +287,7 @@ class MinOp(BinaryOp):
     name = "graph.min"
     domain = "any"
     numpy = np.minimum
-    derivative = Elementwise(_tie_factor("lt"), _tie_factor("gt"))
+    derivative = Elementwise(lambda b, x, y, z: _chosen(b, x, y, "lt"), lambda b, x, y, z: _chosen(b, x, y, "gt"))
     traits = traits_def(Pure(), Commutative())
 
 

@@ -426,14 +426,14 @@ def convert_and_back(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 
 def _holds_all(narrow: Any, wide: Any) -> bool:
-    """Whether every value of one element type is one of the other, which is not the same."""
+    """Whether every value of one element type is one of the other; of halves only truth values are taken to be."""
     if is_bool(narrow) or is_bool(wide) or is_half(wide):
         return is_bool(narrow)
     given, held = numpy_dtype(narrow), numpy_dtype(wide)
     if is_float(narrow):
-        return is_float(wide) and given.itemsize < held.itemsize
+        return is_float(wide) and given.itemsize <= held.itemsize
     if is_float(wide):
-        return np.iinfo(given).bits <= np.finfo(held).nmant + 1
+        return np.iinfo(given).bits <= np.finfo(held).nmant
     inner, outer = np.iinfo(given), np.iinfo(held)
     return outer.min <= inner.min and inner.max <= outer.max
 

@@ -14,20 +14,24 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
+from drawn_cases import CASE_DRAWS
 from graphs import CASES, define
 from lamina.dialects.graph import OPS
 from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero
 from lamina.dialects.loop.structure import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
-from lamina.dialects.types import DYNAMIC, f32, f64, i64, numpy_dtype, tensor
+from lamina.dialects.types import DYNAMIC, element_type, f32, f64, i64, numpy_dtype, tensor
 from lamina.runtime.interpreter.monoids import combine
 from lamina.runtime.interpreter.scalars import MEANINGS
 from ops_table import ROWS, Row, check, inputs, op_of, type_of
+from sketches import Sketch
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+DRAWS = 12
+"""Random functions an op."""
 WITH_EQUATIONS = [
     row
     for row in ROWS
@@ -75,6 +79,8 @@ class Body:
         self.results: Sequence[SSAValue] = built if isinstance(built, tuple) else (built,)
         for part in self.block.ops:
             part.verify()
+        if equation.finish is None:
+            assert self.results[0].type == op.results[0].type.element_type  # pyright: ignore
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         values: dict[SSAValue, Any] = dict(zip(self.block.args, arrays, strict=True))
@@ -151,6 +157,28 @@ def test_equations_equal_evaluate(row: Row) -> None:
         for equation in op.equations():
             run(op, equation, args, result)
         check(result, want, row, args)
+
+
+@pytest.mark.parametrize("name", CASE_DRAWS)
+def test_equations_of_drawn(name: str) -> None:
+    """The same for the ops of random functions, with their shapes, dims and layouts."""
+    for seed in range(DRAWS):
+        case = CASE_DRAWS[name](Sketch(seed))
+        args = case.arguments()
+        types = [tensor(element_type(a.dtype), a.shape) for a in args]
+        block = define("f", types, case.build).body.block
+        values: dict[SSAValue, np.ndarray] = dict(zip(block.args, args, strict=True))
+        for op in block.ops:
+            if not isinstance(op, GraphOp):
+                continue
+            given = [values[o] for o in op.operands]
+            (values[op.results[0]],) = (want,) = op.evaluate(*given)
+            if isinstance(op, CompositeOp) or type(op).nest is not GraphOp.nest or op.name in ("graph.reshape", "graph.const"):
+                continue
+            result = np.full(want.shape, 77, want.dtype)
+            for equation in op.equations():
+                run(op, equation, given, result)
+            np.testing.assert_allclose(result, want, rtol=1e-12, atol=1e-12, err_msg=f"{name}, seed {seed}: {op}")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{k}-{row}" for k, row in enumerate(ROWS)])

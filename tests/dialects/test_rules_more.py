@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from lamina.dialects.dominance import verify_module
+from lamina.dialects.element_types import TABLE
 from lamina.dialects.graph.base import GraphOp
 from lamina.dialects.graph.builder import GraphBuilder
 from lamina.dialects.graph.rules import RULES, Rule, is_splat, rules_by_root, splat
-from lamina.dialects.types import DYNAMIC, f32, f64, i1, i32, i64, numpy_dtype, tensor
+from lamina.dialects.graph.rules_elementwise import _holds_all
+from lamina.dialects.types import DYNAMIC, f32, f64, i1, i32, i64, is_bool, is_float, is_half, numpy_dtype, tensor
 from lamina.runtime.interpreter import interpret
 from lamina.transforms.graph_simplify import simplify_block
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
@@ -76,6 +79,27 @@ def test_identity_of_every_type(name: str, element: Any, build: Build) -> None:
     (got,), (want,) = interpret(after, "main", [values]), interpret(before, "main", [values])
     np.testing.assert_array_equal(got, want)
     assert got.dtype == want.dtype and np.array_equal(np.signbit(got * 1.0), np.signbit(want * 1.0))
+
+
+ELEMENTS = [row.type for row in TABLE]
+
+
+@pytest.mark.parametrize("narrow, wide", [*itertools.product(ELEMENTS, ELEMENTS)], ids=str)
+def test_what_a_type_holds(narrow: Any, wide: Any) -> None:
+    """A type holds another if it holds its extremes and has bits for what lies between; a half holds truth values alone."""
+    if is_bool(narrow):
+        expected = True
+    elif is_bool(wide) or is_half(wide):
+        expected = False
+    elif is_float(narrow):
+        expected = is_float(wide) and wide.bitwidth >= narrow.bitwidth
+    elif is_float(wide):
+        expected = narrow.bitwidth <= (23 if wide == f32 else 52)
+    else:
+        inner, outer = np.iinfo(numpy_dtype(narrow)), np.iinfo(numpy_dtype(wide))
+        held = range(int(outer.min), int(outer.max) + 1)
+        expected = int(inner.min) in held and int(inner.max) in held
+    assert _holds_all(narrow, wide) == expected
 
 
 def test_known_numbers() -> None:

@@ -1,6 +1,6 @@
 """Mutation run: plant a fault in each rewrite rule, loop form, derivative and batching rule, and name the test that notices it.
 
-    python tests/mutation/run.py [--area rules] [--only slice_of] [--jobs 2] [--table build/mutants.txt]
+    python tests/mutation/run.py [--area rules] [--only slice_of] [--again] [--jobs 2] [--table build/mutants.txt]
 
 All tests of TESTS are loaded once. A first child runs each of them and notes the statements that it reaches; then children
 plant one mutant after the other and run the tests that reach it until one fails. The table has a line a mutant: the fault and
@@ -317,6 +317,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--area", choices=AREAS, action="append")
     parser.add_argument("--file", help="part of a file name")
     parser.add_argument("--only", help="part of a key, * and ? allowed")
+    parser.add_argument("--again", action="store_true", help="those that survived by the table")
     parser.add_argument("--share", default="1/1", help="2/3: every third mutant, from the second on")
     parser.add_argument("--most", type=int, help="tests for a mutant; without it all that reach it")
     parser.add_argument("--jobs", type=int, default=2)
@@ -328,12 +329,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = Equivalents()
     first, step = map(int, options.share.split("/"))
     stale = known.stale(every)
+    survivors = survived(options.table) if options.again else None
     wanted = [
         fault
         for fault in every
         if (not options.area or fault.target.area in options.area)
         and (not options.file or options.file in fault.target.file)
         and (not options.only or fnmatch.fnmatchcase(fault.key, f"*{options.only}*"))
+        and (survivors is None or fault.key in survivors)
     ][first - 1 :: step]
     runner = Runner(wanted, options.jobs, options.most, known)
     os.chdir(ROOT)
@@ -345,6 +348,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if len(runner.verdicts) < len(wanted):  # interrupted: what is known so far
         print(f"{len(runner.verdicts)} of {len(wanted)} mutants were run")
     return report([runner.verdicts[n] for n in sorted(runner.verdicts)], known, stale, options.table)
+
+
+def survived(table: Path) -> set[str]:
+    """The keys of the mutants that survived by a table."""
+    words = (line.partition(" ") for line in table.read_text(encoding="utf-8").splitlines())
+    return {key.strip() for state, _, key in words if state == "survived"}
 
 
 def report(verdicts: Sequence[Verdict], known: Equivalents, stale: Sequence[str], table: Path) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from graphs import BY_NAME, EXPAND, OPTIMIZE, Case, derivatives, run
+from lamina.dialects.types import f32, f64
 from lamina.runtime.interpreter import interpret
 
 STEP = 1e-6
@@ -138,6 +141,49 @@ def test_conventions_at_kinks() -> None:
     assert slope(lambda b, x, y: b.pow(x, y), 0.0, 0.0) == [0.0, 0.0]
     assert slope(lambda b, x, y: b.pow(x, y), -2.0, 3.0)[0] == 12.0
     assert np.isnan(slope(lambda b, x, y: b.pow(x, y), -2.0, 3.0)[1])
+
+
+def test_angles_of_any_size() -> None:
+    """The slopes of atan2(y, x) are x / r^2 and -y / r^2, also where r^2 is no number."""
+    for y, x in itertools.product((3e200, -2e200, 5e-200, -1e-200), (1e200, -4e200, 1e-200, -7e-200)):
+        r2 = Fraction(x) ** 2 + Fraction(y) ** 2
+        want = [float(Fraction(x) / r2), float(-Fraction(y) / r2)]
+        np.testing.assert_allclose(slope(lambda b, y, x: b.atan2(y, x), y, x), want, rtol=1e-13)
+
+
+def test_conversion_and_back() -> None:
+    """Cotangents have the type of what they belong to."""
+    case = Case("narrow", ((3,),), lambda b, x: b.convert(b.convert(x, f32), f64))
+    ct = np.array([0.5, -0.25, 1 / 3])
+    (g,) = interpret(run(derivatives(case), EXPAND), "vjp", [np.arange(3.0), ct])
+    np.testing.assert_array_equal(g, ct.astype(np.float32).astype(np.float64))
+
+
+@pytest.mark.parametrize("zeros", [*itertools.product((0.0, 2.0), repeat=3)])
+def test_zeros_that_meet_in_a_product(zeros: tuple[float, ...]) -> None:
+    """Each update's slope is the product of the others that go where it goes, and of the operand's element."""
+    u, x = np.array([*zeros, 5.0, 0.0]), np.array([3.0, 7.0, -1.0])
+    case = Case("met", ((5,),), lambda b, u: b.scatter(b.const(x), u, b.const(np.array([1, 1, 1, 0, 2])), kind="mul", at=(0,)))
+    (g,) = interpret(run(derivatives(case), EXPAND), "vjp", [u, np.ones(3)])
+    a, b, c = zeros
+    np.testing.assert_array_equal(g, [7 * b * c, 7 * a * c, 7 * a * b, 3, -1])
+
+
+@pytest.mark.parametrize("kind", ["set", "add", "mul", "max", "min"])
+@pytest.mark.parametrize("varied", [(0,), (1,)])
+def test_forward_by_some_operands_of_a_scatter(kind: str, varied: tuple[int, ...]) -> None:
+    shapes = (5,), (3,)
+
+    def build(b, *values):
+        x, u = (values[varied.index(k)] if k in varied else b.const(np.linspace(-1, 1, *n)) for k, n in enumerate(shapes))
+        return b.scatter(x, u, b.const(np.array([1, 4, 1])), kind=kind, at=(0,))
+
+    case = Case("part", tuple(shapes[k] for k in varied), build)
+    module = run(derivatives(case), EXPAND)
+    x = case.arguments()
+    t = random_like(x, 5)
+    got = interpret(module, "jvp", [*x, *t])[1:]
+    close(got, differences(lambda a: interpret(module, "f", a), x, t))
 
 
 def test_ties_of_reductions_share() -> None:
