@@ -115,6 +115,8 @@ WORDS = {
     "tanh": "none",
 }
 """Words of properties and names of ops, and what a fault writes instead."""
+TYPED = ("full_like", "zeros_like")
+"""Calls whose first argument gives its type alone: those of an elementwise formula are all of one type."""
 COMMUTATIVE = ("add", "mul", "and_", "or_", "max", "min", "compatible", "unify", "isinstance", "replace_op", "strict")
 
 
@@ -404,8 +406,9 @@ def _call(edits: _Edits, node: ast.Call) -> None:
 
 
 def _elements(edits: _Edits, node: ast.Tuple | ast.List) -> None:
-    """Neighbours swapped unless it is a set, and elements left out where the rest can still be read."""
-    for k in range(0 if _is_set(edits, node) else len(node.elts) - 1):
+    """Neighbours swapped unless it is a set, or names of properties; elements left out where the rest can still be read."""
+    names = all(isinstance(e, ast.Constant) and isinstance(e.value, str) for e in node.elts)
+    for k in range(0 if names or _is_set(edits, node) else len(node.elts) - 1):
         edits.edit(node, "elts", [*node.elts[:k], node.elts[k + 1], node.elts[k], *node.elts[k + 2 :]])
     if isinstance(node.ctx, ast.Load):
         for k in range(len(node.elts)):
@@ -423,7 +426,9 @@ def _is_set(edits: _Edits, node: ast.AST) -> bool:
 def _arguments(edits: _Edits, node: ast.Lambda) -> None:
     """An argument of a formula taken for the next one; the builder, which comes first, stays."""
     names = [a.arg for a in node.args.args if a.arg not in ("b", "op", "k")]
-    uses = [n for n in ast.walk(node.body) if isinstance(n, ast.Name) and n.id in names]
+    calls = [n for n in ast.walk(node.body) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    typed = [call.args[0] for call in calls if call.func.attr in TYPED]  # type: ignore[attr-defined]
+    uses = [n for n in ast.walk(node.body) if isinstance(n, ast.Name) and n.id in names and n not in typed]
     for use in uses if len(names) > 1 else ():
         edits.edit(use, "id", names[(names.index(use.id) + 1) % len(names)])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.graph.autodiff import JvpOp, VjpOp, VmapOp, has_tangent
 from lamina.dialects.graph.builder import GraphBuilder
+from lamina.dialects.graph.control import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.dialects.types import element_type, f64, i1, i64, tensor
 from lamina.passes import run_passes
@@ -52,7 +53,7 @@ class Case:
     """A function of one op (or a few): `build(b, *arguments)` returns its result or results.
 
     Arguments are f64 arrays of `shapes` drawn from `domain`, then the arrays `fixed`, by which nothing is differentiated.
-    `smooth` is how often it can be differentiated around the sample point.
+    `bodies` gives the functions that its loops run.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Case:
     build: Callable[..., Any]
     domain: tuple[float, float] = (-1.5, 1.5)
     fixed: tuple[Any, ...] = ()
+    bodies: Callable[[], tuple[FuncOp, ...]] = tuple
 
     def arguments(self, seed: int = 0) -> list[np.ndarray]:
         rng = np.random.default_rng(seed)
@@ -117,7 +119,7 @@ def derivatives(case: Case) -> ModuleOp:
     varied = [inputs[k] for k in floats]
     again = define("jvp_vjp", inputs + varied, apply(JvpOp, grad, lambda v: v[:m], lambda v: v[m:], floats))
     twice = define("vjp_vjp", inputs + tangents, apply(VjpOp, grad, lambda v: v[:m], lambda v: v[m:], floats))
-    module = ModuleOp([f, jvp, grad, again, twice])
+    module = ModuleOp([*case.bodies(), f, jvp, grad, again, twice])
     verify_module(module)
     return module
 
@@ -135,7 +137,7 @@ def mapped(case: Case, axes: Sequence[int], size: int = 3) -> tuple[ModuleOp, li
             stacked.append(np.stack([np.roll(a, i) for i in range(size)], axis))
     f = define("f", [_type_of(a) for a in args], case.build, private=True)
     main = define("main", [_type_of(a) for a in stacked], apply(VmapOp, f, lambda v: v, axes))
-    module = ModuleOp([f, main])
+    module = ModuleOp([*case.bodies(), f, main])
     verify_module(module)
     return module, stacked
 
@@ -193,6 +195,64 @@ def _conv(name: str, x: tuple[int, ...], w: tuple[int, ...], *padding: Sequence[
 def _window(name: str, op: str, shapes: tuple[tuple[int, ...], ...], kind: str, *rows: Sequence[int]) -> Case:
     props = {"kind": kind, **dict(zip(("window", "stride", "low", "high", "dilation"), rows, strict=True))}
     return Case(f"{op}_{name}", shapes, lambda b, *x: getattr(b, op)(*x, **props), (0.3, 1.5))
+
+
+def _step(b: GraphBuilder, i: Any, w: Any, h: Any, x: Any) -> tuple[Any, ...]:
+    """A cell of a recurrent network."""
+    h = b.tanh(b.add(b.dot(w, h, lhs_contract=(1,), rhs_contract=(0,)), x))
+    return h, b.mul(h, x)
+
+
+def _count(b: GraphBuilder, i: Any, c: Any, n: Any, h: Any, k: Any, x: Any) -> tuple[Any, ...]:
+    """Floats and integers carried and in slices; one result does not depend on what is differentiated by."""
+    n = b.add(n, b.add(k, i))
+    h = b.mul(b.add(h, x), b.broadcast(b.mul(c, b.convert(n, f64)), (), (2,)))
+    return n, h, n, b.sin(h), b.convert(k, f64)
+
+
+def _loop(name: str, step: Callable[..., Any], case: Case, lengths: tuple[int, int, int], count: int, reverse: bool) -> Case:
+    """A loop over a function: arguments of the case are its consts, what it carries and its stacks, so many of each."""
+    types = [_type_of(a) for a in case.arguments()]
+    stacks = sum(lengths[:2])
+    sliced = [tensor(t.element_type, t.get_shape()[1:]) for t in types[stacks:]]
+    body = define(f"{name}_body", [tensor(i64, ()), *types[:stacks], *sliced], step, private=True)
+
+    def build(b: GraphBuilder, *values: SSAValue) -> Any:
+        groups = values[: lengths[0]], values[lengths[0] : stacks], values[stacks:]
+        return tuple(b.insert(ForOp.make(body, count, *groups, reverse=reverse)))
+
+    return replace(case, name=name, build=build, bodies=lambda: (body.clone(),))
+
+
+def counted() -> tuple[FuncOp, FuncOp]:
+    """A body, and @f(count, c, h): h = tanh(h) + c i, so often as a value says."""
+
+    def step(b: GraphBuilder, i: Any, c: Any, h: Any) -> Any:
+        return b.add(b.tanh(h), b.mul(c, b.convert(i, f64)))
+
+    scalar, number = tensor(f64, ()), tensor(i64, ())
+    body = define("step", [number, scalar, scalar], step, private=True)
+    f = define("f", [number, scalar, scalar], lambda b, n, c, h: b.insert(ForOp.make(body, n, [c], [h], [])))
+    return body, f
+
+
+def _loops() -> Iterator[Case]:
+    for reverse in (False, True):
+        way = "reverse" if reverse else "forward"
+        shapes = ((2, 2), (2,), (3, 2))
+        yield _loop(f"for_{way}", _step, Case("", shapes, _step), (1, 1, 1), 3, reverse)
+    mixed = Case("", ((), (2,)), _count, (0.2, 0.9), (np.int64(1), np.array([0.3, -0.4]), np.array([2, 0, 1])))
+    # c and x vary; n, h and k are given: arguments come in the order of the loop
+    order = (0, 2, 3, 4, 1)
+
+    def build(b: GraphBuilder, c: Any, x: Any, n: Any, h: Any, k: Any) -> Any:
+        values = (c, x, n, h, k)
+        return inner.build(b, *(values[j] for j in order))
+
+    types = Case("", (), _count, fixed=(0.5, np.int64(1), np.zeros(2), np.zeros(3, int), np.zeros((3, 2))))
+    inner = _loop("for_integers", _count, types, (1, 2, 2), 3, False)
+    yield replace(mixed, name="for_integers", shapes=((), (3, 2)), build=build, bodies=inner.bodies)
+    yield _loop("for_nothing", _step, Case("", ((2, 2), (2,), (0, 2)), _step), (1, 1, 1), 0, False)
 
 
 _LAST = {"x_dims": (0, 3, 1, 2), "w_dims": (3, 2, 0, 1), "y_dims": (0, 3, 1, 2)}
@@ -316,6 +376,7 @@ CASES = [
         lambda b, *x: b.attention(*x, mask="none", scale=1.0),
         fixed=(np.array([[[True, False, True, True], [False] * 4, [True] * 4]]),),
     ),
+    *_loops(),
     Case("stop_gradient", ((3,),), lambda b, x: b.mul(x, b.stop_gradient(b.mul(x, x)))),
     Case("two_results", ((3,), (3,)), lambda b, x, y: (b.mul(x, y), b.sin(x), b.cmp(x, y, predicate="lt"), x)),
     Case("constant_result", ((3,),), lambda b, x: (b.full_like(x, 2.0), x)),

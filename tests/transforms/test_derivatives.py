@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import BY_NAME, EXPAND, OPTIMIZE, Case, derivatives, run
+from graphs import BY_NAME, EXPAND, OPTIMIZE, Case, apply, counted, define, derivatives, run
+from lamina.dialects.graph.autodiff import JvpOp, VjpOp
 from lamina.dialects.types import f32, f64
+from lamina.errors import DifferentiationError
 from lamina.runtime.interpreter import interpret
+from xdsl.dialects.builtin import ModuleOp
 
 STEP = 1e-6
 # f(x) x with the second factor constant: a difference quotient sees what stop_gradient hides
@@ -196,3 +199,20 @@ def test_infinite_cotangent_stops_at_relu() -> None:
     case = Case("relu", ((2,),), lambda b, x: b.relu(x))
     (g,) = interpret(run(derivatives(case), EXPAND), "vjp", [np.array([-1.0, 1.0]), np.array([np.inf, np.inf])])
     np.testing.assert_array_equal(g, [0, np.inf])
+
+
+def test_loops_that_run_as_often_as_a_value_says() -> None:
+    """Forward mode follows them; reverse mode would have to keep what they carry, and says so."""
+    body, f = counted()
+    types = f.function_type.inputs.data
+    jvp = define("jvp", [*types, *types[1:]], apply(JvpOp, f, lambda v: v[:3], lambda v: v[3:], (1, 2)))
+    module = run(ModuleOp([body, f, jvp]), EXPAND)
+    for count in (0, 1, 4, -3):
+        x, t = [np.array(count), np.array(0.3), np.array(-0.6)], [np.array(0.7), np.array(-1.1)]
+        _, got = interpret(module, "jvp", [*x, *t])
+        (want,) = differences(lambda a: interpret(module, "f", [x[0], *a]), x[1:], t)  # noqa: B023
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
+    body, f = counted()
+    vjp = define("vjp", [*types, types[1]], apply(VjpOp, f, lambda v: v[:3], lambda v: v[3:], (1, 2)))
+    with pytest.raises(DifferentiationError, match="how often it runs must be known"):
+        run(ModuleOp([body, f, vjp]), EXPAND)

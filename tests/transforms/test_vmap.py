@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import CASES, EXPAND, OPTIMIZE, Case, apply, define, mapped, ops_in, run
+from graphs import CASES, EXPAND, OPTIMIZE, Case, apply, counted, define, mapped, ops_in, run
 from lamina.dialects.graph.autodiff import VjpOp, VmapOp
-from lamina.dialects.types import f64, tensor
+from lamina.dialects.types import element_type, f64, tensor
 from lamina.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp
 
@@ -71,3 +71,20 @@ def test_of_vmap_of_derivative() -> None:
     (got,) = interpret(module, "main", [x, y])
     xs, ys = x[None, :, :], y.T[:, None, :]
     np.testing.assert_allclose(got, np.cos(xs * ys) * ys, rtol=1e-12)
+
+
+@pytest.mark.parametrize("axes", [(0, -1, 0), (0, 0, -1), (0, 0, 0), (-1, 0, -1)])
+def test_counts_of_iterations_that_differ(axes: tuple[int, ...]) -> None:
+    """A loop runs for the greatest count; where it is reached, elements keep what they carry."""
+    body, f = counted()
+    args = [np.array([0, 3, 5, -2]), np.array([0.5, -1.0, 0.25, 2.0]), np.array([1.0, 2.0, -0.5, 0.75])]
+    stacked = [a if axis == 0 else a[1] for a, axis in zip(args, axes, strict=True)]
+    types = [tensor(element_type(np.asarray(a).dtype), np.shape(a)) for a in stacked]
+    main = define("main", types, apply(VmapOp, f, lambda v: v, axes))
+    module = run(ModuleOp([body, f, main]), "graph-vmap")
+    (got,) = interpret(module, "main", stacked)
+    for k in range(4):
+        count, c, h = (a[k] if axis == 0 else a[1] for a, axis in zip(args, axes, strict=True))
+        for i in range(count):
+            h = np.tanh(h) + c * i
+        np.testing.assert_allclose(got[k], h, rtol=1e-14)
