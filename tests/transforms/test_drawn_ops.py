@@ -1,6 +1,6 @@
 """Derivatives and batching of every op on random shapes and properties: differences, agreement of the modes, a Python loop.
 
-LAMINA_TEST_EXAMPLES says how many draws there are for each op (times 160), LAMINA_TEST_SEED from which seed on.
+LAMINA_TEST_EXAMPLES says how many draws there are for each op (times 20), LAMINA_TEST_SEED from which seed on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lamina.dialects.graph.conv import Convolution
 from lamina.runtime.interpreter import interpret
 from sketches import Sketch
 
-EXAMPLES = max(1, int(os.environ.get("LAMINA_TEST_EXAMPLES", "320")) // 160)
+EXAMPLES = max(1, int(os.environ.get("LAMINA_TEST_EXAMPLES", "320")) // 20)
 FIRST_SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
 STEP = 1e-6
 
