@@ -148,7 +148,7 @@ def _scaled(b: Any, operands: Sequence[SSAValue], dims: Sequence[int], epsilon: 
 
 def _batch_channels(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     dim, epsilon = integer(op.properties["dim"]), op.properties["epsilon"]
-    if batched[0] and not any(batched[1:]):
+    if not any(batched[1:]):
         return [b.batch_norm(*operands, dim=dim + 1, epsilon=epsilon)]
     size = next(_shape(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
     whole = [

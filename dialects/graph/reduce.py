@@ -63,9 +63,8 @@ def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[S
         hit = b.convert(b.cmp(x, restore(b, y, dims, shape), predicate="eq"), x.type.element_type)  # pyright: ignore
         count = b.reduce(hit, kind="add", dims=dims)
         return [b.div(b.reduce(b.mul(dx, hit), kind="add", dims=dims), count)]
-    if kind == "mul":
-        return [b.reduce(b.mul(dx, others_product(b, x, dims)), kind="add", dims=dims)]
-    return [None]
+    # a product: the other kinds have no floats
+    return [b.reduce(b.mul(dx, others_product(b, x, dims)), kind="add", dims=dims)]
 
 
 def others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
@@ -83,20 +82,15 @@ def _others_in_row(b: Any, x: SSAValue) -> SSAValue:
     """The product of all others along the last dim, in halves: `2 * n` products, and no division to fail at zeros."""
     *rows, n = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
     one = b.const(1, x.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
-    if n < 2:
-        return b.broadcast(one, (), (*rows, n))
-    none = [0] * len(rows)
-    half = (n + 1) // 2
-    if n % 2:
-        x = b.pad(x, one, low=[*none, 0], high=[*none, 1], interior=[*none, 0])
-    steps = [1] * (len(rows) + 1)
-    first = b.slice(x, start=[*none, 0], stop=[*rows, half], step=steps)
+    none, half = [0] * len(rows), (n + 1) // 2
+    low, steps = [0] * (len(rows) + 1), [1] * (len(rows) + 1)
+    x = b.pad(x, one, low=low, high=[*none, 2 * half - n], interior=low)
+    first = b.slice(x, start=low, stop=[*rows, half], step=steps)
     second = b.slice(x, start=[*none, half], stop=[*rows, 2 * half], step=steps)
     if half > 1:
         rest = _others_in_row(b, b.mul(first, second))
         first, second = b.mul(first, rest), b.mul(second, rest)
-    both = b.concat(second, first, dim=len(rows))
-    return both if n % 2 == 0 else b.slice(both, start=[*none, 0], stop=[*rows, n], step=steps)
+    return b.slice(b.concat(second, first, dim=len(rows)), start=low, stop=[*rows, n], step=steps)
 
 
 def _transpose_reduce(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,9 @@ def _require_word(what: str, given: str, known: Sequence[str]) -> None:
 
 def shifted(b: Any, x: SSAValue, dim: int, direction: str, first: float) -> SSAValue:
     """Each element at the next place of a direction; `first` comes in, the last one goes out."""
-    rank, one = len(_shape(x)), 1 if _shape(x)[dim] else 0
+    rank = len(_shape(x))
     low, high = [0] * rank, [0] * rank
-    low[dim], high[dim] = (one, -one) if direction == "forward" else (-one, one)
+    low[dim], high[dim] = (1, -1) if direction == "forward" else (-1, 1)
     value = b.const(first, x.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
     return b.pad(x, value, low=low, high=high, interior=[0] * rank)
 
@@ -233,10 +233,9 @@ def _recurrence_like(b: Any, op: RecurrenceOp, factor: SSAValue, term: SSAValue)
 def _jvp_recurrence(b: Any, op: RecurrenceOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # dy[i] = a[i] * dy[i-1] + (da[i] * y[i-1] + db[i])
     da, db = tangents
-    if da is not None:
-        moved = b.mul(da, shifted(b, op.y, integer(op.dim), op.direction.data, 0))
-        db = moved if db is None else b.add(moved, db)
-    return [None if db is None else _recurrence_like(b, op, op.factor, db)]
+    terms = [] if da is None else [b.mul(da, shifted(b, op.y, integer(op.dim), op.direction.data, 0))]
+    terms += [] if db is None else [db]
+    return [_recurrence_like(b, op, op.factor, reduce(b.add, terms))]
 
 
 def _transpose_recurrence(b: Any, op: RecurrenceOp, k: int, ct: SSAValue) -> SSAValue:

@@ -243,9 +243,7 @@ def _transpose_slice(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     span = [(n - 1) * s + 1 if n else 0 for n, s in zip(taken, step, strict=True)]
     high = [total - first - length for total, first, length in zip(size, start, span, strict=True)]
     zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
-    # where nothing was taken an interior of step-1 would still leave nothing
-    interior = [s - 1 if n else 0 for n, s in zip(taken, step, strict=True)]
-    return b.pad(ct, zero, low=start, high=high, interior=interior)
+    return b.pad(ct, zero, low=start, high=high, interior=[s - 1 for s in step])
 
 
 def _batch_slice(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
@@ -304,10 +302,7 @@ class SliceOp(GraphOp):
 
 
 def _affine(dim: int, factor: int, offset: int) -> AffineExpr:
-    expr: AffineExpr = AffineDimExpr(dim)
-    if factor != 1:
-        expr = expr * factor
-    return expr + offset if offset else expr
+    return AffineDimExpr(dim) * factor + offset
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -418,9 +413,8 @@ def _padded(size: int, low: int, high: int, interior: int) -> int:
 def _surviving(size: int, low: int, high: int, interior: int) -> tuple[int, int]:
     """First operand index that negative padding leaves in the result, and one past the last."""
     step, result = interior + 1, _padded(size, low, high, interior)
-    first = max(0, -(low // step)) if low < 0 else 0
-    last = min(size, (result - 1 - low) // step + 1) if result > 0 else 0
-    return first, max(first, last)
+    first = max(0, -(low // step))
+    return first, max(first, min(size, (result - 1 - low) // step + 1))
 
 
 def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
@@ -430,9 +424,9 @@ def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
         # the fill value stands wherever no element of x does
         ones = b.full(1, op.operands[0].type)
         zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
-        low, high, interior = zip(*padding, strict=True) if rank else ((), (), ())
+        low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
         fill = b.sub(b.full_like(ct, 1), b.pad(ones, zero, low=low, high=high, interior=interior))
-        return b.reduce(b.mul(ct, fill), kind="add", dims=tuple(range(rank))) if rank else b.mul(ct, fill)
+        return b.reduce(b.mul(ct, fill), kind="add", dims=tuple(range(rank)))
     # cut what padding added, give back zeros for what it cut, drop the interior
     zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
     trimmed = b.pad(ct, zero, low=[-p[0] for p in padding], high=[-p[1] for p in padding], interior=[0] * rank)
@@ -452,8 +446,7 @@ def _batch_pad(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Seque
     element = x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
     zero = b.const(0, element)
     moved = b.pad(x, zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
-    flags = b.convert(b.full(1, x.type), element)
-    inside = b.pad(flags, zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
+    inside = b.pad(b.full(1, x.type), zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
     fill = b.broadcast(value, (0,), _shape_of(moved))
     return [b.select(b.cmp(inside, b.full_like(inside, 0), predicate="ne"), moved, fill)]
 
@@ -523,7 +516,7 @@ class PadOp(GraphOp):
             reads.append(_affine(d, 1, first))
             writes.append(_affine(d, interior + 1, low + first * (interior + 1)))
         scalar = AffineMap(rank, 0, ())
-        fill = Equation(self.result_shape(), (Read(1, scalar),), _copy, write=AffineMap.identity(rank))
+        fill = Equation(self.result_shape(), (Read(1, scalar),), _copy)
         inside = Equation(
             tuple(space), (Read(0, AffineMap(rank, 0, tuple(reads))),), _copy, write=AffineMap(rank, 0, tuple(writes))
         )

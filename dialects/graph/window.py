@@ -111,8 +111,9 @@ def _stacked(b: Any, x: SSAValue, fill: int, slide: Slide) -> SSAValue:
     points = slide.result(_shape(x))
     rows = []
     for tap in product(*map(range, slide.window)):
-        start = [k * d for k, d in zip(tap, slide.dilation, strict=True)]
-        stop = [first + (n - 1) * s + 1 if n else first for first, n, s in zip(start, points, slide.stride, strict=True)]
+        # where there are no windows, the elements that they would hold need not be there
+        start = [k * d if n else 0 for k, d, n in zip(tap, slide.dilation, points, strict=True)]
+        stop = [first + (n - 1) * s + 1 if n else 0 for first, n, s in zip(start, points, slide.stride, strict=True)]
         row = b.slice(padded, start=start, stop=stop, step=slide.stride)
         rows.append(b.reshape(row, (1, *points)))
     return b.concat(*rows, dim=0) if len(rows) > 1 else rows[0]
@@ -123,8 +124,6 @@ def _transpose_window(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     if word(op.properties["kind"]) != "add":
         raise DifferentiationError(f"'{op.name}' op of kind {word(op.properties['kind'])} is not linear")
     slide, shape = Slide.of(op.properties), op.shape()
-    if 0 in _shape(ct):
-        return b.zeros_like(op.operands[0])
     spans = [dilated(n, d) for n, d in zip(slide.window, slide.dilation, strict=True)]
     low = [span - 1 - lo for span, lo in zip(spans, slide.low, strict=True)]
     high = [
