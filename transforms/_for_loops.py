@@ -50,7 +50,9 @@ def new_function(op: ForOp, suffix: str, types: Sequence[Attribute], build: Call
     function.location = op.location
     module.body.block.add_op(function)
     results = build(block)
-    block.add_op(ReturnOp(*results))
+    last = ReturnOp(*results)
+    last.location = op.location
+    block.add_op(last)
     function.update_function_type()
     return function
 

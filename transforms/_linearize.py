@@ -74,11 +74,11 @@ class Linearizer:
 
     def process(self, op: Operation) -> None:
         """Insert an op whose operands are already in place, and build the tangents of its results."""
+        self.b.location = self.primal.location = op.location
         self.primal.insert(op)
         tangents = [self.tangent(operand) for operand in op.operands]
         if all(t is None for t in tangents) or not any(has_tangent(r.type) for r in op.results):
             return
-        self.b.location = op.location
         if isinstance(op, ForOp):
             linearize_for(op, self)
             return

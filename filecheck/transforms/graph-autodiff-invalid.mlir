@@ -39,6 +39,19 @@ func.func @maximum(%ct: tensor<f32>) -> tensor<4xf32> {
 
 // -----
 
+/// Nor are extremes that are scattered, while sums and replacements are.
+func.func @scattered(%ct: tensor<4xf32>, %i: tensor<2xi64>, %x: tensor<4xf32>) -> tensor<2xf32> {
+  %g = graph.transposed (%ct) {
+  ^bb0(%t: tensor<2xf32>):
+    // expected-error@+1 {{'graph.scatter' op of kind max is not linear}}
+    %d = graph.scatter max %x, %t, %i at [0] : (tensor<4xf32>, tensor<2xf32>, tensor<2xi64>) -> tensor<4xf32>
+    graph.yield %d : tensor<4xf32>
+  } : (tensor<4xf32>) -> (tensor<2xf32>)
+  return %g : tensor<2xf32>
+}
+
+// -----
+
 /// A function that is only declared has no derivative.
 func.func private @unknown(tensor<4xf32>) -> tensor<4xf32>
 func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -17,11 +17,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
 from drawn_cases import CASE_DRAWS
 from graphs import CASES, define
 from lamina.dialects.graph import OPS
-from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero
+from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero, to_attribute
+from lamina.dialects.graph.index import find_places
 from lamina.dialects.loop.structure import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
 from lamina.dialects.types import DYNAMIC, element_type, f32, f64, i64, numpy_dtype, tensor
+from lamina.errors import ShapeError
 from lamina.runtime.interpreter.monoids import combine
 from lamina.runtime.interpreter.scalars import MEANINGS
 from ops_table import ROWS, Row, check, inputs, op_of, type_of
@@ -79,8 +81,6 @@ class Body:
         self.results: Sequence[SSAValue] = built if isinstance(built, tuple) else (built,)
         for part in self.block.ops:
             part.verify()
-        if equation.finish is None:
-            assert self.results[0].type == op.results[0].type.element_type  # pyright: ignore
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         values: dict[SSAValue, Any] = dict(zip(self.block.args, arrays, strict=True))
@@ -98,7 +98,7 @@ def finished(equation: Equation, type: Attribute, values: np.ndarray) -> np.ndar
     known: dict[SSAValue, Any] = {block.args[0]: np.asarray(values, numpy_dtype(type))}
     for op in block.ops:
         known[op.results[0]] = MEANING[op.name](op, *(known[o] for o in op.operands))
-    return np.asarray(known[found])
+    return np.asarray(known[found], numpy_dtype(found.type))
 
 
 def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result: np.ndarray) -> None:
@@ -140,6 +140,9 @@ def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result:
     if equation.finish is not None:
         last = body.results[-1] if equation.monoid in PAIR_MONOIDS else body.results[0]
         values = finished(equation, last.type, values)
+    elif result.size and total is not None:
+        assert body.results[0].type == op.results[0].type.element_type  # pyright: ignore
+    assert values.dtype == result.dtype
     values = np.broadcast_to(values, outer.shape[1:])
     result[where] = values if n else values[0]
 
@@ -205,6 +208,55 @@ def test_unknown_sizes(row: Row) -> None:
             assert all(a in (DYNAMIC, b) for a, b in sizes), f"{seen} -> {got}, not {want}"
         if not hidden and row.result is None:
             assert got == want
+
+
+@pytest.mark.parametrize(
+    "shape, message, props",
+    [
+        ((4, 5), "addressed and batch", {"at": (0,), "batch": (0,)}),
+        ((4, 5), "addressed and batch", {"at": (2,)}),
+        ((4, 5), "addressed and batch", {"at": (0,), "batch": (2,)}),
+        ((4, 5), "a place takes 6 of dim 1", {"at": (1,), "window": (6,)}),
+        ((4, 5), "a place takes -1 of dim 1", {"at": (1,), "window": (-1,)}),
+        ((4, 0), "a place takes 1 of dim 1", {"at": (1,)}),
+        ((4, 5), "batch dims", {"at": (1,), "batch": (0,)}),
+    ],
+)
+def test_places_that_there_are_not(shape: tuple[int, ...], message: str, props: dict[str, Any]) -> None:
+    with pytest.raises(ShapeError, match=message):
+        find_places(tensor(f32, shape), [tensor(i64, (3,))], {k: to_attribute(v) for k, v in props.items()})
+
+
+def test_sizes_of_places_that_something_else_tells() -> None:
+    """An index tensor's unknown size is that of another one, or of the operand's batch dim."""
+    props = {"at": to_attribute((0, 1))}
+    types = [tensor(i64, (DYNAMIC, 2)), tensor(i64, (3, DYNAMIC))]
+    assert find_places(tensor(f32, (4, 5)), types, props).points == (3, 2)
+    props = {"at": to_attribute((1,)), "batch": to_attribute((0,))}
+    assert find_places(tensor(f32, (4, 5)), [tensor(i64, (DYNAMIC, 7))], props).points == (4, 7)
+
+
+@pytest.mark.parametrize(
+    "shape, result, is_affine",
+    [
+        ((2, 1, 3), (2, 3, 1), True),
+        ((2, 3), (1, 2, 3), True),
+        ((1, 1), (), True),
+        ((2, 3), (3, 2), False),
+        ((4,), (2, 2), False),
+        ((DYNAMIC, 3), (1, DYNAMIC, 3), False),
+        ((2, 1), (DYNAMIC, DYNAMIC), False),
+    ],
+)
+def test_reshapes_that_move_ones(shape: tuple[int, ...], result: tuple[int, ...], is_affine: bool) -> None:
+    block = Block(arg_types=[tensor(f32, shape)])
+    op = OPS["reshape"].make(block.args, {}, (tensor(f32, result),))
+    assert bool(op.equations()) == is_affine
+    if is_affine:
+        x = np.arange(prod(shape), dtype=np.float32).reshape(shape)
+        found = np.full(result, 77, np.float32)
+        run(op, op.equations()[0], [x], found)
+        np.testing.assert_array_equal(found, x.reshape(result))
 
 
 @pytest.mark.parametrize("size, width", [(2**31 - 1, 32), (2**31, 64)])

@@ -186,6 +186,25 @@ def test_repetitions_that_are_not_counted_stay(kind: str) -> None:
         assert _only(module, ("broadcast", "reduce"))
 
 
+@pytest.mark.parametrize("dims", [(0, -1), (1, -1), (2, -1), (-1, 0), (-1, 1), (0, 0)])
+def test_convolutions_of_unknown_sizes_stay(dims: tuple[int, int]) -> None:
+    """Of a window of one element, too."""
+    x, w = (_hidden(tensor(f32, shape), (d,)) for shape, d in zip(((1, 2, 3), (4, 2, 1)), dims, strict=True))
+    props = {"stride": (1,), "low": (0,), "high": (0,), "groups": 1}
+    module = ModuleOp([define("main", [x, w], lambda b, x, w: b.conv(x, w, **props))])
+    assert not simplify_block(function_of(module, "main").body.block, rules_by_root())
+    assert _only(module, ("conv",))
+
+
+@pytest.mark.parametrize("operand", range(3))
+def test_attention_over_unknown_sizes_stays(operand: int) -> None:
+    types = [tensor(f32, (2, 1, 3, 4))] * 3
+    types[operand] = _hidden(types[operand], (0,))
+    module = ModuleOp([define("main", types, lambda b, *x: b.attention(*x, mask="none", scale=0.5))])
+    assert not simplify_block(function_of(module, "main").body.block, rules_by_root())
+    assert _only(module, ("attention",))
+
+
 def test_constants_are_folded_up_to_a_size() -> None:
     """What is folded reads at most 1024 elements of each operand, and makes at most as many."""
     for n, m, folded in ((1024, 1, True), (1025, 1, False), (32, 32, True), (41, 25, False)):

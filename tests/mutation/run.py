@@ -42,6 +42,7 @@ TESTS = (
     "tests/transforms/test_derivatives.py",
     "tests/transforms/test_vmap.py",
     "tests/transforms/test_drawn_ops.py",
+    "tests/transforms/test_locations.py",
 )
 SECONDS = 10.0
 """A test that takes longer than this, and than twenty times what it took without a fault, has noticed a fault."""

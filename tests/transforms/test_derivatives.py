@@ -172,6 +172,35 @@ def test_zeros_that_meet_in_a_product(zeros: tuple[float, ...]) -> None:
     np.testing.assert_array_equal(g, [7 * b * c, 7 * a * c, 7 * a * b, 3, -1])
 
 
+def test_an_infinite_factor_alone() -> None:
+    """The slope of an update that meets no other is the operand's element, whatever the update."""
+    case = Case(
+        "lone",
+        ((2,),),
+        lambda b, u: b.scatter(b.const(np.array([3.0, 7.0])), u, b.const(np.array([1, 0])), kind="mul", at=(0,)),
+    )
+    (g,) = interpret(run(derivatives(case), EXPAND), "vjp", [np.array([np.inf, 0.0]), np.ones(2)])
+    np.testing.assert_array_equal(g, [7, 3])
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_ties_of_scattered_extremes_share(kind: str) -> None:
+    """Equally among the element and the updates that attain the extreme."""
+    case = Case("ties", ((2,), (3,)), lambda b, x, u: b.scatter(x, u, b.const(np.array([0, 0, 1])), kind=kind, at=(0,)))
+    x, u = np.array([2.0, 5.0]), np.array([2.0, 2.0, 5.0])
+    g, h = interpret(run(derivatives(case), EXPAND), "vjp", [x, u, np.array([6.0, 1.0])])
+    np.testing.assert_array_equal(g, [2, 0.5])
+    np.testing.assert_array_equal(h, [2, 2, 0.5])
+
+
+def test_running_extreme_from_nan_on() -> None:
+    props = {"kind": "max", "dim": 0, "direction": "forward", "bound": "inclusive"}
+    case = Case("nan", ((4,),), lambda b, x: b.scan(x, **props))
+    (g,) = interpret(run(derivatives(case), EXPAND), "vjp", [np.array([1.0, np.nan, 3.0, np.nan]), np.array([1.0, 2, 4, 8])])
+    np.testing.assert_array_equal(g[[0, 2]], [1, 0])
+    assert g[1] + g[3] == 14
+
+
 @pytest.mark.parametrize("kind", ["set", "add", "mul", "max", "min"])
 @pytest.mark.parametrize("varied", [(0,), (1,)])
 def test_forward_by_some_operands_of_a_scatter(kind: str, varied: tuple[int, ...]) -> None:

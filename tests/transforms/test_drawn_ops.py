@@ -69,6 +69,7 @@ def check_derivatives(case: Case) -> None:
     x, rest = args[:n], args[n:]
     f = lambda a: list(interpret(module, "f", [*a, *rest]))  # noqa: E731
     values = f(x)
+    assert all(np.isfinite(v).all() for v in values)
     t, ct = random_like(x, 1), random_like(values, 2)
     tangents = list(interpret(module, "jvp", [*args, *t]))[len(values) :]
     close(tangents, along(f, x, t), 1e-6)
