@@ -319,6 +319,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", help="part of a file name")
     parser.add_argument("--only", help="part of a key, * and ? allowed")
     parser.add_argument("--again", action="store_true", help="those that survived by the table")
+    parser.add_argument("--unknown", action="store_true", help="those that are not listed as equivalent")
     parser.add_argument("--share", default="1/1", help="2/3: every third mutant, from the second on")
     parser.add_argument("--most", type=int, help="tests for a mutant; without it all that reach it")
     parser.add_argument("--jobs", type=int, default=2)
@@ -338,6 +339,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         and (not options.file or options.file in fault.target.file)
         and (not options.only or fnmatch.fnmatchcase(fault.key, f"*{options.only}*"))
         and (survivors is None or fault.key in survivors)
+        and not (options.unknown and known.entry(fault))
     ][first - 1 :: step]
     runner = Runner(wanted, options.jobs, options.most, known)
     os.chdir(ROOT)

@@ -19,7 +19,7 @@ from drawn_cases import CASE_DRAWS
 from graphs import EXPAND, Case, derivatives, mapped, run
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.graph.base import to_attribute
-from lamina.dialects.graph.conv import Convolution
+from lamina.dialects.graph.conv import Convolution, dilated
 from lamina.runtime.interpreter import interpret
 from sketches import Sketch
 
@@ -108,6 +108,7 @@ def check_batching(case: Case, seed: int) -> None:
 def test_properties_of_convolutions_are_canonical(spatial: int) -> None:
     """What is in order is left out, so that equal convolutions have equal properties; what is not stays."""
     ones, none, order = (1,) * spatial, (0,) * spatial, tuple(range(spatial + 2))
+    assert (dilated(0, 3), dilated(1, 3), dilated(3, 2)) == (0, 1, 5)
     plain = Convolution(ones, none, none, ones, ones, order, order, order, 1)
     assert all(plain.properties()[name] == () for name in ("base_dilation", "dilation", "x_dims", "w_dims", "y_dims"))
     twos, last = (2,) * spatial, (0, spatial + 1, *range(1, spatial + 1))
