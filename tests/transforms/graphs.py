@@ -326,6 +326,7 @@ CASES = [
         fixed=(np.array([1, 0, 1]),),
     ),
     _scatter("mul", (3,), (2,), [1, 1], at=(0,)),
+    _scatter("mul", (1,), (3,), [0, 0, 0], at=(0,)),
     Case("embedding", ((4, 3),), lambda b, x, i: b.embedding(i, x), fixed=(np.array([[0, 3], [3, 7]]),)),
     *(_scan(kind, "forward", "inclusive") for kind in ("add", "mul", "max", "min")),
     *(_scan(kind, "reverse", "exclusive") for kind in ("add", "mul")),
