@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AnyFloat,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -20,7 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from .element_types import HALVES as HALVES
 from .element_types import SUPPORTED as SUPPORTED
@@ -68,6 +69,26 @@ def memref(element: Attribute, shape: Sequence[int]) -> MemRefType:
 def vector(element: Attribute, lanes: int) -> VectorType:
     """`vector<lanes x element>`, cached."""
     return VectorType(element, (lanes,))
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The sizes of a tensor, a memref or a vector."""
+    type = value.type
+    assert isinstance(type, TensorType | MemRefType | VectorType)
+    return type.get_shape()
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a tensor, a memref or a vector."""
+    type = value.type
+    assert isinstance(type, TensorType | MemRefType | VectorType)
+    return type.element_type
+
+
+def width_of(element: Attribute) -> int:
+    """The bits of a float or an integer."""
+    assert isinstance(element, AnyFloat | IntegerType)
+    return element.bitwidth
 
 
 def is_float(element: Attribute) -> bool:

@@ -13,7 +13,7 @@ from ..dialects.graph.autodiff import VmapOp
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import ForOp
-from ..dialects.types import tensor
+from ..dialects.types import element_of, shape_of, tensor
 from ..errors import CompileError
 from ._for_loops import batch_for
 from ._functions import (
@@ -23,10 +23,6 @@ from ._functions import (
     replace_op,
     require_static,
 )
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class Batcher:
@@ -40,8 +36,8 @@ class Batcher:
 
     def spread(self, value: SSAValue) -> SSAValue:
         """An unbatched value repeated along the batch dim."""
-        rank = len(_shape(value))
-        return self.b.broadcast(value, tuple(range(1, rank + 1)), (self.size, *_shape(value)))
+        rank = len(shape_of(value))
+        return self.b.broadcast(value, tuple(range(1, rank + 1)), (self.size, *shape_of(value)))
 
     def run(self, function: FuncOp) -> list[SSAValue]:
         """Rebuild the ops of a function whose arguments are set; what it returns, all batched."""
@@ -72,7 +68,7 @@ class Batcher:
             raise error_at(op, CompileError, "has no batching rule")
         if op.batching == "elementwise":
             full = [o if flag else self.spread(o) for o, flag in zip(operands, flags, strict=True)]
-            types = [tensor(r.type.element_type, (self.size, *_shape(r))) for r in op.results]  # pyright: ignore
+            types = [tensor(element_of(r), (self.size, *shape_of(r))) for r in op.results]
             new = type(op).create(operands=full, result_types=types, properties=dict(op.properties))
             self.b.insert(new)
             results = list(new.results)
@@ -89,12 +85,12 @@ def expand_vmap(op: VmapOp) -> None:
     function = called_function(op)
     require_static(op, function)
     axes = ints(op.axes)
-    size = next(_shape(a)[axis] for a, axis in zip(op.arguments, axes, strict=True) if axis >= 0)
+    size = next(shape_of(a)[axis] for a, axis in zip(op.arguments, axes, strict=True) if axis >= 0)
     batcher = Batcher(GraphBuilder(InsertPoint.before(op), op.location), size)
     for argument, inner, axis in zip(op.arguments, function.body.block.args, axes, strict=True):
         value = argument
         if axis > 0:
-            rank = len(_shape(argument))
+            rank = len(shape_of(argument))
             value = batcher.b.transpose(argument, perm=(axis, *(d for d in range(rank) if d != axis)))
         batcher.values[inner] = value
         if axis >= 0:

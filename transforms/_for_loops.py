@@ -21,7 +21,7 @@ from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.base import ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ForOp
-from ..dialects.types import tensor
+from ..dialects.types import element_of, shape_of, tensor
 from ..errors import DifferentiationError
 from ._functions import called_function, clone_body, error_at
 
@@ -58,7 +58,7 @@ def new_function(op: ForOp, suffix: str, types: Sequence[Attribute], build: Call
 
 
 def slice_type(stack: SSAValue) -> Attribute:
-    return tensor(stack.type.element_type, stack.type.get_shape()[1:])  # pyright: ignore[reportAttributeAccessIssue]
+    return tensor(element_of(stack), shape_of(stack)[1:])
 
 
 def types_of(values: Sequence[SSAValue]) -> list[Attribute]:
@@ -218,7 +218,7 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
 
     def moved(value: SSAValue, to: int) -> SSAValue:
         """The first two dims exchanged, or a stack as it is."""
-        rank = len(value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+        rank = len(shape_of(value))
         return b.transpose(value, perm=(1, 0, *range(2, rank))) if to else value
 
     counts = [batcher.values[op.count]] if op.count is not None and op.count in batcher.batched else []
@@ -260,5 +260,5 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
 
 def _select(b: GraphBuilder, batch: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
     """Elements of `x` where a batch of conditions holds, of `y` elsewhere."""
-    shape = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    shape = shape_of(x)
     return b.select(b.broadcast(batch, (0,), shape), x, y)

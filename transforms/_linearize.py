@@ -28,6 +28,7 @@ from ..dialects.graph.base import (
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import ForOp
 from ..dialects.graph.structure import YieldOp
+from ..dialects.types import shape_of
 from ..errors import DifferentiationError
 from ._for_loops import linearize_for
 from ._functions import (
@@ -200,7 +201,7 @@ def _distinct_arguments(primals: list[SSAValue], wrt: Sequence[int], b: GraphBui
     arguments = list(primals)
     for k in wrt:
         if arguments[k] in seen or primals.count(primals[k]) > 1:
-            arguments[k] = b.reshape(primals[k], primals[k].type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+            arguments[k] = b.reshape(primals[k], shape_of(primals[k]))
         seen.add(arguments[k])
     return arguments
 

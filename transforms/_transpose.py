@@ -16,7 +16,7 @@ from ..dialects.graph.base import Bilinear, CompositeOp, Custom, GraphOp, Linear
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ForOp
 from ..dialects.graph.structure import YieldOp
-from ..dialects.types import f32, is_half
+from ..dialects.types import element_of, f32, is_half
 from ..errors import DifferentiationError
 from ._for_loops import new_function, slice_type, types_of
 from ._functions import called_function, clone_body, error_at, replace_op
@@ -79,7 +79,7 @@ def expand_transposed(op: TransposedOp) -> None:
 
 def _sum(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     """The sum of cotangents; of types that are only stored, in f32."""
-    element = x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    element = element_of(x)
     return b.convert(b.add(b.convert(x, f32), b.convert(y, f32)), element) if is_half(element) else b.add(x, y)
 
 

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.base import CompositeOp
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.types import DYNAMIC
+from ..dialects.types import DYNAMIC, shape_of
 from ._functions import replace_op
 
 
@@ -38,7 +38,7 @@ def is_chosen(op: Operation, ops: Collection[str]) -> TypeGuard[CompositeOp]:
     """
     if not isinstance(op, CompositeOp) or (op.has_nest if not ops else op.name.removeprefix("graph.") not in ops):
         return False
-    return not any(DYNAMIC in value.type.get_shape() for value in (*op.operands, *op.results))  # pyright: ignore
+    return not any(DYNAMIC in shape_of(value) for value in (*op.operands, *op.results))
 
 
 @dataclass(frozen=True)

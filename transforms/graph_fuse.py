@@ -43,7 +43,7 @@ from ..dialects.graph.places import Place, columns_first, repeated, root_place
 from ..dialects.graph.prologues import contracts, is_cheap, may_repeat
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.graph.structure import FusionOp, YieldOp
-from ..dialects.types import DYNAMIC
+from ..dialects.types import DYNAMIC, shape_of
 
 MAX_OPS = 64
 """Ops a group that compute something: keeps basic blocks below the size where code generation turns superlinear."""
@@ -74,7 +74,7 @@ class Group:
 
 def is_scalar_const(op: Operation) -> bool:
     """A constant of one element, which a kernel holds as an immediate."""
-    return op.name == "graph.const" and all(size == 1 for size in op.results[0].type.get_shape())  # pyright: ignore
+    return op.name == "graph.const" and all(size == 1 for size in shape_of(op.results[0]))
 
 
 def is_movable(op: Operation) -> bool:
@@ -194,8 +194,8 @@ class _Planner:
     @staticmethod
     def _rereads(op: Operation, root: Operation) -> bool:
         """Whether a reduction that leads to `op` reads what the root reads, too, all of it."""
-        whole = prod(root.results[0].type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
-        read = {v for v in _leads_to(root.results[0]) if prod(v.type.get_shape()) == whole}  # pyright: ignore
+        whole = prod(shape_of(root.results[0]))
+        read = {v for v in _leads_to(root.results[0]) if prod(shape_of(v)) == whole}
         sums = [v.owner for v in _leads_to(op.results[0]) if any(e.n_reduce for e in kernel_equations(v.owner))]
         return any(v in read for found in sums for operand in found.operands for v in _leads_to(operand))  # pyright: ignore
 
@@ -468,7 +468,7 @@ def _build_fusion(members: list[Operation]) -> FusionOp:
 
 def fuse_block(block: Block) -> None:
     """Replace the ops of a block by fusions, in an order that respects their dependences."""
-    if any(DYNAMIC in r.type.get_shape() for op in block.ops if isinstance(op, GraphOp) for r in op.results):  # pyright: ignore
+    if any(DYNAMIC in shape_of(r) for op in block.ops if isinstance(op, GraphOp) for r in op.results):
         return  # shapes decide what repeats work: specialise first
     copy_movable_ops(block)
     planner = _Planner(block)

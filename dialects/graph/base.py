@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import DTypeError, ShapeError
-from ..types import DYNAMIC, SUPPORTED, numpy_dtype, show_shape
+from ..types import DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape
 from .syntax import parse_graph_op, print_graph_op
 
 Props = Mapping[str, Attribute]
@@ -284,13 +284,13 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     def shape(self, k: int = 0) -> tuple[int, ...]:
         """Shape of operand `k`; `DYNAMIC` where a size is `?`."""
-        return self.operands[k].type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        return shape_of(self.operands[k])
 
     def result_shape(self) -> tuple[int, ...]:
-        return self.results[0].type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        return shape_of(self.results[0])
 
     def result_dtype(self) -> np.dtype:
-        return numpy_dtype(self.results[0].type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+        return numpy_dtype(element_of(self.results[0]))
 
 
 _DECLARATIONS = (

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorTyp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ..types import element_type, f32, is_float, is_half, numpy_dtype, tensor
+from ..types import element_of, element_type, f32, is_float, is_half, numpy_dtype, shape_of, tensor
 from .base import OPS
 
 
@@ -86,22 +86,22 @@ class GraphBuilder:
 
     def broadcast(self, x: SSAValue, dims: Sequence[int], shape: Sequence[int]) -> SSAValue:
         """Dim `k` of `x` becomes dim `dims[k]` of a tensor of `shape`."""
-        result = tensor(x.type.element_type, shape)  # pyright: ignore[reportAttributeAccessIssue]
+        result = tensor(element_of(x), shape)
         return self.insert(OPS["broadcast"].make((x,), {"dims": tuple(dims)}, (result,)))
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        result = tensor(x.type.element_type, shape)  # pyright: ignore[reportAttributeAccessIssue]
+        result = tensor(element_of(x), shape)
         return self.insert(OPS["reshape"].make((x,), {}, (result,)))
 
     def convert(self, x: SSAValue, element: Attribute) -> SSAValue:
         """`x` with another element type; `x` itself when it has it already."""
-        if x.type.element_type == element:  # pyright: ignore[reportAttributeAccessIssue]
+        if element_of(x) == element:
             return x
-        result = tensor(element, x.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+        result = tensor(element, shape_of(x))
         return self.insert(OPS["convert"].make((x,), {}, (result,)))
 
     def trunc(self, x: SSAValue) -> SSAValue:
         """Toward zero: floor of positive, ceil of negative values; integers are themselves."""
-        if not is_float(x.type.element_type):  # pyright: ignore[reportAttributeAccessIssue]
+        if not is_float(element_of(x)):
             return x
         return self.mul(self.sign(x), self.floor(self.abs(x)))

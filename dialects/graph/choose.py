@@ -12,7 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError
-from ..types import HALVES, f32, i1, is_bool, is_half, tensor
+from ..types import HALVES, element_of, f32, i1, is_bool, is_half, tensor
 from .base import (
     GraphOp,
     Linear,
@@ -154,7 +154,7 @@ class ConvertOp(ElementwiseOp):
         return (tensor(results[0].element_type, operands[0].get_shape()),)
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
-        return b.convert(operands[0], self.y.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+        return b.convert(operands[0], element_of(self.y))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         return (convert_array(operands[0], self.result_dtype()),)

@@ -14,17 +14,13 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import INDICES, compatible, is_float, show_shape, spelled, tensor
+from ..types import INDICES, compatible, element_of, is_float, shape_of, show_shape, spelled, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
 from .unary import erfc
 
 _INTS = DenseArrayBase.constr(i64)
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _finite_or_zero(b: Any, m: SSAValue) -> SSAValue:
@@ -221,14 +217,14 @@ def _jvp_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[
     y, dims = op.results[0], ints(op.properties["dims"])
     # y * (dx - sum(y dx))
     weighted = b.mul(y, dx)
-    total = restore(b, b.reduce(weighted, kind="add", dims=dims), dims, _shape(y))
+    total = restore(b, b.reduce(weighted, kind="add", dims=dims), dims, shape_of(y))
     return [b.sub(weighted, b.mul(y, total))]
 
 
 def _exp_shifted(b: Any, x: SSAValue, dims: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
     """(x - max, exp of it, the sum of that), the maximum taken over `dims`."""
     m = _finite_or_zero(b, b.reduce(x, kind="max", dims=dims))
-    shifted = b.sub(x, restore(b, m, dims, _shape(x)))
+    shifted = b.sub(x, restore(b, m, dims, shape_of(x)))
     e = b.exp(shifted)
     return shifted, e, b.reduce(e, kind="add", dims=dims)
 
@@ -261,7 +257,7 @@ class SoftmaxOp(AlongDims):
         dims = ints(props["dims"])
         _, e, total = _exp_shifted(b, operands[0], dims)
         # one division a row: a sum is at least 1, or what is not finite about it shows in the product as in the quotient
-        return b.mul(e, restore(b, b.div(b.full_like(total, 1), total), dims, _shape(operands[0])))
+        return b.mul(e, restore(b, b.div(b.full_like(total, 1), total), dims, shape_of(operands[0])))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
@@ -273,7 +269,7 @@ def _jvp_log_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Seque
     (dx,) = tangents
     y, dims = op.results[0], ints(op.properties["dims"])
     # dx - sum(softmax(x) dx)
-    return [b.sub(dx, restore(b, b.reduce(b.mul(b.exp(y), dx), kind="add", dims=dims), dims, _shape(y)))]
+    return [b.sub(dx, restore(b, b.reduce(b.mul(b.exp(y), dx), kind="add", dims=dims), dims, shape_of(y)))]
 
 
 @graph_op
@@ -296,7 +292,7 @@ class LogSoftmaxOp(AlongDims):
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         shifted, _, total = _exp_shifted(b, operands[0], dims)
-        return b.sub(shifted, restore(b, b.log(total), dims, _shape(operands[0])))
+        return b.sub(shifted, restore(b, b.log(total), dims, shape_of(operands[0])))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
@@ -333,7 +329,7 @@ class LogsumexpOp(AlongDims):
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         m = _finite_or_zero(b, b.reduce(operands[0], kind="max", dims=dims))
-        e = b.exp(b.sub(operands[0], restore(b, m, dims, _shape(operands[0]))))
+        e = b.exp(b.sub(operands[0], restore(b, m, dims, shape_of(operands[0]))))
         return b.add(b.log(b.reduce(e, kind="add", dims=dims)), m)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -369,7 +365,7 @@ class MeanOp(AlongDims):
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         total = b.reduce(operands[0], kind="add", dims=dims)
-        return b.div(total, b.full_like(total, _count(_shape(operands[0]), dims)))
+        return b.div(total, b.full_like(total, _count(shape_of(operands[0]), dims)))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
@@ -400,11 +396,11 @@ class VarOp(AlongDims):
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         x, dims = operands[0], ints(props["dims"])
-        count = _count(_shape(x), dims)
+        count = _count(shape_of(x), dims)
         correction = integer(props["correction"])
         total = b.reduce(x, kind="add", dims=dims)
         mean = b.div(total, b.full_like(total, count))
-        distance = b.sub(x, restore(b, mean, dims, _shape(x)))
+        distance = b.sub(x, restore(b, mean, dims, shape_of(x)))
         squares = b.reduce(b.mul(distance, distance), kind="add", dims=dims)
         return b.div(squares, b.full_like(squares, max(count - correction, 0)))
 
@@ -425,28 +421,28 @@ def _jvp_cross_entropy(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None])
     hit = _one_hot(b, logits, labels)
     zero = b.zeros_like(weights)
     slope = b.sub(weights, b.select(hit, b.full_like(weights, 1), zero))
-    classes = b.full_like(labels, _shape(logits)[1])
+    classes = b.full_like(labels, shape_of(logits)[1])
     inside = b.and_(b.cmp(labels, b.zeros_like(labels), predicate="ge"), b.cmp(labels, classes, predicate="lt"))
-    slope = b.select(b.broadcast(inside, (0,), _shape(logits)), slope, zero)
-    rows = b.full_like(slope, _shape(logits)[0])
+    slope = b.select(b.broadcast(inside, (0,), shape_of(logits)), slope, zero)
+    rows = b.full_like(slope, shape_of(logits)[0])
     return [b.reduce(b.mul(dx, b.div(slope, rows)), kind="add", dims=(0, 1))]
 
 
 def _one_hot(b: Any, logits: SSAValue, labels: SSAValue) -> SSAValue:
-    shape = _shape(logits)
-    element = labels.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    shape = shape_of(logits)
+    element = element_of(labels)
     classes = b.iota(dim=1, result=tensor(element, shape))
     return b.cmp(classes, b.broadcast(labels, (0,), shape), predicate="eq")
 
 
 def _batch_cross_entropy(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(_shape(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
+    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
     logits, labels = (
-        o if is_batched else b.broadcast(o, tuple(range(1, len(_shape(o)) + 1)), (size, *_shape(o)))
+        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
         for o, is_batched in zip(operands, batched, strict=True)
     )
-    shape = _shape(logits)
-    element = labels.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    shape = shape_of(logits)
+    element = element_of(labels)
     scores = b.log_softmax(logits, dims=(2,))
     hit = b.cmp(b.iota(dim=2, result=tensor(element, shape)), b.broadcast(labels, (0, 1), shape), predicate="eq")
     picked = b.select(hit, scores, b.full_like(scores, 0))
@@ -494,7 +490,7 @@ class CrossEntropyOp(CompositeOp):
         scores = b.log_softmax(logits, dims=(1,))
         picked = b.select(_one_hot(b, logits, labels), scores, b.full_like(scores, 0))
         total = b.reduce(picked, kind="add", dims=(0, 1))
-        return b.neg(b.div(total, b.full_like(total, _shape(logits)[0])))
+        return b.neg(b.div(total, b.full_like(total, shape_of(logits)[0])))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         logits, labels = operands

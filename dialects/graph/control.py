@@ -28,7 +28,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import CountedCall, parse_signature, parse_values, print_signature, print_values
-from ..types import DYNAMIC, tensor
+from ..types import DYNAMIC, element_of, shape_of, tensor
 from .autodiff import callee_of
 from .base import ints
 
@@ -122,10 +122,10 @@ class ForOp(IRDLOperation):
             raise VerifyException("'graph.for' op with stacks needs a count that is known")
         sliced: list[Attribute] = []
         for stack in self.stacks:
-            shape = stack.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+            shape = shape_of(stack)
             if not shape or shape[0] not in (trips, DYNAMIC):  # C2
                 raise VerifyException(f"'graph.for' op stacks need a first dim of {trips}, got {stack.type}")
-            sliced.append(tensor(stack.type.element_type, shape[1:]))  # pyright: ignore[reportAttributeAccessIssue]
+            sliced.append(tensor(element_of(stack), shape[1:]))
         wanted = [INDEX, *(v.type for v in (*self.consts, *self.inits)), *sliced]
         if list(function.function_type.inputs) != wanted:  # C1
             raise VerifyException(

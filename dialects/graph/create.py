@@ -12,7 +12,7 @@ from xdsl.irdl import prop_def, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import i64, is_bool, show_shape
+from ..types import element_of, i64, is_bool, show_shape
 from .base import Equation, GraphOp, Props, Zero, graph_op
 from .builder import dense_array
 
@@ -99,7 +99,7 @@ class IotaOp(GraphOp):
         return (np.broadcast_to(steps.reshape(ones), shape).copy(),)
 
     def equations(self) -> tuple[Equation, ...]:
-        element = self.y.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        element = element_of(self.y)
         dim = self.dim.value.data
 
         def body(b: ScalarBuilder, *, index: Sequence[SSAValue]) -> SSAValue:

@@ -22,7 +22,20 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import DYNAMIC, INDICES, compatible, index, is_bool, numpy_dtype, show_shape, spelled, tensor, unify
+from ..types import (
+    DYNAMIC,
+    INDICES,
+    compatible,
+    element_of,
+    index,
+    is_bool,
+    numpy_dtype,
+    shape_of,
+    show_shape,
+    spelled,
+    tensor,
+    unify,
+)
 from .base import (
     CompositeOp,
     Custom,
@@ -42,10 +55,6 @@ from .base import (
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -168,7 +177,7 @@ def _props(places: Places) -> dict[str, Any]:
 
 def _limit(indices: SSAValue, last: int) -> int:
     """The greatest index that the indices' element type can hold."""
-    return min(last, np.iinfo(numpy_dtype(indices.type.element_type)).max)  # pyright: ignore[reportAttributeAccessIssue]
+    return min(last, np.iinfo(numpy_dtype(element_of(indices))).max)
 
 
 def clamped(b: Any, indices: Sequence[SSAValue], places: Places) -> list[SSAValue]:
@@ -193,12 +202,12 @@ def _over_places(b: Any, value: SSAValue, places: Places) -> SSAValue:
 
 def _spread(b: Any, value: SSAValue, size: int) -> SSAValue:
     """A value repeated along a new first dim."""
-    return b.broadcast(value, tuple(range(1, len(_shape(value)) + 1)), (size, *_shape(value)))
+    return b.broadcast(value, tuple(range(1, len(shape_of(value)) + 1)), (size, *shape_of(value)))
 
 
 def _moved(b: Any, value: SSAValue, source: int, target: int) -> SSAValue:
     """A value with one of its dims moved."""
-    perm = [d for d in range(len(_shape(value))) if d != source]
+    perm = [d for d in range(len(shape_of(value))) if d != source]
     perm.insert(target, source)
     return value if source == target else b.transpose(value, perm=perm)
 
@@ -223,7 +232,7 @@ def _batch_gather(b: Any, op: GatherOp, operands: Sequence[SSAValue], batched: S
     if not any(batched[1:]):  # the new dim is one more that a place extends over
         y = b.gather(x, *indices, at=_later(places.at), window=places.window, batch=_later(places.batch))
         return [_moved(b, y, n_points, 0)]
-    size = next(_shape(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
     indices = [i if flag else _spread(b, i, size) for i, flag in zip(indices, batched[1:], strict=True)]
     if batched[0]:
         return [b.gather(x, *indices, at=_later(places.at), window=places.window, batch=(0, *_later(places.batch)))]
@@ -349,7 +358,7 @@ def _other_factors(b: Any, op: ScatterOp) -> SSAValue:
 def _jvp_extreme(b: Any, op: ScatterOp, dx: SSAValue | None, du: SSAValue | None) -> SSAValue:
     """The mean over the operand's element and the updates that attain the extreme, as for `graph.reduce`."""
     places, (x, updates, *indices), y = op.places, op.operands, op.results[0]
-    element = x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    element = element_of(x)
 
     def collected(values: SSAValue) -> SSAValue:
         return b.scatter(b.zeros_like(x), values, *indices, kind="add", **_props(places))
@@ -401,7 +410,7 @@ def _refused(op: GraphOp, why: str) -> DifferentiationError:
 
 def _batch_scatter(b: Any, op: ScatterOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     places, kind = op.places, op.kind.data
-    size = next(_shape(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
     x, updates = (o if flag else _spread(b, o, size) for o, flag in zip(operands[:2], batched[:2], strict=True))
     if not any(batched[2:]):  # the new dim is one more that a place extends over
         updates = _moved(b, updates, 0, len(places.points))
@@ -544,7 +553,7 @@ def _batch_embedding(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched:
     if not batched[1]:
         return [b.embedding(ids, table)]
     if not batched[0]:
-        return [_moved(b, b.gather(table, ids, at=(1,)), len(_shape(ids)), 0)]
+        return [_moved(b, b.gather(table, ids, at=(1,)), len(shape_of(ids)), 0)]
     return [b.gather(table, ids, at=(1,), batch=(0,))]
 
 

@@ -13,14 +13,10 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import compatible, is_float, show_shape
+from ..types import compatible, is_float, shape_of, show_shape
 from .base import CompositeOp, Custom, GraphOp, Props, graph_op, integer, ints, require_same_element
 from .composite import AlongDims
 from .reduce import restore
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _number(attribute: Attribute) -> float:
@@ -30,7 +26,7 @@ def _number(attribute: Attribute) -> float:
 
 def _mean(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
     total = b.reduce(x, kind="add", dims=dims)
-    return b.div(total, b.full_like(total, math.prod(_shape(x)[d] for d in dims)))
+    return b.div(total, b.full_like(total, math.prod(shape_of(x)[d] for d in dims)))
 
 
 def _inverse_root(b: Any, square: SSAValue, epsilon: float) -> SSAValue:
@@ -44,7 +40,7 @@ def _batch(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[
 
 def _layer_parts(b: Any, x: SSAValue, props: Props) -> tuple[SSAValue, SSAValue]:
     """The distances from the mean, and the factor that each row of them is multiplied by, repeated along it."""
-    dims, shape = ints(props["dims"]), _shape(x)
+    dims, shape = ints(props["dims"]), shape_of(x)
     distance = b.sub(x, restore(b, _mean(b, x, dims), dims, shape))
     factor = _inverse_root(b, _mean(b, b.mul(distance, distance), dims), _number(props["epsilon"]))
     return distance, restore(b, factor, dims, shape)
@@ -55,8 +51,8 @@ def _jvp_layer_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequen
     x, y, dims = op.operands[0], op.results[0], ints(op.properties["dims"])
     _, factor = _layer_parts(b, x, op.properties)
     # what changes the mean or the variance is taken out: (dx - mean(dx) - y mean(y dx)) / deviation
-    along = b.mul(y, restore(b, _mean(b, b.mul(y, dx), dims), dims, _shape(x)))
-    centered = b.sub(dx, restore(b, _mean(b, dx, dims), dims, _shape(x)))
+    along = b.mul(y, restore(b, _mean(b, b.mul(y, dx), dims), dims, shape_of(x)))
+    centered = b.sub(dx, restore(b, _mean(b, dx, dims), dims, shape_of(x)))
     return [b.mul(b.sub(centered, along), factor)]
 
 
@@ -96,13 +92,13 @@ class LayerNormOp(AlongDims):
 def _rms_factor(b: Any, x: SSAValue, props: Props) -> SSAValue:
     dims = ints(props["dims"])
     factor = _inverse_root(b, _mean(b, b.mul(x, x), dims), _number(props["epsilon"]))
-    return restore(b, factor, dims, _shape(x))
+    return restore(b, factor, dims, shape_of(x))
 
 
 def _jvp_rms_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     x, y, dims = op.operands[0], op.results[0], ints(op.properties["dims"])
-    along = b.mul(y, restore(b, _mean(b, b.mul(y, dx), dims), dims, _shape(x)))
+    along = b.mul(y, restore(b, _mean(b, b.mul(y, dx), dims), dims, shape_of(x)))
     return [b.mul(b.sub(dx, along), _rms_factor(b, x, op.properties))]
 
 
@@ -142,7 +138,7 @@ def _scaled(b: Any, operands: Sequence[SSAValue], dims: Sequence[int], epsilon: 
     """`(x - mean) * (weight / sqrt(variance + epsilon)) + bias`, the statistics having the dims `dims` of x."""
     x, mean, variance, weight, bias = operands
     factor = b.mul(weight, _inverse_root(b, variance, epsilon))
-    mean, factor, bias = (b.broadcast(value, dims, _shape(x)) for value in (mean, factor, bias))
+    mean, factor, bias = (b.broadcast(value, dims, shape_of(x)) for value in (mean, factor, bias))
     return b.add(b.mul(b.sub(x, mean), factor), bias)
 
 
@@ -150,9 +146,9 @@ def _batch_channels(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: 
     dim, epsilon = integer(op.properties["dim"]), op.properties["epsilon"]
     if not any(batched[1:]):
         return [b.batch_norm(*operands, dim=dim + 1, epsilon=epsilon)]
-    size = next(_shape(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
+    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
     whole = [
-        o if is_batched else b.broadcast(o, tuple(range(1, len(_shape(o)) + 1)), (size, *_shape(o)))
+        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
         for o, is_batched in zip(operands, batched, strict=True)
     ]
     return [_scaled(b, whole, (0, dim + 1), _number(epsilon))]

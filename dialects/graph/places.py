@@ -17,6 +17,7 @@ from math import prod
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
+from ..types import shape_of
 from .base import Equation, GraphOp, Read
 from .elementwise import ElementwiseOp
 from .prologues import contracts, may_repeat
@@ -91,7 +92,7 @@ def columns_first(place: Place, rank: int) -> tuple[int, ...]:
 
 def loop_order(body: Block, outputs: Sequence[SSAValue]) -> tuple[int, ...]:
     """The dims of the results of a fusion in the order in which their loops repeat no work."""
-    space: tuple[int, ...] = outputs[0].type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    space: tuple[int, ...] = shape_of(outputs[0])
     rows_first = tuple(range(len(space)))
     ops = [op for op in body.ops if isinstance(op, GraphOp) and op.name != "graph.yield"]
     equations = {op: op.equations() for op in ops}

@@ -15,7 +15,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import is_bool, is_float, show_shape, tensor
+from ..types import element_of, is_bool, is_float, shape_of, show_shape, tensor, width_of
 from .base import Custom, Equation, GraphOp, Props, Read, Zero, graph_op, integer, ints, normalize_dims, word
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[S
         return [b.reduce(dx, kind="add", dims=dims)]
     if kind in ("max", "min"):
         # the mean over the elements that attain the extreme
-        hit = b.convert(b.cmp(x, restore(b, y, dims, shape), predicate="eq"), x.type.element_type)  # pyright: ignore
+        hit = b.convert(b.cmp(x, restore(b, y, dims, shape), predicate="eq"), element_of(x))
         count = b.reduce(hit, kind="add", dims=dims)
         return [b.div(b.reduce(b.mul(dx, hit), kind="add", dims=dims), count)]
     # a product: the other kinds have no floats
@@ -69,7 +69,7 @@ def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[S
 
 def others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
     """For each element the product of all others over `dims`, right with zeros and infinities, and to every order."""
-    shape = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    shape = shape_of(x)
     perm = (*kept_dims(len(shape), dims), *sorted(dims))
     rows = tuple(shape[d] for d in kept_dims(len(shape), dims))
     moved = tuple(shape[p] for p in perm)
@@ -80,8 +80,8 @@ def others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
 
 def _others_in_row(b: Any, x: SSAValue) -> SSAValue:
     """The product of all others along the last dim, in halves: `2 * n` products, and no division to fail at zeros."""
-    *rows, n = x.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-    one = b.const(1, x.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    *rows, n = shape_of(x)
+    one = b.const(1, element_of(x))
     none, half = [0] * len(rows), (n + 1) // 2
     low, steps = [0] * (len(rows) + 1), [1] * (len(rows) + 1)
     x = b.pad(x, one, low=low, high=[*none, 2 * half - n], interior=low)
@@ -146,7 +146,7 @@ class ReduceOp(GraphOp):
         x, kind = operands[0], self.kind.data
         from ..scalar import identity_value  # arith and math are for lowering: not imported to trace
 
-        neutral = np.asarray(identity_value(kind, self.x.type.element_type)).astype(x.dtype)  # pyright: ignore
+        neutral = np.asarray(identity_value(kind, element_of(self.x))).astype(x.dtype)
         with np.errstate(all="ignore"):
             if kind == "add":
                 return (np.asarray(np.add.reduce(x, axis=ints(self.dims), dtype=x.dtype)),)
@@ -202,8 +202,8 @@ class ArgOp(GraphOp, ABC):
             return b.convert(y, i64)
 
         # positions no wider than elements need: a vector of the ones takes as many registers as one of the others
-        element = self.x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-        narrow = shape[dim] < 2**31 and 1 < element.bitwidth <= 32
+        element = element_of(self.x)
+        narrow = shape[dim] < 2**31 and 1 < width_of(element) <= 32
         position = i32 if narrow else i64
         read = Read(0, reduction_map(len(shape), [dim]))
         monoid = self.name.removeprefix("graph.")

@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from ..types import is_float
+from ..types import element_of, is_float
 from .base import GraphOp
 from .builder import GraphBuilder, dense_array
 from .create import ConstOp
@@ -187,13 +187,5 @@ def is_splat(value: SSAValue, number: float | int | bool) -> bool:
     return known is not None and bool(known == number) and bool(np.signbit(float(known)) == np.signbit(float(number)))
 
 
-def shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def element(value: SSAValue) -> Any:
-    return value.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def holds_floats(value: SSAValue) -> bool:
-    return is_float(element(value))
+    return is_float(element_of(value))

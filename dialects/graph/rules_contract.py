@@ -7,13 +7,13 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ..types import DYNAMIC
+from ..types import DYNAMIC, shape_of
 from .base import ints
 from .builder import GraphBuilder
 from .contract import free_dims
 from .conv import Convolution, pick
 from .reduce import kept_dims
-from .rules import REASSOCIATING, is_splat, made_by, rule, shape
+from .rules import REASSOCIATING, is_splat, made_by, rule
 
 # --------------------------------------------------------------------------------------------------------------------
 # reduce
@@ -31,7 +31,7 @@ def reduce_over_nothing(op: Any, b: GraphBuilder) -> SSAValue | None:
 )
 def reduce_of_unit_dims(op: Any, b: GraphBuilder) -> SSAValue | None:
     dims = ints(op.dims)
-    return b.reshape(op.x, shape(op.y)) if dims and all(shape(op.x)[d] == 1 for d in dims) else None
+    return b.reshape(op.x, shape_of(op.y)) if dims and all(shape_of(op.x)[d] == 1 for d in dims) else None
 
 
 @rule(
@@ -45,7 +45,7 @@ def reduce_of_reduce(op: Any, b: GraphBuilder) -> SSAValue | None:
     if not inner or inner.kind != op.kind or not op.x.has_one_use():
         return None
     first = ints(inner.dims)
-    kept = kept_dims(len(shape(inner.x)), first)
+    kept = kept_dims(len(shape_of(inner.x)), first)
     return b.reduce(inner.x, kind=op.kind, dims=sorted((*first, *(kept[d] for d in ints(op.dims)))))
 
 
@@ -69,25 +69,25 @@ def _repeated_dims(op: Any) -> tuple[Any, list[int], list[int]] | None:
     inner = made_by(op.x, "broadcast")
     if not inner:
         return None
-    small, dims = shape(inner.x), ints(inner.dims)
-    if DYNAMIC in (*small, *shape(op.x)):
+    small, dims = shape_of(inner.x), ints(inner.dims)
+    if DYNAMIC in (*small, *shape_of(op.x)):
         return None  # how often it repeats, and whether at all, is not known
-    real = {d for k, d in enumerate(dims) if small[k] == shape(op.x)[d]}
+    real = {d for k, d in enumerate(dims) if small[k] == shape_of(op.x)[d]}
     repeated = [d for d in ints(op.dims) if d not in real]
     return (inner, repeated, [d for d in ints(op.dims) if d in real]) if repeated else None
 
 
 def _without(b: GraphBuilder, op: Any, inner: Any, repeated: list[int], others: list[int]) -> SSAValue:
     """The reduction with the repeated dims left out."""
-    small, dims = shape(inner.x), ints(inner.dims)
+    small, dims = shape_of(inner.x), ints(inner.dims)
     x = inner.x
     gone = [k for k, d in enumerate(dims) if d in repeated]
     if gone:  # stretched from size 1
         x = b.reshape(x, tuple(n for k, n in enumerate(small) if k not in gone))
-    left = [d for d in range(len(shape(op.x))) if d not in repeated]
-    if shape(x) != tuple(shape(op.x)[d] for d in left):
+    left = [d for d in range(len(shape_of(op.x))) if d not in repeated]
+    if shape_of(x) != tuple(shape_of(op.x)[d] for d in left):
         places = tuple(left.index(d) for d in dims if d not in repeated)
-        x = b.broadcast(x, places, tuple(shape(op.x)[d] for d in left))
+        x = b.broadcast(x, places, tuple(shape_of(op.x)[d] for d in left))
     over = sorted(left.index(d) for d in others)
     return b.reduce(x, kind=op.kind, dims=over) if over else x
 
@@ -99,7 +99,7 @@ def _without(b: GraphBuilder, op: Any, inner: Any, repeated: list[int], others: 
 )
 def choose_from_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
     found = _repeated_dims(op)
-    if not found or op.kind.data in ("add", "mul") or 0 in shape(op.x):
+    if not found or op.kind.data in ("add", "mul") or 0 in shape_of(op.x):
         return None
     return _without(b, op, *found)
 
@@ -112,9 +112,9 @@ def choose_from_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
 )
 def sum_of_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
     found = _repeated_dims(op)
-    if not found or op.kind.data != "add" or 0 in shape(op.x):
+    if not found or op.kind.data != "add" or 0 in shape_of(op.x):
         return None
-    times = prod(shape(op.x)[d] for d in found[1])
+    times = prod(shape_of(op.x)[d] for d in found[1])
     total = _without(b, op, *found)
     return b.mul(total, b.full(times, total.type))  # pyright: ignore[reportArgumentType]
 
@@ -176,8 +176,8 @@ def transpose_of_dot(op: Any, b: GraphBuilder) -> SSAValue | None:
     if not dot or not dot.y.has_one_use():
         return None
     n_batch = len(ints(dot.lhs_batch))
-    n_lhs = len(shape(dot.lhs)) - n_batch - len(ints(dot.lhs_contract))
-    rank = len(shape(dot.y))
+    n_lhs = len(shape_of(dot.lhs)) - n_batch - len(ints(dot.lhs_contract))
+    rank = len(shape_of(dot.y))
     swapped = (*range(n_batch), *range(n_batch + n_lhs, rank), *range(n_batch, n_batch + n_lhs))
     if ints(op.perm) != swapped:
         return None
@@ -203,7 +203,7 @@ def dot_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
     if lhs and rhs:
         return b.insert(type(op).make(operands, op.properties))
     negated = op.lhs if lhs else op.rhs
-    if not (lhs or rhs) or not negated.has_one_use() or prod(shape(op.y)) > prod(shape(negated)):
+    if not (lhs or rhs) or not negated.has_one_use() or prod(shape_of(op.y)) > prod(shape_of(negated)):
         return None
     return b.neg(b.insert(type(op).make(operands, op.properties)))
 
@@ -215,9 +215,9 @@ def dot_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
     REASSOCIATING,
 )
 def dot_with_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if is_splat(op.rhs, 1) and len(ints(op.rhs_contract)) == len(shape(op.rhs)):
+    if is_splat(op.rhs, 1) and len(ints(op.rhs_contract)) == len(shape_of(op.rhs)):
         return b.reduce(op.lhs, kind="add", dims=sorted(ints(op.lhs_contract)))
-    if is_splat(op.lhs, 1) and len(ints(op.lhs_contract)) == len(shape(op.lhs)):
+    if is_splat(op.lhs, 1) and len(ints(op.lhs_contract)) == len(shape_of(op.lhs)):
         return b.reduce(op.rhs, kind="add", dims=sorted(ints(op.rhs_contract)))
     return None
 
@@ -231,7 +231,7 @@ def dot_with_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
     REASSOCIATING,
 )
 def conv_of_points(op: Any, b: GraphBuilder) -> SSAValue | None:
-    c, x, w = Convolution.of(op.properties), shape(op.x), shape(op.w)
+    c, x, w = Convolution.of(op.properties), shape_of(op.x), shape_of(op.w)
     plain = {*c.stride, *c.base_dilation, c.groups} == {1} and {*c.low, *c.high} == {0}
     if DYNAMIC in (*x, *w) or not plain or any(size != 1 for size in pick(w, c.w_dims[2:])):
         return None
@@ -242,7 +242,7 @@ def conv_of_points(op: Any, b: GraphBuilder) -> SSAValue | None:
     if c.x_dims == c.y_dims == (0, len(x) - 1, *in_order[1:-1]):
         return b.dot(op.x, matrix, lhs_contract=(len(x) - 1,), rhs_contract=contracted)
     if c.x_dims == c.y_dims == in_order and x[0] == 1:
-        return b.reshape(b.dot(matrix, b.reshape(op.x, x[1:]), lhs_contract=contracted, rhs_contract=(0,)), shape(op.y))
+        return b.reshape(b.dot(matrix, b.reshape(op.x, x[1:]), lhs_contract=contracted, rhs_contract=(0,)), shape_of(op.y))
     return None
 
 
@@ -252,14 +252,14 @@ def conv_of_points(op: Any, b: GraphBuilder) -> SSAValue | None:
     lambda b, x, y, i, j: b.attention(*[b.reshape(x, (2, 1, 3, 1))] * 3, mask="causal", scale=0.5),
 )
 def attention_over_batch(op: Any, b: GraphBuilder) -> SSAValue | None:
-    shapes = [shape(operand) for operand in op.inputs]
+    shapes = [shape_of(operand) for operand in op.inputs]
     outer = len(shapes[0]) - 2
     if outer == 1 or any(DYNAMIC in sizes or 0 in sizes[:outer] for sizes in shapes):
         return None
     if len(shapes) == 4 and prod(shapes[3][:outer]) not in (1, prod(shapes[0][:outer])):
         return None
     merged = [b.reshape(x, (prod(n[:outer]), *n[outer:])) for x, n in zip(op.inputs, shapes, strict=True)]
-    return b.reshape(b.attention(*merged, **op.properties), shape(op.y))
+    return b.reshape(b.attention(*merged, **op.properties), shape_of(op.y))
 
 
 def _row(b: Any, x: SSAValue) -> SSAValue:

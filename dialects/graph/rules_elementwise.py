@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..types import integer_range, is_bool, is_float, is_half, numpy_dtype, tensor
+from ..types import element_of, integer_range, is_bool, is_float, is_half, numpy_dtype, shape_of, tensor
 from .base import GraphOp, ints
 from .builder import GraphBuilder
 from .create import ConstOp
-from .rules import element, holds_floats, is_splat, made_by, rule, shape, splat, ulp
+from .rules import holds_floats, is_splat, made_by, rule, splat, ulp
 
 UNARY = ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan")
 UNARY += ("atan", "tanh", "erf", "erfc", "not", "convert")
@@ -28,7 +28,7 @@ MAX_FOLDED = 1024
 
 @rule(ELEMENTWISE, "f(known numbers) -> the number", lambda b, x, y, i, j: b.neg(b.full_like(x, 2.0)), ulp(4))
 def fold_splats(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if is_half(element(op.results[0])):  # there are no constants of it
+    if is_half(element_of(op.results[0])):  # there are no constants of it
         return None
     known: list[np.generic] = []
     for operand in op.operands:
@@ -59,20 +59,20 @@ def elementwise_of_broadcasts(op: Any, b: GraphBuilder) -> SSAValue | None:
             continue
         if like is None:
             like = inner
-        elif inner.dims != like.dims or shape(inner.x) != shape(like.x):
+        elif inner.dims != like.dims or shape_of(inner.x) != shape_of(like.x):
             return None
     if like is None:
         return None
     small = [_narrowed(b, operand, like) for operand in op.operands]
-    kind = tensor(element(op.results[0]), shape(like.x))
+    kind = tensor(element_of(op.results[0]), shape_of(like.x))
     new = b.insert(type(op).create(operands=small, result_types=[kind], properties=dict(op.properties)))
-    return b.broadcast(new, ints(like.dims), shape(op.results[0]))
+    return b.broadcast(new, ints(like.dims), shape_of(op.results[0]))
 
 
 def _narrowed(b: GraphBuilder, operand: SSAValue, like: Any) -> SSAValue:
     known = splat(operand)
     if known is not None:
-        return b.full(known.item(), tensor(element(operand), shape(like.x)))
+        return b.full(known.item(), tensor(element_of(operand), shape_of(like.x)))
     return operand.owner.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -98,7 +98,7 @@ def elementwise_of_transposes(op: Any, b: GraphBuilder) -> SSAValue | None:
     if like is None:
         return None
     small = [_narrowed(b, operand, like) for operand in op.operands]
-    kind = tensor(element(op.results[0]), shape(like.x))
+    kind = tensor(element_of(op.results[0]), shape_of(like.x))
     new = b.insert(type(op).create(operands=small, result_types=[kind], properties=dict(op.properties)))
     return b.transpose(new, perm=like.perm)
 
@@ -247,9 +247,9 @@ def _extreme(x: SSAValue, greatest: bool) -> float | int:
     """The least or greatest value of an element type."""
     if holds_floats(x):
         return np.inf if greatest else -np.inf
-    if is_bool(element(x)):
+    if is_bool(element_of(x)):
         return int(greatest)
-    limits = np.iinfo(numpy_dtype(element(x)))
+    limits = np.iinfo(numpy_dtype(element_of(x)))
     return int(limits.max if greatest else limits.min)
 
 
@@ -305,7 +305,7 @@ def choice_of_itself(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 def _ones(x: SSAValue) -> int:
     """The number with all bits set."""
-    low, high = integer_range(element(x))
+    low, high = integer_range(element_of(x))
     return -1 if low < 0 else high
 
 
@@ -386,7 +386,7 @@ def select_of_known(op: Any, b: GraphBuilder) -> SSAValue | None:
     lambda b, x, y, i, j: b.select(c := b.cmp(x, y, predicate="lt"), b.full_like(c, False), b.full_like(c, True)),
 )
 def select_of_truths(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if not is_bool(element(op.on_true)):
+    if not is_bool(element_of(op.on_true)):
         return None
     if is_splat(op.on_true, 1) and is_splat(op.on_false, 0):
         return op.condition
@@ -404,7 +404,7 @@ def select_of_not(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 
 def _same_conversion(b: Any, x: SSAValue) -> SSAValue:
-    op = b.convert(x, element(b.const(np.float64(0)))).owner
+    op = b.convert(x, element_of(b.const(np.float64(0)))).owner
     return b.insert(type(op).create(operands=[op.results[0]], result_types=[op.results[0].type]))
 
 
@@ -416,11 +416,11 @@ def convert_to_same(op: Any, b: GraphBuilder) -> SSAValue | None:
 @rule(
     "convert",
     "convert(convert(x)) -> x, to a type that holds all its values and back",
-    lambda b, x, y, i, j: b.convert(b.convert(x, element(b.const(np.float64(0)))), element(x)),
+    lambda b, x, y, i, j: b.convert(b.convert(x, element_of(b.const(np.float64(0)))), element_of(x)),
 )
 def convert_and_back(op: Any, b: GraphBuilder) -> SSAValue | None:
     inner = made_by(op.x, "convert")
-    if not inner or inner.x.type != op.y.type or not _holds_all(element(inner.x), element(op.x)):
+    if not inner or inner.x.type != op.y.type or not _holds_all(element_of(inner.x), element_of(op.x)):
         return None
     return inner.x
 
@@ -448,12 +448,12 @@ FOLDED_ALIKE = ("reshape", "transpose", "slice", "reverse", "concat", "pad", "re
     ulp(4),
 )
 def fold_constants(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if is_half(element(op.results[0])):
+    if is_half(element_of(op.results[0])):
         return None
     for operand in op.operands:
         if type(operand.owner) is not ConstOp:
             return None
-    if any(math.prod(shape(value)) > MAX_FOLDED for value in (*op.operands, *op.results)):
+    if any(math.prod(shape_of(value)) > MAX_FOLDED for value in (*op.operands, *op.results)):
         return None
     assert isinstance(op, GraphOp)
     arrays = op.evaluate(*[operand.owner.evaluate()[0] for operand in op.operands])  # pyright: ignore

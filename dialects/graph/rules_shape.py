@@ -6,10 +6,10 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ..types import DYNAMIC
+from ..types import DYNAMIC, element_of, shape_of
 from .base import ints
 from .builder import GraphBuilder
-from .rules import made_by, rule, shape, splat
+from .rules import made_by, rule, splat
 
 
 def _row(b: Any, x: SSAValue) -> SSAValue:
@@ -20,7 +20,7 @@ def _row(b: Any, x: SSAValue) -> SSAValue:
 def _repeated(value: SSAValue) -> Any:
     """The broadcast of a scalar that makes a value, or None."""
     inner = made_by(value, "broadcast")
-    return inner if inner and not shape(inner.x) else None
+    return inner if inner and not shape_of(inner.x) else None
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ def reshape_to_same(op: Any, b: GraphBuilder) -> SSAValue | None:
 @rule("reshape", "reshape(reshape(x)) -> reshape(x)", lambda b, x, y, i, j: b.reshape(b.reshape(x, (6,)), (3, 2)))
 def reshape_of_reshape(op: Any, b: GraphBuilder) -> SSAValue | None:
     inner = made_by(op.x, "reshape")
-    return b.reshape(inner.x, shape(op.y)) if inner else None
+    return b.reshape(inner.x, shape_of(op.y)) if inner else None
 
 
 @rule(
@@ -47,7 +47,7 @@ def move_of_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
     inner = _repeated(op.x)
     if not inner:
         return None
-    return b.broadcast(inner.x, (), shape(op.y)) if shape(op.y) else inner.x
+    return b.broadcast(inner.x, (), shape_of(op.y)) if shape_of(op.y) else inner.x
 
 
 @rule(
@@ -59,7 +59,7 @@ def reshape_of_broadcast(op: Any, b: GraphBuilder) -> SSAValue | None:
     inner = made_by(op.x, "broadcast")
     if not inner:
         return None
-    old, new = shape(op.x), shape(op.y)
+    old, new = shape_of(op.x), shape_of(op.y)
     dims = ints(inner.dims)
     if any(old[d] == 1 for d in dims):
         return None
@@ -105,7 +105,7 @@ def transpose_of_broadcast(op: Any, b: GraphBuilder) -> SSAValue | None:
     perm, dims = ints(op.perm), ints(inner.dims)
     order = [dims.index(p) for p in perm if p in dims]
     x = inner.x if order == sorted(order) else b.transpose(inner.x, perm=tuple(order))
-    return b.broadcast(x, tuple(d for d, p in enumerate(perm) if p in dims), shape(op.y))
+    return b.broadcast(x, tuple(d for d, p in enumerate(perm) if p in dims), shape_of(op.y))
 
 
 @rule(
@@ -114,8 +114,8 @@ def transpose_of_broadcast(op: Any, b: GraphBuilder) -> SSAValue | None:
     lambda b, x, y, i, j: b.transpose(b.reshape(x, (2, 1, 3)), perm=(0, 2, 1)),
 )
 def transpose_of_unit_dims(op: Any, b: GraphBuilder) -> SSAValue | None:
-    moved = [p for p in ints(op.perm) if shape(op.x)[p] != 1]
-    return b.reshape(op.x, shape(op.y)) if moved == sorted(moved) else None
+    moved = [p for p in ints(op.perm) if shape_of(op.x)[p] != 1]
+    return b.reshape(op.x, shape_of(op.y)) if moved == sorted(moved) else None
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def broadcast_of_broadcast(op: Any, b: GraphBuilder) -> SSAValue | None:
     if not inner:
         return None
     outer = ints(op.dims)
-    return b.broadcast(inner.x, tuple(outer[d] for d in ints(inner.dims)), shape(op.y))
+    return b.broadcast(inner.x, tuple(outer[d] for d in ints(inner.dims)), shape_of(op.y))
 
 
 @rule(
@@ -150,10 +150,10 @@ def broadcast_of_unit_dims(op: Any, b: GraphBuilder) -> SSAValue | None:
     if not inner:
         return None
     x, dims = inner.x, ints(op.dims)
-    kept = [d for d, n in enumerate(shape(op.x)) if n != 1]
-    if shape(x) != tuple(shape(op.x)[d] for d in kept):
+    kept = [d for d, n in enumerate(shape_of(op.x)) if n != 1]
+    if shape_of(x) != tuple(shape_of(op.x)[d] for d in kept):
         return None  # what is left of x has no dims of size 1: it names the kept ones
-    return b.broadcast(x, tuple(dims[d] for d in kept), shape(op.y))
+    return b.broadcast(x, tuple(dims[d] for d in kept), shape_of(op.y))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -172,10 +172,10 @@ def slice_of_all(op: Any, b: GraphBuilder) -> SSAValue | None:
 )
 def slice_of_slice(op: Any, b: GraphBuilder) -> SSAValue | None:
     inner = made_by(op.x, "slice")
-    if not inner or 0 in shape(op.y):
+    if not inner or 0 in shape_of(op.y):
         return None
     start, stop, step = [], [], []
-    for a, s, c, e, d in zip(ints(inner.start), ints(inner.step), ints(op.start), shape(op.y), ints(op.step), strict=True):
+    for a, s, c, e, d in zip(ints(inner.start), ints(inner.step), ints(op.start), shape_of(op.y), ints(op.step), strict=True):
         start.append(a + s * c)
         step.append(s * d)
         stop.append(start[-1] + (e - 1) * step[-1] + 1)
@@ -189,14 +189,14 @@ def slice_of_slice(op: Any, b: GraphBuilder) -> SSAValue | None:
 )
 def slice_of_concat(op: Any, b: GraphBuilder) -> SSAValue | None:
     inner = made_by(op.x, "concat")
-    if not inner or 0 in shape(op.y):
+    if not inner or 0 in shape_of(op.y):
         return None
     dim = inner.dim.value.data
     start, stop = list(ints(op.start)), list(ints(op.stop))
-    first, last = start[dim], start[dim] + (shape(op.y)[dim] - 1) * ints(op.step)[dim]
+    first, last = start[dim], start[dim] + (shape_of(op.y)[dim] - 1) * ints(op.step)[dim]
     offset = 0
     for part in inner.operands:
-        size = shape(part)[dim]
+        size = shape_of(part)[dim]
         if offset <= first and last < offset + size:
             start[dim], stop[dim] = first - offset, last - offset + 1
             return b.slice(part, start=start, stop=stop, step=op.step)
@@ -219,7 +219,7 @@ def reverse_of_reverse(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 @rule("reverse", "reverse(x) -> x, along dims of size 1", lambda b, x, y, i, j: b.reverse(b.reshape(x, (1, 6)), dims=(0,)))
 def reverse_of_unit_dims(op: Any, b: GraphBuilder) -> SSAValue | None:
-    return op.x if all(shape(op.x)[d] == 1 for d in ints(op.dims)) else None
+    return op.x if all(shape_of(op.x)[d] == 1 for d in ints(op.dims)) else None
 
 
 @rule("concat", "concat(x) -> x", lambda b, x, y, i, j: b.concat(x, dim=0))
@@ -228,7 +228,7 @@ def concat_of_one(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 
 def _padded(b: Any, x: SSAValue, value: float, low: tuple[int, int], high: tuple[int, int]) -> SSAValue:
-    return b.pad(x, b.const(value, x.type.element_type), low=low, high=high, interior=(0, 0))  # pyright: ignore
+    return b.pad(x, b.const(value, element_of(x)), low=low, high=high, interior=(0, 0))
 
 
 @rule("pad", "pad(x) by nothing -> x", lambda b, x, y, i, j: _padded(b, x, 1.0, (0, 0), (0, 0)))
@@ -244,9 +244,9 @@ def pad_of_nothing(op: Any, b: GraphBuilder) -> SSAValue | None:
 )
 def pad_that_cuts(op: Any, b: GraphBuilder) -> SSAValue | None:
     low, high = ints(op.low), ints(op.high)
-    if any(ints(op.interior)) or any(n > 0 for n in (*low, *high)) or {0, DYNAMIC} & {*shape(op.y)}:
+    if any(ints(op.interior)) or any(n > 0 for n in (*low, *high)) or {0, DYNAMIC} & {*shape_of(op.y)}:
         return None
-    stop = tuple(n + last for n, last in zip(shape(op.x), high, strict=True))
+    stop = tuple(n + last for n, last in zip(shape_of(op.x), high, strict=True))
     return b.slice(op.x, start=tuple(-n for n in low), stop=stop, step=(1,) * len(low))
 
 

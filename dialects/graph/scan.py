@@ -19,7 +19,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import is_bool, is_float, show_shape, tensor
+from ..types import element_of, is_bool, is_float, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, graph_op, integer, require_same_element, require_same_shape, word
 
 _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
@@ -34,10 +34,6 @@ _DIRECTIONS = ("forward", "reverse")
 _OPPOSITE = {"forward": "reverse", "reverse": "forward"}
 
 
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def _require_dim(dim: int, type: TensorType) -> None:
     if not 0 <= dim < len(type.get_shape()):
         raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(type.get_shape())}")
@@ -50,10 +46,10 @@ def _require_word(what: str, given: str, known: Sequence[str]) -> None:
 
 def shifted(b: Any, x: SSAValue, dim: int, direction: str, first: float) -> SSAValue:
     """Each element at the next place of a direction; `first` comes in, the last one goes out."""
-    rank = len(_shape(x))
+    rank = len(shape_of(x))
     low, high = [0] * rank, [0] * rank
     low[dim], high[dim] = (1, -1) if direction == "forward" else (-1, 1)
-    value = b.const(first, x.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    value = b.const(first, element_of(x))
     return b.pad(x, value, low=low, high=high, interior=[0] * rank)
 
 
@@ -93,7 +89,7 @@ def _jvp_scan(b: Any, op: ScanOp, tangents: Sequence[SSAValue]) -> Sequence[SSAV
 
 def _jvp_extreme(b: Any, x: SSAValue, y: SSAValue, dx: SSAValue, dim: int, direction: str) -> SSAValue:
     """The tangent of the element that a running extreme is: the latest one of several that are equal."""
-    shape = _shape(x)
+    shape = shape_of(x)
     last = len(shape) - 1
     place = b.insert(_iota(shape, dim))
     # NaN is the extreme from where it first stands
@@ -176,7 +172,7 @@ class ScanOp(GraphOp):
         with np.errstate(all="ignore"):
             x = np.flip(x, dim) if reverse else x
             if self.bound.data == "exclusive" and x.shape[dim]:
-                first = np.asarray(identity_value(self.kind.data, self.x.type.element_type)).astype(x.dtype)  # pyright: ignore
+                first = np.asarray(identity_value(self.kind.data, element_of(self.x))).astype(x.dtype)
                 start = np.full_like(np.take(x, [0], dim), first)
                 x = np.concatenate([start, np.take(x, range(x.shape[dim] - 1), dim)], dim)
             y = _ACCUMULATE[self.kind.data](x, axis=dim, dtype=x.dtype)
@@ -184,7 +180,7 @@ class ScanOp(GraphOp):
 
     def nest(self, b: Any) -> None:
         kind, dim, shape = self.kind.data, integer(self.dim), self.result_shape()
-        element: Any = self.x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        element: Any = element_of(self.x)
         signed = kind == "add" and is_float(element) and self.bound.data == "inclusive"  # -0.0 + x is x, also for -0.0
         neutral = b.scalar.const(-0.0, element) if signed else b.scalar.identity(kind, element)
         loops, point = _along(b, shape, dim, self.direction.data)
@@ -246,10 +242,10 @@ def _transpose_recurrence(b: Any, op: RecurrenceOp, k: int, ct: SSAValue) -> SSA
 
 
 def _batch_recurrence(b: Any, op: RecurrenceOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(_shape(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
     rank = len(op.shape())
     full = [
-        o if flag else b.broadcast(o, tuple(range(1, rank + 1)), (size, *_shape(o)))
+        o if flag else b.broadcast(o, tuple(range(1, rank + 1)), (size, *shape_of(o)))
         for o, flag in zip(operands, batched, strict=True)
     ]
     return [b.recurrence(*full, dim=integer(op.dim) + 1, direction=op.direction)]
@@ -304,7 +300,7 @@ class RecurrenceOp(GraphOp):
 
     def nest(self, b: Any) -> None:
         dim, shape = integer(self.dim), self.result_shape()
-        zero = b.scalar.const(0, self.y.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+        zero = b.scalar.const(0, element_of(self.y))
         loops, point = _along(b, shape, dim, self.direction.data)
         with loops, b.loop(shape[dim], "seq", inits=[zero]) as step:
             here = point(step.index)

@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import DYNAMIC, HALVES, compatible, show_shape, tensor, unify
+from ..types import DYNAMIC, HALVES, compatible, element_of, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, integer, ints, normalize_dims
 
 if TYPE_CHECKING:
@@ -27,16 +27,12 @@ def _copy(b: ScalarBuilder, x: SSAValue) -> SSAValue:
     return x
 
 
-def _shape_of(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-
-
 # --------------------------------------------------------------------------------------------------------------------
 # reshape
 
 
 def _batch_reshape(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [b.reshape(operands[0], (_shape_of(operands[0])[0], *op.result_shape()))]
+    return [b.reshape(operands[0], (shape_of(operands[0])[0], *op.result_shape()))]
 
 
 @graph_op
@@ -159,16 +155,16 @@ class TransposeOp(GraphOp):
 
 def _transpose_broadcast(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     dims = ints(op.properties["dims"])
-    summed = [d for d in range(len(_shape_of(ct))) if d not in dims]
+    summed = [d for d in range(len(shape_of(ct))) if d not in dims]
     # dims that the broadcast stretched from size 1
-    stretched = [d for k, d in enumerate(dims) if op.shape()[k] == 1 and _shape_of(ct)[d] != 1]
+    stretched = [d for k, d in enumerate(dims) if op.shape()[k] == 1 and shape_of(ct)[d] != 1]
     total = b.reduce(ct, kind="add", dims=sorted(summed + stretched)) if summed or stretched else ct
-    return total if _shape_of(total) == op.shape() else b.reshape(total, op.shape())
+    return total if shape_of(total) == op.shape() else b.reshape(total, op.shape())
 
 
 def _batch_broadcast(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     dims = (0, *(d + 1 for d in ints(op.properties["dims"])))
-    return [b.broadcast(operands[0], dims, (_shape_of(operands[0])[0], *op.result_shape()))]
+    return [b.broadcast(operands[0], dims, (shape_of(operands[0])[0], *op.result_shape()))]
 
 
 @graph_op
@@ -239,16 +235,16 @@ class BroadcastOp(GraphOp):
 
 def _transpose_slice(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     start, step = ints(op.properties["start"]), ints(op.properties["step"])
-    size, taken = op.shape(), _shape_of(ct)
+    size, taken = op.shape(), shape_of(ct)
     span = [(n - 1) * s + 1 if n else 0 for n, s in zip(taken, step, strict=True)]
     high = [total - first - length for total, first, length in zip(size, start, span, strict=True)]
-    zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    zero = b.const(0, element_of(ct))
     return b.pad(ct, zero, low=start, high=high, interior=[s - 1 for s in step])
 
 
 def _batch_slice(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     p = op.properties
-    size = _shape_of(operands[0])[0]
+    size = shape_of(operands[0])[0]
     return [b.slice(operands[0], start=(0, *ints(p["start"])), stop=(size, *ints(p["stop"])), step=(1, *ints(p["step"])))]
 
 
@@ -311,17 +307,17 @@ def _affine(dim: int, factor: int, offset: int) -> AffineExpr:
 
 def _transpose_concat(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     dim = integer(op.properties["dim"])
-    start = [0] * len(_shape_of(ct))
-    stop = list(_shape_of(ct))
+    start = [0] * len(shape_of(ct))
+    stop = list(shape_of(ct))
     start[dim] = sum(op.shape(j)[dim] for j in range(k))
     stop[dim] = start[dim] + op.shape(k)[dim]
     return b.slice(ct, start=start, stop=stop, step=[1] * len(start))
 
 
 def _batch_concat(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(_shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
+    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
     full = [
-        o if is_batched else b.broadcast(o, tuple(range(1, len(_shape_of(o)) + 1)), (size, *_shape_of(o)))
+        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
         for o, is_batched in zip(operands, batched, strict=True)
     ]
     return [b.concat(*full, dim=integer(op.properties["dim"]) + 1)]
@@ -423,15 +419,15 @@ def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     if k == 1:
         # the fill value stands wherever no element of x does
         ones = b.full(1, op.operands[0].type)
-        zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+        zero = b.const(0, element_of(ct))
         low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
         fill = b.sub(b.full_like(ct, 1), b.pad(ones, zero, low=low, high=high, interior=interior))
         return b.reduce(b.mul(ct, fill), kind="add", dims=tuple(range(rank)))
     # cut what padding added, give back zeros for what it cut, drop the interior
-    zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    zero = b.const(0, element_of(ct))
     trimmed = b.pad(ct, zero, low=[-p[0] for p in padding], high=[-p[1] for p in padding], interior=[0] * rank)
     if any(p[2] for p in padding):
-        trimmed = b.slice(trimmed, start=[0] * rank, stop=list(_shape_of(trimmed)), step=[p[2] + 1 for p in padding])
+        trimmed = b.slice(trimmed, start=[0] * rank, stop=list(shape_of(trimmed)), step=[p[2] + 1 for p in padding])
     return trimmed
 
 
@@ -440,14 +436,14 @@ def _batch_pad(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Seque
     low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
     if not batched[1]:
         return [b.pad(x, value, low=(0, *low), high=(0, *high), interior=(0, *interior))]
-    size, rank = _shape_of(value)[0], len(low)
+    size, rank = shape_of(value)[0], len(low)
     if not batched[0]:
-        x = b.broadcast(x, tuple(range(1, rank + 1)), (size, *_shape_of(x)))
-    element = x.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        x = b.broadcast(x, tuple(range(1, rank + 1)), (size, *shape_of(x)))
+    element = element_of(x)
     zero = b.const(0, element)
     moved = b.pad(x, zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
     inside = b.pad(b.full(1, x.type), zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
-    fill = b.broadcast(value, (0,), _shape_of(moved))
+    fill = b.broadcast(value, (0,), shape_of(moved))
     return [b.select(b.cmp(inside, b.full_like(inside, 0), predicate="ne"), moved, fill)]
 
 

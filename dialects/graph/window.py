@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..scalar import identity_value
-from ..types import DYNAMIC, compatible, is_bool, is_float, show_shape, tensor
+from ..types import DYNAMIC, compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Linear, Props, graph_op, ints, require_same_shape, word
 from .conv import dilated, every_window, pad_with, windows
 from .reduce import others_product
@@ -26,10 +26,6 @@ from .window_loops import Axis
 _INTS = DenseArrayBase.constr(i64)
 _NUMPY = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
 _LISTS = ("window", "stride", "low", "high", "dilation")
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @dataclass(frozen=True)
@@ -107,8 +103,8 @@ def _jvp_window(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[S
 def _stacked(b: Any, x: SSAValue, fill: int, slide: Slide) -> SSAValue:
     """`[k, p]`: element `k` of window `p`."""
     none = (0,) * len(slide.window)
-    padded = b.pad(x, b.const(fill, x.type.element_type), low=slide.low, high=slide.high, interior=none)  # pyright: ignore
-    points = slide.result(_shape(x))
+    padded = b.pad(x, b.const(fill, element_of(x)), low=slide.low, high=slide.high, interior=none)
+    points = slide.result(shape_of(x))
     rows = []
     for tap in product(*map(range, slide.window)):
         # where there are no windows, the elements that they would hold need not be there
@@ -127,9 +123,10 @@ def _transpose_window(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     spans = [dilated(n, d) for n, d in zip(slide.window, slide.dilation, strict=True)]
     low = [span - 1 - lo for span, lo in zip(spans, slide.low, strict=True)]
     high = [
-        n + span - 1 - dilated(m, s) - lo for n, span, m, s, lo in zip(shape, spans, _shape(ct), slide.stride, low, strict=True)
+        n + span - 1 - dilated(m, s) - lo
+        for n, span, m, s, lo in zip(shape, spans, shape_of(ct), slide.stride, low, strict=True)
     ]
-    zero = b.const(0, ct.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+    zero = b.const(0, element_of(ct))
     spread = b.pad(ct, zero, low=low, high=high, interior=[s - 1 for s in slide.stride])
     none, ones = (0,) * len(shape), (1,) * len(shape)
     return b.reduce_window(spread, kind="add", **Slide(slide.window, ones, none, none, slide.dilation).properties())
@@ -243,7 +240,7 @@ class ExtremeOp(GraphOp, ABC):
 
     def neutral(self, b: Any) -> SSAValue:
         """What no element is beyond."""
-        element = self.operands[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        element = element_of(self.operands[0])
         return b.scalar.const(identity_value(word(self.kind), element), element)
 
     def is_beyond(self, b: Any, x: SSAValue, best: SSAValue) -> SSAValue:
@@ -262,9 +259,9 @@ def _transpose_put(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 
 
 def _batch_extreme(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(_shape(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
     full = [
-        o if flag else b.broadcast(o, tuple(range(1, len(_shape(o)) + 1)), (size, *_shape(o)))
+        o if flag else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
         for o, flag in zip(operands, batched, strict=True)
     ]
     props = {"kind": word(op.properties["kind"]), **Slide.of(op.properties).batched().properties()}
