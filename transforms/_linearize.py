@@ -99,7 +99,6 @@ class Linearizer:
         for part in inner:
             part.detach()
             self.process(part)
-        op.results[0].replace_all_uses_with(result)
         self.tangents[op.results[0]] = self.tangents.get(result)
         # later ops are cloned with the composite's result as operand: keep it, dead code elimination drops it if unused
 
@@ -107,10 +106,8 @@ class Linearizer:
         derivative = op.derivative
         if isinstance(derivative, Zero):
             return [None]
-        if isinstance(derivative, NotDifferentiable) or derivative is None:
-            reason = derivative.reason if isinstance(derivative, NotDifferentiable) else "it declares none"
-            reason = reason if isinstance(reason, str) else reason(op)
-            raise error_at(op, DifferentiationError, f"has no derivative: {reason}")
+        if isinstance(derivative, NotDifferentiable):
+            raise error_at(op, DifferentiationError, f"has no derivative: {derivative.reason(op)}")
         if isinstance(derivative, Linear):
             return [self._linear(op, derivative, tangents)]
         if isinstance(derivative, Bilinear):
@@ -152,7 +149,7 @@ class Linearizer:
     def _elementwise(self, op: GraphOp, derivative: Elementwise, tangents: Sequence[Tangent]) -> Tangent:
         total: Tangent = None
         for tangent, factor in zip(tangents, derivative.factors, strict=True):
-            if tangent is not None and factor is not None:
+            if tangent is not None:
                 slope = factor(self.b, *op.operands, op.results[0])
                 total = self._sum(total, self.b.mul(tangent, slope))
         return total
@@ -197,12 +194,10 @@ def expand_derivative(op: DerivativeOp) -> None:
 
 def _distinct_arguments(primals: list[SSAValue], wrt: Sequence[int], b: GraphBuilder) -> list[SSAValue]:
     """Arguments with no two equal among those differentiated by: a repeated one is reshaped to itself."""
-    seen: set[SSAValue] = set()
     arguments = list(primals)
     for k in wrt:
-        if arguments[k] in seen or primals.count(primals[k]) > 1:
+        if primals.count(primals[k]) > 1:
             arguments[k] = b.reshape(primals[k], shape_of(primals[k]))
-        seen.add(arguments[k])
     return arguments
 
 

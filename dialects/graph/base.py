@@ -128,11 +128,11 @@ class Bilinear(Derivative):
 
 @dataclass(frozen=True)
 class Elementwise(Derivative):
-    """`factors[k](b, *operands, result)` is d result / d operand k; None where that is zero everywhere."""
+    """`factors[k](b, *operands, result)` is d result / d operand k."""
 
-    factors: tuple[Callable[..., SSAValue] | None, ...]
+    factors: tuple[Callable[..., SSAValue], ...]
 
-    def __init__(self, *factors: Callable[..., SSAValue] | None):
+    def __init__(self, *factors: Callable[..., SSAValue]):
         object.__setattr__(self, "factors", factors)
 
 
@@ -151,9 +151,9 @@ class Custom(Derivative):
 
 @dataclass(frozen=True)
 class NotDifferentiable(Derivative):
-    """No derivative, and why: said to the user who asks for one; a function gets the op."""
+    """No derivative; `reason(op)` says why to the user who asks for one."""
 
-    reason: str | Callable[[Any], str]
+    reason: Callable[[Any], str]
 
 
 # --------------------------------------------------------------------------------------------------------------------

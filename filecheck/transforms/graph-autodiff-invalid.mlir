@@ -39,6 +39,58 @@ func.func @maximum(%ct: tensor<f32>) -> tensor<4xf32> {
 
 // -----
 
+/// A quotient is linear in what is divided, a gather in what it reads.
+func.func @divisor(%ct: tensor<4xf32>, %c: tensor<4xf32>) -> tensor<4xf32> {
+  %g = graph.transposed (%ct) {
+  ^bb0(%t: tensor<4xf32>):
+    // expected-error@+1 {{'graph.div' op stands in a graph.transposed but is not linear in operand 1}}
+    %d = graph.div %c, %t : tensor<4xf32>
+    graph.yield %d : tensor<4xf32>
+  } : (tensor<4xf32>) -> (tensor<4xf32>)
+  return %g : tensor<4xf32>
+}
+
+// -----
+
+func.func @place(%ct: tensor<4xf32>, %c: tensor<9xf32>) -> tensor<4xf32> {
+  %g = graph.transposed (%ct) {
+  ^bb0(%t: tensor<4xf32>):
+    %i = graph.convert %t : tensor<4xf32> -> tensor<4xi64>
+    // expected-error@+1 {{'graph.gather' op stands in a graph.transposed but is not linear in operand 1}}
+    %d = graph.gather %c, %i at [0] : (tensor<9xf32>, tensor<4xi64>) -> tensor<4xf32>
+    graph.yield %d : tensor<4xf32>
+  } : (tensor<4xf32>) -> (tensor<4xf32>)
+  return %g : tensor<4xf32>
+}
+
+// -----
+
+func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
+func.func @called(%ct: tensor<4xf32>) -> tensor<4xf32> {
+  %g = graph.transposed (%ct) {
+  ^bb0(%t: tensor<4xf32>):
+    // expected-error@+1 {{'func.call' op stands in a graph.transposed but is not linear in operand 0}}
+    %d = func.call @declared(%t) : (tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %d : tensor<4xf32>
+  } : (tensor<4xf32>) -> (tensor<4xf32>)
+  return %g : tensor<4xf32>
+}
+
+// -----
+
+/// Sizes that are not known are specialized first.
+func.func private @open(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = graph.sin %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+func.func @open_tangent(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error@+1 {{'graph.jvp' op needs known shapes, @open has tensor<?xf32>: run graph-specialize first}}
+  %y, %d = graph.jvp @open(%x) tangents(%x) wrt [0] : (tensor<?xf32>, tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>)
+  return %d : tensor<?xf32>
+}
+
+// -----
+
 /// Nor are extremes that are scattered, while sums and replacements are.
 func.func @scattered(%ct: tensor<4xf32>, %i: tensor<2xi64>, %x: tensor<4xf32>) -> tensor<2xf32> {
   %g = graph.transposed (%ct) {

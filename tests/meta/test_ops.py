@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from lamina.dialects.graph import OPS
+from lamina.dialects.graph.base import CompositeOp
 
 ROOT = Path(__file__).parent.parent.parent
 TABLE = ROOT / "tests" / "ops_table.py"
@@ -37,6 +38,7 @@ def test_rules_are_complete(name: str) -> None:
     op = OPS[name]
     for member in ("infer_types", "evaluate", "derivative", "batching"):
         assert hasattr(op, member), f"graph.{name} lacks {member}"
+    assert op.derivative is not None or issubclass(op, CompositeOp), f"graph.{name} says of no derivative that there is none"
     assert hasattr(op, "equations") or hasattr(op, "decompose"), f"graph.{name} has neither equations nor decompose"
 
 

@@ -210,6 +210,11 @@ def _count(b: GraphBuilder, i: Any, c: Any, n: Any, h: Any, k: Any, x: Any) -> t
     return n, h, n, b.sin(h), b.convert(k, f64)
 
 
+def _partly(b: GraphBuilder, i: Any, a: Any, k: Any, g: Any, h: Any, x: Any) -> tuple[Any, ...]:
+    """Two are carried, one const varies and one is given."""
+    return b.add(b.mul(a, h), x), b.mul(b.sin(g), k), b.mul(g, h)
+
+
 def _loop(name: str, step: Callable[..., Any], case: Case, lengths: tuple[int, int, int], count: int, reverse: bool) -> Case:
     """A loop over a function: arguments of the case are its consts, what it carries and its stacks, so many of each."""
     types = [_type_of(a) for a in case.arguments()]
@@ -252,6 +257,14 @@ def _loops() -> Iterator[Case]:
     types = Case("", (), _count, fixed=(0.5, np.int64(1), np.zeros(2), np.zeros(3, int), np.zeros((3, 2))))
     inner = _loop("for_integers", _count, types, (1, 2, 2), 3, False)
     yield replace(mixed, name="for_integers", shapes=((), (3, 2)), build=build, bodies=inner.bodies)
+    types = Case("", (), _partly, fixed=(0.5, 0.5, 0.5, 0.5, np.zeros(3)))
+    uneven = _loop("for_uneven", _partly, types, (2, 2, 1), 3, True)
+
+    def build_uneven(b: GraphBuilder, a: Any, g: Any, h: Any, x: Any, k: Any) -> Any:
+        return uneven.build(b, a, k, g, h, x)[:2]  # what is stacked is not used
+
+    given = (np.float64(0.7),)
+    yield replace(uneven, shapes=((), (), (), (3,)), build=build_uneven, fixed=given)
     yield _loop("for_nothing", _step, Case("", ((2, 2), (2,), (0, 2)), _step), (1, 1, 1), 0, False)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import BY_NAME, EXPAND, OPTIMIZE, Case, apply, counted, define, derivatives, run
+from graphs import BY_NAME, EXPAND, OPTIMIZE, Case, apply, counted, define, derivatives, parse, run
 from lamina.dialects.graph.autodiff import JvpOp, VjpOp
-from lamina.dialects.types import f32, f64
+from lamina.dialects.types import f16, f32, f64
 from lamina.errors import DifferentiationError
 from lamina.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp
@@ -152,6 +152,34 @@ def test_angles_of_any_size() -> None:
         r2 = Fraction(x) ** 2 + Fraction(y) ** 2
         want = [float(Fraction(x) / r2), float(-Fraction(y) / r2)]
         np.testing.assert_allclose(slope(lambda b, y, x: b.atan2(y, x), y, x), want, rtol=1e-13)
+
+
+def test_cotangents_of_halves_are_summed_in_f32() -> None:
+    """A type that is only stored has no addition of its own."""
+
+    def build(b, x):
+        half = b.convert(b.convert(x, f32), f16)
+        y, z = b.convert(half, f32), b.convert(b.reshape(half, (3,)), f32)
+        return b.convert(b.add(b.mul(y, b.full_like(y, 3)), z), f64)
+
+    module = run(derivatives(Case("halves", ((3,),), build)), EXPAND)
+    (g,) = interpret(module, "vjp", [np.arange(3.0), np.array([1.0, 0.5, -2.0])])
+    np.testing.assert_array_equal(g, [4, 2, -8])
+
+
+def test_composites_in_a_linear_map() -> None:
+    """A graph.transposed may hold any op that is linear, itself or decomposed."""
+    text = """
+func.func @main(%ct: tensor<2xf64>) -> tensor<2x4xf64> {
+  %g = graph.transposed (%ct) {
+  ^bb0(%t: tensor<2x4xf64>):
+    %d = graph.mean %t over [1] : tensor<2x4xf64> -> tensor<2xf64>
+    graph.yield %d : tensor<2xf64>
+  } : (tensor<2xf64>) -> (tensor<2x4xf64>)
+  return %g : tensor<2x4xf64>
+}"""
+    (g,) = interpret(run(parse(text), "graph-transpose"), "main", [np.array([4.0, -8.0])])
+    np.testing.assert_array_equal(g, [[1] * 4, [-2] * 4])
 
 
 def test_conversion_and_back() -> None:
