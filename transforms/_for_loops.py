@@ -216,15 +216,15 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
     """
     body, b, size = called_function(op), batcher.b, batcher.size
 
-    def moved(value: SSAValue, to: int) -> SSAValue:
-        """The first two dims exchanged, or a stack as it is."""
+    def moved(value: SSAValue) -> SSAValue:
+        """The first two dims exchanged."""
         rank = len(shape_of(value))
-        return b.transpose(value, perm=(1, 0, *range(2, rank))) if to else value
+        return b.transpose(value, perm=(1, 0, *range(2, rank)))
 
-    counts = [batcher.values[op.count]] if op.count is not None and op.count in batcher.batched else []
+    counts = [batcher.values[v] for v in (op.count,) if v is not None and v in batcher.batched]
     consts = [batcher.values[v] for v in op.consts]
     inits = [batcher.values[v] if v in batcher.batched else batcher.spread(batcher.values[v]) for v in op.inits]
-    stacks = [moved(batcher.values[v], int(v in batcher.batched)) for v in op.stacks]
+    stacks = [moved(batcher.values[v]) if v in batcher.batched else batcher.values[v] for v in op.stacks]
     types = [INDEX, *types_of(counts), *types_of(consts), *types_of(inits), *map(slice_type, stacks)]
     flags = [
         False,
@@ -254,7 +254,7 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
     b.insert(new)
     n = len(inits)
     for k, (old, value) in enumerate(zip(op.results, new.results, strict=True)):
-        batcher.values[old] = value if k < n else moved(value, 1)
+        batcher.values[old] = value if k < n else moved(value)
         batcher.batched.add(old)
 
 

@@ -176,6 +176,7 @@ def expand_derivative(op: DerivativeOp) -> None:
         vectors = region_block.args
     primals = list(op.primals)
     # the same value may be given for several arguments: each has a tangent of its own
+    linearizer.primal.location = op.location
     stand_ins = _distinct_arguments(primals, wrt, linearizer.primal)
     for k, vector in zip(wrt, vectors, strict=True):
         linearizer.tangents[stand_ins[k]] = vector

@@ -150,8 +150,6 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
         return [*sums, *gradients[len(sums) :]]
 
     function = new_function(op, "transposed", [INDEX, *(type for group in groups for type in group)], build)
-    first = len(fixed_consts)
-    after = first + len(linear_consts) + len(carried)
     new = ForOp.make(
         function,
         op.count if op.count is not None else op.trips.value.data,
@@ -159,7 +157,6 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
         [*(b.zeros_like(v) for v in linear_consts), *carried],
         [*fixed_stacks, *stacked],
         reverse=op.reverse is None,
-        linear=[*range(first, after), *range(after + len(fixed_stacks), after + len(fixed_stacks) + len(stacked))],
     )
     b.insert(new)
     return list(zip([*linear_consts, *op.inits, *linear_stacks], new.results, strict=True))

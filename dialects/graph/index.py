@@ -374,7 +374,7 @@ def _jvp_extreme(b: Any, op: ScatterOp, dx: SSAValue | None, du: SSAValue | None
 def _transpose_scatter(b: Any, op: ScatterOp, k: int, ct: SSAValue) -> SSAValue:
     kind, places, (_, updates, *indices) = op.kind.data, op.places, op.operands
     if kind in ("max", "min"):
-        raise _refused(op, f"of kind {kind} is not linear")
+        raise DifferentiationError(f"'{op.name}' op of kind {kind} is not linear")
     if k == 0:
         if kind == "add":
             return ct
@@ -400,12 +400,6 @@ def _iota(count: int) -> GraphOp:
     from .create import IotaOp
 
     return IotaOp.make((), {"dim": 0}, (tensor(i64, (count,)),))
-
-
-def _refused(op: GraphOp, why: str) -> DifferentiationError:
-    error = DifferentiationError(f"'{op.name}' op {why}")
-    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
-    return error
 
 
 def _batch_scatter(b: Any, op: ScatterOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:

@@ -91,6 +91,18 @@ func.func @open_tangent(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
+func.func private @wide(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = graph.sin %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+func.func @open_batch(%x: tensor<2x?xf32>) -> tensor<2x?xf32> {
+  // expected-error@+1 {{'graph.vmap' op needs known shapes, @wide has tensor<?xf32>: run graph-specialize first}}
+  %y = graph.vmap @wide(%x) axes [0] : (tensor<2x?xf32>) -> (tensor<2x?xf32>)
+  return %y : tensor<2x?xf32>
+}
+
+// -----
+
 /// Nor are extremes that are scattered, while sums and replacements are.
 func.func @scattered(%ct: tensor<4xf32>, %i: tensor<2xi64>, %x: tensor<4xf32>) -> tensor<2xf32> {
   %g = graph.transposed (%ct) {

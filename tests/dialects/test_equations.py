@@ -251,12 +251,21 @@ def test_sizes_of_places_that_something_else_tells() -> None:
 def test_reshapes_that_move_ones(shape: tuple[int, ...], result: tuple[int, ...], is_affine: bool) -> None:
     block = Block(arg_types=[tensor(f32, shape)])
     op = OPS["reshape"].make(block.args, {}, (tensor(f32, result),))
-    assert bool(op.equations()) == is_affine
-    if is_affine:
+    if not is_affine:
+        assert op.equations() == ()
+    else:
         x = np.arange(prod(shape), dtype=np.float32).reshape(shape)
         found = np.full(result, 77, np.float32)
         run(op, op.equations()[0], [x], found)
         np.testing.assert_array_equal(found, x.reshape(result))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_what_is_stretched_is_read_at_0(size: int) -> None:
+    op = OPS["broadcast"].make(Block(arg_types=[tensor(f32, (1, 2))]).args, {"dims": (1, 2)}, (tensor(f32, (3, size, 2)),))
+    result = np.zeros((3, size, 2), np.float32)
+    run(op, op.equations()[0], [np.array([[1, 2]], np.float32)], result)
+    np.testing.assert_array_equal(result, np.broadcast_to(np.array([1, 2], np.float32), (3, size, 2)))
 
 
 @pytest.mark.parametrize("size, width", [(2**31 - 1, 32), (2**31, 64)])

@@ -224,7 +224,9 @@ def _loop(name: str, step: Callable[..., Any], case: Case, lengths: tuple[int, i
 
     def build(b: GraphBuilder, *values: SSAValue) -> Any:
         groups = values[: lengths[0]], values[lengths[0] : stacks], values[stacks:]
-        return tuple(b.insert(ForOp.make(body, count, *groups, reverse=reverse)))
+        loop = ForOp.make(body, count, *groups, reverse=reverse)
+        b.insert(loop)
+        return tuple(loop.results)
 
     return replace(case, name=name, build=build, bodies=lambda: (body.clone(),))
 
@@ -265,6 +267,13 @@ def _loops() -> Iterator[Case]:
 
     given = (np.float64(0.7),)
     yield replace(uneven, shapes=((), (), (), (3,)), build=build_uneven, fixed=given)
+    cell = define("cell", [tensor(i64, ()), *[tensor(f64, (2,))] * 2], lambda b, i, g, h: b.mul(b.sin(h), g), private=True)
+
+    def nested(b: GraphBuilder, i: Any, g: Any, h: Any) -> Any:
+        return b.add(h, b.insert(ForOp.make(cell, 2, [b.mul(g, h)], [h], [])))
+
+    outer = _loop("for_nested", nested, Case("", ((2,), (2,)), nested), (1, 1, 0), 2, False)
+    yield replace(outer, bodies=lambda: (cell.clone(), *outer.bodies()))
     yield _loop("for_nothing", _step, Case("", ((2, 2), (2,), (0, 2)), _step), (1, 1, 1), 0, False)
 
 
@@ -360,6 +369,7 @@ CASES = [
     _conv("empty", (1, 1, 2), (1, 1, 3), (1,), (0,), (0,)),
     *(_window(kind, "reduce_window", ((2, 3, 4),), kind, *_POOL) for kind in ("add", "mul", "max", "min")),
     _window("cut_away", "reduce_window", ((4, 3),), "mul", (2, 3), (1, 3), (-1, -1), (0, 0), (1, 2)),
+    _window("pair", "reduce_window", ((5,),), "mul", (2,), (1,), (0,), (0,), (1,)),
     _window("spread", "reduce_window", ((3, 5),), "add", *_SPREAD),
     _window("max", "window_pick", ((2, 3, 4), (2, 3, 4)), "max", *_POOL),
     _window("min", "window_put", ((3, 5), (2, 2)), "min", *_SPREAD),

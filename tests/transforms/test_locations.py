@@ -9,7 +9,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from graphs import EXPAND, function_of, parse, run
-from lamina.dialects.graph.base import GraphOp
 from lamina.tools.lamina_opt import main
 
 REFUSED = Path(__file__).parent.parent.parent / "filecheck" / "transforms" / "graph-autodiff-invalid.mlir"
@@ -19,42 +18,74 @@ func.func private @step(%i: tensor<i64>, %h: tensor<3xf64>) -> tensor<3xf64> {
   %a = graph.sin %h : tensor<3xf64>
   return %a : tensor<3xf64>
 }
-func.func private @f(%x: tensor<3xf64>) -> tensor<3xf64> {
+func.func private @f(%x: tensor<3xf64>, %w: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
   %a = graph.exp %x : tensor<3xf64>
   %b = graph.softmax %a over [0] : tensor<3xf64>
   %c = graph.for @step count 2 consts() carry(%b) over() : (tensor<3xf64>) -> (tensor<3xf64>)
-  return %c : tensor<3xf64>
+  %d = graph.const dense<2.0> : tensor<3xf64>
+  return %c, %d : tensor<3xf64>, tensor<3xf64>
 }
-func.func @jvp(%x: tensor<3xf64>, %t: tensor<3xf64>) -> tensor<3xf64> {
-  %y, %d = graph.jvp @f(%x) tangents(%t) wrt [0] : (tensor<3xf64>, tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>)
-  return %d : tensor<3xf64>
+func.func @jvp(%x: tensor<3xf64>, %t: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
+  %y, %k, %d, %zero = graph.jvp @f(%x, %x) tangents(%t) wrt [0]
+    : (tensor<3xf64>, tensor<3xf64>, tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>)
+  return %d, %zero : tensor<3xf64>, tensor<3xf64>
 }
-func.func @vjp(%x: tensor<3xf64>, %t: tensor<3xf64>) -> tensor<3xf64> {
-  %y, %d = graph.vjp @f(%x) cotangents(%t) wrt [0] : (tensor<3xf64>, tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>)
-  return %d : tensor<3xf64>
+func.func @vjp(%x: tensor<3xf64>, %t: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
+  %y, %k, %d, %zero = graph.vjp @f(%x, %t) cotangents(%t, %t) wrt [0, 1]
+    : (tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>)
+    -> (tensor<3xf64>, tensor<3xf64>, tensor<3xf64>, tensor<3xf64>)
+  return %d, %zero : tensor<3xf64>, tensor<3xf64>
 }
-func.func @vmap(%x: tensor<2x3xf64>) -> tensor<2x3xf64> {
-  %y = graph.vmap @f(%x) axes [0] : (tensor<2x3xf64>) -> (tensor<2x3xf64>)
-  return %y : tensor<2x3xf64>
+func.func @vmap(%x: tensor<2x3xf64>, %w: tensor<3xf64>) -> (tensor<2x3xf64>, tensor<2x3xf64>) {
+  %y, %k = graph.vmap @f(%x, %w) axes [0, -1] : (tensor<2x3xf64>, tensor<3xf64>) -> (tensor<2x3xf64>, tensor<2x3xf64>)
+  return %y, %k : tensor<2x3xf64>, tensor<2x3xf64>
 }
 """
+SIN, EXP, SOFTMAX, LOOP, CONST, JVP, VJP, VMAP = 3, 7, 8, 9, 10, 14, 19, 25
 
 
-def lines_of(module, name: str) -> list[int]:
-    """The lines at which the ops of a function stand."""
-    ops = function_of(module, name).body.block.ops
-    return [op.location.line.data for op in ops if isinstance(op, GraphOp) or op.name == "graph.for"]
+def lines_of(module, name: str, ops: str = "graph.") -> list[int]:
+    """The lines at which ops of a function stand."""
+    block = function_of(module, name).body.block
+    return [op.location.line.data for op in block.ops if op.name.startswith(ops)]
 
 
 def test_what_is_built_stands_where_its_op_does() -> None:
     module = run(parse(TEXT), EXPAND)
-    exp, softmax, loop = 7, 8, 9
-    forward, reverse = lines_of(module, "jvp"), lines_of(module, "vjp")
-    assert {exp, softmax, loop} <= set(forward) <= {exp, softmax, loop} and forward == sorted(forward)
-    assert {exp, softmax, loop} <= set(reverse) <= {exp, softmax, loop, 16}
-    assert lines_of(module, "vmap") == [exp, softmax, loop]
-    bodies = [op.sym_name.data for op in module.body.block.ops if op.sym_name.data.startswith("step_")]  # type: ignore[attr-defined]
-    assert len(bodies) == 5 and all(set(lines_of(module, name)) <= {3, loop} for name in bodies)
+    forward = lines_of(module, "jvp")
+    assert forward[0] == JVP and forward[1:] == sorted(forward[1:]) and {*forward} == {EXP, SOFTMAX, LOOP, CONST, JVP}
+    reverse = lines_of(module, "vjp")
+    assert reverse[-1] == VJP and {*reverse} == {EXP, SOFTMAX, LOOP, CONST, VJP}
+    assert lines_of(module, "vmap") == [EXP, SOFTMAX, LOOP, CONST, VMAP]
+    loops = {name: lines_of(module, name, "graph.for") for name in ("jvp", "vjp", "vmap")}
+    assert loops == {"jvp": [LOOP], "vjp": [LOOP] * 2, "vmap": [LOOP]}, "a loop that is superseded stays"
+    for suffix in ("jvp", "saving", "tangent", "tangent_transposed", "batched"):
+        body = function_of(module, f"step_{suffix}")
+        assert body.location.line.data == LOOP and lines_of(module, f"step_{suffix}", "func.return") == [LOOP]
+        assert {*lines_of(module, f"step_{suffix}")} == {SIN}
+
+
+def test_names_of_bodies_that_are_taken() -> None:
+    uses = "\n".join(
+        f"  %y{k}, %d{k} = graph.jvp @f(%x) tangents(%x) wrt [0] : (tensor<f64>, tensor<f64>) -> (tensor<f64>, tensor<f64>)"
+        for k in range(3)
+    )
+    text = f"""
+func.func private @step(%i: tensor<i64>, %h: tensor<f64>) -> tensor<f64> {{
+  %a = graph.sin %h : tensor<f64>
+  return %a : tensor<f64>
+}}
+func.func private @f(%x: tensor<f64>) -> tensor<f64> {{
+  %c = graph.for @step count 2 consts() carry(%x) over() : (tensor<f64>) -> (tensor<f64>)
+  return %c : tensor<f64>
+}}
+func.func @main(%x: tensor<f64>) -> (tensor<f64>, tensor<f64>, tensor<f64>) {{
+{uses}
+  return %d0, %d1, %d2 : tensor<f64>, tensor<f64>, tensor<f64>
+}}"""
+    module = run(parse(text), EXPAND)
+    names = [op.sym_name.data for op in module.body.block.ops]  # type: ignore[attr-defined]
+    assert names == ["step", "f", "main", "step_jvp", "step_jvp_1", "step_jvp_2"]
 
 
 def test_refusals(capfd: pytest.CaptureFixture[str]) -> None:
