@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...codegen.targets import Target
+from ...codegen.text import I64, Builder, Module
 from ...dialects import program
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import LaunchOp, StoreOp
@@ -30,7 +31,6 @@ from .emit_host import CALLED, global_text, kernel_symbol, symbol
 from .emit_needs import reports_status, uses_heap
 from .emit_types import fail
 from .emit_types import llvm_type as shared_type
-from .text import I64, Builder, Module
 
 PURE: dict[str, Pure] = {**emit_scalar.PURE, **emit_vector.PURE}
 """From op name to the writer of an op that only computes."""

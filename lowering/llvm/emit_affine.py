@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
+from ...codegen.text import I64, const
 from ...dialects.loop.subscripts import linear_form
 from .emit_core import FunctionEmitter
 from .emit_integer import is_number
 from .emit_types import fail
-from .text import I64, const
 
 
 def bound(e: FunctionEmitter, which: str, exprs: Sequence[AffineExpr], dims: Sequence[SSAValue], op: Operation) -> str:

@@ -16,10 +16,10 @@ from math import prod
 
 from xdsl.ir import Operation
 
+from ...codegen.text import I64
 from ...dialects.loop.structure import ForOp
 from ..analysis.parallel import Region
 from .emit_core import FunctionEmitter
-from .text import I64
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ from xdsl.dialects.vector import BroadcastOp, CreateMaskOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from ...codegen.text import I64
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, YieldOp
 from ..analysis.affine import Affine, forms
 from ..analysis.nests import walk
 from .emit_core import FunctionEmitter
-from .text import I64
 
 _LINE = 64
 """Bytes of a cache line."""

@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...codegen.targets import Target
+from ...codegen.text import I64, PTR, Builder, Module, Ty
 from ...errors import CompileError, placed
 from .emit_transpose import Window
 from .emit_types import buffer_strides, fail, llvm_type, memory_type
-from .text import I64, PTR, Builder, Module, Ty
 
 Effect = Callable[["FunctionEmitter", Any], None]
 """Writes an op whose place matters: loops, accesses."""

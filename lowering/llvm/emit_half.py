@@ -10,10 +10,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation
 
+from ...codegen.text import Builder, Ty, const
 from ...dialects.types import is_half, scalar_of
 from .emit_core import FunctionEmitter
 from .emit_types import fail
-from .text import Builder, Ty, const
 
 
 def extend(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:

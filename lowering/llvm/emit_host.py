@@ -8,6 +8,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
 from xdsl.ir import Operation, SSAValue
 
+from ...codegen.text import I8, I64
 from ...dialects import program
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import RepeatOp
@@ -18,7 +19,6 @@ from ..plan_buffers import ALIGNMENT
 from .emit_core import Effect, FunctionEmitter
 from .emit_needs import reports_status
 from .emit_types import buffer_strides, element_count, fail, memory_type
-from .text import I8, I64
 
 
 def symbol(name: str) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from ...codegen.text import I64, Builder, Ty, const
 from .emit_core import FunctionEmitter, Pure
-from .text import I64, Builder, Ty, const
 
 
 def is_number(x: str) -> bool:

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
+from ...codegen.text import I64, const
 from ...dialects.loop import grain
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
@@ -34,7 +35,6 @@ from .emit_integer import is_number
 from .emit_reduce import Extreme, combine, combine_pairs, extremes
 from .emit_transpose import Window
 from .emit_types import fail
-from .text import I64, const
 
 
 def loop(e: FunctionEmitter, op: ForOp) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from xdsl.dialects.vector import CreateMaskOp
 from xdsl.ir import SSAValue
 
+from ...codegen.text import Builder, Ty, const
 from .emit_core import FunctionEmitter
-from .text import Builder, Ty, const
 
 _MASKED_BITS = (32, 64)
 """Elements that x86 without mask registers accesses under masks; others are accessed lane by lane, each behind a test."""

@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 
+from ...codegen.text import I64, Builder, Ty, const
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import STREAMED, AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
@@ -24,7 +25,6 @@ from .emit_integer import is_number
 from .emit_masks import masked_load, masked_store, unfolded_mask
 from .emit_transpose import can_transpose, transposed
 from .emit_types import element_count, fail, memory_type
-from .text import I64, Builder, Ty, const
 
 _LINE = 64
 """Bytes of a cache line."""

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from ...codegen.text import I64, PTR, Ty
 from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
@@ -26,7 +27,6 @@ from .emit_columns import Columns, begin_before_row, find_columns, share_of_colu
 from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .emit_needs import uses_heap
-from .text import I64, PTR, Ty
 
 _TYPICAL_TRIPS = 64
 """What a loop runs of which nothing is known."""

@@ -6,8 +6,8 @@ shifted multiples on the bits, as long division on paper does.
 
 from __future__ import annotations
 
+from ...codegen.text import Builder, Ty, const
 from .math.common import BIAS, MANTISSA_BITS, copysign, fabs
-from .text import Builder, Ty, const
 
 # quotients below are integers of the type even when rounding made them one too large
 _FAST = {"float": 2.0**22, "double": 2.0**50}

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Operation
 
 from ...codegen.targets import Target
+from ...codegen.text import I64, Builder, Ty, const
 from ...dialects.types import numpy_dtype
 from ..op_costs import weight
 from . import emit_half, emit_integer
@@ -22,7 +23,6 @@ from .emit_remainder import float_remainder
 from .emit_types import fail
 from .math import FUNCTIONS
 from .math.roots import may_share, sqrt_shared
-from .text import I64, Builder, Ty, const
 
 _CMPF = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")
 _CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")

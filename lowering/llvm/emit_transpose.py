@@ -13,7 +13,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from .text import Builder, Ty
+from ...codegen.text import Builder, Ty
 
 
 @dataclass(eq=False)

@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
+from ...codegen.text import I64, PTR, Ty
 from ...dialects.element_types import row_of
 from ...errors import CompileError, placed
-from .text import I64, PTR, Ty
 
 
 def fail(op: Operation, why: str) -> CompileError:

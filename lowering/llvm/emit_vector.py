@@ -8,13 +8,13 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
+from ...codegen.text import I32, I64, Ty
 from ...dialects.types import is_unsigned, scalar_of
 from .emit_core import FunctionEmitter, Pure
 from .emit_integer import is_number
 from .emit_reduce import combine
 from .emit_scalar import vector_literal
 from .emit_types import fail
-from .text import I32, I64, Ty
 
 _KINDS = {
     "add": "add", "mul": "mul", "maxsi": "max", "minsi": "min", "maximumf": "max", "minimumf": "min", "and": "and", "or": "or",

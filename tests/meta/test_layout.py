@@ -21,7 +21,14 @@ MAY_IMPORT = {
     "codegen": {"errors", "runtime"},  # an executable is machine code with its signature
     "transforms": {"dialects", "errors"},
     # what a composite stands for is fused again where its own loops cannot be built
-    "lowering": {"dialects", "codegen.targets", "errors", "transforms.graph_decompose", "transforms.graph_fuse"},
+    "lowering": {
+        "dialects",
+        "codegen.targets",
+        "codegen.text",
+        "errors",
+        "transforms.graph_decompose",
+        "transforms.graph_fuse",
+    },
     "diagnostics": {"errors"},
     "passes": {"dialects", "errors", "transforms", "lowering"},
     "pipeline": {"dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes"},

@@ -7,7 +7,7 @@ octant adds a multiple of pi / 4, in two parts.
 
 from __future__ import annotations
 
-from ..text import Builder, Ty
+from ....codegen.text import Builder, Ty
 from .common import copysign, fabs, horner
 
 # atan(t) = t + t^3 p(t^2), |t| <= 1/2

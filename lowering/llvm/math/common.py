@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..text import Builder, Ty
+from ....codegen.text import Builder, Ty
 
 # Adding these to a small number rounds it to an integer that then stands in the low bits.
 ROUND = {"float": 1.5 * 2.0**23, "double": 1.5 * 2.0**52}

@@ -10,7 +10,7 @@ its rounding error, since exp multiplies an absolute error of up to `x^2` ulp. T
 
 from __future__ import annotations
 
-from ..text import Builder, Ty
+from ....codegen.text import Builder, Ty
 from .common import BIAS, at_most, fabs, fast_two_sum, fma_exact, horner, replace_where
 from .exp import expm1_of_small, reduce_ln2, scaled
 

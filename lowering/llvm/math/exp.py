@@ -8,7 +8,7 @@ function", TOMS 1989, uses the same). The polynomials come from `derive.py`.
 
 from __future__ import annotations
 
-from ..text import Builder, Ty
+from ....codegen.text import Builder, Ty
 from .common import BIAS, MANTISSA_BITS, ROUND, at_least, at_most, fabs, horner, power_of_two, replace_where
 
 LOG2_E = 1.4426950408889634

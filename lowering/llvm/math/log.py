@@ -7,7 +7,7 @@ third of the terms for one division. The polynomials come from `derive.py`.
 
 from __future__ import annotations
 
-from ..text import Builder, Ty
+from ....codegen.text import Builder, Ty
 from .common import BIAS, INF, MANTISSA_BITS, NAN, copysign, horner, replace_where
 from .exp import LN2
 

@@ -8,7 +8,7 @@ F.9.4.4.
 
 from __future__ import annotations
 
-from ..text import Builder, Ty
+from ....codegen.text import Builder, Ty
 from .common import BIAS, INF, NAN, ROUND, at_least, at_most, fabs, fast_two_sum, fma_exact, horner
 from .exp import exp_of_sum, scale_twice
 from .log import normalized

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..text import Builder, Ty
+from ....codegen.text import Builder, Ty
 
 _LEAST = 2.0**-45
 """Of larger roots no step of `_by_products` leaves the range of normal numbers."""

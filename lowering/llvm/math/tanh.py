@@ -8,7 +8,7 @@ forum posts on CUDA's implementation, 2015-2020), who has it away from zero. It 
 
 from __future__ import annotations
 
-from ..text import Builder, Ty
+from ....codegen.text import Builder, Ty
 from .common import BIAS, at_most, copysign, fabs, horner, power_of_two, replace_where
 from .exp import exp_of_small, expm1_of_small, reduce_ln2
 

@@ -8,7 +8,7 @@ sin and cos reduce by pi, so one polynomial serves both and no choice between tw
 
 from __future__ import annotations
 
-from ..text import F64, I64, I128, Builder, Ty, const
+from ....codegen.text import F64, I64, I128, Builder, Ty, const
 from .common import BIAS, MANTISSA_BITS, NAN, ROUND, copysign, fabs, fast_two_sum, fma_exact, horner, two_sum
 
 _PI = {

@@ -13,8 +13,8 @@ from functools import cache
 import llvmlite.binding as llvm
 import mpmath
 import numpy as np
+from lamina.codegen.text import Builder, Module, Ty
 from lamina.lowering.llvm.math import FUNCTIONS
-from lamina.lowering.llvm.text import Builder, Module, Ty
 
 BINARY = ("powf", "atan2")
 ELEM = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}

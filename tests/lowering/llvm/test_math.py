@@ -260,7 +260,7 @@ def test_instruction_budget(name: str, elem: str):
 
 
 def test_helpers_are_emitted_once():
-    from lamina.lowering.llvm.text import Builder, Module, Ty
+    from lamina.codegen.text import Builder, Module, Ty
 
     module = Module()
     for lanes in (4, 4, 8):

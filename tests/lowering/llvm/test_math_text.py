@@ -8,8 +8,8 @@ import struct
 
 import llvmlite.binding as llvm
 import pytest
-from lamina.lowering.llvm import text
-from lamina.lowering.llvm.text import F32, F64, I32, I64, Builder, Module, Ty, const
+from lamina.codegen import text
+from lamina.codegen.text import F32, F64, I32, I64, Builder, Module, Ty, const
 
 
 def test_doctests():
