@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from .dialects.loop.structure import KernelOp
-    from .runtime.callable import Executable
-    from .runtime.kernel_callable import KernelExecutable
-    from .runtime.kernel_signature import KernelSignature
+    from .runtime.executable import Executable
     from .runtime.signature import Signature
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program", "llvmir", "asm", "object")
@@ -286,7 +284,7 @@ def _runnable(module: ModuleOp, target: Target | None) -> Target:
 @collecting_later()
 def build_kernel(
     module: ModuleOp, name: str | None = None, target: Target | None = None, *, by_default: bool = False
-) -> KernelExecutable:
+) -> Executable:
     """Compile a kernel of a module and load it, through the on-disk cache.
 
     Args:
@@ -298,13 +296,13 @@ def build_kernel(
     Raises:
         CompileError: an op cannot be lowered, or there is no such kernel.
     """
-    from .codegen.kernel_executable import cached_kernel
+    from .codegen.executable import cached_executable
 
     target = _runnable(module, target)
     kernel = find_kernel(module, name)
     key = _kernel_key(module, kernel, target, by_default)
 
-    def make() -> tuple[KernelSignature, str]:
+    def make() -> tuple[Signature, str]:
         from .lowering.llvm.emit import emit_module
         from .runtime.module_signatures import kernel_signature_of
 
@@ -312,11 +310,12 @@ def build_kernel(
             compiled = scheduled_by_default(module, target) if by_default else module
             return kernel_signature_of(kernel), emit_module(compiled, target, callable_kernels=True)
 
-    return dataclasses.replace(cached_kernel(key, make, target), failed=_failure(kernel.sym_name.data, kernel.texts("checks")))
+    executable = cached_executable(key, make, target=target)
+    return dataclasses.replace(executable, failed=_failure(kernel.sym_name.data, kernel.texts("checks")))
 
 
 @collecting_later()
-def build_known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> KernelExecutable:
+def build_known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> Executable:
     """As `build_kernel` of the one kernel of a module, by default for the host; the module is not made if the cache has it.
 
     Args:
@@ -328,7 +327,7 @@ def build_known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> Kerne
     """
     from .codegen import tuned
     from .codegen.cache import key_of
-    from .codegen.kernel_executable import Known, find_known, remember
+    from .codegen.executable import Known, find_known, remember
 
     if facts is None:
         return build_kernel(make(), by_default=True)

@@ -11,7 +11,7 @@
 ...   ret void
 ... }'''
 >>> vector = ArrayParam.of_shape("x", "float32", (4,))
->>> signature = Signature("twice", (vector,), (vector,))
+>>> signature = Signature("f", (vector,), (vector,))
 >>> twice = Compiled(load_executable(signature, object_for(signature, text)))
 >>> twice(np.arange(4, dtype=np.float32))
 array([0., 2., 4., 6.], dtype=float32)
@@ -19,13 +19,14 @@ array([0., 2., 4., 6.], dtype=float32)
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 from ..errors import CompileError
 from ..runtime import abi, pool
-from ..runtime.callable import Executable
-from ..runtime.entry import ENTRY_SYMBOLS, emit_invoke, entry_module, invoke_symbol
+from ..runtime.executable import Executable
 from ..runtime.signature import Signature
 from . import cache as object_cache
 from .compile import compile_object
@@ -33,56 +34,99 @@ from .jit import Library, load_object
 from .parts import compile_parts
 from .targets import Target
 from .targets.host import detect
+from .version import version
 
 
-def object_for(signature: Signature, text: str, host: str = "f", target: Target | None = None) -> bytes:
-    """Compile a module that defines `@host`, ready for `load_executable`: the bytes are what a cache keeps."""
-    pointers = len(signature.args) + len(signature.results) + 1
-    return compile_parts(text + "\n" + emit_invoke(host, pointers), target)
+def object_for(signature: Signature, text: str, host: str | None = None, target: Target | None = None) -> bytes:
+    """Compile a module, ready for `load_executable`: the bytes are what a cache keeps.
+
+    Args:
+        text: defines `@<host>`; or, of a kernel, `@<host>.invoke` with `Signature.slots`.
+        host: by default the signature's name.
+    """
+    if not signature.is_kernel:
+        from .entry import emit_invoke
+
+        text += "\n" + emit_invoke(host or signature.name, signature)
+    return compile_parts(text, target)
 
 
-def load_executable(signature: Signature, obj: bytes, host: str = "f") -> Executable:
+def load_executable(signature: Signature, obj: bytes, host: str | None = None) -> Executable:
     """Load what `object_for` returned into this process."""
-    library = load_object(obj, [invoke_symbol(host)])
+    library = load_object(obj, [abi.invoke_symbol(host or signature.name)])
     return Executable(signature, library, host, native_entry() if abi.native_calls() else None)
 
 
 def cached_executable(
-    key: str, make: Callable[[], tuple[Signature, str]], host: str = "f", target: Target | None = None
+    key: str, make: Callable[[], tuple[Signature, str]], host: str | None = None, target: Target | None = None
 ) -> Executable:
     """The executable kept on disk under `key`, or else the one that `make` returns as a signature and LLVM IR text.
 
     `key` (from `cache.key_of`) must cover all that the text depends on, the target's `key` included.
     """
-    found = object_cache.get(key)
-    if found:
-        try:
-            return load_executable(Signature.from_json(found.meta["signature"]), found.obj, host)
-        except (CompileError, ValueError, KeyError, TypeError):
-            pass  # not what this function writes: a miss
+    kept = _kept(key, host)
+    if kept is not None:
+        return kept
     signature, text = make()
     obj = object_for(signature, text, host, target)
     object_cache.put(key, obj, {"signature": signature.to_json()})
     return load_executable(signature, obj, host)
 
 
+def _kept(key: str, host: str | None = None) -> Executable | None:
+    found = object_cache.get(key)
+    if found:
+        try:
+            return load_executable(Signature.from_json(found.meta["signature"]), found.obj, host)
+        except (CompileError, ValueError, KeyError, TypeError):
+            pass  # not what `cached_executable` writes: a miss
+    return None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is kept of a kernel that is found by what decides it: the key of its object, and what its checks say."""
+
+    key: str
+    checks: tuple[str, ...]
+
+
+def find_known(key: str) -> tuple[Known, Executable] | None:
+    """What was kept under a key by `remember`, with its kernel; None if either is missing."""
+    found = object_cache.get(key)
+    if found is None:
+        return None
+    kept, checks = found.meta.get("kept"), found.meta.get("checks")
+    if not isinstance(kept, str) or not isinstance(checks, list) or not all(isinstance(text, str) for text in checks):
+        return None
+    executable = _kept(kept)
+    return None if executable is None else (Known(kept, tuple(checks)), executable)
+
+
+def remember(key: str, known: Known) -> None:
+    """Keep under a key where a kernel is found."""
+    object_cache.put(key, b"", {"kept": known.key, "checks": list(known.checks)})
+
+
 @cache
 def native_entry() -> Library:
-    """The entry that all native functions share, and its pool of memory: 30 ms to compile, below 1 ms from the cache."""
+    """The entry that all compiled code shares, and its pool of memory: 30 ms to compile, below 1 ms from the cache."""
     library = _load_entry()
     pool.bind(library)
     return library
 
 
 def _load_entry() -> Library:
-    text, imports = entry_module(), {**abi.symbols(), **pool.imports()}
-    key = object_cache.key_of("native entry", text, detect().key)
+    from .entry import ENTRY_SYMBOLS, entry_module
+
+    imports = {**abi.symbols(), **pool.imports()}
+    key = object_cache.key_of("native entry", version(), sys.platform, detect().key)
     found = object_cache.get(key)
     if found:
         try:
             return load_object(found.obj, ENTRY_SYMBOLS, imports)
         except CompileError:
             pass
-    obj = compile_object(text, detect())
+    obj = compile_object(entry_module(), detect())
     object_cache.put(key, obj)
     return load_object(obj, ENTRY_SYMBOLS, imports)

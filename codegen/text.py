@@ -68,7 +68,7 @@ class Ty(str):
         return Ty(self.elem, lanes)
 
 
-PTR, I1, I8, I32, I64, I128 = Ty("ptr"), Ty("i1"), Ty("i8"), Ty("i32"), Ty("i64"), Ty("i128")
+PTR, I1, I8, I16, I32, I64, I128 = Ty("ptr"), Ty("i1"), Ty("i8"), Ty("i16"), Ty("i32"), Ty("i64"), Ty("i128")
 F32, F64 = Ty("float"), Ty("double")
 
 _constants: dict[tuple[object, Ty], str] = {}

@@ -2,7 +2,7 @@
 
 A row names the type in MLIR, NumPy, LLVM and C. The rest follows from its kind and its size: arithmetic
 (`dialects/scalar.py`), promotion, which is NumPy's own (`frontend/promotion.py`), and how a call passes a scalar
-(`runtime/kernel_entry.py`).
+(`codegen/entry_arguments.py`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ..dialects.loop.memory import CheckOp
 from ..dialects.loop.parameters import Interface, Parameter, Sizes
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, KernelError, LaminaError, TracingError
-from ..runtime.kernel_arguments import scalar_bits
+from ..runtime.scalars import scalar_bits
 from ..runtime.signature import ScalarParam
 from .functions import TensorSpec, is_staging, staging
 from .kernels import KernelBase

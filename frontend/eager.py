@@ -21,7 +21,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
 from ..errors import LaminaError, TracingError
-from ..runtime.arguments import plain
+from ..runtime.arrays import plain
 from .locations import located
 from .tracer import Tracer
 from .tracing import Trace, current, input_array, is_traced

@@ -12,7 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from ..codegen import tuned
 from ..codegen.targets.host import host
 from ..dialects.fingerprint import fingerprint
-from ..runtime.callable import Executable, NativeFunction
+from ..runtime.callable import NativeFunction
+from ..runtime.executable import Executable
 
 MISS: Any = object()
 """What a native function gives for arguments that do not match."""

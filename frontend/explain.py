@@ -22,8 +22,8 @@ from ..errors import ScheduleError
 from ..lowering.analysis.accesses import Access, accesses
 from ..lowering.analysis.nests import buffer_name, name_of
 from ..lowering.target import target_of
-from ..runtime.kernel_arguments import prepare
-from ..runtime.kernel_callable import KernelExecutable
+from ..runtime.arguments import prepare
+from ..runtime.executable import Executable
 from .kernel_text import spell_affine, spell_bound
 
 _FLOPS = {"math.fma": 2, "vector.fma": 2}
@@ -40,7 +40,7 @@ class Report(str):
         return str(self)
 
 
-def explain(unscheduled: KernelOp, kernel: KernelOp, executable: KernelExecutable | None, args: Sequence[Any]) -> Report:
+def explain(unscheduled: KernelOp, kernel: KernelOp, executable: Executable | None, args: Sequence[Any]) -> Report:
     """The report on a kernel.
 
     Args:
@@ -190,7 +190,7 @@ def _spelled(expr: AffineExpr, symbols: Sequence[SSAValue]) -> str:
 # Roofline
 
 
-def _roofline(kernel: KernelOp, sizes: Mapping[SSAValue, int], executable: KernelExecutable, args: Sequence[Any]) -> list[str]:
+def _roofline(kernel: KernelOp, sizes: Mapping[SSAValue, int], executable: Executable, args: Sequence[Any]) -> list[str]:
     flops = _count(kernel.body.block, sizes)
     moved = _bytes(kernel, args)
     double = any(scalar_of(r.type) == f64 for op in kernel.walk() for r in op.results)
@@ -267,7 +267,7 @@ def _bytes(kernel: KernelOp, args: Sequence[Any]) -> float:
     return total
 
 
-def _measure(executable: KernelExecutable, args: Sequence[Any]) -> float:
+def _measure(executable: Executable, args: Sequence[Any]) -> float:
     """The least time of a call on copies of the arrays, on one thread."""
     copies = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
     best, until = float("inf"), time.perf_counter() + _MEASURE_SECONDS

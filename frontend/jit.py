@@ -13,8 +13,10 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
 from ..pipeline import collecting_later
-from ..runtime.arguments import apart, check_results, plain
-from ..runtime.callable import OUT, Executable, FunctionBase, function_class
+from ..runtime.arrays import plain
+from ..runtime.callable import FunctionBase, function_class
+from ..runtime.executable import OUT, Executable
+from ..runtime.results import apart, check_results
 from .executables import MISS
 from .functions import (
     Aval,

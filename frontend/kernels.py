@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from .. import pipeline
 from ..errors import TracingError
 from ..runtime.callable import FunctionBase, function_class
-from ..runtime.kernel_callable import KernelExecutable
-from ..runtime.kernel_signature import KernelSignature
+from ..runtime.executable import Executable
+from ..runtime.signature import Signature
 
 if TYPE_CHECKING:
     from .schedules import Schedule
@@ -52,7 +52,7 @@ class KernelBase(FunctionBase):
         return self.__kernel__.module.clone()
 
     @property
-    def signature(self) -> KernelSignature:
+    def signature(self) -> Signature:
         """Parameters, which of them are written, and the symbols of their sizes."""
         from ..runtime.module_signatures import kernel_signature_of
 
@@ -116,7 +116,7 @@ class KernelBase(FunctionBase):
         executable = state.executable() if args else None
         return explain(pipeline.find_kernel(state.module), pipeline.find_kernel(state.latest), executable, args)
 
-    def compile(self) -> KernelExecutable:
+    def compile(self) -> Executable:
         """Compile now what the next call would; the loaded machine code."""
         return self.__kernel__.executable()
 
@@ -130,8 +130,8 @@ class _State:
         self.function, self.check_bounds, self.has_default = function, check_bounds, has_default
         self.schedule: Schedule | None = None
         self._default: Schedule | None = None
-        self.current: KernelExecutable | None = None
-        self.installed: KernelExecutable | None = None
+        self.current: Executable | None = None
+        self.installed: Executable | None = None
         self._called: Any = None
         self._module: ModuleOp | None = None
         self._lock = threading.RLock()
@@ -200,7 +200,7 @@ class _State:
                 owner.uninstall()
                 self.installed = None
 
-    def executable(self) -> KernelExecutable:
+    def executable(self) -> Executable:
         """The machine code, compiled if there is none yet."""
         with self._lock:
             if self.current is None:
@@ -213,7 +213,7 @@ class _State:
                     self.current = pipeline.build_known_kernel(facts, lambda: self.module)
             return self.current
 
-    def install(self, executable: KernelExecutable) -> None:
+    def install(self, executable: Executable) -> None:
         """Let later calls go straight to machine code, unless the schedule is another by now."""
         with self._lock:
             if executable is self.current and self.installed is None and (owner := self.owner()) is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ..runtime.arguments import check, plain
-from ..runtime.callable import Executable
+from ..runtime.arrays import Sizes, plain
+from ..runtime.executable import Executable
 from ..runtime.signature import ArrayParam, Signature
 from .executables import MISS, native, native_function
 from .functions import Aval, Program, TracedFunction
@@ -115,12 +116,12 @@ class Compiled:
         leaves, structure = flatten((args, kwargs))
         if structure != self._traced.structure:
             raise TypeError(f"{self.name}() is compiled for arguments {_show(self._traced.structure)}, got {_show(structure)}")
-        arrays = []
+        arrays, sizes = [], Sizes(replace(self.signature, name=self.name))
         for leaf, param, aval in zip(leaves, self._params, self._traced.avals, strict=True):
             if aval.weak and type(leaf) in (int, float):
                 arrays.append(np.asarray(leaf, aval.dtype))
             else:
-                arrays.append(plain(check(self.name, param, leaf), param.np_dtype))
+                arrays.append(plain(sizes.check(param, leaf), param.np_dtype))
         return self._run(arrays)
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..errors import LaminaError
 from ..pipeline import collecting_later
-from ..runtime.arguments import plain
+from ..runtime.arrays import plain
 from .functions import Program, abstract, argument_paths, is_staging, trace_function
 from .jit import JitBase, jit
 from .locations import located

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from .. import pipeline
 from ..codegen import tuned
-from ..codegen.kernel_executable import kernel_object, load_kernel
+from ..codegen.executable import load_executable, object_for
 from ..codegen.targets import Target
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import InternalError, LaminaError
@@ -27,7 +27,7 @@ from ..lowering.llvm.emit import emit_module
 from ..lowering.schedule.auto import schedule_module
 from ..lowering.schedule.base import Primitive
 from ..lowering.target import target_of
-from ..runtime.kernel_callable import KernelFunction
+from ..runtime.callable import KernelFunction
 from ..runtime.module_signatures import kernel_signature_of
 from ..runtime.signature import ArrayParam
 from ..runtime.threads import get_threads
@@ -160,7 +160,7 @@ class _Search:
             text = emit_module(module, self.target, callable_kernels=True)
         except LaminaError:
             return None
-        function = KernelFunction(load_kernel(signature, kernel_object(text, self.target)))
+        function = KernelFunction(load_executable(signature, object_for(signature, text, target=self.target)))
         arrays = self.arrays()
         run = functools.partial(function, *arrays, threads=get_threads())
         return _Run(run, arrays)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LaminaError
-from ..runtime.arguments import plain
+from ..runtime.arrays import plain
 from .autodiff import Point, function_name, like, pull_back, require_float, trace_at
 from .functions import Program, abstract, call_function, is_staging, staging, trace_function
 from .locations import located

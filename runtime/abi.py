@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.element_types import Kind
 from .signature import DTYPES, SCALARS
 
 # struct PyArrayObject_fields (numpy/ndarraytypes.h), unchanged since NumPy 1.0
@@ -45,51 +46,52 @@ CALLABLE_DICT = 48
 CALLABLE_WEAKREFS = 56
 CALLABLE_BYTES = 64
 
-# the struct of one specialisation in the chain of a native function (see entry.py)
+# the struct of one specialization in the chain of a native function (see executable.py and codegen/entry.py)
 NODE_FUNCTION = 0  # lamina.entry
 NODE_NEXT = 8  # the following node, or null
-NODE_OUT_NAME = 16  # the interned name of the keyword that gives arrays for the results, or null: there is none
-NODE_INVOKE = 24  # calls the host function with an array of pointers
+NODE_INVOKE = 16  # calls the machine code with slots
+NODE_PARAMS = 24  # those of the arguments, the results and the temporaries
 NODE_ARGS = 32  # number of arguments
-NODE_RESULTS = 40  # number of results
-NODE_ARENA_BYTES = 48
-NODE_RELEASE_GIL = 56  # 0 or 1
-NODE_PARAMS = 64  # the params of the arguments, then those of the results
-NODE_BYTES = 72
+NODE_SYMBOLS = 40
+NODE_RESULTS = 48
+NODE_TEMPORARIES = 56
+NODE_SLOTS = 64
+NODE_WRITES = 72  # 1 if an argument is written
+NODE_HEAVY = 80  # from this number of elements of the arguments, a call releases the GIL
+NODE_ARENA_BYTES = 88
+NODE_OUT_NAME = 96  # the interned name of the keyword that gives arrays for the results, or null: there is none
+NODE_THREADS_NAME = 104  # the same of the number of threads
+NODE_FAILED = 112  # the Python callable that gets the status and raises, or null: there is no status
+NODE_BYTES = 120
 
-# the struct of one argument or result
-PARAM_DESCR = 0  # NumPy's descriptor object
-PARAM_RANK = 8
-PARAM_DIMS = 16  # the sizes
-PARAM_SIZE = 24  # bytes
-PARAM_DONOR = 32  # of a result: the position of the argument that gives its memory, or -1
-PARAM_BYTES = 40
+# the struct of one argument, result or temporary
+PARAM_KIND = 0
+PARAM_TYPE = 8  # NumPy's descriptor object, or for a scalar NumPy's scalar type
+PARAM_RANK = 16
+PARAM_FLAGS = 24  # those that the array must have
+PARAM_WRITES = 32  # 0 or 1
+PARAM_SHIFT = 40  # the item size, as a power of two
+PARAM_DIMS = 48
+PARAM_STRIDES = 56  # null: C-contiguous
+PARAM_DONOR = 64  # of a result: the position of the argument that gives its memory, or -1
+PARAM_SHAPE = 72  # the sizes if all of them are numbers, else null: then PARAM_DIMS says how to check or compute them
+PARAM_ELEMENTS = 80  # their product
+PARAM_BYTES = 88
 
-# the struct of a kernel in such a chain (see kernel_entry.py); it begins as the other, with NODE_FUNCTION and NODE_NEXT
-KERNEL_INVOKE = 16  # calls the host function with slots
-KERNEL_FAILED = 24  # the Python callable that gets the status and raises
-KERNEL_PARAMS = 32
-KERNEL_COUNT = 40  # of params
-KERNEL_SYMBOLS = 48  # number of symbols
-KERNEL_HEAVY = 56
-KERNEL_THREADS_NAME = 64  # the interned name of the keyword
-KERNEL_BYTES = 72
-
-# the struct of one parameter of a kernel
-KPARAM_KIND = 0
-KPARAM_TYPE = 8  # NumPy's descriptor object, or for a scalar NumPy's scalar type
-KPARAM_RANK = 16
-KPARAM_FLAGS = 24  # those that the array must have
-KPARAM_WRITES = 32  # 0 or 1
-KPARAM_SHIFT = 40  # the item size, as a power of two
-KPARAM_DIMS = 48
-KPARAM_STRIDES = 56  # null: C-contiguous
-KPARAM_BYTES = 64
+KIND_ARRAY, KIND_FLOAT, KIND_SIGNED, KIND_UNSIGNED, KIND_BOOL = range(5)
+KINDS = {Kind.FLOAT: KIND_FLOAT, Kind.SIGNED: KIND_SIGNED, Kind.UNSIGNED: KIND_UNSIGNED, Kind.BOOL: KIND_BOOL}
+"""The kinds of scalar parameters: how wide one is, its shift says."""
 
 # the struct of one size or stride: the slot of its symbol or -1, and what is added to it
-KDIM_SLOT = 0
-KDIM_CONSTANT = 8
-KDIM_BYTES = 16
+DIM_SLOT = 0
+DIM_CONSTANT = 8
+DIM_BYTES = 16
+
+
+def invoke_symbol(host: str) -> str:
+    """The symbol of the function that calls `@host` with slots."""
+    return f"{host}.invoke"
+
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyEval_SaveThread", "PyEval_RestoreThread",

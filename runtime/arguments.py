@@ -1,16 +1,113 @@
-"""The slow path: bind, check and convert the arguments of a call that the native entry did not take."""
+"""The arguments of a call, in Python: bind, check and convert what the native entry did not take.
+
+Sizes and strides bind symbols in the order of `codegen/entry_arguments.py`: parameter after parameter, the sizes of each
+before its strides. `accepts` says in Python what the native entry takes.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .signature import ArrayParam, Param, Signature, describe
+from ..dialects.sizes import Bindings
+from .arrays import Array, Sizes, address, has_layout, overlap, overlapping, where
+from .scalars import describe_value, is_a, is_plain, scalar_bits, spell_number
+from .signature import MOST_THREADS, THREADS, ArrayParam, Param, ScalarParam, Signature
 
-Array = np.ndarray[Any, Any]
-_ARRAYS = (np.ndarray, np.generic)
+
+@dataclass
+class Prepared:
+    """The words of one call, as far as its arguments give them, what they point to, and the copies to write back after it."""
+
+    slots: ctypes.Array[ctypes.c_int64]
+    sizes: Bindings
+    values: list[Any] = field(default_factory=list)
+    copies: list[tuple[Array, Array]] = field(default_factory=list)
+
+    def write_back(self) -> None:
+        """Copy what a kernel wrote into copies to where it belongs."""
+        for original, copy in self.copies:
+            original[...] = copy
+
+
+def prepare(signature: Signature, args: Sequence[object], kwargs: Mapping[str, object]) -> Prepared:
+    """The words of a call, and arrays that machine code can use in place.
+
+    Raises:
+        TypeError: An argument is missing, surplus, given twice, unknown, or of another kind or element type.
+        ValueError: Rank, sizes, strides or range do not fit, or a written array is read-only or overlaps.
+    """
+    values, threads = bound(signature, args, kwargs)
+    sizes = Sizes(signature)
+    slots = (ctypes.c_int64 * signature.slots)()
+    taken: list[tuple[ArrayParam, Array]] = []
+    prepared = Prepared(slots, sizes)
+    for index, (param, value) in enumerate(zip(signature.params, values, strict=True)):
+        if isinstance(param, ScalarParam):
+            slots[index] = scalar_bits(where(signature, param), param, value)
+            prepared.values.append(value)
+            continue
+        array = sizes.check(param, value)
+        for other, there in taken:
+            if (param.writes or other.writes) and overlap(array, there):
+                raise ValueError(overlapping(signature, param, other))
+        taken.append((param, array))
+        used = sizes.lay_out(param, array)
+        if param.writes and used is not array:
+            prepared.copies.append((array, used))
+        prepared.values.append(used)
+        slots[index] = address(used)
+    for index in range(len(signature.symbols)):
+        slots[len(values) + index] = sizes.values.get(index, 0)
+    slots[signature.threads_slot] = threads
+    return prepared
+
+
+def accepts(signature: Signature, args: Sequence[object]) -> Bindings | None:
+    """The values of symbols if the native entry takes these arguments as they are, else None."""
+    if len(args) != len(signature.params):
+        return None
+    sizes = Sizes(signature)
+    taken: list[tuple[ArrayParam, tuple[int, int]]] = []
+    for param, value in zip(signature.params, args, strict=True):
+        if isinstance(param, ScalarParam):
+            if not is_plain(param, value):
+                return None
+            continue
+        if type(value) is not np.ndarray or not has_layout(param, value) or not sizes.take(param, value):
+            return None
+        extent = np.lib.array_utils.byte_bounds(value) if value.size else (1, 0)
+        for other, there in taken:
+            if (param.writes or other.writes) and value.size and extent[0] < there[1] and there[0] < extent[1]:
+                return None
+        taken.append((param, extent))
+    return sizes
+
+
+# Which value is for which parameter
+
+
+def bound(signature: Signature, args: Sequence[object], kwargs: Mapping[str, object]) -> tuple[list[object], int]:
+    """One value for each parameter, by position or by name, and the number of threads or 0; raises as `prepare`."""
+    what, named, threads = signature.subject, dict(kwargs), 0
+    if signature.is_kernel and THREADS in named:
+        threads = _threads(what, named.pop(THREADS))
+    others = (THREADS,) if signature.is_kernel else ()
+    return bind(what, signature.params, args, named, signature, *others), threads
+
+
+def _threads(what: str, value: Any) -> int:
+    if is_a(value, bool | np.bool_ | np.timedelta64) or not is_a(value, int | np.integer):
+        raise TypeError(f"{what} keyword '{THREADS}' must be an int, got {describe_value(value)}")
+    number = operator.index(value)
+    if not 1 <= number <= MOST_THREADS:
+        raise ValueError(f"{what} keyword '{THREADS}' must be from 1 to {MOST_THREADS}, got {spell_number(number)}")
+    return number
 
 
 def bind(
@@ -43,88 +140,3 @@ def bind(
     if named:
         raise TypeError(f"{what} has no argument '{next(iter(named))}'; it takes {', '.join([*names, *others]) or 'none'}")
     return bound
-
-
-def check(function: str, param: ArrayParam, value: object) -> Array:
-    """The array in `value`, if it has exactly the element type and shape of `param` in whatever layout.
-
-    Raises:
-        TypeError: Not an array, or another element type.
-        ValueError: Another rank or shape.
-    """
-    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{_where(function, param)}, got a masked array: fill it with .filled() first")
-    if not isinstance(value, _ARRAYS):
-        raise TypeError(f"{_where(function, param)}, got {describe(value)}")
-    if value.dtype != param.np_dtype and value.dtype.newbyteorder("=") != param.np_dtype:
-        raise TypeError(f"{_where(function, param)}, got {describe(value)}")
-    if value.shape != param.shape:
-        raise ValueError(f"{_where(function, param)}, got {describe(value)}")
-    return np.asarray(value)
-
-
-def _where(function: str, param: ArrayParam) -> str:
-    return f"{function}() argument '{param.name}': expected {param}"
-
-
-def _readable(array: Array) -> bool:
-    return array.flags.c_contiguous and array.flags.aligned
-
-
-def plain(array: Array, dtype: np.dtype[Any]) -> Array:
-    """The array itself if native code can read it in place, else a copy that it can."""
-    if array.dtype is dtype and _readable(array):
-        return array
-    copy = np.empty(array.shape, dtype)
-    copy[...] = array
-    return copy
-
-
-def prepare(signature: Signature, args: Sequence[object], kwargs: Mapping[str, object]) -> list[Array]:
-    """Arrays that native code can read in place, from the arguments of a call; raises as `bind` and `check`."""
-    bound = bind(f"{signature.name}()", signature.args, args, kwargs, signature)
-    pairs = zip(signature.args, bound, strict=True)
-    return [plain(check(signature.name, param, value), param.np_dtype) for param, value in pairs]
-
-
-def matches(signature: Signature, args: Sequence[object]) -> bool:
-    """Whether native code can read the arguments in place: what the native entry checks, said in Python."""
-    if len(args) != len(signature.args):
-        return False
-    return all(
-        type(value) is np.ndarray and value.dtype is param.np_dtype and value.shape == param.shape and _readable(value)
-        for param, value in zip(signature.args, args, strict=True)
-    )
-
-
-def check_results(signature: Signature, results: Sequence[object]) -> None:
-    """Raise unless native code can write the results into these arrays in place."""
-    if len(results) != len(signature.results):
-        raise ValueError(f"{signature.name}() has {len(signature.results)} results, got {len(results)} arrays")
-    for index, (param, value) in enumerate(zip(signature.results, results, strict=True)):
-        if not (type(value) is np.ndarray and value.dtype is param.np_dtype and value.shape == param.shape):
-            raise ValueError(f"{signature.name}() result {index}: expected an array {param}, got {describe(value)}")
-        if not value.flags.carray:
-            raise ValueError(f"{signature.name}() result {index}: the array must be writable, C-contiguous and aligned")
-    for index, value in enumerate(results):
-        if any(np.may_share_memory(value, other) for other in results[:index]):  # type: ignore[arg-type]
-            raise ValueError(f"{signature.name}() result {index} overlaps another result")
-
-
-def fits(signature: Signature, args: Sequence[object], results: Sequence[object]) -> bool:
-    """Whether native code can write the results into these arrays while it reads those: what the native entry checks."""
-    try:
-        check_results(signature, results)
-    except ValueError:
-        return False
-    return not any(np.may_share_memory(array, result) for array in args for result in results)  # type: ignore[arg-type]
-
-
-def apart(args: Sequence[Array], results: Sequence[Array]) -> list[Array]:
-    """The arguments, those copied that share memory with a result."""
-    return [a.copy() if any(np.may_share_memory(a, result) for result in results) else a for a in args]
-
-
-def may_overwrite(array: Array, others: Sequence[Array]) -> bool:
-    """Whether a donated argument may become a result."""
-    return array.flags.writeable and not any(np.may_share_memory(array, other) for other in others)

@@ -1,6 +1,6 @@
 """Callable objects: a native type whose instances CPython calls straight into machine code.
 
-A native function holds a chain of specialisations. A call goes to the entry of the newest; each passes on what it
+A native function holds a chain of specializations. A call goes to the entry of the newest; each passes on what it
 does not accept; what none accepts reaches the Python callable of the slow path, which compiles, converts or raises.
 
 The type is made from CPython's own generic parts, so there is no C to compile: `PyType_FromSpec`, the traverse and clear
@@ -11,168 +11,25 @@ not hold, or under `LAMINA_ENTRY=ctypes`, the same interface is served by plain 
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
 import types
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Protocol
-
-import numpy as np
+from dataclasses import replace
+from typing import Any
 
 from . import abi
-from .arguments import Array, apart, check_results, fits, matches, may_overwrite, prepare
-from .entry import invoke_symbol
+from .arguments import bound, prepare
+from .arrays import Array
+from .executable import OUT, Executable, Failed, Node
+from .results import apart, check_results
 from .signature import Signature
-
-
-class Loaded(Protocol):
-    """Machine code in this process, which stays while this object lives."""
-
-    def address(self, symbol: str) -> int: ...
-
-
-class Node(Protocol):
-    """One specialisation in the chain of a function: the struct that native code reads, and what it points to."""
-
-    @property
-    def executable(self) -> Any: ...
-
-    @property
-    def memory(self) -> ctypes.Array[ctypes.c_size_t]: ...
-
-
-class Installable(Protocol):
-    """What can be a specialisation of a function: an `Executable`, or a kernel's (see kernel_callable.py)."""
-
-    @property
-    def entry(self) -> Loaded | None:
-        """Defines `lamina.vectorcall`; None to call through ctypes."""
-        ...
-
-    def accepts(self, args: Sequence[object]) -> bool:
-        """Whether native code takes these arguments as they are."""
-        ...
-
-    def run(self, args: Sequence[Any]) -> Any:
-        """Call through ctypes with such arguments."""
-        ...
-
-    def node(self, following: Node | None) -> Node:
-        """A new member of a chain, before another."""
-        ...
-
-
-OUT = sys.intern("out")
-"""The keyword that gives arrays for the results: native code knows it by its address."""
-
-# Work (see Signature.work) from which a call releases the GIL. Releasing and taking it again costs 50 ns when nobody
-# waits, but up to 5 ms when another thread runs Python meanwhile; this much work takes some microseconds.
-RELEASE_GIL_WORK = 32768
-
-
-@dataclass(frozen=True, eq=False)
-class Executable:
-    """A host function in this process, and what keeps it there.
-
-    `library` holds the code; `entry` is the loaded module of `entry.entry_module()`, or None to call through ctypes.
-    `takes_out` says whether the keyword `out` gives arrays for the results.
-    """
-
-    signature: Signature
-    library: Loaded
-    host: str = "f"
-    entry: Loaded | None = None
-    takes_out: bool = True
-
-    def accepts(self, args: Sequence[object], out: object = None) -> bool:
-        """Whether native code can read the arguments in place, and write into `out`: one array, or a tuple of several."""
-        if out is None:
-            return matches(self.signature, args)
-        results = out if isinstance(out, tuple) else (out,)
-        return self.takes_out and matches(self.signature, args) and fits(self.signature, args, results)
-
-    def node(self, following: Node | None) -> Node:
-        """A new member of a chain."""
-        return _Node(self, following)
-
-    def run(self, args: Sequence[Array], out: Any = None) -> Any:
-        """Call through ctypes with arrays that `accepts` takes; one array, a tuple of them, or None."""
-        if out is not None:
-            results = list(out) if isinstance(out, tuple) else [out]
-        else:
-            results = [np.empty(p.shape, p.np_dtype) for p in self.signature.results]
-            for result, arg in self.signature.donations:
-                if may_overwrite(args[arg], [*args[:arg], *args[arg + 1 :]]):
-                    results[result] = args[arg]
-        self.run_into(args, results)
-        return results[0] if len(results) == 1 else tuple(results) if results else None
-
-    def run_into(self, args: Sequence[Array], results: Sequence[Array]) -> None:
-        """The same, into given arrays. Nothing is checked: a wrong array corrupts memory."""
-        scratch = np.empty(self.signature.arena_bytes + 64, np.uint8)
-        arena = -(-_address(scratch) // 64) * 64
-        pointers = [*map(_address, args), *map(_address, results), arena]
-        self._invoke((ctypes.c_size_t * len(pointers))(*pointers))
-
-    @cached_property
-    def _invoke(self) -> Callable[..., None]:
-        return _INVOKE(self.library.address(invoke_symbol(self.host)))
-
-
-_INVOKE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # releases the GIL
-
-
-def _address(array: Array) -> int:
-    return array.__array_interface__["data"][0]
-
-
-class _Node:
-    """The struct of one specialisation."""
-
-    params: ctypes.Array[ctypes.c_ssize_t]
-    dims: list[ctypes.Array[ctypes.c_ssize_t]]
-
-    def __init__(self, executable: Executable, following: Node | None):
-        self.executable = executable
-        self.memory = (ctypes.c_size_t * (abi.NODE_BYTES // 8))()
-        if executable.entry is not None:
-            self._fill(executable, executable.entry, following)
-
-    def _fill(self, executable: Executable, entry: Loaded, following: Node | None) -> None:
-        signature = executable.signature
-        params = signature.args + signature.results
-        donors = dict(signature.donations)
-        self.params = (ctypes.c_ssize_t * (abi.PARAM_BYTES // 8 * len(params)))()
-        self.dims = [(ctypes.c_ssize_t * len(param.shape))(*param.shape) for param in params]
-        for index, (param, dims) in enumerate(zip(params, self.dims, strict=True)):
-            start = index * abi.PARAM_BYTES
-            self.params[(start + abi.PARAM_DESCR) // 8] = id(param.np_dtype)
-            self.params[(start + abi.PARAM_RANK) // 8] = len(param.shape)
-            self.params[(start + abi.PARAM_DIMS) // 8] = ctypes.addressof(dims)
-            self.params[(start + abi.PARAM_SIZE) // 8] = param.size * param.np_dtype.itemsize
-            self.params[(start + abi.PARAM_DONOR) // 8] = donors.get(index - len(signature.args), -1)
-        fields = {
-            abi.NODE_FUNCTION: entry.address("lamina.entry"),
-            abi.NODE_NEXT: ctypes.addressof(following.memory) if following else 0,
-            abi.NODE_OUT_NAME: id(OUT) if executable.takes_out else 0,
-            abi.NODE_INVOKE: executable.library.address(invoke_symbol(executable.host)),
-            abi.NODE_ARGS: len(signature.args),
-            abi.NODE_RESULTS: len(signature.results),
-            abi.NODE_ARENA_BYTES: signature.arena_bytes,
-            abi.NODE_RELEASE_GIL: signature.estimated_work() >= RELEASE_GIL_WORK,
-            abi.NODE_PARAMS: ctypes.addressof(self.params),
-        }
-        for offset, value in fields.items():
-            self.memory[offset // 8] = int(value)
 
 
 class FunctionBase:
     """What native and ctypes functions have in common; `NativeFunction` is the class to make.
 
-    `slow_path(*args, **kwargs)` is called for whatever no installed specialisation accepts. Attributes may be set
+    `slow_path(*args, **kwargs)` is called for whatever no installed specialization accepts. Attributes may be set
     (`__name__`, `__wrapped__`, ...); accessed through an instance of a class, the function binds as a method.
     """
 
@@ -193,18 +50,16 @@ class FunctionBase:
         for node in self._keep:
             if not kwargs and node.executable.accepts(args):
                 return node.executable.run(args)
-            if kwargs.keys() == {OUT} and isinstance(node.executable, Executable):
-                out = kwargs[OUT]
-                if out is not None and node.executable.accepts(args, out):
-                    return node.executable.run(args, out)
+            if kwargs.keys() == {OUT} and (out := kwargs[OUT]) is not None and node.executable.accepts(args, out):
+                return node.executable.run(args, kwargs)
         return self._slow(*args, **kwargs)
 
-    def install(self, executable: Installable) -> None:
-        """Add a specialisation, to be tried before those already there. Calls may be running meanwhile."""
+    def install(self, executable: Executable) -> None:
+        """Add a specialization, to be tried before those already there. Calls may be running meanwhile."""
         raise NotImplementedError
 
     def uninstall(self) -> None:
-        """Forget all specialisations: calls go to the slow path again. Calls that run meanwhile end as they began."""
+        """Forget all specializations: calls go to the slow path again. Calls that run meanwhile end as they began."""
         with _installing:
             retired = self.__dict__.setdefault("_retired", [])  # a call may still be in them
             retired += self._keep
@@ -215,8 +70,8 @@ class FunctionBase:
         """Let CPython call `__call__` again."""
 
     @property
-    def executables(self) -> tuple[Any, ...]:
-        """The installed specialisations, in the order in which they are tried."""
+    def executables(self) -> tuple[Executable, ...]:
+        """The installed specializations, in the order in which they are tried."""
         return tuple(node.executable for node in self._keep)
 
     def __copy__(self) -> FunctionBase:
@@ -233,7 +88,7 @@ class FunctionBase:
 _installing = threading.Lock()
 
 
-def _install_native(self: FunctionBase, executable: Installable) -> None:
+def _install_native(self: FunctionBase, executable: Executable) -> None:
     if executable.entry is None:
         raise ValueError("a native function needs an executable with an entry")
     with _installing:
@@ -250,7 +105,7 @@ def _disconnect_native(self: FunctionBase) -> None:
     ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = 0
 
 
-def _install_ctypes(self: FunctionBase, executable: Installable) -> None:
+def _install_ctypes(self: FunctionBase, executable: Executable) -> None:
     with _installing:
         self._keep = (executable.node(None), *self._keep)
 
@@ -399,7 +254,7 @@ class CompiledBase(FunctionBase):
     def __init__(self, executable: Executable):
         # Converted arguments are called through a second function, not through this one: nothing can recurse, and no
         # cycle delays the end of this one.
-        if any(param.name == OUT for param in executable.signature.args):
+        if any(param.name == OUT for param in executable.signature.params):
             executable = replace(executable, takes_out=False)
         inner: Callable[..., Any] = lambda *args: executable.run(args)  # noqa: E731
         if executable.entry is not None:
@@ -408,12 +263,12 @@ class CompiledBase(FunctionBase):
 
         def convert(*args: object, **kwargs: object) -> Any:
             out: Any = kwargs.pop(OUT, None) if executable.takes_out else None
-            arrays = prepare(executable.signature, args, kwargs)
+            prepared = prepare(executable.signature, args, kwargs)
             if out is None:
-                return inner(*arrays)
+                return inner(*prepared.values)
             results = list(out) if isinstance(out, tuple) else [out]
-            check_results(executable.signature, results)
-            executable.run_into(apart(arrays, results), results)
+            check_results(executable.signature, results, prepared.sizes)
+            executable.run_into(apart(prepared.values, results), results)
             return out
 
         super().__init__(convert)
@@ -431,8 +286,56 @@ class CompiledBase(FunctionBase):
         An argument that overlaps a result is copied first.
         """
         executable = self._keep[0].executable
-        check_results(executable.signature, results)
-        executable.run_into(apart(prepare(executable.signature, args, {}), results), results)
+        prepared = prepare(executable.signature, args, {})
+        check_results(executable.signature, results, prepared.sizes)
+        executable.run_into(apart(prepared.values, results), results)
 
 
 Compiled: type[CompiledBase] = function_class(CompiledBase)
+
+
+class KernelBase(FunctionBase):
+    """A compiled kernel, called with arrays and scalars by position or by name: it writes arrays in place and returns None.
+
+    `threads=` says how many threads it may use. Arrays must have exactly the element types and ranks of the signature, and
+    sizes that agree. They may lie in memory in any way: what machine code cannot use in place is copied, and copied back
+    if it is written. Scalars are converted to the parameter's type.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, executable: Executable, failed: Failed | None = None):
+        if failed is not None:
+            executable = replace(executable, failed=failed)
+
+        # These refer to the executable, not to this object: no cycle delays its end, and nothing can recurse.
+        def slow(*args: object, **kwargs: object) -> None:
+            executable.run(args, kwargs)
+
+        inner: Callable[..., None] = slow
+        if executable.entry is not None:
+            inner = NativeFunction(slow)
+            inner.install(executable)
+
+        def convert(*args: object, **kwargs: object) -> None:
+            if not kwargs:
+                return slow(*args)
+            values, threads = bound(executable.signature, args, kwargs)  # what is given by name may fit as it is
+            return inner(*values, threads=threads) if threads else inner(*values)
+
+        super().__init__(convert)
+        self.install(executable)
+        self.__name__ = executable.signature.name
+
+    @property
+    def executable(self) -> Executable:
+        """The kernel."""
+        return self._keep[0].executable
+
+    @property
+    def signature(self) -> Signature:
+        """Parameters and symbols."""
+        return self.executable.signature
+
+
+KernelFunction: type[KernelBase] = function_class(KernelBase)

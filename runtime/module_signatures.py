@@ -12,8 +12,7 @@ from ..dialects.loop.structure import ForOp, KernelOp, parent_loops
 from ..dialects.program import FuncOp
 from ..dialects.types import numpy_dtype
 from ..errors import CompileError
-from .kernel_signature import KernelSignature
-from .signature import ArrayParam, Dim, Param, ScalarParam, Signature
+from .signature import ArrayParam, Param, ScalarParam, Signature
 
 HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
 """From how many array elements a kernel is worth releasing the GIL, by the depth of its loops; deeper: always."""
@@ -47,7 +46,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     return Signature(entry, args, results, function.arena_bytes, work, function.donation_pairs)
 
 
-def kernel_signature_of(kernel: KernelOp) -> KernelSignature:
+def kernel_signature_of(kernel: KernelOp) -> Signature:
     """How a kernel is called: its arguments in order, sizes and strides bound by the shapes of the arrays.
 
     Raises:
@@ -57,7 +56,8 @@ def kernel_signature_of(kernel: KernelOp) -> KernelSignature:
     depth = max((len(parent_loops(op)) + 1 for op in kernel.walk() if isinstance(op, ForOp)), default=0)
     try:
         params = tuple(_param(interface, parameter) for parameter in interface.parameters)
-        return KernelSignature(interface.kernel, params, tuple(interface.names), HEAVY_ELEMENTS.get(depth, 0))
+        symbols, heavy = tuple(interface.names), HEAVY_ELEMENTS.get(depth, 0)
+        return Signature(interface.kernel, params, symbols=symbols, heavy=heavy, is_kernel=True)
     except ValueError as error:
         raise CompileError(f"kernel @{interface.kernel} cannot be called: {error}") from None
 
@@ -67,5 +67,4 @@ def _param(interface: Interface, parameter: Parameter) -> Param:
     if not parameter.is_array:
         return ScalarParam(parameter.name, dtype)
     sizes, strides = interface.dims(parameter)
-    spelled = None if strides is None else tuple(Dim(*stride) for stride in strides)
-    return ArrayParam(parameter.name, dtype, tuple(Dim(*size) for size in sizes), parameter.writes, spelled)
+    return ArrayParam(parameter.name, dtype, sizes, parameter.writes, strides)

@@ -1,7 +1,6 @@
-"""What compiled code takes and returns: arrays, whose sizes may be symbols, and numbers; the signature of a program.
+"""What compiled code takes and returns: arrays, whose sizes may be symbols, and numbers.
 
-A size or stride is a `Dim`: a number, or a symbol plus a number. Programs are compiled for known shapes; the symbols of a
-kernel (`kernel_signature.py`) are bound by the arguments of each call.
+A size or stride is a `Dim`: a number, or a symbol plus a number. The arguments of each call bind the symbols.
 """
 
 from __future__ import annotations
@@ -16,37 +15,20 @@ from typing import Any
 import numpy as np
 
 from ..dialects.element_types import TABLE, Kind
+from ..dialects.sizes import Dim
 
 DTYPES: dict[str, np.dtype[Any]] = {str(row.dtype): row.dtype for row in TABLE}
 """Element types that compiled code reads and writes in place, by NumPy's name: arrays of them are in native byte order."""
 SCALARS = {str(row.dtype): row.kind for row in TABLE if not row.is_stored}
 """Element types of scalar parameters: a float's bits stand in the low bytes of its slot, the others are 64-bit integers."""
 
-_CONSTANT_LIMIT = 1 << 40
-"""Of what is added to a symbol: arithmetic on sizes then stays within 64 bits."""
-
-
-@dataclass(frozen=True)
-class Dim:
-    """A size or stride in elements: `symbols[symbol] + constant`, or `constant` alone.
-
-    >>> Dim(0, 1).spell(("N",)), Dim(0).spell(("N",)), Dim(None, 3).spell(())
-    ('N + 1', 'N', '3')
-    """
-
-    symbol: int | None
-    constant: int = 0
-
-    def __post_init__(self) -> None:
-        if abs(self.constant) > (_CONSTANT_LIMIT if self.symbol is not None else (1 << 63) - 1):
-            raise ValueError(f"{self.constant} is out of the range of sizes")
-
-    def spell(self, symbols: Sequence[str]) -> str:
-        """The expression in messages."""
-        if self.symbol is None:
-            return str(self.constant)
-        sign = f" {'+' if self.constant > 0 else '-'} {abs(self.constant)}" if self.constant else ""
-        return f"{symbols[self.symbol]}{sign}"
+STATUS_WORDS = 4
+THREADS = "threads"
+"""The keyword of every call of a kernel that is not a parameter."""
+MOST_THREADS = 1 << 16
+RELEASE_GIL_WORK = 1 << 15
+"""Scalar operations, or elements, from which a call releases the GIL. Taking it again costs 50 ns when nobody waits, but up to
+5 ms when another thread runs Python meanwhile; this much work takes some microseconds."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +68,14 @@ class ArrayParam:
         return DTYPES[self.dtype]
 
     @cached_property
+    def is_static(self) -> bool:
+        """Whether all sizes are numbers."""
+        return all(dim.symbol is None for dim in self.dims)
+
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The sizes, of which none may be a symbol."""
-        if any(dim.symbol is not None for dim in self.dims):
+        if not self.is_static:
             raise ValueError(f"the sizes of '{self.name}' are not known before a call")
         return tuple([dim.constant for dim in self.dims])
 
@@ -132,44 +119,122 @@ Param = ArrayParam | ScalarParam
 
 @dataclass(frozen=True)
 class Signature:
-    """Arguments and results of a compiled function, in order.
+    """What compiled code takes and returns, in order, and the symbols that sizes and strides of arguments bind.
 
-    `arena_bytes` is the scratch memory of one call. `work` estimates the scalar operations of one call, a matrix
-    product counting `2*m*n*k`; it decides whether a call releases the GIL. If None, every element counts as one.
-    `donations` are pairs of a result and the argument of the same type that it may be written over, by position: the
-    host function accepts one buffer for both.
+    A program reads its arguments and returns results. A kernel (`is_kernel`) writes arguments in place, takes `threads=`
+    and may leave a status.
 
-    >>> x, y, z = (ArrayParam.of_shape(name, "float32", (8,)) for name in "xyz")
-    >>> s = Signature("add", (x, y), (z,))
+    Attributes:
+        results: contiguous arrays; their sizes have no symbols of their own.
+        arena_bytes: scratch memory of one call.
+        work: estimates the scalar operations of one call, a matrix product counting `2*m*n*k`: whether it releases the GIL.
+        donations: pairs of a result and the argument of the same type that it may be written over, by position: the host
+            function accepts one buffer for both.
+        heavy: if `work` is None, the number of elements of arguments from which a call releases the GIL.
+        temporaries: scratch memory whose size only a call knows.
+
+    `@<name>.invoke(ptr slots)` takes words of 8 bytes: one for each parameter (data pointer; float bits in the low bytes;
+    integers and bool as i64), one for each symbol (i64), `threads` (0 is the default), four words of status (zero before
+    the call; after it the first is not zero if the kernel failed, and the others are facts about that), pointers to the
+    results, to the temporaries and to the arena.
+
+    >>> n = Dim(0)
+    >>> x, y = ArrayParam("x", "float32", (n,)), ArrayParam("y", "float32", (n,), writes=True)
+    >>> s = Signature("saxpy", (ScalarParam("a", "float32"), x, y), symbols=("N",), is_kernel=True)
     >>> print(s)
-    add(x: float32[8], y: float32[8]) -> float32[8]
+    saxpy(a: float32, x: float32[N], y: inout float32[N])
+    >>> s.threads_slot, s.status_slot, s.results_slot, s.slots
+    (4, 5, 9, 10)
+    >>> print(Signature("double", (x,), (x,), symbols=("N",)))
+    double(x: float32[N]) -> float32[N]
     >>> Signature.from_json(s.to_json()) == s
     True
     """
 
     name: str
-    args: tuple[ArrayParam, ...]
-    results: tuple[ArrayParam, ...]
+    params: tuple[Param, ...]
+    results: tuple[ArrayParam, ...] = ()
     arena_bytes: int = 0
     work: int | None = None
     donations: tuple[tuple[int, int], ...] = ()
+    symbols: tuple[str, ...] = ()
+    heavy: int = RELEASE_GIL_WORK
+    temporaries: tuple[ArrayParam, ...] = ()
+    is_kernel: bool = False
 
-    def estimated_work(self) -> int:
-        """`work`, or one operation for every element of the arguments, results and arena."""
-        if self.work is not None:
-            return self.work
-        return sum(p.size for p in self.args + self.results) + self.arena_bytes // 4
+    def __post_init__(self) -> None:
+        what = self.subject
+        for kind, names in (("parameters", [param.name for param in self.params]), ("symbols", self.symbols)):
+            if self.is_kernel and len(set(names)) != len(names):
+                raise ValueError(f"{what} has two {kind} of one name: {', '.join(names)}")
+            if self.is_kernel and THREADS in names and kind == "parameters":
+                raise ValueError(f"{what} has a parameter '{THREADS}', a keyword of every call: rename it")
+        if not 0 <= self.heavy < 1 << 63:
+            raise ValueError(f"{what} is heavy from {self.heavy} elements: not a 64-bit size")
+        bound, used = _symbols(self.arrays), _symbols((*self.results, *self.temporaries))
+        if unknown := [use for use in bound | used if not 0 <= use < len(self.symbols)]:
+            raise ValueError(f"{what} has {len(self.symbols)} symbols and uses number {max(unknown, key=abs)}")
+        for index, symbol in enumerate(self.symbols):
+            if index not in bound:
+                raise ValueError(f"{what}: no size or stride of an argument gives the symbol '{symbol}'")
+        if not self.is_kernel and any(param.writes for param in self.arrays):
+            raise ValueError(f"{what} is a program and writes an argument")
+        for result, arg in self.donations:
+            name = self.results[result].name
+            if self.params[arg] != replace(self.results[result], name=self.params[arg].name):
+                raise ValueError(f"{what} has a donation to '{name}' of another type")
+
+    @property
+    def subject(self) -> str:
+        """What is called, in messages."""
+        return f"kernel '{self.name}'" if self.is_kernel else f"{self.name}()"
+
+    @cached_property
+    def arrays(self) -> tuple[ArrayParam, ...]:
+        """The arrays among the parameters."""
+        return tuple([param for param in self.params if isinstance(param, ArrayParam)])
+
+    @property
+    def threads_slot(self) -> int:
+        """Index of the `threads` word."""
+        return len(self.params) + len(self.symbols)
+
+    @property
+    def status_slot(self) -> int:
+        """Index of the first word of status."""
+        return self.threads_slot + 1
+
+    @property
+    def results_slot(self) -> int:
+        """Index of the first result."""
+        return self.status_slot + STATUS_WORDS
+
+    @property
+    def slots(self) -> int:
+        """Number of words; the arena is the last."""
+        return self.results_slot + len(self.results) + len(self.temporaries) + 1
+
+    @property
+    def heavy_elements(self) -> int:
+        """From how many elements of arguments a call releases the GIL, `work` taken into account."""
+        if self.work is None:
+            return self.heavy
+        return 0 if self.work >= RELEASE_GIL_WORK else (1 << 63) - 1
 
     def to_json(self) -> str:
         """The signature as JSON text."""
         return json.dumps(
             {
                 "name": self.name,
-                "args": params_to_data(self.args),
-                "results": params_to_data(self.results),
+                "params": _params_to_data(self.params),
+                "results": _params_to_data(self.results),
                 "arena_bytes": self.arena_bytes,
                 "work": self.work,
                 "donations": self.donations,
+                "symbols": self.symbols,
+                "heavy": self.heavy,
+                "temporaries": _params_to_data(self.temporaries),
+                "is_kernel": self.is_kernel,
             }
         )
 
@@ -178,22 +243,39 @@ class Signature:
         """The inverse of `to_json`; any fault in the text raises ValueError."""
         try:
             data = json.loads(text)
-            args, results = (arrays_from_data(data[key]) for key in ("args", "results"))
-            work = data["work"] if data["work"] is None else expect(int, data["work"])
-            donations = tuple((expect(int, result), expect(int, arg)) for result, arg in data["donations"])
-            if any(results[result] != replace(args[arg], name=results[result].name) for result, arg in donations):
-                raise ValueError("not a signature: a donation between different types")
-            return cls(expect(str, data["name"]), args, results, expect(int, data["arena_bytes"]), work, donations)
+            return cls(
+                _expect(str, data["name"]),
+                _params_from_data(data["params"]),
+                _results_from_data(data["results"]),
+                _expect(int, data["arena_bytes"]),
+                data["work"] if data["work"] is None else _expect(int, data["work"]),
+                tuple([(_expect(int, result), _expect(int, arg)) for result, arg in data["donations"]]),
+                tuple([_expect(str, symbol) for symbol in _expect(list, data["symbols"])]),
+                _expect(int, data["heavy"]),
+                _results_from_data(data["temporaries"]),
+                _expect(bool, data["is_kernel"]),
+            )
         except (KeyError, IndexError, TypeError, RecursionError) as error:
             raise ValueError(f"not a signature: {error}") from None
 
     def __str__(self) -> str:
-        args = ", ".join(f"{p.name}: {p}" for p in self.args)
-        results = ", ".join(str(p) for p in self.results)
-        return f"{self.name}({args}) -> {results if len(self.results) == 1 else f'({results})'}"
+        params = ", ".join(f"{p.name}: {'inout ' if _writes(p) else ''}{p.spell(self.symbols)}" for p in self.params)
+        results = ", ".join(p.spell(self.symbols) for p in self.results)
+        if self.is_kernel:
+            return f"{self.name}({params})"
+        return f"{self.name}({params}) -> {results if len(self.results) == 1 else f'({results})'}"
 
 
-def params_to_data(params: Sequence[Param]) -> list[dict[str, Any]]:
+def _symbols(params: Sequence[ArrayParam]) -> set[int]:
+    dims = (dim for param in params for dim in (*param.dims, *(param.strides or ())))
+    return {dim.symbol for dim in dims if dim.symbol is not None}
+
+
+def _writes(param: Param) -> bool:
+    return isinstance(param, ArrayParam) and param.writes
+
+
+def _params_to_data(params: Sequence[Param]) -> list[dict[str, Any]]:
     """Parameters as JSON data."""
     return [_param_to_data(param) for param in params]
 
@@ -206,39 +288,39 @@ def _param_to_data(param: Param) -> dict[str, Any]:
     return data | {"dims": [[d.symbol, d.constant] for d in param.dims], "writes": param.writes, "strides": strides}
 
 
-def params_from_data(data: Any) -> tuple[Param, ...]:
-    """The inverse of `params_to_data`; a fault raises ValueError, KeyError or TypeError."""
-    return tuple([_param_from_data(param) for param in expect(list, data)])
+def _params_from_data(data: Any) -> tuple[Param, ...]:
+    """The inverse of `_params_to_data`; a fault raises ValueError, KeyError or TypeError."""
+    return tuple([_param_from_data(param) for param in _expect(list, data)])
 
 
-def arrays_from_data(data: Any) -> tuple[ArrayParam, ...]:
-    """The same, of contiguous arrays of known shape that are only read."""
-    params = [expect(ArrayParam, param) for param in params_from_data(data)]
+def _results_from_data(data: Any) -> tuple[ArrayParam, ...]:
+    """The same, of contiguous arrays."""
+    params = [_expect(ArrayParam, param) for param in _params_from_data(data)]
     for param in params:
-        if param != ArrayParam.of_shape(param.name, param.dtype, param.shape):
-            raise ValueError(f"not a signature: a program takes no '{param.name}' like this")
+        if param.writes or param.strides is not None:
+            raise ValueError(f"not a signature: a call makes no '{param.name}' like this")
     return tuple(params)
 
 
 def _param_from_data(data: Any) -> Param:
-    name, dtype = expect(str, expect(dict, data)["name"]), expect(str, data["dtype"])
+    name, dtype = _expect(str, _expect(dict, data)["name"]), _expect(str, data["dtype"])
     if "dims" not in data:
         return ScalarParam(name, dtype)
     strides = data["strides"] if data["strides"] is None else _dims_from_data(data["strides"])
-    return ArrayParam(name, dtype, _dims_from_data(data["dims"]), expect(bool, data["writes"]), strides)
+    return ArrayParam(name, dtype, _dims_from_data(data["dims"]), _expect(bool, data["writes"]), strides)
 
 
 def _dims_from_data(data: Any) -> tuple[Dim, ...]:
     dims = []
-    for pair in expect(list, data):
-        if len(expect(list, pair)) != 2:
+    for pair in _expect(list, data):
+        if len(_expect(list, pair)) != 2:
             raise ValueError(f"not a signature: expected a symbol and a constant, got {pair!r}")
         symbol, constant = pair
-        dims.append(Dim(symbol if symbol is None else expect(int, symbol), expect(int, constant)))
+        dims.append(Dim(symbol if symbol is None else _expect(int, symbol), _expect(int, constant)))
     return tuple(dims)
 
 
-def expect(kind: type, value: Any) -> Any:
+def _expect(kind: type, value: Any) -> Any:
     """The value, which is of exactly that type, or a ValueError."""
     if type(value) is not kind:
         raise ValueError(f"not a signature: expected {kind.__name__}, got {value!r}")

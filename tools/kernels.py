@@ -113,7 +113,7 @@ class KernelRun:
 
         from .. import pipeline
         from ..lowering.target import declared_target
-        from ..runtime.kernel_callable import KernelFunction
+        from ..runtime.callable import KernelFunction
 
         module: Any = self.kernel.parent_op()
         by_default = not as_written and pipeline.is_before(module, "scheduled")

@@ -15,13 +15,14 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...errors import CompileError, DTypeError, ShapeError
+from ..sizes import Bindings, Dim
 from ..types import DYNAMIC, numpy_dtype, tensor
 from .gather import GatherOp, ScatterOp
 from .memory import LoadOp, StoreOp
 from .structure import KernelOp
 from .subscripts import linear_form
 
-_Dims = tuple[tuple[int | None, int], ...]
+_Dims = tuple[Dim, ...]
 
 
 def clone_kernel(kernel: KernelOp, name: str) -> KernelOp:
@@ -87,7 +88,7 @@ class Interface:
             if parameter.is_array:
                 sizes, strides = given.get(parameter.argument, (kernel.sizes_of(parameter.argument), None))
                 self._dims[parameter.argument] = self._split(sizes), None if strides is None else self._split(strides)
-        bound = {symbol for dims in self._dims.values() for part in dims for symbol, _ in part or ()}
+        bound = {dim.symbol for dims in self._dims.values() for part in dims for dim in part or ()}
         for k, name in enumerate(self.names):
             if k not in bound:
                 rule = f"no size or stride of an argument gives '{name}'"
@@ -95,18 +96,21 @@ class Interface:
 
     def _split(self, exprs: Sequence[AffineExpr]) -> _Dims:
         """For each size or stride its symbol, if it has one, and the number added to it."""
-        split: list[tuple[int | None, int]] = []
+        split: list[Dim] = []
         for expr in exprs:
             form = linear_form(expr, len(self.names))
             used = [] if form is None else [(k, c) for k, c in enumerate(form[0]) if c]
             if form is None or len(used) > 1 or (used and used[0][1] != 1):
                 rule = "a size or stride must be a symbol plus a number"
                 raise CompileError(f"kernel @{self.kernel} cannot be called: {rule}, got {expr}")
-            split.append((used[0][0] if used else None, form[1]))
+            try:
+                split.append(Dim(used[0][0] if used else None, form[1]))
+            except ValueError as error:
+                raise CompileError(f"kernel @{self.kernel} cannot be called: {error}") from None
         return tuple(split)
 
     def dims(self, parameter: Parameter) -> tuple[_Dims, _Dims | None]:
-        """Sizes and strides of an array: (symbol or None, number) for each; no strides if it is contiguous."""
+        """Sizes and strides of an array; no strides if it is contiguous."""
         return self._dims[parameter.argument] if parameter.is_array else ((), None)
 
     def spell(self, parameter: Parameter) -> str:
@@ -121,8 +125,7 @@ class Interface:
         """
         if not parameter.is_array:
             return _dtype(parameter.element)
-        sizes = (_sum(None if symbol is None else self.names[symbol], n) for symbol, n in self.dims(parameter)[0])
-        return f"{_dtype(parameter.element)}[{','.join(sizes)}]"
+        return f"{_dtype(parameter.element)}[{','.join(dim.spell(self.names) for dim in self.dims(parameter)[0])}]"
 
 
 class Sizes:
@@ -142,13 +145,12 @@ class Sizes:
 
     def __init__(self, interface: Interface):
         self.interface = interface
-        self._values: dict[int, int] = {}
-        self._places: dict[int, tuple[str, Parameter, str]] = {}
+        self._bindings = Bindings(interface.names)
 
     @property
     def values(self) -> list[int]:
         """The index arguments in order; those of strides that nothing looks at are 0."""
-        return [self._values.get(k, 0) for k in range(len(self.interface.names))]
+        return [self._bindings.values.get(k, 0) for k in range(len(self.interface.names))]
 
     def bind(self, parameter: Parameter, type: TensorType) -> None:
         """Bind or compare the sizes and strides of an argument. Those that are not known yet bind nothing.
@@ -167,52 +169,41 @@ class Sizes:
                 raise ShapeError(f"{where} must be a number, got {_describe(type)}")
             raise ShapeError(f"{where} must be {spell(parameter)}, got {_describe(type)}; reshape it")
         sizes, strides = self.interface.dims(parameter)
-        for axis, ((symbol, constant), size) in enumerate(zip(sizes, shape, strict=True)):
+        for axis, (dim, size) in enumerate(zip(sizes, shape, strict=True)):
             if size == DYNAMIC:
                 continue
-            if symbol is None and size != constant:
+            if dim.symbol is None and size != dim.constant:
                 raise ShapeError(f"{where} must be {spell(parameter)}, got {_describe(type)}; pass an array of that size")
-            if symbol is not None:
-                if size < constant:
-                    facts = f"got {_describe(type)} with {names[symbol]} = {size - constant}"
+            if dim.symbol is not None:
+                if size < dim.constant:
+                    facts = f"got {_describe(type)} with {names[dim.symbol]} = {size - dim.constant}"
                     raise ShapeError(f"{where} must be {spell(parameter)}, {facts}")
-                self._bind(symbol, size - constant, f"dim {axis}", parameter, type)
+                self._bind(dim, size, f"dim {axis}", parameter, type)
         if strides is not None and DYNAMIC not in shape and 0 not in shape:
             self._bind_strides(parameter, type, strides)
 
     def _bind_strides(self, parameter: Parameter, type: TensorType, strides: _Dims) -> None:
         step, shape = 1, type.get_shape()
         for axis in reversed(range(len(shape))):
-            symbol, constant = strides[axis]
             if shape[axis] > 1:  # else nobody steps there
-                if symbol is not None:
-                    self._bind(symbol, step - constant, f"the stride of dim {axis}", parameter, type)
-                elif step != constant:
+                if strides[axis].symbol is not None:
+                    self._bind(strides[axis], step, f"the stride of dim {axis}", parameter, type)
+                elif step != strides[axis].constant:
                     where = f"kernel '{self.interface.kernel}' argument '{parameter.name}'"
-                    got = f"got {_describe(type)} with steps of {step}"
-                    raise ShapeError(f"{where} has dim {axis} in steps of {constant} elements, {got}")
+                    rule = f"{where} has dim {axis} in steps of {strides[axis].constant} elements"
+                    raise ShapeError(f"{rule}, got {_describe(type)} with steps of {step}")
             step *= shape[axis]
 
-    def _bind(self, symbol: int, value: int, place: str, parameter: Parameter, type: TensorType) -> None:
-        if symbol not in self._values:
-            self._values[symbol], self._places[symbol] = value, (place, parameter, _describe(type))
-        if self._values[symbol] != value:
-            facts = [
-                f"{number} by {at} of argument '{p.name}' ({self.interface.spell(p)}, got {got})"
-                for number, (at, p, got) in (
-                    (self._values[symbol], self._places[symbol]),
-                    (value, (place, parameter, _describe(type))),
-                )
-            ]
-            size = f"kernel '{self.interface.kernel}' size '{self.interface.names[symbol]}'"
-            raise ShapeError(f"{size} is {' and '.join(facts)}; pass arrays that agree")
+    def _bind(self, dim: Dim, extent: int, place: str, parameter: Parameter, type: TensorType) -> None:
+        source = f"{place} of argument '{parameter.name}' ({self.interface.spell(parameter)}, got {_describe(type)})"
+        if not self._bindings.bind(dim, extent, source):
+            conflict = self._bindings.conflict(dim, extent, source)
+            raise ShapeError(f"kernel '{self.interface.kernel}' {conflict}; pass arrays that agree")
 
     def type_of(self, parameter: Parameter) -> TensorType:
         """The type of an argument, as far as sizes are bound; `DYNAMIC` for the others."""
-        shape: list[int] = []
-        for symbol, constant in self.interface.dims(parameter)[0]:
-            known = 0 if symbol is None else self._values.get(symbol)
-            shape.append(DYNAMIC if known is None else known + constant)
+        found = (self._bindings.value(dim) for dim in self.interface.dims(parameter)[0])
+        shape = [DYNAMIC if size is None else size for size in found]
         return tensor(parameter.element, shape)
 
 
@@ -238,9 +229,3 @@ def _dtype(element: Any) -> str:
 
 def _describe(type: TensorType) -> str:
     return f"{_dtype(type.element_type)}[{','.join('?' if n == DYNAMIC else str(n) for n in type.get_shape())}]"
-
-
-def _sum(name: str | None, constant: int) -> str:
-    if name is None:
-        return str(constant)
-    return name + (f" {'+' if constant > 0 else '-'} {abs(constant)}" if constant else "")

@@ -6,13 +6,14 @@ import doctest
 
 import numpy as np
 import pytest
-from lamina.codegen import cache, executable
+from lamina.codegen import cache, entry, executable, flow
 from lamina.codegen.executable import cached_executable
 from lamina.codegen.targets import base
-from lamina.runtime import entry, signature
+from lamina.dialects import sizes
+from lamina.runtime import signature
 from lamina.runtime.signature import ArrayParam, Signature
 
-SIGNATURE = Signature("one", (), (ArrayParam.of_shape("r", "int64", ()),))
+SIGNATURE = Signature("f", (), (ArrayParam.of_shape("r", "int64", ()),))
 TEXT = "define void @f(ptr %r, ptr %arena) {\n  store i64 1, ptr %r\n  ret void\n}"
 
 
@@ -58,7 +59,7 @@ def test_entry_without_and_with_cache(fresh, monkeypatch):
     assert executable._load_entry().symbols
 
 
-@pytest.mark.parametrize("module", [base, cache, entry, executable, signature])
+@pytest.mark.parametrize("module", [base, cache, entry, executable, flow, signature, sizes])
 def test_docstrings(module):
     with np.printoptions(legacy=False):
         assert doctest.testmod(module).failed == 0

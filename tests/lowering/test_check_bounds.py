@@ -14,8 +14,8 @@ from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.analysis.proofs import unproved
 from lamina.lowering.check_bounds import guard_accesses
+from lamina.runtime.callable import KernelFunction
 from lamina.runtime.interpreter import Interpreter, InterpreterError
-from lamina.runtime.kernel_callable import KernelFunction
 
 
 def kernel_of(text: str) -> KernelOp:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from lamina.codegen.executable import load_executable, native_entry, object_for
 from lamina.runtime import callable as calls
+from lamina.runtime.executable import Executable
 from lamina.runtime.signature import ArrayParam, Signature
 
 
@@ -18,9 +19,9 @@ class Toolbox:
         self.NativeFunction = calls.function_class(calls.FunctionBase, native)
         self.Compiled = calls.function_class(calls.CompiledBase, native)
 
-    def executable(self, signature: Signature, text: str) -> calls.Executable:
-        loaded = load_executable(signature, object_for(signature, text))
-        return calls.Executable(signature, loaded.library, loaded.host, native_entry() if self.native else None)
+    def executable(self, signature: Signature, text: str) -> Executable:
+        loaded = load_executable(signature, object_for(signature, text, "f"), "f")
+        return Executable(signature, loaded.library, loaded.host, native_entry() if self.native else None)
 
     def compiled(self, signature: Signature, text: str) -> Any:
         return self.Compiled(self.executable(signature, text))
@@ -38,11 +39,11 @@ class Toolbox:
 
 
 def copies_text(signature: Signature) -> str:
-    count = len(signature.args)
+    count = len(signature.params)
     pointers = [f"ptr noalias %x{i}" for i in range(count)] + [f"ptr noalias %r{i}" for i in range(count)]
     lines = ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
     lines.append(f"define void @f({', '.join([*pointers, 'ptr noalias %arena'])}) {{")
-    for i, param in enumerate(signature.args):
+    for i, param in enumerate(signature.params):
         size = param.size * param.np_dtype.itemsize
         source = f"%x{i}"
         if size <= signature.arena_bytes:  # through the scratch memory

@@ -57,7 +57,7 @@ text = '''define void @f(ptr %x, ptr %r, ptr %a) {
   store float %v, ptr %r
   ret void
 }'''
-f = Compiled(load_executable(s, object_for(s, text)))
+f = Compiled(load_executable(s, object_for(s, text, "f"), "f"))
 print(f(np.ones(1, np.float32)), type(f).install is _install_ctypes, f.executables[0].entry is None)
 """
 

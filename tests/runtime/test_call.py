@@ -239,7 +239,7 @@ def test_chain_of_specialisations(tools):
         np.testing.assert_array_equal(f(np.arange(float(size))), np.arange(float(size)))
     assert f(np.arange(4.0)) == "slow" and f(np.arange(3)) == "slow" and f(np.arange(3.0), k=1) == "slow"
     assert f(*range(30)) == "slow" and f(**{"a": 1}) == "slow"
-    assert [e.signature.args[0].shape for e in f.executables] == [(7,), (5,), (3,)]
+    assert [e.signature.params[0].shape for e in f.executables] == [(7,), (5,), (3,)]
 
 
 def test_exception_of_the_slow_path_passes_through(tools):

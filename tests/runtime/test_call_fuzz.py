@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamina.runtime.arguments import matches, prepare
+from lamina.runtime.arguments import accepts, prepare
 from lamina.runtime.signature import DTYPES, ArrayParam, Signature
 
 array = ArrayParam.of_shape
@@ -126,7 +126,7 @@ def probe(toolbox):
 def test_random_arguments(functions, call):
     args, kwargs = call
     signature: Signature = functions[True].signature
-    expected = outcome(lambda *a, **k: tuple(prepare(signature, a, k)), args, kwargs)
+    expected = outcome(lambda *a, **k: tuple(prepare(signature, a, k).values), args, kwargs)
     for function in functions.values():
         got = outcome(function, args, kwargs)
         if isinstance(expected, str):
@@ -148,7 +148,7 @@ def test_native_entry_takes_exactly_what_matches(probe, call):
     function, reached = probe
     reached.clear()
     function(*args, **kwargs)
-    assert bool(reached) == (bool(kwargs) or not matches(function.executables[0].signature, args))
+    assert bool(reached) == (bool(kwargs) or not accepts(function.executables[0].signature, args))
 
 
 def test_memmap(functions, tmp_path):

@@ -17,14 +17,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lamina.codegen import cache as object_cache
-from lamina.codegen.kernel_executable import cached_kernel, kernel_object, load_kernel, native_kernel_entry
+from lamina.codegen.executable import cached_executable, load_executable, native_entry, object_for
+from lamina.dialects.sizes import Dim
 from lamina.runtime import callable as calls
-from lamina.runtime.kernel_arguments import accepts
-from lamina.runtime.kernel_callable import KernelBase, KernelExecutable
-from lamina.runtime.kernel_signature import KernelSignature
-from lamina.runtime.signature import DTYPES, SCALARS, ArrayParam, Dim, ScalarParam
+from lamina.runtime.arguments import accepts
+from lamina.runtime.callable import KernelBase
+from lamina.runtime.executable import Executable
+from lamina.runtime.signature import DTYPES, SCALARS, ArrayParam, ScalarParam, Signature
 
 N, M, ONE = Dim(0), Dim(1), Dim(None, 1)
+
+
+def kernel(name: str, params: Any, symbols: tuple[str, ...] = (), heavy: int = 1 << 15) -> Signature:
+    """The signature of a kernel."""
+    return Signature(name, params, symbols=symbols, heavy=heavy, is_kernel=True)
+
 
 SAXPY = """
 define void @saxpy.invoke(ptr %slots) {
@@ -57,8 +64,8 @@ exit:
 SAXPY_PARAMS = (ScalarParam("a", "float32"), ArrayParam("x", "float32", (N,)), ArrayParam("y", "float32", (N,), writes=True))
 
 
-def saxpy_signature(heavy: int = 1 << 15) -> KernelSignature:
-    return KernelSignature("saxpy", SAXPY_PARAMS, ("N",), heavy)
+def saxpy_signature(heavy: int = 1 << 15) -> Signature:
+    return kernel("saxpy", SAXPY_PARAMS, ("N",), heavy)
 
 
 COPY = """
@@ -104,7 +111,7 @@ exit:
   ret void
 }
 """
-COPY_SIGNATURE = KernelSignature(
+COPY_SIGNATURE = kernel(
     "copy",
     (
         ArrayParam("x", "float64", (N, M), strides=(Dim(2), Dim(3))),
@@ -129,9 +136,7 @@ define void @shift.invoke(ptr %slots) {
   ret void
 }
 """
-SHIFT_SIGNATURE = KernelSignature(
-    "shift", (ArrayParam("x", "int64", (N,)), ArrayParam("y", "int64", (Dim(0, 1),), writes=True)), ("N",)
-)
+SHIFT_SIGNATURE = kernel("shift", (ArrayParam("x", "int64", (N,)), ArrayParam("y", "int64", (Dim(0, 1),), writes=True)), ("N",))
 
 # leaves a status if n is not zero
 CHECK = """
@@ -144,7 +149,7 @@ define void @check.invoke(ptr %slots) {
   ret void
 }
 """
-CHECK_SIGNATURE = KernelSignature("check", (ScalarParam("n", "int64"),))
+CHECK_SIGNATURE = kernel("check", (ScalarParam("n", "int64"),))
 
 
 def show_text(words: int, name: str = "show") -> str:
@@ -165,25 +170,25 @@ class Kernels:
         self.KernelFunction = calls.function_class(KernelBase, native)
         self.NativeFunction = calls.function_class(calls.FunctionBase, native)
 
-    def executable(self, signature: KernelSignature, text: str) -> KernelExecutable:
-        library = load_kernel(signature, kernel_object(text)).library
-        return KernelExecutable(signature, library, native_kernel_entry() if self.native else None)
+    def executable(self, signature: Signature, text: str) -> Executable:
+        library = load_executable(signature, object_for(signature, text)).library
+        return Executable(signature, library, entry=native_entry() if self.native else None)
 
-    def function(self, signature: KernelSignature, text: str, **options: Any) -> Any:
+    def function(self, signature: Signature, text: str, **options: Any) -> Any:
         return self.KernelFunction(self.executable(signature, text), **options)
 
     def show(self, *params: ScalarParam | ArrayParam, symbols: tuple[str, ...] = (), heavy: int = 1 << 15) -> Any:
         """A function of the parameters that returns the words after that of the output."""
         words = 1 + len(params) + len(symbols) + 5
         out = ArrayParam("out", "int64", (Dim(None, words),), writes=True)
-        kernel = self.function(KernelSignature("show", (out, *params), symbols, heavy), show_text(words))
+        function = self.function(kernel("show", (out, *params), symbols, heavy), show_text(words))
 
         def run(*args: Any, **kwargs: Any) -> list[int]:
             memory = np.full(words, 99)
-            assert kernel(memory, *args, **kwargs) is None
+            assert function(memory, *args, **kwargs) is None
             return memory[1:].tolist()
 
-        run.kernel = kernel  # type: ignore[attr-defined]
+        run.kernel = function  # type: ignore[attr-defined]
         return run
 
     def takes(self, kernel: Any, *args: Any) -> bool:
@@ -226,7 +231,7 @@ dims = st.builds(Dim, st.none() | st.just(0), st.integers(0, 9))
 
 
 @st.composite
-def signatures(draw: st.DrawFn) -> KernelSignature:
+def signatures(draw: st.DrawFn) -> Signature:
     names = iter(draw(st.lists(st.text().filter(lambda t: t != "threads"), unique=True, max_size=5)))
     params: list[ArrayParam | ScalarParam] = [ArrayParam(next(names, "first"), "float32", (N,))]
     for name in names:
@@ -236,13 +241,13 @@ def signatures(draw: st.DrawFn) -> KernelSignature:
         sizes = tuple(draw(st.lists(dims, max_size=4)))
         strides = tuple(draw(dims) for _ in sizes) if draw(st.booleans()) else None
         params.append(ArrayParam(name, draw(st.sampled_from(sorted(DTYPES))), sizes, draw(st.booleans()), strides))
-    return KernelSignature(draw(st.text()), tuple(params), (draw(st.text()),), draw(st.integers(0, 1 << 40)))
+    return kernel(draw(st.text()), tuple(params), (draw(st.text()),), draw(st.integers(0, 1 << 40)))
 
 
 @given(signatures())
-def test_json_round_trip(signature: KernelSignature) -> None:
-    assert KernelSignature.from_json(signature.to_json()) == signature
-    assert hash(KernelSignature.from_json(signature.to_json())) == hash(signature)
+def test_json_round_trip(signature: Signature) -> None:
+    assert Signature.from_json(signature.to_json()) == signature
+    assert hash(Signature.from_json(signature.to_json())) == hash(signature)
 
 
 def test_spelling() -> None:
@@ -258,7 +263,7 @@ GOOD = json.loads(COPY_SIGNATURE.to_json())
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", "3", '{"name": 1}', "[" * 50, "[" * 100_000, '{"params": 1}'])
 def test_from_json_refuses(text: str) -> None:
     with pytest.raises(ValueError):
-        KernelSignature.from_json(text)
+        Signature.from_json(text)
 
 
 def changed(index: int = 0, **change: Any) -> dict[str, Any]:
@@ -283,7 +288,7 @@ def changed(index: int = 0, **change: Any) -> dict[str, Any]:
 )  # fmt: skip
 def test_from_json_refuses_changed_fields(data: Any) -> None:
     with pytest.raises(ValueError):
-        KernelSignature.from_json(json.dumps(data))
+        Signature.from_json(json.dumps(data))
 
 
 def test_scalar_types() -> None:
@@ -666,7 +671,7 @@ define void @part.invoke(ptr %slots) {
   ret void
 }
 """
-    part = kernels.function(KernelSignature("part", (ArrayParam("y", "int64", (N,), writes=True),), ("N",)), text)
+    part = kernels.function(kernel("part", (ArrayParam("y", "int64", (N,), writes=True),), ("N",)), text)
     for y in (np.zeros(2, int), np.zeros(4, int)[::2]):
         with pytest.raises(RuntimeError, match="status 9"):
             part(y)
@@ -745,24 +750,24 @@ def test_cached_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.delenv("LAMINA_CACHE", raising=False)
     made = []
 
-    def make() -> tuple[KernelSignature, str]:
+    def make() -> tuple[Signature, str]:
         made.append(1)
         return saxpy_signature(), SAXPY
 
     key = object_cache.key_of("a kernel of this test")
     for _ in range(3):
-        executable = cached_kernel(key, make)
+        executable = cached_executable(key, make)
         assert executable.signature == saxpy_signature()
         y = np.ones(8, np.float32)
         calls.function_class(KernelBase)(executable)(1.0, vector(), y)
         assert y.tolist() == (vector() + 1).tolist()
     assert len(made) == 1
-    object_cache.put(key, b"not an object", {"kernel": saxpy_signature().to_json()})
-    cached_kernel(key, make)
-    object_cache.put(key, b"", {"kernel": "{}"})
-    cached_kernel(key, make)
+    object_cache.put(key, b"not an object", {"signature": saxpy_signature().to_json()})
+    cached_executable(key, make)
+    object_cache.put(key, b"", {"signature": "{}"})
+    cached_executable(key, make)
     object_cache.put(key, b"", {})
-    cached_kernel(key, make)
+    cached_executable(key, make)
     assert len(made) == 4
 
 
@@ -877,7 +882,7 @@ def test_heavy_calls_release_the_gil(kernels: Kernels) -> None:
     params = (ArrayParam("flag", "int64", (N,)), ArrayParam("y", "int64", (ONE,), writes=True), ScalarParam("most", "int64"))
 
     def sees_the_flag(size: int, most: int) -> bool:
-        wait = kernels.function(KernelSignature("wait", params, ("N",), heavy=10), WAIT)
+        wait = kernels.function(kernel("wait", params, ("N",), heavy=10), WAIT)
         flag, y, started = np.zeros(size, np.int64), np.zeros(1, np.int64), threading.Event()
 
         def set_flag() -> None:
@@ -898,7 +903,7 @@ def test_heavy_calls_release_the_gil(kernels: Kernels) -> None:
 
 def test_dropped_while_running(kernels: Kernels) -> None:
     params = (ArrayParam("flag", "int64", (N,)), ArrayParam("y", "int64", (ONE,), writes=True), ScalarParam("most", "int64"))
-    box = [kernels.function(KernelSignature("wait", params, ("N",), heavy=0), WAIT)]
+    box = [kernels.function(kernel("wait", params, ("N",), heavy=0), WAIT)]
     flag, y, started = np.zeros(1, np.int64), np.zeros(1, np.int64), threading.Event()
 
     def work() -> None:
@@ -933,15 +938,15 @@ def test_after_fork(saxpy: Any) -> None:
 
 CODE = """
 import numpy as np
-from lamina.codegen.kernel_executable import kernel_object, load_kernel
-from lamina.runtime.kernel_callable import KernelFunction
-from lamina.runtime.kernel_signature import KernelSignature
-from lamina.runtime.signature import ScalarParam
+from lamina.codegen.executable import load_executable, object_for
+from lamina.runtime.callable import KernelFunction
+from lamina.runtime.signature import ScalarParam, Signature
 from lamina.runtime.callable import _install_ctypes
 text = '''define void @nothing.invoke(ptr %slots) {
   ret void
 }'''
-f = KernelFunction(load_kernel(KernelSignature("nothing", (ScalarParam("n", "int32"),)), kernel_object(text)))
+s = Signature("nothing", (ScalarParam("n", "int32"),), is_kernel=True)
+f = KernelFunction(load_executable(s, object_for(s, text)))
 print(f(1), f(n=True, threads=2), type(f).install is _install_ctypes, f.executable.entry is None)
 """
 

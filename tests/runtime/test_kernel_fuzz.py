@@ -20,21 +20,28 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamina.codegen.kernel_executable import kernel_object, load_kernel, native_kernel_entry
-from lamina.runtime.callable import FunctionBase, function_class
-from lamina.runtime.kernel_arguments import accepts, prepare
-from lamina.runtime.kernel_callable import KernelBase, KernelExecutable
-from lamina.runtime.kernel_signature import KernelSignature
-from lamina.runtime.signature import ArrayParam, Dim, ScalarParam
+from lamina.codegen.executable import load_executable, native_entry, object_for
+from lamina.dialects.sizes import Dim
+from lamina.runtime.arguments import accepts, prepare
+from lamina.runtime.callable import FunctionBase, KernelBase, function_class
+from lamina.runtime.executable import Executable
+from lamina.runtime.signature import ArrayParam, ScalarParam, Signature
 
 N, M = Dim(0), Dim(1)
+
+
+def kernel(name: str, params: Any, symbols: tuple[str, ...] = (), heavy: int = 1 << 15) -> Signature:
+    """The signature of a kernel."""
+    return Signature(name, params, symbols=symbols, heavy=heavy, is_kernel=True)
+
+
 SIGNATURES = {
-    "saxpy": KernelSignature(
+    "saxpy": kernel(
         "saxpy",
         (ScalarParam("a", "float32"), ArrayParam("x", "float32", (N,)), ArrayParam("y", "float32", (N,), writes=True)),
         ("N",),
     ),
-    "add": KernelSignature(
+    "add": kernel(
         "add",
         (
             ArrayParam("x", "float64", (N, M), strides=(Dim(2), Dim(3))),
@@ -43,7 +50,7 @@ SIGNATURES = {
         ("N", "M", "x0", "x1", "y0"),
         heavy=5,
     ),
-    "edges": KernelSignature(
+    "edges": kernel(
         "edges",
         (
             ArrayParam("y", "int64", (Dim(0, 1),), writes=True),
@@ -55,7 +62,7 @@ SIGNATURES = {
         ("N",),
         heavy=8,
     ),
-    "numbers": KernelSignature(
+    "numbers": kernel(
         "numbers",
         (ArrayParam("y", "float64", (Dim(None, 2),), writes=True), ScalarParam("a", "float64"), ScalarParam("b", "int64")),
     ),
@@ -165,11 +172,9 @@ exit:
 @cache
 def functions(name: str) -> tuple[Any, Any]:
     """The kernel, native and through ctypes."""
-    made = load_kernel(SIGNATURES[name], kernel_object(text(name)))
-    native = KernelExecutable(made.signature, made.library, native_kernel_entry())
-    return function_class(KernelBase, True)(native), function_class(KernelBase, False)(
-        KernelExecutable(made.signature, made.library)
-    )
+    made = load_executable(SIGNATURES[name], object_for(SIGNATURES[name], text(name)))
+    native = Executable(made.signature, made.library, entry=native_entry())
+    return function_class(KernelBase, True)(native), function_class(KernelBase, False)(Executable(made.signature, made.library))
 
 
 # Arguments

@@ -28,8 +28,8 @@ from lamina.errors import ScheduleError
 from lamina.lowering.fallbacks import Fallback
 from lamina.lowering.schedule import auto
 from lamina.lowering.target import set_target
+from lamina.runtime.arguments import prepare
 from lamina.runtime.interpreter import Interpreter, interpret
-from lamina.runtime.kernel_arguments import prepare
 from lamina.runtime.module_signatures import kernel_signature_of
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation

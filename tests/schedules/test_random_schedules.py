@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lamina import passes, pipeline
-from lamina.codegen.kernel_executable import kernel_object, load_kernel
+from lamina.codegen.executable import load_executable, object_for
 from lamina.codegen.targets.host import host
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
@@ -37,8 +37,8 @@ from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.schedule.pad import Pad
 from lamina.lowering.target import set_target
+from lamina.runtime.callable import KernelFunction
 from lamina.runtime.interpreter import Interpreter
-from lamina.runtime.kernel_callable import KernelFunction
 from lamina.runtime.module_signatures import kernel_signature_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -121,7 +121,8 @@ def compiled(module: ModuleOp) -> Any:
         text = emit_module(module, replace(host(), wake_ops=0), callable_kernels=True)
     if "@lamina_parallel" in text:
         text = re.sub(r"call void @lamina_parallel\(", "call void @test.parallel(", text) + FORCED
-    return KernelFunction(load_kernel(kernel_signature_of(kernel), kernel_object(text)))
+    signature = kernel_signature_of(kernel)
+    return KernelFunction(load_executable(signature, object_for(signature, text)))
 
 
 def ran(case: Case, function: Any, sizes: Mapping[str, int], threads: int = 1) -> list[np.ndarray]:

@@ -28,7 +28,7 @@ from lamina.dialects.loop.memory import LaunchOp
 from lamina.dialects.loop.parameters import Interface, Sizes
 from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
-from lamina.dialects.types import numpy_dtype, tensor
+from lamina.dialects.types import DYNAMIC, numpy_dtype, tensor
 from lamina.errors import LaminaError
 from lamina.lowering.check_bounds import guard_accesses
 from lamina.lowering.llvm.emit import emit_module
@@ -219,10 +219,7 @@ def _kernel(original: ModuleOp, kernel: KernelOp, library: Any, entry: str) -> b
     sizes, inputs = Sizes(interface), []
     rng = np.random.default_rng(0)
     for parameter in interface.parameters:
-        shape = []
-        for symbol, constant in interface.dims(parameter)[0]:
-            known = 0 if symbol is None else sizes._values.get(symbol, 5)
-            shape.append(known + constant)
+        shape = [5 if n == DYNAMIC else n for n in sizes.type_of(parameter).get_shape()]
         if any(n < 0 for n in shape) or math.prod(shape) > ELEMENTS:
             return False
         if not _has_dtype(parameter.element):
