@@ -8,7 +8,7 @@ attributes fit their module is decided here, on modules whose ops verify one by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..errors import CompileError, placed
@@ -31,11 +31,14 @@ from . import program
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.structure import MOST_LANES, KernelOp
+from .types import shape_of
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program")
 """The phases that `lamina.phase` may name."""
 
 Complaint = str
+Size = int | SSAValue
+"""A size: a number, or one of the sizes of a host function."""
 Check = Callable[[Any], Iterator[Complaint]]
 
 
@@ -114,7 +117,7 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
     if len(parameters) != len(op.arguments):
         yield f"passes {len(op.arguments)} values to @{name}, which takes {len(parameters)}"
         return
-    sizes = [_constant(v) for v in op.arguments if isinstance(v.type, IndexType)]
+    sizes = [_size(v) for v in op.arguments if isinstance(v.type, IndexType)]
     for k, (parameter, given) in enumerate(zip(parameters, op.arguments, strict=True)):
         shown = f"passes {given.type} for argument #{k} of @{name}, which takes {parameter.type}"
         if not isinstance(parameter.type, MemRefType) or not isinstance(given.type, MemRefType):
@@ -130,8 +133,8 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
             return
         if None in wanted:
             yield f"{shown}: its sizes must be arith.constant here"
-        elif wanted != list(given.type.get_shape()):
-            yield f"{shown} of sizes {wanted}"
+        elif wanted != _sizes_of(given):
+            yield f"{shown} of sizes [{', '.join(map(_spelled, wanted))}]"
         elif given.type.layout != parameter.type.layout and not _strides_agree(kernel, parameter, given.type, sizes):
             yield f"{shown}: its strides must be those of the buffer"
     written = {store.buffer for store in kernel.walk() if isinstance(store, StoreOp | ScatterOp)}
@@ -149,7 +152,7 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
                     yield f"passes memory for argument #{k} of @{name}, which is written, that argument #{other} overlaps"
 
 
-def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: list[int | None]) -> bool:
+def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: Sequence[Size | None]) -> bool:
     """Whether a kernel steps through a buffer as it lies; dims of one element are not stepped through."""
     _, strides = kernel.given_shapes().get(parameter, ((), None))
     known = given.get_strides()
@@ -166,23 +169,46 @@ def _constant(value: SSAValue) -> int | None:
     return owner.value.value.data
 
 
-def _value(expr: AffineExpr, sizes: list[int | None]) -> int | None:
+def _size(value: SSAValue) -> Size | None:
+    """The number that an index is, or the index itself if it is one of the sizes of its function."""
+    return value if isinstance(value, BlockArgument) else _constant(value)
+
+
+def _value(expr: AffineExpr, sizes: Sequence[Size | None]) -> Size | None:
     """A size, given the index arguments; None if it depends on one that is not known, or is not an expression of them."""
     if isinstance(expr, AffineConstantExpr):
         return expr.value
+    if isinstance(expr, AffineDimExpr):
+        return sizes[expr.position] if expr.position < len(sizes) else None
     used = {dim.position for dim in expr.dfs() if isinstance(dim, AffineDimExpr)}
-    if any(k >= len(sizes) or sizes[k] is None for k in used):
+    if any(k >= len(sizes) or not isinstance(sizes[k], int) for k in used):
         return None
-    return expr.eval([size or 0 for size in sizes], [])
+    return expr.eval([size if isinstance(size, int) else 0 for size in sizes], [])
+
+
+def _sizes_of(buffer: SSAValue) -> list[Size]:
+    """The sizes of a buffer; of a view, those that its type knows."""
+    shape, owner = list(shape_of(buffer)), buffer.owner
+    if isinstance(owner, memref.AllocOp):
+        sizes = iter(owner.dynamic_sizes)
+        return [next(sizes) if size == DYNAMIC_INDEX else size for size in shape]
+    function = owner.parent_op() if isinstance(owner, Block) else None
+    return list(function.sizes_of(buffer)) if isinstance(function, program.FuncOp) else list(shape)
+
+
+def _spelled(size: Size | None) -> str:
+    return f"%{size.name_hint}" if isinstance(size, SSAValue) else str(size)
 
 
 def _place(value: SSAValue) -> tuple[SSAValue, int, int] | None:
     """(memory, first byte, byte after the last) of a buffer; None where that is not known."""
+    op = value.owner
+    if not isinstance(value.type, MemRefType):
+        return None
+    if not isinstance(op, Operation) or isinstance(op, memref.AllocOp):
+        return value, 0, _bytes(value.type) if _static(value.type) else _MOST_BYTES
     if not _static(value.type):
         return None
-    op = value.owner
-    if not isinstance(op, Operation) or isinstance(op, memref.AllocOp):
-        return value, 0, _bytes(value.type)
     if isinstance(op, memref.ViewOp):
         source, shift = op.source, _constant(op.byte_shift)
     elif isinstance(op, memref.ReinterpretCastOp):
@@ -202,6 +228,9 @@ def _is_constant(value: SSAValue) -> bool:
     while isinstance(op, memref.ReinterpretCastOp | memref.CastOp | memref.SubviewOp):
         op = op.operands[0].owner
     return isinstance(op, memref.GetGlobalOp)
+
+
+_MOST_BYTES = 1 << 63
 
 
 def _meet(one: tuple[SSAValue, int, int], two: tuple[SSAValue, int, int]) -> bool:

@@ -8,15 +8,20 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AffineMapAttr,
+    ArrayAttr,
     DenseArrayBase,
+    IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    NoneAttr,
     StringAttr,
     SymbolNameConstraint,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.irdl import (
     EqAttrConstraint,
     IRDLOperation,
@@ -31,8 +36,11 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ..errors import ShapeError
 from .assembly import pairs_attribute, pairs_of
-from .types import IntegerType, memref
+from .loop.shapes import NumberedShape, given_shapes, parse_shapes, print_shapes, shapes_attribute
+from .sizes import Bindings, Dim
+from .types import IntegerType, memref, shape_of
 
 _I8 = IntegerType(8)
 
@@ -52,23 +60,30 @@ class FuncOp(IRDLOperation):
     }
     program.func @planned(%x: memref<64xf32>) -> (%y: memref<64xf32> over %x) arena(%arena: memref<256xi8>) work 64 peak 256 {
     }
+    program.func @rows(%x: memref<?x64xf32>) -> (%y: memref<?x8xf32>) temporaries(%t: memref<?x8xf32>) sizes(%N: index)
+        shapes(%x[%N, 64], %y[%N, 8], %t[%N, 8]) {
+    }
     ```
 
     * `donated`: the caller gives the buffer away, so that a result may be written over it.
     * `over %x`: the caller may give one buffer for this result and `%x`; any two others do not overlap.
+    * `temporaries`: intermediate buffers whose size only a call knows, which the caller gives as well.
+    * `sizes`: what the sizes of type `?` are, by `shapes`. The inputs of a call say them.
     * `work`: scalar operations of a call, about. `peak`: the most bytes of the arena in use at once.
 
-    (C1) The arguments are the inputs, the results and at most one arena, in that order.
-    (C2) Arguments are memrefs of static shape.
+    (C1) The arguments are the inputs, the results, the temporaries, the sizes and at most one arena, in that order.
+    (C2) Arguments are memrefs, but for the sizes, which are indices; the arena has a static shape.
     (C3) The arena is a memref of i8 of one dim.
     (C4) What is donated is an input, and `over` pairs a result with an input of its type, each at most once.
     (C5) `work` and `peak` are not negative.
+    (C6) `shapes` gives every size of type `?` as one of `sizes`, and an input has each of these.
     """
 
     name = "program.func"
     sym_name = prop_def(SymbolNameConstraint())
     sym_visibility = opt_prop_def(EqAttrConstraint(StringAttr("private")))
     segments = prop_def(DenseArrayBase.constr(i64))
+    shapes = opt_prop_def(ArrayAttr)
     donated = opt_prop_def(DenseArrayBase.constr(i64))
     donations = opt_prop_def(DenseArrayBase.constr(i64))
     work = opt_prop_def(IntegerAttr.constr(i64))
@@ -77,10 +92,21 @@ class FuncOp(IRDLOperation):
     traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
 
     @staticmethod
-    def build_function(name: str, body: Block, results: int, *, donated: Sequence[int] = (), work: int | None = None) -> FuncOp:
-        """The function of a block whose last `results` arguments are the results."""
-        segments = _numbers(len(body.args) - results, results, 0)
+    def build_function(
+        name: str,
+        body: Block,
+        results: int,
+        *,
+        donated: Sequence[int] = (),
+        work: int | None = None,
+        shapes: Sequence[NumberedShape] = (),
+    ) -> FuncOp:
+        """The function of a block whose last `results` arguments are the results, but for sizes, over which `shapes` are."""
+        sizes = sum(isinstance(argument.type, IndexType) for argument in body.args)
+        segments = _numbers(len(body.args) - results - sizes, results, 0, sizes, 0)
         properties: dict[str, Attribute] = {"sym_name": StringAttr(name), "segments": segments}
+        if shapes:
+            properties["shapes"] = shapes_attribute(shapes, sizes)
         if donated:
             properties["donated"] = _numbers(*donated)
         if work is not None:
@@ -95,18 +121,51 @@ class FuncOp(IRDLOperation):
     @property
     def inputs(self) -> Sequence[BlockArgument]:
         """The arguments that are read."""
-        return self.body.block.args[: self._segments[0]]
+        return self._segment(0)
 
     @property
     def outputs(self) -> Sequence[BlockArgument]:
         """The arguments that are the results."""
-        n_inputs, n_results, _ = self._segments
-        return self.body.block.args[n_inputs : n_inputs + n_results]
+        return self._segment(1)
+
+    @property
+    def temporaries(self) -> Sequence[BlockArgument]:
+        """The intermediate buffers whose size only a call knows."""
+        return self._segment(2)
+
+    @property
+    def sizes(self) -> Sequence[BlockArgument]:
+        """The arguments that give the sizes of type `?`."""
+        return self._segment(3)
+
+    def sizes_of(self, buffer: SSAValue) -> tuple[int | BlockArgument, ...]:
+        """The sizes of an argument: numbers, and arguments of `sizes`."""
+        given = given_shapes(self.shapes, self.body.block.args).get(buffer)
+        if given is None:
+            return shape_of(buffer)
+        return tuple([self.sizes[e.position] if isinstance(e, AffineDimExpr) else e.eval([], []) for e in given[0]])
+
+    def bind_sizes(self, shapes: Sequence[Sequence[int]]) -> dict[SSAValue, int]:
+        """What the shapes of inputs say of `sizes`.
+
+        Raises:
+            ShapeError: they do not agree.
+        """
+        bindings = Bindings([size.name_hint or f"size{k}" for k, size in enumerate(self.sizes)])
+        numbers = {size: k for k, size in enumerate(self.sizes)}
+        for argument, shape in zip(self.inputs, shapes, strict=True):
+            for axis, (size, extent) in enumerate(zip(self.sizes_of(argument), shape, strict=True)):
+                dim = Dim(None, size) if isinstance(size, int) else Dim(numbers[size])
+                source = f"dim {axis} of argument '{argument.name_hint}'"
+                if not bindings.bind(dim, extent, source):
+                    wanted = f"{source} is {extent}, not {size}"
+                    raise ShapeError(wanted if dim.symbol is None else bindings.conflict(dim, extent, source))
+        return {size: bindings.values[k] for k, size in enumerate(self.sizes)}
 
     @property
     def arena(self) -> BlockArgument | None:
         """The memory of intermediate buffers, if it is planned."""
-        return self.body.block.args[-1] if self._segments[2] else None
+        return self.body.block.args[-1] if self._segments[4] else None
 
     @property
     def arena_bytes(self) -> int:
@@ -119,10 +178,22 @@ class FuncOp(IRDLOperation):
         block = self.body.block
         arena = block.insert_arg(memref(_I8, (size_bytes,)), len(block.args))
         arena.name_hint = "arena"
-        self.properties["segments"] = _numbers(*self._segments[:2], 1)
+        self.properties["segments"] = _numbers(*self._segments[:4], 1)
         self.properties["peak"] = IntegerAttr(peak_bytes, i64)
         self.properties.pop("donated", None)
         return arena
+
+    def add_temporary(self, type: MemRefType, sizes: Sequence[int | SSAValue]) -> BlockArgument:
+        """Make a buffer of these sizes an argument after those that there are."""
+        block = self.body.block
+        at = sum(self._segments[:3])
+        n_inputs, n_results, n_temporaries, n_sizes, n_arenas = self._segments
+        self.properties["segments"] = _numbers(n_inputs, n_results, n_temporaries + 1, n_sizes, n_arenas)
+        numbers = {size: k for k, size in enumerate(block.args[at : at + n_sizes])}
+        exprs = [AffineConstantExpr(n) if isinstance(n, int) else AffineDimExpr(numbers[n]) for n in sizes]  # pyright: ignore
+        entries = [] if self.shapes is None else list(self.shapes.data)
+        self.properties["shapes"] = ArrayAttr([*entries, *shapes_attribute([(at, exprs, None)], n_sizes).data])
+        return block.insert_arg(type, at)
 
     @property
     def donated_inputs(self) -> tuple[int, ...]:
@@ -139,27 +210,61 @@ class FuncOp(IRDLOperation):
         self.properties["donations"] = pairs_attribute(pairs)
 
     @property
-    def _segments(self) -> tuple[int, int, int]:
-        """How many arguments are inputs, results and arena."""
-        inputs, results, arenas = self.segments.get_values()
-        return inputs, results, arenas
+    def _segments(self) -> tuple[int, ...]:
+        """How many arguments are inputs, results, temporaries, sizes and arena."""
+        return self.segments.get_values()
+
+    def _segment(self, number: int) -> Sequence[BlockArgument]:
+        first = sum(self._segments[:number])
+        return self.body.block.args[first : first + self._segments[number]]
 
     def verify_(self) -> None:
         arguments = self.body.block.args
         segments = self.segments.get_values()
-        if len(segments) != 3 or min(segments) < 0 or segments[2] > 1 or sum(segments) != len(arguments):  # C1
-            raise _invalid(f"segments must count the inputs, results and arenas of {len(arguments)} arguments, got {segments}")
+        if len(segments) != 5 or min(segments) < 0 or segments[4] > 1 or sum(segments) != len(arguments):  # C1
+            kinds = "inputs, results, temporaries, sizes and arenas"
+            raise _invalid(f"segments must count the {kinds} of {len(arguments)} arguments, got {segments}")
         for argument in arguments:
             type = argument.type
-            if not isinstance(type, MemRefType) or DYNAMIC_INDEX in type.get_shape():  # C2
-                raise _invalid(f"argument must be a memref of static shape, got {type}")
+            if isinstance(type, IndexType) and argument in self.sizes:
+                continue
+            if not isinstance(type, MemRefType) or argument in self.sizes:  # C2
+                raise _invalid(f"argument must be a memref, or an index among its sizes, got {type}")
             if argument is self.arena and (len(type.get_shape()) != 1 or type != memref(_I8, type.get_shape())):  # C3
                 raise _invalid(f"arena must be a memref of i8 of one dim, got {type}")
+            if argument is self.arena and DYNAMIC_INDEX in type.get_shape():  # C2
+                raise _invalid(f"arena must have a static shape, got {type}")
+        self._verify_shapes()
         self._verify_donations()
         for name in ("work", "peak"):
             value = self.properties.get(name)
             if isinstance(value, IntegerAttr) and value.value.data < 0:  # C5
                 raise _invalid(f"{name} must be a number of at least 0, got {value.value.data}")
+
+    def _verify_shapes(self) -> None:
+        block, n = self.body.block, len(self.sizes)
+        for entry in () if self.shapes is None else self.shapes.data:
+            number, sizes = entry.data if isinstance(entry, ArrayAttr) and len(entry.data) == 2 else (None, None)
+            well_formed = isinstance(number, IntegerAttr) and 0 <= number.value.data < len(block.args)
+            if not well_formed or not isinstance(sizes, AffineMapAttr) or sizes.data.num_dims != n:  # C6
+                raise _invalid(f"shapes must be [argument, sizes] over {n} sizes")
+        given = given_shapes(self.shapes, block.args)
+        for argument in block.args:
+            type = argument.type
+            if not isinstance(type, MemRefType):
+                if argument in given:  # C6
+                    raise _invalid(f"shapes give sizes to an argument of type {type}")
+                continue
+            sizes = given.get(argument, ((), None))[0]
+            if (argument in given or DYNAMIC_INDEX in type.get_shape()) and not _agree(type, sizes, n):  # C6
+                spelled = ", ".join(map(str, sizes)) or "none"
+                raise _invalid(f"shapes must give the sizes of {type} as numbers and sizes, got {spelled}")
+            if DYNAMIC_INDEX in type.get_shape() and not isinstance(type.layout, NoneAttr):  # C6
+                raise _invalid(f"argument of a size that only a call knows must be contiguous, got {type}")
+        said = {size for argument in self.inputs for size in self.sizes_of(argument)}
+        for size in self.sizes:
+            if size not in said:  # C6
+                raise _invalid(f"size %{size.name_hint} is that of no input")
 
     def _verify_donations(self) -> None:
         inputs, outputs, pairs = self.inputs, self.outputs, self.donation_pairs
@@ -171,7 +276,9 @@ class FuncOp(IRDLOperation):
             if len(self.donations) % 2 or not known:  # C4
                 raise _invalid(f"donations must pair results in order with inputs, each once, got {self.donations}")
         for result, number in pairs:
-            if outputs[result].type != inputs[number].type:  # C4
+            if outputs[result].type != inputs[number].type or self.sizes_of(outputs[result]) != self.sizes_of(
+                inputs[number]
+            ):  # C4
                 raise _invalid(f"writes a result of type {outputs[result].type} over an input of type {inputs[number].type}")
 
     def print(self, printer: Printer) -> None:
@@ -195,6 +302,13 @@ class FuncOp(IRDLOperation):
         printer.print_string(") -> (")
         printer.print_list(range(len(self.outputs)), print_result)
         printer.print_string(")")
+        for word, arguments in (("temporaries", self.temporaries), ("sizes", self.sizes)):
+            if arguments:
+                printer.print_string(f" {word}(")
+                printer.print_list(arguments, printer.print_block_argument)
+                printer.print_string(")")
+        if self.shapes is not None:
+            print_shapes(printer, given_shapes(self.shapes, self.body.block.args), self.sizes)
         if self.arena is not None:
             printer.print_string(" arena(")
             printer.print_block_argument(self.arena)
@@ -242,12 +356,22 @@ class FuncOp(IRDLOperation):
         parser.parse_punctuation("->")
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, result)
         n_results, n_arenas = len(arguments) - n_inputs, 0
+        counts: list[int] = []
+        for word in ("temporaries", "sizes"):
+            before = len(arguments)
+            if parser.parse_optional_keyword(word):
+                parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
+            counts.append(len(arguments) - before)
+        if parser.parse_optional_keyword("shapes"):
+            named = {found.name.text: k for k, found in enumerate(arguments)}
+            indices = {found.name.text: k for k, found in enumerate(arguments[len(arguments) - counts[1] :])}
+            properties["shapes"] = parse_shapes(parser, named, indices, "program.func")
         if parser.parse_optional_keyword("arena"):
             parser.parse_punctuation("(")
             argument()
             parser.parse_punctuation(")")
             n_arenas = 1
-        properties["segments"] = _numbers(n_inputs, n_results, n_arenas)
+        properties["segments"] = _numbers(n_inputs, n_results, *counts, n_arenas)
         if donated:
             properties["donated"] = _numbers(*donated)
         if donations:
@@ -277,6 +401,17 @@ def inputs_of(function: func.FuncOp | FuncOp) -> Sequence[BlockArgument]:
 def _are_numbers(found: Sequence[int], count: int) -> bool:
     """Whether these are some of the numbers below `count`, in order."""
     return bool(found) and list(found) == sorted(set(found)) and found[0] >= 0 and found[-1] < count
+
+
+def _agree(type: MemRefType, sizes: Sequence[AffineExpr], n: int) -> bool:
+    """Whether sizes are those that a type knows, and one of `n` arguments for each that it does not."""
+    if type.get_num_dims() != len(sizes):
+        return False
+    for known, size in zip(type.get_shape(), sizes, strict=True):
+        is_size = isinstance(size, AffineDimExpr) and size.position < n
+        if not (is_size if known == DYNAMIC_INDEX else isinstance(size, AffineConstantExpr) and size.value == known):
+            return False
+    return True
 
 
 def _invalid(message: str) -> VerifyException:

@@ -138,6 +138,14 @@ def show_shape(shape: Sequence[int]) -> str:
     return "[" + ",".join("?" if size == DYNAMIC else str(size) for size in shape) + "]"
 
 
+TYPICAL = 256
+
+
+def expected(size: int) -> int:
+    """A size where costs are weighed: one that only a call knows is taken to be `TYPICAL`."""
+    return TYPICAL if size == DYNAMIC else size
+
+
 def compatible(a: int, b: int) -> bool:
     """Whether two sizes can be the same size at run time."""
     return a == b or a == DYNAMIC or b == DYNAMIC

@@ -20,19 +20,21 @@ from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
 from ..dialects import program
 from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.control import ForOp as RepeatedOp
+from ..dialects.graph.extents import Extents, has_open_size, has_open_sizes
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.loop.repeat import RepeatOp
+from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
-from ..dialects.types import DYNAMIC, index
+from ..dialects.types import index, shape_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError, LaminaError, about
 from ..transforms.graph_decompose import decompose
@@ -40,7 +42,7 @@ from ..transforms.graph_fuse import fuse_block
 from .analysis.nests import holds, walk
 from .collapse import collapsed
 from .fallbacks import Fallback, record
-from .kernels import KernelEmitter, nest_in
+from .kernels import KernelEmitter, nest_in, size_name
 
 MAX_NAME_OPS = 5
 DONATED = "lamina.donated"
@@ -82,6 +84,8 @@ class _Kernels:
         if (overwritten := overwritten_operand(emitter.outputs[0].owner)) is not None:
             block.erase_arg(emitter.buffers[overwritten])  # pyright: ignore[reportArgumentType]
         kernel = KernelOp.create(properties={"sym_name": StringAttr(name)}, regions=[Region(block)])
+        if shapes := emitter.given_shapes():
+            kernel.properties["shapes"] = shapes_attribute(shapes, len(emitter.sizes))
         kernel.in_place_pairs = emitter.inplace
         return kernel
 
@@ -158,6 +162,9 @@ class _FunctionConverter:
         self.destinations: dict[SSAValue, SSAValue] = {}
         self.host = Block()
         self.work = 0
+        self.extents = Extents(function.body.block) if has_open_sizes(function.body.block) else None
+        self.sizes: dict[object, SSAValue] = {}
+        """The arguments of the host function that give sizes of type `?`."""
 
     def convert(self) -> None:
         source = self.function.body.block
@@ -165,14 +172,19 @@ class _FunctionConverter:
         if not isinstance(last, func.ReturnOp):
             raise CompileError(f"function @{self.function.sym_name.data} must end with a return")
         for value in (*source.args, *last.operands):
-            _require_static(value, self.function.sym_name.data)
+            _require_tensor(value, self.function.sym_name.data)
         returned = list(last.operands)
-        types = [_memref_of(value) for value in (*source.args, *returned)]
-        self.host = Block(arg_types=types)
+        symbols = [] if self.extents is None else self.extents.symbols(source.args)
+        values = (*source.args, *returned)
+        types: list[Attribute] = [_memref_of(value) if self.extents is None else self.extents.memref(value) for value in values]
+        self.host = Block(arg_types=[*types, *(index for _ in symbols)])
+        self.sizes = dict(zip(symbols, self.host.args[len(types) :], strict=True))
+        for k, size in enumerate(self.sizes.values()):
+            size.name_hint = size_name(k)
         for old, new in zip(source.args, self.host.args, strict=False):
             self.buffers[old] = new
             new.name_hint = old.name_hint
-        results = self.host.args[len(source.args) :]
+        results = self.host.args[len(source.args) : len(types)]
         for k, argument in enumerate(results):
             argument.name_hint = "result" if len(results) == 1 else f"result{k}"
         copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self._assign(value, target)]
@@ -181,14 +193,41 @@ class _FunctionConverter:
                 with about(op):
                     self._op(op)
         for value, target in copies:
+            if has_open_size(value):
+                rule = "returns an argument, or a value twice, of a size that only a call knows"
+                raise _error(last, f"{rule}: return a copy of it")
             self._insert(memref.CopyOp.create(operands=[self.buffers[value], target]), last)
-        self._replace(len(returned))
+        extents = (self._extents_of(value, last) for value in values)
+        shapes = [(k, sizes) for k, sizes in enumerate(extents) if not all(isinstance(size, int) for size in sizes)]
+        self._replace(len(returned), shapes)
 
-    def _replace(self, n_results: int) -> None:
+    def _extents_of(self, value: SSAValue, origin: Operation) -> list[int | SSAValue]:
+        """The sizes of a value: numbers, and arguments of the host function.
+
+        Raises:
+            CompileError: no argument has one of them.
+        """
+        sizes: list[int | SSAValue] = []
+        for dim, size in enumerate(shape_of(value)):
+            found = size if self.extents is None else self.extents.of(value, dim)
+            if not isinstance(found, int) and found not in self.sizes:
+                rule = f"dim {dim} of a value of type {value.type} is a size that no argument of the function has"
+                raise _error(origin, f"cannot be compiled: {rule}")
+            sizes.append(found if isinstance(found, int) else self.sizes[found])
+        return sizes
+
+    def _replace(self, n_results: int, open_shapes: Sequence[tuple[int, Sequence[int | SSAValue]]]) -> None:
         """Put the host function in the place of the graph function."""
         old = self.function
+        numbers = {size: k for k, size in enumerate(self.sizes.values())}
+
+        def spelled(size: int | SSAValue) -> AffineExpr:
+            return AffineConstantExpr(size) if isinstance(size, int) else AffineDimExpr(numbers[size])
+
+        shapes = [(k, list(map(spelled, sizes)), None) for k, sizes in open_shapes]
         donated = [] if old.arg_attrs is None else [k for k, a in enumerate(old.arg_attrs.data) if DONATED in a.data]
-        made = program.FuncOp.build_function(old.sym_name.data, self.host, n_results, donated=donated, work=self.work)
+        name, work = old.sym_name.data, None if self.extents else self.work
+        made = program.FuncOp.build_function(name, self.host, n_results, donated=donated, work=work, shapes=shapes)
         if old.sym_visibility is not None and old.sym_visibility.data == "private":
             made.properties["sym_visibility"] = old.sym_visibility
         made.attributes.update(old.attributes)
@@ -249,7 +288,7 @@ class _FunctionConverter:
 
     def _op(self, op: Operation) -> None:
         for result in op.results:
-            _require_static(result, self.function.sym_name.data)
+            _require_tensor(result, self.function.sym_name.data)
         if isinstance(op, FusionOp):
             body = op.body.block
             self._launch(op, body, list(op.yield_op().operands))
@@ -284,10 +323,12 @@ class _FunctionConverter:
 
     def _launch(self, op: Operation, body: Block, outputs: list[SSAValue], overwritten: int | None = None) -> None:
         """Launch the kernel of a body; the contents of operand `overwritten` stand in the buffer of the result already."""
-        self.work += _work_of(body)
+        values = (*op.operands, *op.results)
+        is_open = any(map(has_open_size, values))
+        self.work += 0 if is_open else _work_of(body)
         targets = [self._buffer(result, op) for result in op.results]
         arguments = [*(self.buffers[o] for k, o in enumerate(op.operands) if k != overwritten), *targets]
-        if (fewer := collapsed(body, outputs)) is not None:
+        if not is_open and (fewer := collapsed(body, outputs)) is not None:
             body, outputs = fewer
             types = [value.type for value in (*body.args, *outputs)]
             arguments = [self._reshaped(argument, type, op) for argument, type in zip(arguments, types, strict=True)]
@@ -295,10 +336,20 @@ class _FunctionConverter:
         if kernel is None:
             self._decomposed(op, targets)
             return
+        if is_open:
+            arguments += self._sizes_for(kernel, values, op)
         self._insert(
             LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(kernel.sym_name)}),
             op,
         )
+
+    def _sizes_for(self, kernel: KernelOp, values: Sequence[SSAValue], op: Operation) -> list[SSAValue]:
+        """What a launch gives for the index arguments of a kernel of `values`, the operands and results of `op`."""
+        given: dict[AffineExpr, int | SSAValue] = {}
+        for value, argument in zip(values, kernel.body.block.args, strict=False):
+            given.update(zip(kernel.sizes_of(argument), self._extents_of(value, op), strict=True))
+        found = (given[AffineDimExpr(k)] for k in range(len(kernel.index_arguments)))
+        return [self._index(size, op) if isinstance(size, int) else size for size in found]
 
     def _decomposed(self, op: Operation, targets: Sequence[SSAValue]) -> None:
         """Convert the primitives that the composites of an op or a fusion stand for, in its place."""
@@ -386,9 +437,13 @@ class _FunctionConverter:
 
     def _alloc(self, like: SSAValue, origin: Operation, type: Attribute | None = None) -> SSAValue:
         """A new buffer for values of a type."""
+        extents = self._extents_of(like, origin) if type is None else []
+        known = type or (_memref_of(like) if self.extents is None else self.extents.memref(like))
+        sizes = [size for size in extents if not isinstance(size, int)]
         alloc = memref.AllocOp.create(
-            result_types=[type or _memref_of(like)],
-            properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [0, 0])},
+            operands=sizes,
+            result_types=[known],
+            properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [len(sizes), 0])},
         )
         buffer = self._insert(alloc, origin).results[0]
         buffer.name_hint = like.name_hint
@@ -437,11 +492,9 @@ def _memref_of(value: SSAValue) -> builtin.MemRefType:
     return memref_type(value.type.element_type, value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _require_static(value: SSAValue, function: str) -> None:
+def _require_tensor(value: SSAValue, function: str) -> None:
     if not isinstance(value.type, builtin.TensorType):
         raise CompileError(f"function @{function} has a value of type {value.type}: only functions over tensors are compiled")
-    if DYNAMIC in value.type.get_shape():
-        raise CompileError(f"function @{function} has a {value.type}: run graph-specialize with the shapes to compile for")
 
 
 def bodies_first(functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:

@@ -43,7 +43,7 @@ def donate(function: program.FuncOp, in_place: Mapping[str, Pairs]) -> Iterator[
     for result, target in enumerate(function.outputs if free else ()):
         for number in free:
             given, relied_on = function.inputs[number], None
-            if given.type == target.type:
+            if given.type == target.type and function.sizes_of(given) == function.sizes_of(target):
                 relied_on = _in_place(given, target, roots, uses, in_place)
             if relied_on is not None:
                 free.remove(number)

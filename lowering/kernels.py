@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ..dialects.graph.base import Equation, GraphOp, Read
+from ..dialects.graph.extents import Extents, has_open_sizes
 from ..dialects.graph.places import loop_order
 from ..dialects.graph.prologues import stored_first
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
@@ -80,10 +81,18 @@ class KernelEmitter:
 
     def __init__(self, body: Block, outputs: Sequence[SSAValue], module: ModuleOp, *, is_plain: bool = False):
         self.body, self.outputs, self.module, self.is_plain = body, outputs, module, is_plain
-        block = Block(arg_types=[_memref_of(value) for value in (*body.args, *outputs)])
+        self.extents = Extents(body) if has_open_sizes(body) else None
+        values = (*body.args, *outputs)
+        symbols = [] if self.extents is None else self.extents.symbols(values)
+        types = [_memref_of(value) if self.extents is None else self.extents.memref(value) for value in values]
+        block = Block(arg_types=[*types, *(_INDEX for _ in symbols)])
         self.kernel = block
+        self.sizes: dict[object, SSAValue] = dict(zip(symbols, block.args[len(values) :], strict=True))
+        """The index arguments, by the sizes of type `?` that they give."""
+        for symbol, argument in zip(symbols, self.sizes.values(), strict=True):
+            argument.name_hint = size_name(symbols.index(symbol))
         self.buffers: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=False))
-        self.targets = block.args[len(body.args) :]
+        self.targets = block.args[len(body.args) : len(values)]
         for k, (source, argument) in enumerate(self.buffers.items()):
             argument.name_hint = source.name_hint or f"a{k}"
         for k, target in enumerate(self.targets):
@@ -134,7 +143,7 @@ class KernelEmitter:
                 self._store(scalar, target, point)
             self.stored.add((self.levels[-1], point))
 
-        shape, order = self.outputs[0].type.get_shape(), loop_order(self.body, self.outputs)  # pyright: ignore
+        shape, order = self._extents_of(self.outputs[0]), loop_order(self.body, self.outputs)
 
         def in_order(point: Point) -> None:
             body(tuple(point[order.index(dim)] for dim in range(len(shape))))
@@ -152,7 +161,7 @@ class KernelEmitter:
         def body(point: Point) -> None:
             self._store(self.pull(value, point), alloc.buffer, point)
 
-        self._parallel_loops(alloc.buffer.type.get_shape(), (), body)  # pyright: ignore[reportAttributeAccessIssue]
+        self._parallel_loops(self._extents_of(value), (), body)
         self.stored_first[value] = alloc.buffer
 
     def _write_nest(self, op: GraphOp) -> None:
@@ -191,6 +200,8 @@ class KernelEmitter:
         self._parallel_loops(equation.space[: equation.n_parallel], (), body)
 
     def _find_inplace(self) -> None:
+        if self.extents is not None:
+            return  # equal types do not say equal sizes
         for k, target in enumerate(self.targets):
             for j, (source, buffer) in enumerate(self.buffers.items()):
                 if buffer.type == target.type and (reads := self.reads.get(source)) and reads <= self.stored:
@@ -198,7 +209,26 @@ class KernelEmitter:
 
     # -- loops
 
-    def _parallel_loops(self, sizes: Sequence[int], point: Point, body: Callable[[Point], None]) -> None:
+    def given_shapes(self) -> list[tuple[int, list[AffineExpr], None]]:
+        """The sizes of the arguments of the kernel of type `?`, over its index arguments: see `KernelOp.build_kernel`."""
+        numbers = {size: k for k, size in enumerate(self.sizes.values())}
+
+        def spelled(size: int | SSAValue) -> AffineExpr:
+            return AffineConstantExpr(size) if isinstance(size, int) else AffineDimExpr(numbers[size])
+
+        values = enumerate((*self.body.args, *self.outputs))
+        shapes = [(k, list(map(spelled, self._extents_of(value)))) for k, value in values]
+        return [(k, sizes, None) for k, sizes in shapes if not all(isinstance(size, AffineConstantExpr) for size in sizes)]
+
+    def _extents_of(self, value: SSAValue) -> list[int | SSAValue]:
+        """The sizes of a value: numbers and index arguments."""
+        shape: Sequence[int] = value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        return [self._extent(self.extents.of(value, k)) if self.extents else size for k, size in enumerate(shape)]
+
+    def _extent(self, size: object) -> int | SSAValue:
+        return size if isinstance(size, int) else self.sizes[size]
+
+    def _parallel_loops(self, sizes: Sequence[int | SSAValue], point: Point, body: Callable[[Point], None]) -> None:
         if not sizes:
             body(point)
             return
@@ -206,7 +236,7 @@ class KernelEmitter:
         self._parallel_loops(sizes[1:], (*point, dim), body)
         inner.add_op(YieldOp.create())
         self.close_to(len(self.indices) - 1)
-        self.levels[-1].block.add_op(ForOp.build_loop(0, sizes[0], kind="parallel", body=inner))
+        self.levels[-1].block.add_op(ForOp.build_loop(0, _bound(sizes[0]), kind="parallel", body=inner))
 
     def open_loop(self, carried: Sequence[Attribute] = ()) -> tuple[Block, AffineExpr]:
         """Start the body of a loop: its block, and its index for points."""
@@ -306,7 +336,9 @@ class KernelEmitter:
         """The scalar an equation gives at a point, in the current loop."""
         if not equation.n_reduce:
             return self._body(op, equation, point)
-        results = self._reduce(op, equation, point, equation.space[equation.n_parallel :])
+        loops = range(equation.n_parallel, len(equation.space))
+        sizes = [self._extent(self.extents.of_loop(op, k, equation)) if self.extents else equation.space[k] for k in loops]
+        results = self._reduce(op, equation, point, sizes)
         result = results[-1] if equation.monoid in PAIR_MONOIDS else results[0]
         return result if equation.finish is None else equation.finish(self.levels[-1].builder, result)
 
@@ -329,7 +361,7 @@ class KernelEmitter:
         self.close_to(depth)
         return value
 
-    def _reduce(self, op: GraphOp, equation: Equation, point: Point, sizes: Sequence[int]) -> Sequence[SSAValue]:
+    def _reduce(self, op: GraphOp, equation: Equation, point: Point, sizes: Sequence[int | SSAValue]) -> Sequence[SSAValue]:
         """One `reduce` loop a reduced dim, nested; the results of the outermost."""
         monoid = equation.monoid
         assert monoid is not None
@@ -346,7 +378,7 @@ class KernelEmitter:
             inits = [builder.identity(monoid.removeprefix("arg"), element), builder.const(0, values[1].type)]
         else:
             inits = [builder.identity(monoid, element)]
-        loop = ForOp.build_loop(0, sizes[0], kind="reduce", monoid=monoid, inits=inits, body=inner)
+        loop = ForOp.build_loop(0, _bound(sizes[0]), kind="reduce", monoid=monoid, inits=inits, body=inner)
         loop.location = op.location
         self.levels[-1].block.add_op(loop)
         return loop.results
@@ -382,6 +414,15 @@ class KernelEmitter:
     def _store(self, scalar: SSAValue, target: SSAValue, point: Point) -> None:
         map, indices = self.access(point)
         self.levels[-1].block.add_op(StoreOp.build_store(scalar, target, map, indices))
+
+
+def size_name(number: int) -> str:
+    """The name of a size that only a call knows, by its number: `N`, `M`, `K`, `N3` ..."""
+    return "NMK"[number] if number < 3 else f"N{number}"
+
+
+def _bound(size: int | SSAValue) -> int | tuple[AffineMap, Sequence[SSAValue]]:
+    return size if isinstance(size, int) else (AffineMap.identity(1), [size])
 
 
 def _memref_of(value: SSAValue):

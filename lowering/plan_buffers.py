@@ -5,6 +5,8 @@ order, views counting for their source) do not meet may share memory. A kernel w
 each element of the result after its last load of that element of the operand: where the operand dies at the launch, the result
 takes over its memory. Pairs that no launch uses are dropped, so that `noalias` can be said of their arguments.
 
+A buffer whose size only a call knows becomes an argument of the function, a temporary.
+
 A kernel's `loop.alloc scratch` that is too large for its stack has its place in the arena while the kernel runs; the launch
 says where (`scratch`).
 
@@ -186,6 +188,41 @@ def _covers(value: SSAValue) -> bool:
     return isinstance(owner, memref.AllocOp)
 
 
+def share_temporaries(function: program.FuncOp) -> None:
+    """Make arguments of the allocs whose size only a call knows: those of one type and size, and not in use at once, share one.
+
+    Raises:
+        CompileError: a size is no argument of the function.
+    """
+    uses: dict[memref.AllocOp, list[int]] = {}
+    end = len(list(function.body.block.ops))
+    for at, op in enumerate(function.body.block.ops):
+        if isinstance(op, memref.AllocOp) and op.dynamic_sizes:
+            uses[op] = []
+        for operand in op.operands:
+            if operand.owner in uses:
+                uses[operand.owner].append(end if op.results else at)  # pyright: ignore[reportArgumentType]
+    slots: dict[object, list[tuple[SSAValue, int]]] = {}
+    for alloc, at in uses.items():
+        type, sizes = alloc.memref.type, list(alloc.dynamic_sizes)
+        if any(size not in function.sizes for size in sizes):
+            raise fail(alloc, f"of {type} needs sizes that are arguments of @{function.sym_name.data}")
+        free = slots.setdefault((type, *sizes), [])
+        found = next((slot for slot in free if at and slot[1] < min(at)), None)
+        if found is None:
+            given = iter(sizes)
+            shape = [next(given) if size == DYNAMIC_INDEX else size for size in type.get_shape()]
+            slot = function.add_temporary(type, shape)
+            slot.name_hint = alloc.memref.name_hint
+        else:
+            slot = found[0]
+            free.remove(found)
+        free.append((slot, max(at, default=0)))
+        alloc.memref.replace_all_uses_with(slot)
+        alloc.detach()
+        alloc.erase()
+
+
 class _Planner:
     """Plans one function; `analyse`, then `rewrite`."""
 
@@ -310,6 +347,7 @@ class PlanBuffersPass(ModulePass):
                 if isinstance(inner, RepeatOp) and inner.callee.string_value() in hosts:
                     visit(inner.callee.string_value())
             in_progress.pop()
+            share_temporaries(function)
             planner = _Planner(function, kernels, scratch_sizes, planned)
             storages = planner.analyse()
             plan = plan_offsets([Lifetime(s.size, s.first, s.last) for s in storages])

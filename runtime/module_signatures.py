@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from ..dialects.loop.parameters import Interface, Parameter
 from ..dialects.loop.structure import ForOp, KernelOp, parent_loops
 from ..dialects.program import FuncOp
-from ..dialects.types import numpy_dtype
+from ..dialects.sizes import Dim
+from ..dialects.types import element_of, numpy_dtype
 from ..errors import CompileError
 from .signature import ArrayParam, Param, ScalarParam, Signature
 
 HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
 """From how many array elements a kernel is worth releasing the GIL, by the depth of its loops; deeper: always."""
+
+
+HEAVY_OPEN = 1 << 13
+"""The same of a program whose work only a call knows."""
 
 
 def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = None) -> Signature:
@@ -32,18 +37,32 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     if function is None:
         raise CompileError(f"no function @{entry} to call; there are: {', '.join(f'@{name}' for name in functions) or 'none'}")
 
-    def param(k: int, argument: Any, kind: str) -> ArrayParam:
+    numbers: dict[SSAValue, int] = {size: k for k, size in enumerate(function.sizes)}
+
+    def param(k: int, argument: SSAValue, kind: str) -> ArrayParam:
         name = names[k] if names is not None and kind == "arg" else argument.name_hint or f"{kind}{k}"
-        dtype = str(numpy_dtype(argument.type.element_type))
-        return ArrayParam.of_shape(name, dtype, tuple(argument.type.get_shape()))
+        sizes = function.sizes_of(argument)
+        dims = tuple([Dim(None, size) if isinstance(size, int) else Dim(numbers[size]) for size in sizes])
+        return ArrayParam(name, str(numpy_dtype(element_of(argument))), dims)
 
     try:
-        args = tuple(param(k, a, "arg") for k, a in enumerate(function.inputs))
-        results = tuple(param(k, a, "result") for k, a in enumerate(function.outputs))
+        args, results, temporaries = (
+            tuple([param(k, argument, kind) for k, argument in enumerate(arguments)])
+            for arguments, kind in ((function.inputs, "arg"), (function.outputs, "result"), (function.temporaries, "temporary"))
+        )
+        return Signature(
+            entry,
+            args,
+            results,
+            function.arena_bytes,
+            None if function.work is None else function.work.value.data,
+            function.donation_pairs,
+            tuple([size.name_hint or f"size{k}" for k, size in enumerate(function.sizes)]),
+            HEAVY_OPEN,
+            temporaries,
+        )
     except ValueError as error:
         raise CompileError(f"function @{entry} cannot be called: {error}") from None
-    work = None if function.work is None else function.work.value.data
-    return Signature(entry, args, results, function.arena_bytes, work, function.donation_pairs)
 
 
 def kernel_signature_of(kernel: KernelOp) -> Signature:

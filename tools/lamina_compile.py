@@ -75,7 +75,8 @@ def _write(name: str, data: bytes) -> None:
 def header(module: ModuleOp, stem: str) -> str:
     """A C header of the host functions of a module at phase `program`, and of the kernels that none of them launches.
 
-    Every pointer is to contiguous row-major data; results do not overlap arguments; the arena is scratch, 64-byte aligned.
+    Every pointer is to contiguous row-major data; results do not overlap arguments; the arena is scratch, 64-byte aligned,
+    and so are the arrays after the results, whose sizes only a call knows.
     """
     from ..dialects.loop.memory import LaunchOp
     from ..dialects.loop.structure import KernelOp
@@ -91,14 +92,16 @@ def header(module: ModuleOp, stem: str) -> str:
         if not isinstance(function, FuncOp):
             continue
         name, label = _symbol(function.sym_name.data, functions)
-        arguments: list[Any] = [*function.inputs, *function.outputs]
+        arguments: list[Any] = [*function.inputs, *function.outputs, *function.temporaries]
         parameters = []
         taken = {"arena"}
+        sizes: dict[Any, str] = {size: _c_name(size.name_hint or f"size{k}", taken) for k, size in enumerate(function.sizes)}
         for k, argument in enumerate(arguments):
             word = _c_type(argument.type.element_type)
-            shape = "x".join(str(n) for n in argument.type.get_shape()) or "scalar"
+            shape = "x".join(sizes.get(n, str(n)) for n in function.sizes_of(argument)) or "scalar"
             spelled = _c_name(argument.name_hint or f"a{k}", taken)
             parameters.append(f"{'const ' if k < len(function.inputs) else ''}{word} *{spelled} /* {shape} */")
+        parameters += [f"int64_t {size}" for size in sizes.values()]
         lines += [
             f"#define {name}_ARENA_BYTES {function.arena_bytes}",
             f"void {name}({', '.join([*parameters, 'void *arena'])}){label};",

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Commutative
 
 from ..dialects.graph.base import GraphOp
+from ..dialects.graph.extents import has_open_size
 
 
 def cse_block(block: Block) -> None:
@@ -21,7 +22,7 @@ def cse_block(block: Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 cse_block(inner)
-        if not isinstance(op, GraphOp) or op.regions:
+        if not isinstance(op, GraphOp) or op.regions or _follows_its_use(op):
             continue
         operands = [id(o) for o in op.operands]
         if op.has_trait(Commutative):
@@ -34,6 +35,11 @@ def cse_block(block: Block) -> None:
                 old.replace_all_uses_with(new)
             op.detach()
             op.erase()
+
+
+def _follows_its_use(op: GraphOp) -> bool:
+    """Whether an op has a size that its operands do not give: two that read alike may differ."""
+    return op.name in ("graph.broadcast", "graph.iota") and has_open_size(op.results[0])
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,13 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import Equation, GraphOp
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.extents import Extents, has_open_size, has_open_sizes
 from ..dialects.graph.places import Place, columns_first, repeated, root_place
 from ..dialects.graph.prologues import contracts, is_cheap, may_repeat
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.graph.structure import FusionOp, YieldOp
-from ..dialects.types import DYNAMIC, shape_of
+from ..dialects.types import expected, shape_of
+from ..errors import CompileError
 
 MAX_OPS = 64
 """Ops a group that compute something: keeps basic blocks below the size where code generation turns superlinear."""
@@ -89,7 +91,9 @@ def is_unit_reshape(op: Operation) -> bool:
 
 def kernel_equations(op: Operation | Block) -> tuple[Equation, ...]:
     """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
-    return op.equations() if isinstance(op, GraphOp) and not op.composite and len(op.results) == 1 else ()
+    if not isinstance(op, GraphOp) or op.composite or len(op.results) != 1:
+        return ()
+    return tuple([replace(equation, space=tuple(map(expected, equation.space))) for equation in op.equations()])
 
 
 def is_product(equation: Equation) -> bool:
@@ -109,6 +113,8 @@ class _Planner:
         self.groups: list[Group] = []
         self.of: dict[Operation, Group] = {}
         self.equations: dict[Operation, tuple[Equation, ...]] = {}
+        self.is_open = has_open_sizes(block)
+        """Whether calls alone know sizes: then there are no prologues and no other orders of loops, which sizes decide."""
 
     def plan(self) -> list[Group]:
         for op in reversed(list(self.block.ops)):
@@ -166,7 +172,7 @@ class _Planner:
 
     def _reorder(self, op: Operation, group: Group) -> set[Place] | None:
         """The places of `op` in the group with loops over columns outside, None if that is no gain; else changes the group."""
-        if group.root is None or group.order is not None or group.nest is not None or is_movable(op):
+        if group.root is None or group.order is not None or group.nest is not None or is_movable(op) or self.is_open:
             return None
         root, rank = next(iter(group.ops)), len(group.root.loops)
         place = repeated((place for _, place in self._reads(op, group)), op)
@@ -275,7 +281,7 @@ class _Planner:
 
     def _is_prologue(self, op: Operation, group: Group) -> bool:
         """Whether only contractions of the group read what an op computes, and it does not end the kernel of a reduction."""
-        if not isinstance(op, ElementwiseOp) or group.nest is not None:
+        if not isinstance(op, ElementwiseOp) or group.nest is not None or self.is_open:
             return False
         work: list[Operation] = [op]
         while work:
@@ -446,7 +452,7 @@ def _build_fusion(members: list[Operation]) -> FusionOp:
         # copies of one movable op that met in this group are one again
         inside_operands = [arguments.get((op, k), mapping[o]) for k, o in enumerate(op.operands)]
         key = (op.name, tuple(op.properties.items()), tuple(inside_operands), op.results[0].type)
-        if is_movable(op) and key in known:
+        if is_movable(op) and key in known and not has_open_size(op.results[0]):
             mapping[op.results[0]] = known[key]
             continue
         clone = op.clone(mapping)
@@ -468,8 +474,10 @@ def _build_fusion(members: list[Operation]) -> FusionOp:
 
 def fuse_block(block: Block) -> None:
     """Replace the ops of a block by fusions, in an order that respects their dependences."""
-    if any(DYNAMIC in shape_of(r) for op in block.ops if isinstance(op, GraphOp) for r in op.results):
-        return  # shapes decide what repeats work: specialise first
+    try:
+        Extents(block)
+    except CompileError:
+        return  # what takes no `?` is refused where it is lowered
     copy_movable_ops(block)
     planner = _Planner(block)
     planner.plan()

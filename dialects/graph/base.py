@@ -169,6 +169,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     stores = ()
     overwrites = None
     writes_once = False
+    reads_all = False
     if TYPE_CHECKING:
         syntax: str
         """What stands between the op name and the colon; see `syntax.py`."""
@@ -177,6 +178,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         derivative: Derivative | None
         batching: str | Callable[..., Any]
         composite: bool
+        reads_all: bool
+        """Whether the loops of its equation run over all of every dim that they read: sizes follow from its maps alone."""
         stores: tuple[Attribute, ...]
         """Element types that the op takes beside those that are computed with."""
         view: bool
@@ -299,6 +302,7 @@ _DECLARATIONS = (
     "view",
     "overwrites",
     "writes_once",
+    "reads_all",
     "syntax",
     "types",
     "derivative",

@@ -107,6 +107,7 @@ class DotOp(GraphOp):
     syntax = "$lhs, $rhs (batch [lhs_batch] with [rhs_batch])? (contract [lhs_contract] with [rhs_contract])?"
     derivative = Bilinear(_transpose_dot)
     batching = _batch_dot
+    reads_all = True
 
     @classmethod
     def infer_types(

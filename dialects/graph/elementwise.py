@@ -35,6 +35,7 @@ class ElementwiseOp(GraphOp, ABC):
     """Base: `scalar` is the body of the one equation; every operand and the result have one shape."""
 
     batching = "elementwise"
+    reads_all = True
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
         """The scalar expression; it must also be valid on vectors."""

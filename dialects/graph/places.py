@@ -17,7 +17,7 @@ from math import prod
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ..types import shape_of
+from ..types import DYNAMIC, shape_of
 from .base import Equation, GraphOp, Read
 from .elementwise import ElementwiseOp
 from .prologues import contracts, may_repeat
@@ -97,7 +97,8 @@ def loop_order(body: Block, outputs: Sequence[SSAValue]) -> tuple[int, ...]:
     ops = [op for op in body.ops if isinstance(op, GraphOp) and op.name != "graph.yield"]
     equations = {op: op.equations() for op in ops}
     reduces = any(equation.n_reduce for found in equations.values() for equation in found)
-    if len(space) < 2 or not reduces or any(op.has_nest or any(map(contracts, equations[op])) for op in ops):
+    nests = any(op.has_nest or any(map(contracts, equations[op])) for op in ops)
+    if DYNAMIC in space or len(space) < 2 or not reduces or nests:
         return rows_first
     places: dict[SSAValue, set[Place]] = {value: {root_place(space)} for value in outputs}
     for op in reversed(ops):

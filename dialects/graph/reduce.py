@@ -128,6 +128,7 @@ class ReduceOp(GraphOp):
     syntax = "<kind> $x over [dims]"
     derivative = Custom(_jvp_reduce, transpose=_transpose_reduce, linear=(0,))
     batching = _batch_reduce
+    reads_all = True
 
     @classmethod
     def infer_types(

@@ -131,6 +131,7 @@ class TransposeOp(GraphOp):
     syntax = "$x perm [perm]"
     derivative = Linear(lambda b, op, k, ct: b.transpose(ct, perm=inverse(ints(op.properties["perm"]))))
     batching = _batch_transpose
+    reads_all = True
 
     @classmethod
     def infer_types(
@@ -189,6 +190,7 @@ class BroadcastOp(GraphOp):
     syntax = "$x to [dims]"
     derivative = Linear(_transpose_broadcast)
     batching = _batch_broadcast
+    reads_all = True
 
     @classmethod
     def infer_types(

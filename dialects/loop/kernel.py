@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import pairs_attribute, pairs_of, print_over
 from .base import LoopOp
-from .subscripts import NamedSubscriptParser, canonical, print_exprs
+from .shapes import Shape, given_shapes, parse_shapes, print_shapes, shapes_attribute
 
 _INDEX = IndexType()
 _TEXTS = ("checks", "fallbacks")
@@ -94,7 +94,7 @@ class KernelOp(LoopOp):
         n = sum(type == _INDEX for _, type in arguments)
         properties: dict[str, Attribute] = {"sym_name": StringAttr(name)}
         if shapes:
-            properties["shapes"] = _shapes_attribute(shapes, n)
+            properties["shapes"] = shapes_attribute(shapes, n)
         return KernelOp.create(properties=properties, regions=[Region(block)])
 
     @property
@@ -102,14 +102,9 @@ class KernelOp(LoopOp):
         """The arguments of type index: sizes, strides and other index values."""
         return [argument for argument in self.body.block.args if argument.type == _INDEX]
 
-    def given_shapes(self) -> dict[SSAValue, tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...] | None]]:
+    def given_shapes(self) -> dict[SSAValue, Shape]:
         """Sizes and strides that `shapes` gives, by buffer."""
-        found: dict[SSAValue, tuple[tuple[AffineExpr, ...], tuple[AffineExpr, ...] | None]] = {}
-        for entry in () if self.shapes is None else self.shapes.data:
-            number, sizes, *strides = entry.data  # pyright: ignore[reportAttributeAccessIssue]
-            argument = self.body.block.args[number.value.data]
-            found[argument] = (sizes.data.results, strides[0].data.results if strides else None)
-        return found
+        return given_shapes(self.shapes, self.body.block.args)
 
     def sizes_of(self, buffer: SSAValue) -> tuple[AffineExpr, ...]:
         """The sizes of an argument, as expressions over `index_arguments`."""
@@ -208,17 +203,7 @@ class KernelOp(LoopOp):
         printer.print_list(self.body.block.args, printer.print_block_argument)
         printer.print_string(")")
         if self.shapes is not None:
-            indices = self.index_arguments
-            printer.print_string(" shapes(")
-            for k, (argument, (sizes, strides)) in enumerate(self.given_shapes().items()):
-                if k:
-                    printer.print_string(", ")
-                printer.print_ssa_value(argument)
-                print_exprs(printer, sizes, indices)
-                if strides is not None:
-                    printer.print_string(" strides ")
-                    print_exprs(printer, strides, indices)
-            printer.print_string(")")
+            print_shapes(printer, self.given_shapes(), self.index_arguments)
         if self.in_place_pairs:
             arguments = self.body.block.args
             printer.print_string(" in_place(")
@@ -248,18 +233,8 @@ class KernelOp(LoopOp):
         indices = {argument.name.text: k for k, argument in enumerate(a for a in arguments if a.type == _INDEX)}
         properties: dict[str, Attribute] = {"sym_name": name}
 
-        def shape() -> tuple[int, Sequence[AffineExpr], Sequence[AffineExpr] | None]:
-            position = parser.pos
-            number = named.get(parser.parse_unresolved_operand().span.text)
-            if number is None:
-                parser.raise_error("'loop.kernel' op shapes must name an argument", position)
-            sizes = NamedSubscriptParser(parser, indices).exprs()
-            strides = NamedSubscriptParser(parser, indices).exprs() if parser.parse_optional_keyword("strides") else None
-            return number, sizes, strides
-
         if parser.parse_optional_keyword("shapes"):
-            shapes = parser.parse_comma_separated_list(parser.Delimiter.PAREN, shape)
-            properties["shapes"] = _shapes_attribute(shapes, len(indices))
+            properties["shapes"] = parse_shapes(parser, named, indices, "loop.kernel")
 
         def number() -> int:
             position = parser.pos
@@ -286,11 +261,3 @@ class KernelOp(LoopOp):
             attributes={} if attributes is None else attributes.data,
             regions=[region],
         )
-
-
-def _shapes_attribute(shapes: Sequence[tuple[int, Sequence[AffineExpr], Sequence[AffineExpr] | None]], n: int) -> ArrayAttr:
-    entries: list[Attribute] = []
-    for number, sizes, strides in shapes:
-        maps = [AffineMapAttr(AffineMap(n, 0, tuple(canonical(e, n) for e in m))) for m in (sizes, strides) if m is not None]
-        entries.append(ArrayAttr([IntegerAttr(number, i64), *maps]))
-    return ArrayAttr(entries)

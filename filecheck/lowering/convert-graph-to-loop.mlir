@@ -1,5 +1,4 @@
 // RUN: lamina-opt %s -p graph-fuse,convert-graph-to-loop --split-input-file | filecheck %s
-// RUN: not lamina-opt %S/Inputs/dynamic.mlir -p convert-graph-to-loop 2>&1 | filecheck %s --check-prefix=DYNAMIC
 // RUN: not lamina-opt %S/Inputs/composite.mlir -p convert-graph-to-loop 2>&1 | filecheck %s --check-prefix=COMPOSITE
 
 /// The epilogue lives where the sum ends; the function becomes a host function, which gets memory for its results.
@@ -129,5 +128,4 @@ func.func @no_kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 /// What cannot be lowered says why.
-//   DYNAMIC: error: function @main has a tensor<?xf32>: run graph-specialize with the shapes to compile for
 // COMPOSITE: error: 'graph.softmax' op is a composite: run graph-decompose before convert-graph-to-loop

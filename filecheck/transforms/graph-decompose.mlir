@@ -32,10 +32,12 @@ func.func @nested(%x: tensor<4x3xf32>) -> tensor<4xf32> {
 
 // -----
 
-/// Decompositions depend on the shape: while it is unknown the composite stays.
+/// Decompositions depend on the shape: while it is unknown the composite stays, unless it is elementwise.
 // CHECK-LABEL: func.func @no_shape
-//  CHECK-NEXT:   graph.relu
+//       CHECK:   graph.max
+//  CHECK-NEXT:   graph.softmax
 func.func @no_shape(%x: tensor<?xf32>) -> tensor<?xf32> {
   %y = graph.relu %x : tensor<?xf32>
-  return %y : tensor<?xf32>
+  %z = graph.softmax %y over [0] : tensor<?xf32>
+  return %z : tensor<?xf32>
 }

@@ -1,8 +1,8 @@
 """Program-level modules to LLVM IR text.
 
 Kernels that a function of the module launches become internal functions, others are entry points; host functions
-(`program.func`: inputs, results, then the arena) are external. Pointer arguments are `noalias` but for the pairs of
-`in_place`, where result and operand may be one buffer.
+(`program.func`: inputs, results, temporaries, sizes, then the arena) are external. Pointer arguments are `noalias` but for the
+pairs of `in_place`, where result and operand may be one buffer.
 """
 
 from __future__ import annotations

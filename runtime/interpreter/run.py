@@ -126,12 +126,16 @@ class Interpreter:
     def _host(self, function: program.FuncOp, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
         """Run a host function: results and arena are memory that the caller gives."""
         values = self._bind(function.sym_name.data, function.inputs, [np.array(a) for a in args])
-        outputs = [buffers.fresh(result.type) for result in function.outputs]
-        values.update(zip(function.outputs, outputs, strict=True))
+        sizes = function.bind_sizes([np.shape(values[argument]) for argument in function.inputs])
+        values.update(sizes)
+        given = (*function.outputs, *function.temporaries)
+        shapes = ([sizes[n] for n in function.sizes_of(buffer) if not isinstance(n, int)] for buffer in given)
+        outputs = [buffers.fresh(buffer.type, shape) for buffer, shape in zip(given, shapes, strict=True)]
+        values.update(zip(given, outputs, strict=True))
         if function.arena is not None:
             values[function.arena] = np.full(function.arena_bytes, 0xA5, np.uint8)
         self._run(function.body.block, values)
-        return tuple(outputs)
+        return tuple(outputs[: len(function.outputs)])
 
     def _bind(self, name: str, parameters: Sequence[SSAValue], args: Sequence[Any]) -> Values:
         if len(parameters) != len(args):

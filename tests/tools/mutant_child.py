@@ -190,6 +190,8 @@ def _arrays(types: list[Any]) -> list[np.ndarray] | None:
 
 def _function(original: ModuleOp, function: program.FuncOp, library: Any, entry: str) -> bool:
     arguments: list[Any] = list(function.body.block.args)
+    if function.sizes:
+        return False
     inputs = _arrays([a.type for a in function.inputs])
     if inputs is None or sum(math.prod(a.type.get_shape()) for a in arguments) > 64 * ELEMENTS:
         return False

@@ -2,41 +2,77 @@
 
 /// What a host function says of its arguments holds.
 
-// expected-error@+1 {{'program.func' op segments must count the inputs, results and arenas of 1 arguments, got (0, 99, 0)}}
-"program.func"() <{sym_name = "func_c1_results", segments = array<i64: 0, 99, 0>}> ({
+// expected-error@+1 {{'program.func' op segments must count the inputs, results, temporaries, sizes and arenas of 1 arguments, got (0, 99, 0, 0, 0)}}
+"program.func"() <{sym_name = "func_c1_results", segments = array<i64: 0, 99, 0, 0, 0>}> ({
 ^bb0(%x: memref<4xf32>):
 }) : () -> ()
 
 // -----
 
-// expected-error@+1 {{segments must count the inputs, results and arenas of 1 arguments, got (2, -1, 0)}}
-"program.func"() <{sym_name = "func_c1_negative", segments = array<i64: 2, -1, 0>}> ({
+// expected-error@+1 {{segments must count the inputs, results, temporaries, sizes and arenas of 1 arguments, got (2, -1, 0, 0, 0)}}
+"program.func"() <{sym_name = "func_c1_negative", segments = array<i64: 2, -1, 0, 0, 0>}> ({
 ^bb0(%x: memref<4xf32>):
 }) : () -> ()
 
 // -----
 
-// expected-error@+1 {{segments must count the inputs, results and arenas of 2 arguments, got (0, 0, 2)}}
-"program.func"() <{sym_name = "func_c1_arenas", segments = array<i64: 0, 0, 2>}> ({
+// expected-error@+1 {{segments must count the inputs, results, temporaries, sizes and arenas of 2 arguments, got (0, 0, 0, 0, 2)}}
+"program.func"() <{sym_name = "func_c1_arenas", segments = array<i64: 0, 0, 0, 0, 2>}> ({
 ^bb0(%x: memref<4xi8>, %y: memref<4xi8>):
 }) : () -> ()
 
 // -----
 
-// expected-error@+1 {{segments must count the inputs, results and arenas of 1 arguments, got (1,)}}
+// expected-error@+1 {{segments must count the inputs, results, temporaries, sizes and arenas of 1 arguments, got (1,)}}
 "program.func"() <{sym_name = "func_c1_length", segments = array<i64: 1>}> ({
 ^bb0(%x: memref<4xf32>):
 }) : () -> ()
 
 // -----
 
-// expected-error@+1 {{'program.func' op argument must be a memref of static shape, got memref<?xf32>}}
-program.func @func_c2_size(%x: memref<?xf32>) -> () {
+// expected-error@+1 {{'program.func' op argument must be a memref, or an index among its sizes, got index}}
+program.func @func_c2_size(%x: index) -> () {
 }
 
 // -----
 
-// expected-error@+1 {{'program.func' op argument must be a memref of static shape, got f32}}
+// expected-error@+1 {{'program.func' op arena must have a static shape, got memref<?xi8>}}
+program.func @func_c2_arena() -> () arena(%arena: memref<?xi8>) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op shapes must give the sizes of memref<?xf32> as numbers and sizes, got none}}
+program.func @func_c6_none(%x: memref<?xf32>) -> () {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op shapes must give the sizes of memref<?xf32> as numbers and sizes, got (d0 + 1)}}
+program.func @func_c6_sum(%x: memref<?xf32>) -> () sizes(%N: index) shapes(%x[%N + 1]) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op shapes must give the sizes of memref<?x4xf32> as numbers and sizes, got d0, 5}}
+program.func @func_c6_number(%x: memref<?x4xf32>) -> () sizes(%N: index) shapes(%x[%N, 5]) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op size %N is that of no input}}
+program.func @func_c6_result() -> (%y: memref<?xf32>) sizes(%N: index) shapes(%y[%N]) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op argument of a size that only a call knows must be contiguous, got memref<?xf32, strided<[2]>>}}
+program.func @func_c6_strided(%x: memref<?xf32, strided<[2]>>) -> () sizes(%N: index) shapes(%x[%N]) {
+}
+
+// -----
+
+// expected-error@+1 {{'program.func' op argument must be a memref, or an index among its sizes, got f32}}
 program.func @func_c2_scalar(%x: f32) -> () {
 }
 
@@ -55,14 +91,14 @@ program.func @func_c3_rank() -> () arena(%arena: memref<i8>) {
 // -----
 
 // expected-error@+1 {{'program.func' op donated must be numbers of inputs in order, got array<i64: 1>}}
-"program.func"() <{sym_name = "func_c4_donated", segments = array<i64: 1, 1, 0>, donated = array<i64: 1>}> ({
+"program.func"() <{sym_name = "func_c4_donated", segments = array<i64: 1, 1, 0, 0, 0>, donated = array<i64: 1>}> ({
 ^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
 }) : () -> ()
 
 // -----
 
 // expected-error@+1 {{'program.func' op donations must pair results in order with inputs, each once, got array<i64: 0, 7>}}
-"program.func"() <{sym_name = "func_c4_donations", segments = array<i64: 1, 1, 0>, donations = array<i64: 0, 7>}> ({
+"program.func"() <{sym_name = "func_c4_donations", segments = array<i64: 1, 1, 0, 0, 0>, donations = array<i64: 0, 7>}> ({
 ^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
 }) : () -> ()
 
@@ -93,20 +129,20 @@ program.func @func_c5_work() -> () work -1 {
 // -----
 
 // expected-error@+1 {{'program.func' op donated must be numbers of inputs in order, got array<i64: 0, 0>}}
-"program.func"() <{sym_name = "func_c4_donated_twice", segments = array<i64: 1, 0, 0>, donated = array<i64: 0, 0>}> ({
+"program.func"() <{sym_name = "func_c4_donated_twice", segments = array<i64: 1, 0, 0, 0, 0>, donated = array<i64: 0, 0>}> ({
 ^bb0(%x: memref<4xf32>):
 }) : () -> ()
 
 // -----
 
 // expected-error@+1 {{'program.func' op donations must pair results in order with inputs, each once, got array<i64: 0>}}
-"program.func"() <{sym_name = "func_c4_half", segments = array<i64: 1, 1, 0>, donations = array<i64: 0>}> ({
+"program.func"() <{sym_name = "func_c4_half", segments = array<i64: 1, 1, 0, 0, 0>, donations = array<i64: 0>}> ({
 ^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
 }) : () -> ()
 
 // -----
 
 // expected-error@+1 {{'program.func' op Expected attribute "private" but got "nested"}}
-"program.func"() <{sym_name = "visible", sym_visibility = "nested", segments = array<i64: 0, 0, 0>}> ({
+"program.func"() <{sym_name = "visible", sym_visibility = "nested", segments = array<i64: 0, 0, 0, 0, 0>}> ({
 ^bb0:
 }) : () -> ()
