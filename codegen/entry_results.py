@@ -22,7 +22,7 @@ _SHARED = "ptr %node, ptr %slots, ptr %pointers, ptr %made, ptr %spans, i64 %nar
 
 def define_results(module: Module) -> None:
     """Define what makes results (`@new_results`, `@given_results`) and temporaries, returns and drops them."""
-    predicate(module, f"@new_results({_SHARED}, ptr %args) noinline", _new_results)
+    predicate(module, f"@new_results({_SHARED}, ptr %args) alwaysinline", _new_results)
     predicate(module, f"@given_results({_SHARED}, ptr %out) noinline", _given_results)
     predicate(module, "@unpack(ptr %out, i64 %count, ptr %made)", _unpack)
     predicate(module, "@fits(ptr %array, ptr %param, ptr %dims)", _fits)

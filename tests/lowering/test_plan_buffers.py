@@ -131,7 +131,8 @@ def test_sizes_that_are_no_arguments_are_refused():
       "memref.copy"(%a, %a) : (memref<?xf32>, memref<?xf32>) -> ()
     }}"""
     )
-    with pytest.raises(CompileError, match=r"test.mlir:3:\d+: 'memref.alloc' op of memref<\?xf32> needs sizes that are arguments of @main"):
+    message = r"test.mlir:3:\d+: 'memref.alloc' op of memref<\?xf32> needs sizes that are arguments of @main"
+    with pytest.raises(CompileError, match=message):
         PlanBuffersPass().apply(context(), module)
 
 
