@@ -14,18 +14,18 @@ from ..codegen.targets import Target
 CHEAP_MATH = frozenset(("math.absf", "math.absi", "math.floor", "math.ceil", "math.roundeven", "math.fma", "math.copysign"))
 """Functions that are an instruction or two."""
 
+INTEGER_DIVISIONS = frozenset(("arith.divsi", "arith.remsi", "arith.divui", "arith.remui"))
+"""Ops that no vector unit has."""
+
 _FIXED = {
     "arith.constant": 0.0,
     "arith.index_cast": 0.0,
     "arith.bitcast": 0.0,
-    "arith.divsi": 20.0,
-    "arith.remsi": 20.0,
-    "arith.divui": 20.0,
-    "arith.remui": 20.0,
     "arith.remf": 20.0,
+    **dict.fromkeys(INTEGER_DIVISIONS, 20.0),
     **dict.fromkeys(CHEAP_MATH, 1.0),
 }
-_EVERYWHERE = {"div": 5.0, "sqrt": 1.0, "exp": 20.0}
+_EVERYWHERE = {"div": 5.0, "sqrt": 5.0, "exp": 20.0}
 _KINDS = {"arith.divf": "div", "math.sqrt": "sqrt"}
 
 

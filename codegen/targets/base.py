@@ -15,6 +15,9 @@ from typing import Any
 from ...errors import CompileError
 from .options import OPTIONS, size_text
 
+LINE_BYTES = 64
+"""Of a cache line, on every processor there is a level for."""
+
 FEATURES: dict[str, frozenset[str]] = {}
 """By architecture the features that code generation has a use for; others would make the text of a target long for nothing."""
 
@@ -36,6 +39,9 @@ class Target:
         l1_bytes, l2_bytes, l3_bytes: data caches, as one core sees them; 0: there is none.
         tile: (rows, vectors), the register tile of a matmul: the sums that registers hold.
         div, sqrt, exp: how many multiply-adds take as long as one of these, on vectors of f32 and of f64.
+        gather, scatter: how many instructions on a vector take as long as one lane of a gather or a scatter. Accesses with a
+            stride count as gathers.
+        far: the same for a lane in a cache line of its own.
         stream_bytes: how large a result is at least that is stored past the caches; 0: none is.
         wake_ops: operations on scalars that a parallel loop has at least for threads to be worth waking; no fewer than
             `grain.WORTH_OPS`.
@@ -56,6 +62,9 @@ class Target:
     div: tuple[int, int]
     sqrt: tuple[int, int]
     exp: tuple[int, int]
+    gather: float = 1.5
+    scatter: float = 3.0
+    far: float = 4.0
     stream_bytes: int = 4 << 20  # more than the first two levels of caches hold
     wake_ops: int = 1 << 15
     has_half: bool = False

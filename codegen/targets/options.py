@@ -78,6 +78,16 @@ def _cost(field: str) -> Option:
     return Option(field, "multiply-adds for f32 / f64, as 10/16", _costs, lambda costs: f"{costs[0]}/{costs[1]}")
 
 
+def _ratio(text: str) -> float:
+    if not re.fullmatch(r"\d{1,3}(\.\d)?", text):
+        raise ValueError
+    return float(text)
+
+
+def _lane(field: str) -> Option:
+    return Option(field, "instructions on a vector for one lane, as 1.5", _ratio, lambda ratio: f"{ratio:g}")
+
+
 OPTIONS: dict[str, Option] = {
     "triple": Option("triple", "a triple of LLVM", _word),
     "features": Option("features", "features beyond the level's, as +gfni,+avxvnni", _features),
@@ -90,6 +100,9 @@ OPTIONS: dict[str, Option] = {
     "div": _cost("div"),
     "sqrt": _cost("sqrt"),
     "exp": _cost("exp"),
+    "gather": _lane("gather"),
+    "scatter": _lane("scatter"),
+    "far": _lane("far"),
     "stream": Option("stream_bytes", "bytes, as 4M, or 0 where it never pays", _bytes, size_text),
     "wake": Option("wake_ops", "operations, as 32K", _bytes, size_text),
 }

@@ -24,6 +24,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...dialects.loop import grain
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
+from .. import op_costs
 from .bounds import constant_extent
 from .nests import kernel_of, statements, walk
 
@@ -111,7 +112,7 @@ def weight(op: Operation) -> float:
     if isinstance(op, LoadOp | StoreOp):
         return float(-(-op.lanes // LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one
     lanes = max((r.type.get_shape()[0] for r in op.results if isinstance(r.type, VectorType)), default=1)
-    return (EXPENSIVE if op.name.startswith("math.") and op.name != "math.fma" else 1.0) * -(-lanes // LANES_AT_ONCE)
+    return op_costs.weight(op) * -(-lanes // LANES_AT_ONCE)
 
 
 def _divisible(outer: ForOp) -> ForOp | None:

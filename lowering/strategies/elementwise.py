@@ -15,24 +15,25 @@ from __future__ import annotations
 from math import prod
 
 from ...codegen.targets import Target
+from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.grain import WORTH_OPS, wanted
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, work_of, worth_threads
-from ..loop_auto_vectorize import Planner
+from ..costs import Costs
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
 from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
 from .base import Take
+from .lanes import can_widen
 
 _BLOCK = 256
 """Vectors of a block: some pages of memory, which are read in their order."""
 _WORTH_OPS = 3 * WORTH_OPS
 """Operations of scalars, not yet of vectors, below which a loop is left as it is."""
-_LINE_BYTES = 64
 
 
 def find_band(nest: ForOp) -> list[ForOp] | None:
@@ -53,7 +54,7 @@ def schedule_elementwise(kernel: KernelOp, target: Target, take: Take) -> None:
         band = find_band(nest)
         if band is None or not any(worth_threads(loop, _WORTH_OPS) for loop in band):
             continue
-        widened = Planner(target, 1).loop(nest).widened
+        widened = Costs(target, can_widen).plan(nest).widened
         if len(widened) != 1:
             continue
         if (order := _order_of_reads(band, target)) is not None:
@@ -71,7 +72,7 @@ def _order_of_reads(band: list[ForOp], target: Target) -> list[ForOp] | None:
     dim = {loop: move[0] for loop, move in zip(band, moves[0], strict=True) if move is not None}
     order = sorted(band, key=lambda loop: dim[loop])
     row_bytes = (band[-1].trip_count() or 0) * -(-loads[0].buffer.type.element_type.bitwidth // 8)  # pyright: ignore[reportAttributeAccessIssue]
-    return order if order != band and order[-1] is band[-1] and row_bytes >= _LINE_BYTES else None
+    return order if order != band and order[-1] is band[-1] and row_bytes >= LINE_BYTES else None
 
 
 def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:

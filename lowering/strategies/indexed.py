@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...codegen.targets import Target
+from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool, scalar_of
@@ -32,7 +33,6 @@ _BAGS = 2
 """Sums over rows at places of their own that take turns."""
 _AHEAD = 16
 """Rows that are asked for before they are read: about what memory delivers while it is waited for."""
-_LINE_BITS = 512
 _ROWS = 8
 """Rows that are interleaved: more than the latency of an addition in instructions."""
 
@@ -96,7 +96,7 @@ def _rows_in_order(loop: ForOp) -> list[str]:
         if isinstance(read, LoadOp)
         and isinstance(read.buffer, BlockArgument)
         and read.buffer not in written
-        and read.lanes * _bits(read.value) >= _LINE_BITS
+        and read.lanes * _bits(read.value) >= 8 * LINE_BYTES
         and not _at_data(read)
         and (stride := lane_stride(read, loop.index)) is not None
         and stride[1] == 1
@@ -109,7 +109,7 @@ def _is_long(store: StoreOp, target: Target) -> bool:
     type = store.buffer.type
     assert isinstance(type, MemRefType)
     bits = _bits(store.value)
-    if _at_data(store) or store.lanes * bits < _LINE_BITS:
+    if _at_data(store) or store.lanes * bits < 8 * LINE_BYTES:
         return False
     if not all(loop.index in store.indices for loop in around(store) if loop.trip_count() != 1):
         return False
@@ -124,7 +124,7 @@ def _is_far(read: LoadOp, target: Target) -> bool:
         return False
     bits = _bits(read.value)
     known = type.has_static_shape() and prod(type.get_shape()) * bits // 8 <= target.l1_bytes
-    return read.lanes * bits >= _LINE_BITS and not known
+    return read.lanes * bits >= 8 * LINE_BYTES and not known
 
 
 def _data_in(read: LoadOp) -> list[SSAValue]:

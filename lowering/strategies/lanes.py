@@ -1,19 +1,45 @@
-"""Loops that no other strategy took become vectors where a cost estimate says that it gains."""
+"""Loops that no other strategy took become vectors where the cost model says that it gains.
+
+The loops say themselves that their iterations are independent or that their terms may be added in any order.
+"""
 
 from __future__ import annotations
 
-from ...codegen.targets import Target
-from ...dialects.loop.structure import KernelOp
-from ..analysis.nests import name_of
-from ..loop_auto_vectorize import Planner
-from ..schedule.vectorize import Vectorize
-from .base import Take
+from xdsl.ir import Operation, SSAValue
 
-REGISTERS = 4
-"""How many registers a vector of a reduction spans: several chains at once hide the latency of their additions."""
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ..analysis.lanes import lane_stride, varying_values
+from ..analysis.nests import name_of, walk
+from ..costs import Costs
+from ..schedule.vectorize import Vectorize
+from ..widening import is_lanewise
+from .base import Take
 
 
 def schedule_lanes(kernel: KernelOp, target: Target, take: Take) -> None:
     """Widen the loops of a kernel that are cheapest to run on vectors."""
-    for loop, lanes in Planner(target, REGISTERS).block(kernel.body.block).widened:
+    for loop, lanes in Costs(target, can_widen).plan(kernel.body.block).widened:
         take(Vectorize(name_of(loop), lanes))
+
+
+def can_widen(loop: ForOp) -> bool:
+    """Whether a loop may be widened by its kind and its bounds, and what is in it is worth widening whatever data says."""
+    declared = loop.kind.data in ("parallel", "reduce") and loop.step.value.data == 1 and loop.constant_bounds() is not None
+    if not declared or (loop.trip_count() or 0) < 2:
+        return False
+    varying = varying_values(loop)
+    return all(_is_regular(op, loop, varying) for op in walk(loop.body.block))
+
+
+def _is_regular(op: Operation, loop: ForOp, varying: set[SSAValue]) -> bool:
+    """Whether an op has a vector form without gathers, conditions and lanes of different lengths."""
+    if isinstance(op, LoadOp | StoreOp):
+        stride = lane_stride(op, loop.index)
+        if op.lanes != 1 or stride is None or (isinstance(op, StoreOp) and stride[1] == 0):
+            return False
+        return not any(i in varying and i is not loop.index for i in op.indices)
+    if isinstance(op, ForOp):
+        return op.kind.data != "vector" and not any(v in varying for v in (*op.lower_operands, *op.upper_operands))
+    return isinstance(op, YieldOp) or is_lanewise(op)

@@ -18,7 +18,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp
 from ..analysis.lanes import varying_values
 from ..analysis.nests import buffer_name, holds, name_of, only_loop_in, ops_in, statements
-from .loop_costs import Costs, widest
+from ..costs import Costs, widest
 
 _ROWS_AT_PLACES = 2
 """Rows that run at once without anything in common."""
@@ -46,7 +46,7 @@ class Tile:
 def find_tile(rows: ForOp, costs: Costs, target: Target) -> Tile | None:
     """The register tile that a nest gains from, if there is one."""
     columns = only_loop_in(rows)
-    if columns is None or costs.plan(rows).widened != [columns]:
+    if columns is None or costs.plan(rows).loops != [columns]:
         return None
     sums = [op for op in statements(columns.body.block) if isinstance(op, ForOp)]
     if len(sums) != 1 or holds(columns.body.block, WhileOp, AllocOp):

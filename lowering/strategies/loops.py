@@ -6,7 +6,7 @@ independent, and stays as it is written where they are not or cannot be seen to 
 * the first loop whose iterations are independent gets threads: one further inside is moved there where the loops in between
   allow it (a product written with its sum outside), loops around it stay (the steps in time of a stencil);
 * sweeps over a grid that follow one another run in strips of rows (`sweeps.py`);
-* inside of it, the loops that cost least on vectors become vectors (`loop_costs.py`);
+* inside of it, the loops that cost least on vectors become vectors (`lowering/costs.py`);
 * where rows read the same elements to sum them up, several rows run at once and keep their sums in registers (`loop_tiles.py`);
 * rows at places that data gives are asked for ahead of time (`indexed.py`).
 
@@ -23,10 +23,12 @@ from xdsl.ir import Block
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ...dialects.types import is_float
 from ...errors import ScheduleError
 from ..analysis.accesses import accesses
 from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
 from ..analysis.nests import around, holds, loops, name_of, only_loop_in, ops_in, statements
+from ..costs import Costs, widest
 from ..schedule.accumulate import Accumulate
 from ..schedule.base import Primitive
 from ..schedule.parallelize import Parallelize
@@ -35,9 +37,9 @@ from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
+from ..widening import obstacle
 from .base import Strategy, Take, attempt
 from .indexed import ask_ahead, go_past
-from .loop_costs import Costs, Plan, widest
 from .loop_tiles import Tile, find_tile
 from .products import schedule_products
 from .sweeps import find_sweeps
@@ -72,10 +74,18 @@ class _Scheduler:
 
     def __init__(self, kernel: KernelOp, target: Target, take: Take, has_threads: bool):
         self.kernel, self.target, self.take, self.has_threads = kernel, target, take, has_threads
-        self.costs = Costs(target)
+        self.refused: set[str | None] = set()
+        self.costs = Costs(target, self.may_widen)
 
     def loop(self, name: str) -> ForOp:
         return loops(self.kernel)[name]
+
+    def may_widen(self, loop: ForOp) -> bool:
+        """Whether a loop is of a kind that keeps its meaning on vectors if its iterations are independent, as they may be."""
+        if loop.index.name_hint in self.refused or (loop.results and not _is_order_free(loop)):
+            return False
+        known = loop.trip_count()
+        return loop.kind.data in ("seq", "parallel", "reduce") and (known is None or known >= 4) and obstacle(loop) is None
 
     def block(self, block: Block, is_row: bool = False) -> None:
         """Schedule the nests in a block, one by one; `is_row`: each iteration of a loop around it goes over other elements."""
@@ -110,14 +120,14 @@ class _Scheduler:
         loop = self.loop(name)
         is_promised = loop.kind.data == "parallel"
         tile = find_tile(loop, self.costs, self.target)
-        if not is_promised and self.has_threads and (tile is not None or self.costs.plan(loop).widened != [loop]):
+        if not is_promised and self.has_threads and (tile is not None or self.costs.plan(loop).loops != [loop]):
             # before there are vectors, of which the proof would take longer
             if _asks_much(loop) or not self.attempt(Parallelize(name)):
                 return False
         elif not is_proved(loop):
             if not is_promised:
                 return False
-            self.costs.refused.add(name)  # vectors of it would not keep the promise for threads
+            self.refused.add(name)  # vectors of it would not keep the promise for threads
         if tile is not None:
             self.tiled(name, tile)
         elif self.vectors(name) == [name] and self.loop(name).kind.data == "vector" and (self.has_threads or is_promised):
@@ -153,16 +163,15 @@ class _Scheduler:
     def vectors(self, name: str) -> list[str]:
         """Widen the loops of a nest that cost least so; those that are widened."""
         while True:
-            plan: Plan = self.costs.plan(self.loop(name))
-            steps = [Vectorize(name_of(loop), self.costs.lanes(loop)) for loop in plan.widened]
+            steps = [Vectorize(name_of(loop), lanes) for loop, lanes in self.costs.plan(self.loop(name)).widened]
             refused = next((s.loop for s in steps if _asks_much(self.loop(s.loop)) or not self.attempt(s)), None)
             if refused is None:
                 return [step.loop for step in steps]
-            self.costs.refused.add(refused)
+            self.refused.add(refused)
 
     def _independent_inside(self, outer: ForOp) -> str | None:
         """A loop that can be moved around a nest to get threads: independent, and not the one that runs along memory."""
-        along = {name_of(loop) for loop in self.costs.plan(outer).widened}
+        along = {name_of(loop) for loop in self.costs.plan(outer).loops}
         loop, order = outer, [name_of(outer)]
         while (following := only_loop_in(loop)) is not None:
             loop = following
@@ -178,7 +187,7 @@ class _Scheduler:
 
     def _columns_inside(self, outer: ForOp) -> list[str] | None:
         """The loops from one over rows to the one along them, if its iterations stay apart whatever the rows are."""
-        widened = self.costs.plan(outer).widened
+        widened = self.costs.plan(outer).loops
         if not self.has_threads or len(widened) != 1 or _asks_much(outer):
             return None
         along, known = widened[0], widened[0].trip_count()
@@ -189,6 +198,14 @@ class _Scheduler:
             return None
         is_long = known is None or known * widest(along) >= 2 * _PART_BITS
         return [name_of(loop) for loop in band] if is_long and are_apart(along) else None
+
+
+def _is_order_free(loop: ForOp) -> bool:
+    """Whether a reduction gives the same bits in any order: sums of integers, extremes."""
+    monoid = loop.monoid
+    if monoid is None:
+        return False
+    return monoid.data in ("min", "max") or not any(is_float(result.type) for result in loop.results)
 
 
 def _goes_with(kernel: KernelOp, outer: ForOp, inner: ForOp) -> bool:

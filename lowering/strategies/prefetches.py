@@ -22,7 +22,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements
-from ..loop_auto_vectorize import bits_of, scalar_cost
+from ..costs import element_bits, scalar_cost
 from ..schedule.prefetch import Prefetch
 from .base import Take
 
@@ -85,7 +85,7 @@ def _bytes(buffer: BlockArgument) -> tuple[int, int]:
     """Of an element and of a row."""
     type = buffer.type
     assert isinstance(type, MemRefType)
-    element = max(1, bits_of(type.element_type) // 8)
+    element = element_bits(type.element_type) // 8
     return element, element * type.get_shape()[-1]
 
 

@@ -17,14 +17,14 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, work_of
-from ..loop_auto_vectorize import Planner, bits_of, scalar_cost
+from ..costs import Costs, element_bits, scalar_cost
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
 from ..schedule.rfactor import Rfactor
 from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
 from .base import Take, copies, inside
-from .lanes import REGISTERS
+from .lanes import can_widen
 
 PART = 2 * LEAST_CHUNK_OPS
 """Scalar operations of a part: of vectors it has a few microseconds of work."""
@@ -90,7 +90,7 @@ def _lanes(found: Reduction, target: Target) -> int:
     if found.columns is None:
         return 0
     inside = statements(found.loop.body.block)
-    native = target.lanes(max(bits_of(value.type) for op in inside for value in op.results))
+    native = target.lanes(max(element_bits(value.type) for op in inside for value in op.results))
     sums = found.loop.monoid is not None and found.loop.monoid.data == "add"
     # every register may hold sums that memory is added to; where more is computed, it needs some for itself
     registers = target.vector_registers if sums and len(inside) == 1 else max(2, target.vector_registers // 4)
@@ -141,7 +141,7 @@ def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None
 
 def widen_columns(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Where columns with loops inside them are cheapest to run on vectors, make them vectors that threads share."""
-    for loop, lanes in Planner(target, REGISTERS).loop(nest).widened:
+    for loop, lanes in Costs(target, can_widen).plan(nest).widened:
         inside = ops_in(loop.body.block, ForOp)
         if loop.kind.data == "parallel" and inside and (loop.trip_count() or 0) > lanes:
             tile_columns(kernel, name_of(loop), lanes, take)

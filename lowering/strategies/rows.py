@@ -15,7 +15,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.nests import buffer_name, name_of, ops_in, statements
-from ..loop_auto_vectorize import bits_of
+from ..costs import element_bits
 from ..schedule.reuse import WORTH, Reuse, count_of, shared_values, waiting_store
 from .base import Take
 
@@ -29,7 +29,7 @@ def schedule_rows(kernel: KernelOp, target: Target, take: Take) -> None:
             if count is None or count != count_of(second):
                 continue
             kept = shared_values(first, second, WORTH)
-            if kept and sum(count * bits_of(value.type) // 8 for value, _ in kept) <= target.l2_bytes // 2:
+            if kept and sum(count * element_bits(value.type) // 8 for value, _ in kept) <= target.l2_bytes // 2:
                 take(Reuse(name_of(first), name_of(second), into=_result_row(kernel, second, kept[0][0])))
 
 

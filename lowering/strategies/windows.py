@@ -23,7 +23,6 @@ from ...dialects.types import is_float
 from ..analysis.affine import Affine
 from ..analysis.lanes import runs_along, stored_bits
 from ..analysis.nests import around, buffer_name, name_of, statements
-from ..loop_auto_vectorize import can_widen
 from ..schedule.cloning import subscripts
 from ..schedule.compute_at import ComputeAt
 from ..schedule.deinterleave import Deinterleave
@@ -37,6 +36,7 @@ from ..schedule.unroll import Unroll
 from ..schedule.vectorize import Vectorize
 from .attention import BlockProduct, tile_block_product
 from .base import Take, attempt
+from .lanes import can_widen
 
 UNROLLED = 25
 """Elements of a window that are written out one by one; larger windows are loops."""

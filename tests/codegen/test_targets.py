@@ -79,14 +79,16 @@ SIZES = st.integers(0, 10).map(lambda k: 1024 << k)
     tune=st.sampled_from(("", "znver3", "neoverse-n1")),
     beyond=st.booleans(),
     costs=st.tuples(*[st.tuples(st.integers(1, 9999), st.integers(1, 9999))] * 3),
+    lanes=st.tuples(*[st.integers(0, 9999).map(lambda tenths: tenths / 10)] * 3),
     stream=st.just(0) | SIZES,
 )
-def test_text_gives_the_target_back(level, l1, more, l3, narrow, rows, tune, beyond, costs, stream):
+def test_text_gives_the_target_back(level, l1, more, l3, narrow, rows, tune, beyond, costs, lanes, stream):
     base = TARGETS[level]
     features = ",".join(f"+{name}" for name in sorted(FEATURES[base.architecture])[:2]) if beyond else base.features
     target = dataclasses.replace(base, l1_bytes=l1, l2_bytes=l1 + more, l3_bytes=l3, tile=(rows, 1), tune=tune or base.tune)
     target = dataclasses.replace(target, vector_bits=128 if narrow else base.vector_bits, features=features)
     target = dataclasses.replace(target, div=costs[0], sqrt=costs[1], exp=costs[2], stream_bytes=stream, wake_ops=stream + 7)
+    target = dataclasses.replace(target, gather=lanes[0], scatter=lanes[1], far=lanes[2])
     assert get(str(target)) == target
     assert get(str(base)) is base and get(str(host())) == host()
 

@@ -14,15 +14,39 @@ from lamina.lowering.op_costs import weight
 from lamina.lowering.target import set_target
 
 COLUMN = """
-loop.kernel @column(%x: memref<512x64xTY>, %y: memref<512x64xTY>) {
+loop.kernel @column(%x: memref<512x4xTY>, %y: memref<512x4xTY>) {
   loop.for parallel %i = 0 to 512 {
-    %a = loop.load %x[%i, 3] : memref<512x64xTY>
+    %a = loop.load %x[%i, 1] : memref<512x4xTY>
     %b = OP : TY
-    loop.store %b, %y[%i, 5] : memref<512x64xTY>
+    loop.store %b, %y[%i, 2] : memref<512x4xTY>
   }
 }
 """
 """Gathers and scatters, which vectors pay for only where much is computed of what they bring."""
+
+LOOKUP = """
+loop.kernel @lookup(%x: memref<512x4xf32>, %index: memref<512xi32>, %y: memref<512xf32>) {
+  loop.for seq %i = 0 to 512 {
+    %k = loop.load %index[%i] : memref<512xi32>
+    %p = arith.index_cast %k : i32 to index
+    %a = loop.load %x[INDEX, 3] : memref<512x4xf32>
+    %b = arith.mulf %a, %a : f32
+    %c = arith.addf %a, %b : f32
+    loop.store %c, %y[%i] : memref<512xf32>
+  }
+}
+"""
+
+SCATTER = """
+loop.kernel @scatter(%x: memref<512xf32>, %index: memref<512xi32>, %y: memref<512xf32>) {
+  loop.for parallel %i = 0 to 512 {
+    %k = loop.load %index[%i] : memref<512xi32>
+    %p = arith.index_cast %k : i32 to index
+    %a = loop.load %x[%i] : memref<512xf32>
+    loop.store %a, %y[%p] : memref<512xf32>
+  }
+}
+"""
 
 GATHER = """
 func.func @main(%t: tensor<100x64xf32>, %i: tensor<20000xi64>) -> tensor<20000x64xf32> {
@@ -69,8 +93,20 @@ def compiled(text: str, target: str, phase: str = "scheduled") -> str:
 def test_vectors_pay_where_an_op_is_expensive(ty, op, option):
     text = COLUMN.replace("OP", op).replace("TY", ty)
     dear, cheap = ("1/900", "900/1") if ty == "f64" else ("900/1", "1/900")
-    assert "vector<" in compiled(text, f"x86-64-v3{{{option}={dear}}}")
-    assert "vector<" not in compiled(text, f"x86-64-v3{{{option}={cheap}}}")
+    assert "vector<" in compiled(text, f"x86-64-v3{{gather=4 {option}={dear}}}")
+    assert "vector<" not in compiled(text, f"x86-64-v3{{gather=4 {option}={cheap}}}")
+
+
+@pytest.mark.parametrize("index", ["%i", "%p"])
+def test_vectors_pay_where_gathers_are_cheap(index):
+    text = LOOKUP.replace("INDEX", index)
+    assert "vector<" in compiled(text, "x86-64-v3{gather=0.1}")
+    assert "vector<" not in compiled(text, "x86-64-v3{gather=900}")
+
+
+def test_scatters_cost_more_than_gathers():
+    assert "vector<" in compiled(SCATTER, "x86-64-v3{scatter=0.1}")
+    assert "vector<" not in compiled(SCATTER, "x86-64-v3{scatter=900}")
 
 
 def test_results_go_past_the_caches_from_a_size_on():
@@ -96,7 +132,7 @@ def test_parts_of_sums_do_not_depend_on_costs(ty):
 def test_rules_of_the_language_count_without_a_target():
     text = COLUMN.replace("OP", "math.sqrt %a").replace("TY", "f64")
     op = next(op for op in parse_module(make_context(), text, "m").walk() if op.name == "math.sqrt")
-    assert weight(op) == 1
+    assert weight(op) == 5
     assert weight(op, get("x86-64-v3{sqrt=7/31}")) == 31
 
 

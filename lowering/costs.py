@@ -1,0 +1,256 @@
+"""The cost model of the default schedule: instructions of ops, blocks and loops, scalar or on vectors.
+
+An estimate is asked before any proof: it is cheap, so that the loops that look best are the only ones whose dependences are
+decided. It says nothing about what is legal: a strategy tells which loops it may widen.
+
+What an op takes stands in `op_costs.py`, what a lane of an indirect or strided access takes in the target (`gather`, `scatter`,
+`far`). Parts of sums, which are the same on every machine, count without a target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import IndexType, VectorType
+from xdsl.ir import Attribute, Block, Operation
+
+from ..codegen.targets import Target
+from ..codegen.targets.base import LINE_BYTES
+from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
+from ..dialects.loop.subscripts import linear_form
+from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of
+from .analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart, varying_values
+from .analysis.nests import around, holds, ops_in, walk
+from .analysis.parallel import LANES_AT_ONCE
+from .op_costs import CHEAP_MATH, INTEGER_DIVISIONS, weight
+
+TRIPS = 256.0
+"""What a loop of unknown bounds runs."""
+DATA_TRIPS = 32.0
+"""What a loop runs whose bounds are read from memory, as the rows of a sparse matrix are long."""
+_INSTRUCTIONS = CHEAP_MATH | {"math.sqrt"}
+_DIVERGENCE = 1.5
+"""Lanes that stop at different times wait for the last one."""
+_LATENCY = 8.0
+"""Instructions that run while an addition waits for the one before."""
+_OVERLAPPED = 64
+"""Shorter sums do not wait: processors run what follows meanwhile."""
+_CHAINS = 4
+"""Registers of a vector of partial sums: several chains hide the latency of their additions."""
+_FEW_FUNCTIONS = 2
+"""Functions of one register each in a body whose polynomials leave no registers for a second one."""
+
+
+def scalar_cost(block: Block) -> float:
+    """Instructions of one run of a block on whatever machine, nothing vectorized."""
+    return Costs(None, lambda loop: False).plan(block).cost
+
+
+def trips(loop: ForOp) -> float:
+    """How often a loop runs, guessed where it is not known."""
+    known = loop.trip_count()
+    if known is not None:
+        return known
+    bounds = (*loop.lower_operands, *loop.upper_operands)
+    return DATA_TRIPS if any(isinstance(v.owner, Operation) for v in bounds) else TRIPS
+
+
+def element_bits(type: Attribute) -> int:
+    """Bits of a number in memory, or of an element of a vector."""
+    element = type.element_type if isinstance(type, VectorType) else type
+    return max(8, getattr(element, "bitwidth", 8))
+
+
+def _bits(type: Attribute) -> int:
+    """Bits of a number that is computed with; 0 of indices and truth values, which fit themselves to others."""
+    return 0 if isinstance(type, IndexType) or is_bool(type) else element_bits(type)
+
+
+def widest(loop: ForOp) -> int:
+    """Bits of the widest number that differs from lane to lane."""
+    varying = varying_values(loop)
+    bits = 8
+    for op in walk(loop.body.block):
+        if isinstance(op, StoreOp):
+            bits = max(bits, _bits(op.value.type))
+        bits = max(bits, *(_bits(result.type) for result in op.results if result in varying), 0)
+    return bits
+
+
+@dataclass
+class Plan:
+    """The cheapest way to run something: instructions, and the loops to widen with their lanes."""
+
+    cost: float
+    widened: list[tuple[ForOp, int]]
+
+    def __add__(self, other: Plan) -> Plan:
+        return Plan(self.cost + other.cost, self.widened + other.widened)
+
+    def __mul__(self, times: float) -> Plan:
+        return Plan(self.cost * times, self.widened)
+
+    @property
+    def loops(self) -> list[ForOp]:
+        """The loops to widen."""
+        return [loop for loop, _ in self.widened]
+
+
+class Costs:
+    """Estimates for one target.
+
+    Args:
+        target: None: whatever machine; nothing is widened.
+        may_widen: whether it is legal, or may be proved, to widen a loop.
+    """
+
+    def __init__(self, target: Target | None, may_widen: Callable[[ForOp], bool]):
+        self.target, self.may_widen = target, may_widen
+
+    def plan(self, at: ForOp | Block) -> Plan:
+        """The cheapest way to run a loop, or a block, once."""
+        if isinstance(at, ForOp):
+            return self._loop(at)
+        total = Plan(0.0, [])
+        for op in at.ops:
+            if isinstance(op, ForOp):
+                total += self._loop(op)
+            elif op.regions:
+                inside = sum((self.plan(block) for region in op.regions for block in region.blocks), Plan(0.0, []))
+                total += inside * (DATA_TRIPS if isinstance(op, WhileOp) else 1.0)
+            elif not isinstance(op, YieldOp):
+                total.cost += self._scalar(op)
+        return total
+
+    def _scalar(self, op: Operation) -> float:
+        """Instructions of an op on scalars; an access of another cache line in each iteration waits for it."""
+        if self.target is not None and isinstance(op, LoadOp | StoreOp):
+            stride = next((s for loop in reversed(around(op)) if (s := lane_stride(op, loop.index)) != (0, 0)), None)
+            is_far = stride is not None and not isinstance(op.buffer.owner, AllocOp) and _is_far(op, *stride)
+            return self.target.far if is_far else 1.0
+        return weight(op, self.target)
+
+    def _loop(self, loop: ForOp) -> Plan:
+        inner = self.plan(loop.body.block)
+        count = trips(loop)
+        best = Plan(count * _iteration(loop, inner.cost), inner.widened)
+        if self.target is None or not self.may_widen(loop):
+            return best
+        lanes = self.lanes(loop)
+        wide = _Wide(self.target, loop, lanes)
+        runs = count / lanes if loop.trip_count() is None else -(-count // lanes)
+        cost = runs * (wide.block(loop.body.block) + 1)
+        if loop.kind.data == "reduce":
+            cost += 3 * lanes.bit_length()  # the tree that combines the lanes
+        return Plan(cost, [(loop, lanes)]) if cost < best.cost else best
+
+    def lanes(self, loop: ForOp) -> int:
+        """How many lanes a loop that is widened gets: the widest element in one or several registers, no more than it runs."""
+        assert self.target is not None
+        known, native = loop.trip_count(), self.target.lanes(widest(loop))
+        lanes = self._lanes(loop, native) if known is None else native * self._registers(loop, native, known)
+        while known is not None and lanes // 2 >= known:
+            lanes //= 2
+        return max(2, lanes)
+
+    def _lanes(self, loop: ForOp, native: int) -> int:
+        """Lanes of a loop of unknown length, whose remainder takes as long as a whole vector."""
+        assert self.target is not None
+        if holds(loop.body.block, ForOp, WhileOp):
+            return 2 * native  # what each iteration of a loop inside waits for, two chains hide
+        if self.target.vector_bits == 8 * LINE_BYTES and _is_stencil(loop):
+            return native // 2  # a whole cache line that is not aligned is in two of them
+        return native if around(loop) else 2 * native
+
+    def _registers(self, loop: ForOp, native: int, count: int) -> int:
+        """Registers of a vector of a loop of `count` iterations."""
+        assert self.target is not None
+        functions = sum(op.name.startswith("math.") and op.name not in _INSTRUCTIONS for op in walk(loop.body.block))
+        has_chains = loop.kind.data == "reduce" or holds(loop.body.block, ForOp)
+        few = functions > _FEW_FUNCTIONS and self.target.vector_bits > 256
+        registers = _CHAINS if has_chains and not functions else 1 if few else 2
+        while registers > 1 and native * registers > count:
+            registers //= 2
+        return registers
+
+    def is_little(self, loop: ForOp) -> bool:
+        """Whether a nest is known to have too little work for threads."""
+        assert self.target is not None
+        nest = ops_in(loop, ForOp, WhileOp)
+        known = all(isinstance(op, ForOp) and op.trip_count() is not None for op in nest)
+        return known and self.plan(loop).cost < self.target.wake_ops / LANES_AT_ONCE
+
+
+def _iteration(loop: ForOp, body: float) -> float:
+    """Instructions of an iteration, or those of the time that a sum of floats takes from one to the next."""
+    waits = trips(loop) >= _OVERLAPPED and any(is_float(scalar_of(result.type)) for result in loop.results)
+    return max(body + 1, _LATENCY) if waits else body + 1
+
+
+class _Wide:
+    """Instructions in `lanes` iterations of a loop at once."""
+
+    def __init__(self, target: Target, loop: ForOp, lanes: int):
+        self.target, self.loop, self.lanes = target, loop, lanes
+        self.varying = varying_values(loop)
+        self.registers = max(1, lanes // target.lanes(widest(loop)))
+
+    def block(self, block: Block) -> float:
+        return sum(map(self._op, block.ops))
+
+    def _op(self, op: Operation) -> float:
+        if isinstance(op, ForOp):
+            return self._divergence(has_own_bounds(op, self.varying)) * trips(op) * _iteration(op, self.block(op.body.block))
+        if isinstance(op, WhileOp):
+            return self._divergence(stops_apart(op, self.varying)) * DATA_TRIPS * self.block(op.body.block)
+        if isinstance(op, IfOp):
+            return 2 + sum(self.block(block) for region in op.regions for block in region.blocks)
+        if isinstance(op, LoadOp | StoreOp):
+            return self._access(op)
+        if isinstance(op, YieldOp):
+            return 0.0
+        if not any(value in self.varying for value in op.operands):
+            return weight(op, self.target)
+        return (self.lanes * self.target.gather if _is_scalarized(op) else self.registers) * weight(op, self.target)
+
+    def _divergence(self, diverges: bool) -> float:
+        return _DIVERGENCE if diverges else 1.0
+
+    def _access(self, op: LoadOp | StoreOp) -> float:
+        """Instructions of an access of all lanes."""
+        if op.buffer in self.varying:  # a local buffer of each lane lies side by side
+            return self.registers
+        stride = lane_stride(op, self.loop.index)
+        if stride is None or any(index in self.varying and index is not self.loop.index for index in op.indices):
+            return self.lanes * (self.target.scatter if isinstance(op, StoreOp) else self.target.gather)
+        if stride[1] == 0:
+            return 1.0 if isinstance(op, LoadOp) else self.lanes * self.target.scatter
+        if stride[0] == len(op.map.data.results) - 1 and abs(stride[1]) == 1:
+            return self.registers
+        return self.lanes * (self.target.far if _is_far(op, *stride) else self.target.gather)
+
+
+def _is_far(op: LoadOp | StoreOp, dim: int, step: int) -> bool:
+    """Whether neighbouring lanes of an access are in different cache lines."""
+    inner = op.buffer.type.get_shape()[dim + 1 :]  # pyright: ignore[reportAttributeAccessIssue]
+    return DYNAMIC in inner or abs(step) * prod(inner) * element_bits(op.element_type_()) >= LINE_BYTES * 8
+
+
+def _is_scalarized(op: Operation) -> bool:
+    """Whether lanes are computed one after the other: quotients of up to 32 bits are found by vectors of floats."""
+    return op.name in INTEGER_DIVISIONS and element_bits(op.results[0].type) > 32
+
+
+def _is_stencil(loop: ForOp) -> bool:
+    """Whether a loop reads elements side by side of one row: most of its vectors are not aligned."""
+    rows: dict[object, set[int]] = {}
+    for op in walk(loop.body.block):
+        if isinstance(op, LoadOp) and runs_along(op, loop):
+            *outer, last = op.map.data.results
+            form = linear_form(last, len(op.indices))
+            if form is not None:
+                rows.setdefault((op.buffer, tuple(outer), tuple(op.indices), tuple(form[0])), set()).add(form[1])
+    return any(len(offsets) > 1 for offsets in rows.values())
