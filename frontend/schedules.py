@@ -24,7 +24,7 @@ from ..codegen.targets import Target
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import ScheduleError
 from ..lowering.analysis.nests import loops, outline, unique_names
-from ..lowering.schedule.auto import schedule_written
+from ..lowering.schedule.auto import schedule_kernel
 from ..lowering.schedule.base import Primitive
 from ..lowering.target import target_of
 
@@ -210,7 +210,7 @@ class Schedule:
 def default_schedule(module: ModuleOp, target: Target | None = None) -> Schedule:
     """The default schedule of the kernel of a module that nobody scheduled, which stays as it is."""
     schedule = Schedule(module)
-    schedule_written(
+    schedule_kernel(
         schedule.kernel, target or target_of(schedule.kernel), lambda _, taken: schedule.taken(taken.step, taken.loops)
     )
     return schedule

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IndexType, VectorType
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..codegen.targets import Target
 from ..codegen.targets.base import LINE_BYTES
@@ -71,7 +71,10 @@ def _bits(type: Attribute) -> int:
 
 def widest(loop: ForOp) -> int:
     """Bits of the widest number that differs from lane to lane."""
-    varying = varying_values(loop)
+    return _widest(loop, varying_values(loop))
+
+
+def _widest(loop: ForOp, varying: set[SSAValue]) -> int:
     bits = 8
     for op in walk(loop.body.block):
         if isinstance(op, StoreOp):
@@ -139,42 +142,12 @@ class Costs:
         best = Plan(count * _iteration(loop, inner.cost), inner.widened)
         if self.target is None or not self.may_widen(loop):
             return best
-        lanes = self.lanes(loop)
-        wide = _Wide(self.target, loop, lanes)
-        runs = count / lanes if loop.trip_count() is None else -(-count // lanes)
+        wide = _Wide(self.target, loop)
+        runs = count / wide.lanes if loop.trip_count() is None else -(-count // wide.lanes)
         cost = runs * (wide.block(loop.body.block) + 1)
         if loop.kind.data == "reduce":
-            cost += 3 * lanes.bit_length()  # the tree that combines the lanes
-        return Plan(cost, [(loop, lanes)]) if cost < best.cost else best
-
-    def lanes(self, loop: ForOp) -> int:
-        """How many lanes a loop that is widened gets: the widest element in one or several registers, no more than it runs."""
-        assert self.target is not None
-        known, native = loop.trip_count(), self.target.lanes(widest(loop))
-        lanes = self._lanes(loop, native) if known is None else native * self._registers(loop, native, known)
-        while known is not None and lanes // 2 >= known:
-            lanes //= 2
-        return max(2, lanes)
-
-    def _lanes(self, loop: ForOp, native: int) -> int:
-        """Lanes of a loop of unknown length, whose remainder takes as long as a whole vector."""
-        assert self.target is not None
-        if holds(loop.body.block, ForOp, WhileOp):
-            return 2 * native  # what each iteration of a loop inside waits for, two chains hide
-        if self.target.vector_bits == 8 * LINE_BYTES and _is_stencil(loop):
-            return native // 2  # a whole cache line that is not aligned is in two of them
-        return native if around(loop) else 2 * native
-
-    def _registers(self, loop: ForOp, native: int, count: int) -> int:
-        """Registers of a vector of a loop of `count` iterations."""
-        assert self.target is not None
-        functions = sum(op.name.startswith("math.") and op.name not in _INSTRUCTIONS for op in walk(loop.body.block))
-        has_chains = loop.kind.data == "reduce" or holds(loop.body.block, ForOp)
-        few = functions > _FEW_FUNCTIONS and self.target.vector_bits > 256
-        registers = _CHAINS if has_chains and not functions else 1 if few else 2
-        while registers > 1 and native * registers > count:
-            registers //= 2
-        return registers
+            cost += 3 * wide.lanes.bit_length()  # the tree that combines the lanes
+        return Plan(cost, [(loop, wide.lanes)]) if cost < best.cost else best
 
     def is_little(self, loop: ForOp) -> bool:
         """Whether a nest is known to have too little work for threads."""
@@ -191,12 +164,39 @@ def _iteration(loop: ForOp, body: float) -> float:
 
 
 class _Wide:
-    """Instructions in `lanes` iterations of a loop at once."""
+    """Instructions in several iterations of a loop at once.
 
-    def __init__(self, target: Target, loop: ForOp, lanes: int):
-        self.target, self.loop, self.lanes = target, loop, lanes
-        self.varying = varying_values(loop)
-        self.registers = max(1, lanes // target.lanes(widest(loop)))
+    Attributes:
+        lanes: how many: the widest number in one or several registers, no more than the loop runs.
+        registers: of a vector.
+    """
+
+    def __init__(self, target: Target, loop: ForOp):
+        self.target, self.loop, self.varying = target, loop, varying_values(loop)
+        native, known = target.lanes(_widest(loop, self.varying)), loop.trip_count()
+        lanes = self._lanes(native) if known is None else native * self._registers(native, known)
+        while known is not None and lanes // 2 >= known:
+            lanes //= 2
+        self.lanes = max(2, lanes)
+        self.registers = max(1, lanes // native)
+
+    def _lanes(self, native: int) -> int:
+        """Lanes of a loop of unknown length, whose remainder takes as long as a whole vector."""
+        if holds(self.loop.body.block, ForOp, WhileOp):
+            return 2 * native  # what each iteration of a loop inside waits for, two chains hide
+        if self.target.vector_bits == 8 * LINE_BYTES and _is_stencil(self.loop):
+            return native // 2  # a whole cache line that is not aligned is in two of them
+        return native if around(self.loop) else 2 * native
+
+    def _registers(self, native: int, count: int) -> int:
+        """Registers of a vector of a loop of `count` iterations."""
+        functions = sum(op.name.startswith("math.") and op.name not in _INSTRUCTIONS for op in walk(self.loop.body.block))
+        has_chains = self.loop.kind.data == "reduce" or holds(self.loop.body.block, ForOp)
+        few = functions > _FEW_FUNCTIONS and self.target.vector_bits > 256
+        registers = _CHAINS if has_chains and not functions else 1 if few else 2
+        while registers > 1 and native * registers > count:
+            registers //= 2
+        return registers
 
     def block(self, block: Block) -> float:
         return sum(map(self._op, block.ops))

@@ -1,10 +1,9 @@
 """The default schedule: for every kernel that nobody scheduled, the steps that its loops and the target suggest.
 
-The strategies (`lowering/strategies/`) schedule the kinds of kernels they know, the last one vectorizes the loops that are
-left where a cost estimate says that it gains. Each is a transaction (`transactions.py`): one that fails leaves the kernel as it
-was. Kernels that no function of their module launches are written by hand: their loops have an order, which is kept where it
-matters. All steps are the public primitives: `lamina-opt -p loop-auto{verbose=true}` shows those that stayed on standard error,
-to be edited and replayed.
+The strategies (`lowering/strategies/`) schedule the kinds of nests they know, each nest in a transaction (`transactions.py`):
+what fails leaves the kernel as it was. The loops of a kernel that a program launches come from ops whose sums have no order;
+any other kernel keeps every bit of what it computes. All steps are the public primitives: `lamina-opt -p loop-auto{verbose=true}`
+shows those that stayed on standard error, to be edited and replayed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.bounds import constant_extent
-from ..analysis.nests import holds, ops_in, statements, unique_names
+from ..analysis.nests import ops_in, statements, unique_names
 from ..fallbacks import Fallback
 from ..target import target_of
 from .transactions import Taken, run_strategies
@@ -60,19 +59,10 @@ def schedule_module(
     module: builtin.ModuleOp, took: Took, threads: bool = True, failed: Callable[[Fallback], None] | None = None
 ) -> None:
     """Schedule every kernel of a module that is not scheduled yet; `failed` is told of strategies that were rolled back."""
-    from ..strategies import STRATEGIES
-
     target = target_of(module)
     launched = {launch.kernel.string_value() for launch in ops_in(module, LaunchOp)}
     for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp) and not k.is_scheduled]:
-        if kernel.sym_name.data not in launched:
-            schedule_written(kernel, target, took, threads, failed)
-            continue
-        _drop_empty(kernel)
-        if not holds(kernel, ForOp):
-            continue
-        unique_names(kernel)
-        run_strategies(kernel, target, STRATEGIES, took, failed)
+        schedule_kernel(kernel, target, took, threads, failed, order_free=kernel.sym_name.data in launched)
 
 
 def _drop_empty(kernel: KernelOp) -> None:
@@ -87,18 +77,25 @@ def _drop_empty(kernel: KernelOp) -> None:
             loop.erase()
 
 
-def schedule_written(
+def schedule_kernel(
     kernel: KernelOp,
     target: Target,
     took: Took,
     threads: bool = True,
     failed: Callable[[Fallback], None] | None = None,
+    *,
+    order_free: bool = False,
 ) -> None:
-    """Take the steps of the default schedule of a kernel that is written by hand; told of as by `schedule_module`.
+    """Take the steps of the default schedule of a kernel; told of as by `schedule_module`.
 
-    What a kernel computes stays the same, bit for bit, for any number of threads.
+    Args:
+        order_free: whether sums may be added in any order, as those of a program; else what the kernel computes stays the
+            same, bit for bit. For any number of threads it does in any case.
     """
-    from ..strategies import for_written
+    from ..strategies import STRATEGIES, WITHOUT_THREADS
 
+    if order_free:
+        _drop_empty(kernel)
     unique_names(kernel)
-    run_strategies(kernel, target, for_written(threads), took, failed)
+    strategies = STRATEGIES if threads else WITHOUT_THREADS
+    run_strategies(kernel, target, (s for s in strategies if order_free or not s.order_free), took, failed)

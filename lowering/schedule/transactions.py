@@ -1,12 +1,12 @@
-"""A strategy as a transaction: all of its steps are taken, or none.
+"""A strategy as transactions, one for each nest or for a kernel: all of its steps are taken, or none.
 
-Where a step is refused or anything is raised, the kernel is put back as it was before the strategy's first step, and the event
+Where a step is refused or anything is raised, the kernel is put back as it was before the first one, and the event
 is recorded as a fallback. Strategies that come after run on the kernel as if this one had not been there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ class Taken:
 
 @dataclass
 class Transaction:
-    """The steps that one strategy takes on a kernel.
+    """The steps that one strategy takes on a nest, or on a kernel.
 
     Attributes:
         latest: the step that was asked for last.
@@ -80,32 +80,33 @@ class Transaction:
 def run_strategies(
     kernel: KernelOp,
     target: Target,
-    strategies: Sequence[Strategy],
+    strategies: Iterable[Strategy],
     took: Callable[[KernelOp, Taken], None],
     failed: Callable[[Fallback], None] | None = None,
 ) -> None:
-    """Run strategies on a kernel, one after the other, each as a transaction.
+    """Run strategies on a kernel, one after the other, each part in a transaction.
 
     Args:
         took: is told of every step that stays.
-        failed: is told of every strategy that was rolled back.
+        failed: is told of everything that was rolled back.
 
     Raises:
         InternalError: a strategy failed, where that is to be an error (`lowering.fallbacks`).
     """
     for strategy in strategies:
-        transaction = Transaction(kernel)
-        try:
-            strategy(kernel, target, transaction.take)
-        except MemoryError:
-            raise
-        except Exception as error:
-            transaction.roll_back()
-            step = transaction.latest
-            event = Fallback(kernel.sym_name.data, strategy.__name__, None if step is None else step.as_text(), error)
-            record(event, kernel)
-            if failed is not None:
-                failed(event)
-            continue
-        for taken in transaction.steps:
-            took(kernel, taken)
+        for part in strategy.parts(kernel, target):
+            transaction = Transaction(kernel)
+            try:
+                part(transaction.take)
+            except MemoryError:
+                raise
+            except Exception as error:
+                transaction.roll_back()
+                step = transaction.latest
+                event = Fallback(kernel.sym_name.data, strategy.name, None if step is None else step.as_text(), error)
+                record(event, kernel)
+                if failed is not None:
+                    failed(event)
+                continue
+            for taken in transaction.steps:
+                took(kernel, taken)

@@ -1,31 +1,103 @@
-"""What a strategy is: it recognizes kernels of one kind and schedules them, through the public primitives alone."""
+"""What a strategy is: it recognizes nests of one kind and schedules them, through the public primitives alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.ir import Block
 
 from ...codegen.targets import Target
 from ...dialects.loop.memory import StoreOp
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.structure import ForOp, KernelOp
 from ...errors import ScheduleError
-from ..analysis.nests import loops
+from ..analysis.nests import loops, name_of, ops_in
 from ..schedule.base import Primitive
 
 Take = Callable[[Primitive], tuple[str, ...]]
 """Takes a step of a schedule; the names of the loops it made."""
 
+Part = Callable[[Take], None]
+"""Takes the steps for one nest, or for a kernel: all of them, or, if it raises anything, none (`schedule/transactions.py`)."""
 
-class Strategy(Protocol):
-    """Takes the steps that one kind of kernel gains from; does nothing to kernels, and nests of kernels, of other kinds.
 
-    All of its steps are taken, or, if it raises anything, none (`schedule/transactions.py`).
+@dataclass(frozen=True, kw_only=True)
+class Strategy:
+    """Takes the steps that one kind of kernel gains from; does nothing to kernels of other kinds.
+
+    The order of strategies follows from what they say: none may leave what an earlier one takes as settled.
+
+    Attributes:
+        leaves: the primitives that it may take.
+        settled: primitives of which it expects that all have been taken, since it looks at what they leave.
+        order_free: whether it is only for kernels whose loops say which iterations are independent, and whose sums may be added
+            in any order: those of programs. What other kernels compute stays the same, bit for bit.
     """
 
-    @property
-    def __name__(self) -> str: ...
+    leaves: frozenset[type[Primitive]]
+    settled: frozenset[type[Primitive]] = frozenset()
+    order_free: bool = True
 
-    def __call__(self, kernel: KernelOp, target: Target, take: Take, /) -> None: ...
+    @property
+    def name(self) -> str:
+        """`products`, for a function `schedule_products`."""
+        raise NotImplementedError
+
+    def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
+        """What is scheduled in transactions of its own."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class KernelStrategy(Strategy):
+    """A strategy that looks at all of a kernel."""
+
+    schedule: Callable[[KernelOp, Target, Take], None]
+
+    @property
+    def name(self) -> str:
+        return _name(self.schedule)
+
+    def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
+        yield lambda take: self.schedule(kernel, target, take)
+
+
+@dataclass(frozen=True)
+class NestStrategy(Strategy):
+    """A strategy that schedules each nest by itself."""
+
+    schedule: Callable[[KernelOp, ForOp, Target, Take], None]
+
+    @property
+    def name(self) -> str:
+        return _name(self.schedule)
+
+    def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
+        for name in [name_of(nest) for nest in nests(kernel.body.block)]:
+            nest = next((nest for nest in nests(kernel.body.block) if name_of(nest) == name), None)
+            if nest is not None:  # steps for another nest may move one
+                yield partial(self.schedule, kernel, nest, target)
+
+
+def _name(schedule: Callable[..., None]) -> str:
+    return schedule.__name__.removeprefix("schedule_")
+
+
+def nests(block: Block) -> list[ForOp]:
+    """The loops in a block, also in its conditions, that have no loop in it around them."""
+    found: list[ForOp] = []
+    for op in block.ops:
+        if isinstance(op, ForOp):
+            found.append(op)
+        else:
+            found += [nest for region in op.regions for inner in region.blocks for nest in nests(inner)]
+    return found
+
+
+def is_scalar(nest: ForOp) -> bool:
+    """Whether no strategy has made vectors in a nest yet, or written its iterations out."""
+    return not any(op.kind.data in ("vector", "unroll") for op in ops_in(nest, ForOp))
 
 
 def attempt(step: Primitive, take: Take) -> tuple[str, ...] | None:

@@ -48,22 +48,21 @@ def find_band(nest: ForOp) -> list[ForOp] | None:
     return band if flat and all(op.lanes == 1 for op in inside if isinstance(op, LoadOp | StoreOp)) else None
 
 
-def schedule_elementwise(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Give threads to every nest of parallel loops that has work for them but no outermost loop they could share."""
-    for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
-        band = find_band(nest)
-        if band is None or not any(worth_threads(loop, _WORTH_OPS) for loop in band):
-            continue
-        widened = Costs(target, can_widen).plan(nest).widened
-        if len(widened) != 1:
-            continue
-        if (order := _order_of_reads(band, target)) is not None:
-            take(Reorder(tuple(map(name_of, order))))
-            band = order
-        _block(band, *widened[0], take)
+def schedule_elementwise(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Give threads to a nest of parallel loops that has work for them but no outermost loop they could share."""
+    band = find_band(nest)
+    if band is None or not any(worth_threads(loop, _WORTH_OPS) for loop in band):
+        return
+    widened = Costs(target, can_widen).plan(nest).widened
+    if len(widened) != 1:
+        return
+    if (order := _order_of_reads(band)) is not None:
+        take(Reorder(tuple(map(name_of, order))))
+        band = order
+    _block(band, *widened[0], take)
 
 
-def _order_of_reads(band: list[ForOp], target: Target) -> list[ForOp] | None:
+def _order_of_reads(band: list[ForOp]) -> list[ForOp] | None:
     """The loops in the order of the one load that moves with all of them, if that is another order, of whole rows."""
     loads = [op for op in statements(band[-1].body.block) if isinstance(op, LoadOp) and len(op.indices) == len(band)]
     moves = [[lane_stride(op, loop.index) for loop in band] for op in loads]

@@ -2,7 +2,8 @@
 
 * Rows that are gathered or scattered: the loop along a row becomes vectors, around a sum over rows as well (an embedding bag
   keeps a row of sums in registers, and two bags take turns). Rows stay in their order, or go to threads, as they are written.
-  Those of some iterations on are asked for: no processor can guess them. Large results go past the caches.
+  Those of some iterations on are prefetched (`rows_ahead`): no processor can guess them. Large results use non-temporal stores
+  (`streams`).
 * A value carried along memory waits for itself, element by element: several rows are interleaved, each in its own order.
 """
 
@@ -37,25 +38,22 @@ _ROWS = 8
 """Rows that are interleaved: more than the latency of an addition in instructions."""
 
 
-def schedule_indexed(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Schedule the nests of a kernel that go through data to their places, or carry values along memory."""
-    for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
-        if any(_at_data(op) for op in ops_in(nest, LoadOp, StoreOp)):
-            for loop in [op for op in ops_in(nest, ForOp) if _is_row(op)]:
-                if (lanes := _lanes(loop, target)) >= 2:
-                    attempt(Vectorize(name_of(loop), lanes), take)
-            if (bags := _bags(nest)) is not None:
-                attempt(UnrollAndJam(name_of(bags), _BAGS), take)
-        elif (rows := _running_rows(nest)) is not None:
-            attempt(UnrollAndJam(name_of(rows), _ROWS), take)
-    ask_ahead(kernel, target, take)
-    go_past(kernel, target, take)
+def schedule_indexed(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Schedule a nest that goes through data to its places, or carries values along memory."""
+    if any(_at_data(op) for op in ops_in(nest, LoadOp, StoreOp)):
+        for loop in [op for op in ops_in(nest, ForOp) if _is_row(op)]:
+            if (lanes := _lanes(loop, target)) >= 2:
+                attempt(Vectorize(name_of(loop), lanes), take)
+        if (bags := _bags(nest)) is not None:
+            attempt(UnrollAndJam(name_of(bags), _BAGS), take)
+    elif (rows := _running_rows(nest)) is not None:
+        attempt(UnrollAndJam(name_of(rows), _ROWS), take)
 
 
-def go_past(kernel: KernelOp, target: Target, take: Take) -> None:
+def schedule_streams(kernel: KernelOp, target: Target, take: Take) -> None:
     """Let results whose rows are copied from places that data gives go past the caches, if they are or may be large."""
-    gathers = [op for op in kernel.body.block.ops if isinstance(op, ForOp) and any(map(_is_gathered, walk(op)))]
-    stores = [op for nest in gathers for op in ops_in(nest, StoreOp) if _is_long(op, target)]
+    gathers = [loop for loop in ops_in(kernel, ForOp) if any(map(_is_gathered, walk(loop)))]
+    stores = [op for loop in gathers for op in loop.body.block.ops if isinstance(op, StoreOp) and _is_long(op, target)]
     for buffer in dict.fromkeys(store.buffer for store in stores):
         attempt(Stream(buffer_name(buffer)), take)
 
@@ -64,7 +62,7 @@ def _is_gathered(op: Operation) -> bool:
     return isinstance(op, LoadOp) and _at_data(op)
 
 
-def ask_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
+def schedule_rows_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
     """Put hints where rows are read at places that data gives, of arrays that the first-level cache does not hold."""
     found: dict[tuple[str, str, str], int] = {}
     beside: dict[tuple[str, str], None] = {}
@@ -79,7 +77,7 @@ def ask_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
         distance = max(2, _AHEAD // reads)
         asked = outer and attempt(PrefetchRows(buffer, at, distance, outer), take) is not None
         if asked or attempt(PrefetchRows(buffer, at, distance), take) is not None:
-            beside.update(dict.fromkeys((name, at) for name in _rows_in_order(find(kernel, at, "ask_ahead"))))
+            beside.update(dict.fromkeys((name, at) for name in _rows_in_order(find(kernel, at, "rows_ahead"))))
     for buffer, at in beside:
         attempt(Prefetch(buffer, at, _AHEAD), take)
 

@@ -18,9 +18,9 @@ from ..widening import is_lanewise
 from .base import Take
 
 
-def schedule_lanes(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Widen the loops of a kernel that are cheapest to run on vectors."""
-    for loop, lanes in Costs(target, can_widen).plan(kernel.body.block).widened:
+def schedule_lanes(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Widen the loops of a nest that are cheapest to run on vectors."""
+    for loop, lanes in Costs(target, can_widen).plan(nest).widened:
         take(Vectorize(name_of(loop), lanes))
 
 
@@ -29,15 +29,18 @@ def can_widen(loop: ForOp) -> bool:
     declared = loop.kind.data in ("parallel", "reduce") and loop.step.value.data == 1 and loop.constant_bounds() is not None
     if not declared or (loop.trip_count() or 0) < 2:
         return False
+    inside = walk(loop.body.block)
+    if any(isinstance(op, LoadOp | StoreOp) and op.lanes != 1 for op in inside):
+        return False
     varying = varying_values(loop)
-    return all(_is_regular(op, loop, varying) for op in walk(loop.body.block))
+    return all(_is_regular(op, loop, varying) for op in inside)
 
 
 def _is_regular(op: Operation, loop: ForOp, varying: set[SSAValue]) -> bool:
     """Whether an op has a vector form without gathers, conditions and lanes of different lengths."""
     if isinstance(op, LoadOp | StoreOp):
         stride = lane_stride(op, loop.index)
-        if op.lanes != 1 or stride is None or (isinstance(op, StoreOp) and stride[1] == 0):
+        if stride is None or (isinstance(op, StoreOp) and stride[1] == 0):
             return False
         return not any(i in varying and i is not loop.index for i in op.indices)
     if isinstance(op, ForOp):

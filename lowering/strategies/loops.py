@@ -38,11 +38,9 @@ from ..schedule.split import Split
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from ..widening import obstacle
-from .base import Strategy, Take, attempt
-from .indexed import ask_ahead, go_past
+from .base import Take, attempt, is_scalar
 from .loop_tiles import Tile, find_tile
-from .products import schedule_products
-from .sweeps import find_sweeps
+from .sweeps import take_sweeps
 
 _MOST_PAIRS = 48
 """Pairs of accesses whose dependence may be asked for one loop, at about 0.3 ms each."""
@@ -54,19 +52,16 @@ _BLOCK = 64
 """Vectors that a thread takes at once of a loop that is both vectors and threads."""
 
 
-def for_written(threads: bool) -> tuple[Strategy, ...]:
-    """The strategies for a kernel that nobody scheduled; `threads`: also for loops whose author did not ask for any."""
-    return schedule_products, schedule_nests if threads else schedule_nests_without_threads, ask_ahead, go_past
+def schedule_loops(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Vectors, and threads, for a nest."""
+    if nest.trip_count() != 0 and is_scalar(nest):
+        _Scheduler(kernel, target, take, True).nest(name_of(nest), is_row=False)
 
 
-def schedule_nests(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Schedule the nests of a kernel: vectors, and threads."""
-    _Scheduler(kernel, target, take, True).block(kernel.body.block)
-
-
-def schedule_nests_without_threads(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Schedule the nests of a kernel: vectors, and threads only for loops whose author asked for them."""
-    _Scheduler(kernel, target, take, False).block(kernel.body.block)
+def schedule_loops_without_threads(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Vectors for a nest, and threads only for loops whose author asked for them."""
+    if nest.trip_count() != 0 and is_scalar(nest):
+        _Scheduler(kernel, target, take, False).nest(name_of(nest), is_row=False)
 
 
 class _Scheduler:
@@ -87,13 +82,13 @@ class _Scheduler:
         known = loop.trip_count()
         return loop.kind.data in ("seq", "parallel", "reduce") and (known is None or known >= 4) and obstacle(loop) is None
 
-    def block(self, block: Block, is_row: bool = False) -> None:
+    def block(self, block: Block, is_row: bool) -> None:
         """Schedule the nests in a block, one by one; `is_row`: each iteration of a loop around it goes over other elements."""
-        while not is_row and (sweeps := find_sweeps(block)) is not None and self.attempt(sweeps):
-            pass
+        if not is_row:
+            take_sweeps(block, self.take)
         for op in list(block.ops):
             if isinstance(op, ForOp):
-                if op.trip_count() != 0 and not _is_scheduled(op):
+                if op.trip_count() != 0 and is_scalar(op):
                     self.nest(name_of(op), is_row)
             else:
                 for region in op.regions:
@@ -255,11 +250,6 @@ def _names_to(outer: ForOp, inner: str) -> list[str]:
         names.append(name_of(loop))
         loop = only_loop_in(loop)
     return names
-
-
-def _is_scheduled(loop: ForOp) -> bool:
-    """Whether another strategy has been here."""
-    return any(op.kind.data in ("vector", "unroll") for op in ops_in(loop, ForOp))
 
 
 def _selects(loop: ForOp) -> bool:

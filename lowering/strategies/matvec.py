@@ -33,7 +33,7 @@ from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take, copies, inside, stored_to
-from .product_nest import DEEPEST, GROUPS, bits_of
+from .product_nest import DEEPEST, GROUPS, bits_of, find_product
 
 ROWS = 8
 """Rows of the matrix that are read at once."""
@@ -45,6 +45,16 @@ LEAST_ELEMENTS = 1 << 16
 """Of the matrix: a smaller one stays in the caches however it is read."""
 LEAST_ROWS = 16 * ROWS
 """Of a matrix times a vector: fewer rows are better shared among threads one by one, or in parts."""
+
+
+def schedule_matvec(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Schedule a product of a matrix and a vector."""
+    if find_product(nest, target) is not None:
+        return
+    if (sums := find_vector_matrix(nest)) is not None:
+        run_vector_matrix(kernel, sums, target, take)
+    elif (sums := find_matrix_vector(nest, target)) is not None:
+        run_matrix_vector(kernel, sums, target, take)
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ def find_vector_matrix(nest: ForOp) -> VectorMatrix | None:
     return VectorMatrix(nest, depth)
 
 
-def schedule_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target, take: Take) -> None:
+def run_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target, take: Take) -> None:
     """Take the steps for one product of a vector and a matrix."""
     lanes = target.lanes(bits_of(found.depth))
     columns, depth = name_of(found.columns), name_of(found.depth)
@@ -145,7 +155,7 @@ def _lanes_along(depth: ForOp, target: Target) -> int:
     return target.lanes(bits_of(depth)) * max(1, target.vector_registers // 2 // ROWS)
 
 
-def schedule_matrix_vector(kernel: KernelOp, found: MatrixVector, target: Target, take: Take) -> None:
+def run_matrix_vector(kernel: KernelOp, found: MatrixVector, target: Target, take: Take) -> None:
     """Take the steps for one product of a matrix and a vector."""
     lanes, depth = _lanes_along(found.depth, target), name_of(found.depth)
     originals = inside(kernel, name_of(found.rows))

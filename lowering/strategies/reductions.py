@@ -71,18 +71,17 @@ def _are_columns(around: ForOp, reduction: ForOp) -> bool:
     return contiguous and any(move is not None and move[1] == 1 for move in inside)
 
 
-def schedule_reductions(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Give the reductions of a kernel that have few results parts, and those along columns wide vectors and threads."""
-    for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
-        found = find_reduction(nest)
-        if found is None:
-            widen_columns(kernel, nest, target, take)
-            continue
-        lanes = _lanes(found, target)
-        name = name_of(found.columns) if lanes and found.columns is not None else None
-        made = _take_parts(found, lanes, take)
-        if name is not None and found.columns is not None:
-            tile_columns(kernel, made[1 + found.band.index(found.columns)] if made else name, lanes, take)
+def schedule_reductions(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Give a reduction that has few results parts, and one along columns wide vectors and threads."""
+    found = find_reduction(nest)
+    if found is None:
+        widen_columns(kernel, nest, target, take)
+        return
+    lanes = _lanes(found, target)
+    name = name_of(found.columns) if lanes and found.columns is not None else None
+    made = _take_parts(found, lanes, take)
+    if name is not None and found.columns is not None:
+        tile_columns(kernel, made[1 + found.band.index(found.columns)] if made else name, lanes, take)
 
 
 def _lanes(found: Reduction, target: Target) -> int:

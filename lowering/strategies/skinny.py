@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of
 from ..schedule.demote import Demote
@@ -52,7 +52,7 @@ from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take, copies, inside, stored_to
-from .product_nest import DEEPEST, GROUPS, Product, bits_of
+from .product_nest import DEEPEST, GROUPS, Product, bits_of, find_product
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
 MOST_ROWS = 64
@@ -65,6 +65,17 @@ DEPTH_OF_DOTS = 1024
 """Terms that such a tile adds before the lanes of its sums are added: what it reads fits the first-level cache."""
 LEAST_BLOCKS = 8
 """Blocks of columns at least. More of them, for more threads, would read narrow strips: of 512 bytes half as fast again."""
+
+
+def schedule_skinny(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Schedule a product of few rows with a large matrix."""
+    product = find_product(nest, target)
+    if product is None:
+        return
+    if (strips := find_strips(product, target)) is not None:
+        run_strips(kernel, product, strips, target, take)
+    elif (dots := find_dots(product, target)) is not None:
+        run_dots(kernel, product, dots, take)
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,34 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from xdsl.ir import Block
+
+from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp
+from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ..analysis.accesses import Access, accesses
 from ..analysis.nests import holds, name_of, only_loop_in, statements
 from ..schedule.interleave import Interleave
+from .base import Take, attempt
 
 STRIP = 32
 """Rows of a strip: with rows of some KB they fit the second-level cache, and few are at an edge."""
 _MOST_HALO = 4
 
 
-def find_sweeps(block) -> Interleave | None:
+def schedule_sweeps(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Run the sweeps that follow one another in a kernel in strips; those inside loops are the strategy `loops`'."""
+    take_sweeps(kernel.body.block, take)
+
+
+def take_sweeps(block: Block, take: Take) -> None:
+    """Run the sweeps of a block in strips, as long as there are two that gain."""
+    while (step := find_sweeps(block)) is not None and attempt(step, take) is not None:
+        pass
+
+
+def find_sweeps(block: Block) -> Interleave | None:
     """The step for the first two sweeps in a block that gain from strips."""
     nests = [op for op in statements(block) if isinstance(op, ForOp)]
     for first, second in pairwise(nests):

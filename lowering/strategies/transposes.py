@@ -114,12 +114,11 @@ def _lanes(rows: int, columns: int, most: int) -> int | None:
     return None if best is None or cost(best) > 0.7 * rows * columns * _BESIDE else best
 
 
-def schedule_transposes(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Tile every nest of a kernel that reads across what it writes."""
-    for nest in [op for op in kernel.body.block.ops if isinstance(op, ForOp)]:
-        found = find_transpose(kernel, nest, target)
-        if found is not None:
-            _tile(kernel, found, take)
+def schedule_transposes(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Tile a nest that reads across what it writes."""
+    found = find_transpose(kernel, nest, target)
+    if found is not None:
+        _tile(kernel, found, take)
 
 
 def _tile(kernel: KernelOp, found: Transpose, take: Take) -> None:

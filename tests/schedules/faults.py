@@ -1,7 +1,7 @@
 """Faults in the default schedule: programs and kernels to schedule, and what makes a step of a strategy fail.
 
-A fault is a place (kernel, strategy, number of the step) and a kind. Whatever fails, the rest of the schedule goes on, and what
-is compiled computes the same.
+A fault is a place (kernel, strategy, nest, number of the step) and a kind. Whatever fails, the rest of the schedule goes
+on, and what is compiled computes the same.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina import pipeline
-from lamina.codegen.targets import host
+from lamina.codegen.targets import Target, host
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.loop.structure import KernelOp
 from lamina.errors import ScheduleError
+from lamina.lowering import strategies
 from lamina.lowering.fallbacks import Fallback
 from lamina.lowering.schedule import auto
+from lamina.lowering.schedule.base import Primitive
+from lamina.lowering.strategies.base import Part, Strategy, Take
 from lamina.lowering.target import set_target
 from lamina.runtime.arguments import prepare
 from lamina.runtime.interpreter import Interpreter, interpret
@@ -49,14 +52,27 @@ class Injected(Exception):
     """What faults raise."""
 
 
+Place = tuple[str, str, int]
+"""A kernel, a strategy, and the number of the part."""
+
+
 @dataclass(frozen=True)
 class Fault:
-    """The step number `n` that a strategy takes on a kernel fails."""
+    """The step number `n` that a strategy takes on a part of a kernel, a nest or all of it, fails."""
 
     kernel: str
     strategy: str
+    part: int
     n: int
     kind: str
+
+    @property
+    def place(self) -> Place:
+        return self.kernel, self.strategy, self.part
+
+    @property
+    def at(self) -> tuple[str, str, int, int]:
+        return (*self.place, self.n)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -117,34 +133,50 @@ def _failing_changes() -> Iterator[None]:
         yield
 
 
-def schedule(module: ModuleOp, fault: Fault | None = None, without: str | None = None) -> tuple[Counter[Any], list[Fallback]]:
-    """Schedule a module, with a fault or without a strategy: the steps that strategies asked for, and what failed."""
-    asked: Counter[Any] = Counter()
+@dataclass(frozen=True)
+class _Watched:
+    """A strategy of whose parts each step is counted in `asked`; one fails, or a part is left out."""
+
+    strategy: Strategy
+    asked: Counter[Place]
+    fault: Fault | None = None
+    without: Place | None = None
+
+    @property
+    def name(self) -> str:
+        return self.strategy.name
+
+    @property
+    def order_free(self) -> bool:
+        return self.strategy.order_free
+
+    def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
+        for k, part in enumerate(self.strategy.parts(kernel, target)):
+            place = kernel.sym_name.data, self.name, k
+            if place != self.without:
+                yield functools.partial(self.run, place, part)
+
+    def run(self, place: Place, part: Part, take: Take) -> None:
+        def counted(step: Primitive) -> tuple[str, ...]:
+            here = self.fault is not None and (*place, self.asked[place]) == self.fault.at
+            self.asked[place] += 1
+            made = take(_FaultyStep(step, self.fault.kind) if here and self.fault else step)  # pyright: ignore
+            if here and self.fault and self.fault.kind == "between":
+                raise Injected("between two steps")
+            return made
+
+        part(counted)
+
+
+def schedule(
+    module: ModuleOp, fault: Fault | None = None, without: Place | None = None
+) -> tuple[Counter[Place], list[Fallback]]:
+    """Schedule a module, with a fault or without a part of a strategy: the steps that were asked for, and what failed."""
+    asked: Counter[Place] = Counter()
     events: list[Fallback] = []
-
-    def watched(strategy: Any) -> Any:
-        @functools.wraps(strategy)
-        def run(kernel: KernelOp, target: Any, take: Any) -> None:
-            place = kernel.sym_name.data, strategy.__name__
-
-            def counted(step: Any) -> Any:
-                here = fault is not None and fault == Fault(*place, asked[place], fault.kind)
-                asked[place] += 1
-                made = take(_FaultyStep(step, fault.kind) if here else step)
-                if here and fault.kind == "between":
-                    raise Injected("between two steps")
-                return made
-
-            strategy(kernel, target, counted)
-
-        return run
-
-    def run_strategies(kernel: KernelOp, target: Any, strategies: Sequence[Any], *told: Any) -> None:
-        run(kernel, target, [watched(s) for s in strategies if s.__name__ != without], *told)
-
-    run = auto.run_strategies
+    watched = tuple(_Watched(strategy, asked, fault, without) for strategy in strategies.STRATEGIES)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auto, "run_strategies", run_strategies)
+        patch.setattr(strategies, "STRATEGIES", watched)
         auto.schedule_module(module, lambda kernel, taken: None, failed=events.append)
     return asked, events
 
@@ -171,8 +203,8 @@ class Subject:
         return self.make()
 
     @functools.cached_property
-    def places(self) -> Counter[Any]:
-        """How many steps each strategy takes on each kernel. Without faults nothing fails."""
+    def places(self) -> Counter[Place]:
+        """How many steps each strategy takes on each nest or kernel. Without faults nothing fails."""
         module = self.made[0].clone()
         asked, events = schedule(module)
         assert not events, f"{self.name}: {events}"
@@ -189,7 +221,7 @@ class Subject:
             kernel = _kernel(module, fault.kernel)
             assert kernel.texts("fallbacks") == [event.reason]
             del kernel.properties["fallbacks"]
-            assert str(kernel) == self._skipped(fault.kernel, fault.strategy), "not as if the strategy were not there"
+            assert str(kernel) == self._skipped(fault.place), "not as if the strategy had not seen it"
         elif fault.kind != "refused":
             assert self._is_refused(fault), "nothing failed"
             return False
@@ -213,10 +245,10 @@ class Subject:
             self.made[1](module)
 
     @functools.cache  # noqa: B019
-    def _skipped(self, kernel: str, strategy: str) -> str:
-        module = _only(self.made[0], kernel)
-        schedule(module, without=strategy)
-        return str(_kernel(module, kernel))
+    def _skipped(self, place: Place) -> str:
+        module = _only(self.made[0], place[0])
+        schedule(module, without=place)
+        return str(_kernel(module, place[0]))
 
 
 def _kernel(module: ModuleOp, name: str) -> KernelOp:

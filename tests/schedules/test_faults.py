@@ -21,7 +21,7 @@ from lamina.dialects.graph import OPS
 from lamina.lowering import graph_winograd
 from lamina.lowering.fallbacks import Fallback
 from lamina.lowering.nest_builder import NestBuilder
-from lamina.lowering.strategies import STRATEGIES, for_written
+from lamina.lowering.strategies import STRATEGIES
 
 sys.path.insert(0, str(Path(__file__).parent))
 from faults import KINDS, Fault, Injected, Subject, kernels, program_subject, programs, row_subject
@@ -55,7 +55,7 @@ def seed() -> int:
 
 @pytest.mark.parametrize("group", range(4))
 def test_some_faults(group: int) -> None:
-    """Faults of some programs, kernels and rows; one fault a strategy and kernel."""
+    """Faults of some programs, kernels and rows; one fault a strategy and nest."""
     chosen = seed()
     rng = random.Random(f"{chosen} {group}")
     picked = [*rng.sample(programs(), 5), *rng.sample(kernels(), 3), *map(row_subject, rng.sample(ROWS, 25))]
@@ -94,9 +94,9 @@ def test_every_strategy_has_faults() -> None:
     """The corpus makes each strategy take steps: 2,000 faults and more."""
     places: Counter[str] = Counter()
     for subject in [*programs(), *kernels()]:
-        for (_, strategy), count in subject.places.items():
+        for (_, strategy, _), count in subject.places.items():
             places[strategy] += count
-    assert places.keys() >= {strategy.__name__ for strategy in (*STRATEGIES, *for_written(threads=True))}
+    assert places.keys() >= {strategy.name for strategy in STRATEGIES}
     assert places.total() * len(KINDS) >= 2000
 
 

@@ -17,7 +17,7 @@ from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.schedule.parallelize import Parallelize
 from lamina.lowering.schedule.vectorize import Vectorize
 from lamina.lowering.snapshot import Snapshot
-from lamina.lowering.strategies import for_written
+from lamina.lowering.strategies import KernelStrategy
 from lamina.lowering.strategies.base import Take, attempt
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -41,10 +41,14 @@ def schedule_threads(kernel: KernelOp, target: Any, take: Take) -> None:
     take(Parallelize("i"))
 
 
+BADLY = KernelStrategy(schedule_badly, leaves=frozenset((Vectorize,)), order_free=False)
+THREADS = KernelStrategy(schedule_threads, leaves=frozenset((Parallelize,)), order_free=False)
+
+
 @pytest.fixture
 def bad(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The strategies above instead of those for hand-written kernels."""
-    monkeypatch.setattr(strategies, "for_written", lambda threads: (schedule_badly, schedule_threads))
+    """The strategies above instead of all others."""
+    monkeypatch.setattr(strategies, "STRATEGIES", (BADLY, THREADS))
 
 
 def module_of(kernel: Any) -> ModuleOp:
@@ -58,12 +62,12 @@ def test_the_kernel_is_as_before_and_others_follow(fallbacks: Any, monkeypatch: 
     auto.schedule_module(module, lambda kernel, step: taken.append(step.step.as_text()))
     (event,) = fallbacks
     assert taken == ["loop-parallelize{loop=i}"]
-    assert (event.symbol, event.what, event.step) == ("scale", "schedule_badly", "loop-vectorize{loop=j lanes=3}")
+    assert (event.symbol, event.what, event.step) == ("scale", "badly", "loop-vectorize{loop=j lanes=3}")
     assert isinstance(event.error, ScheduleError)
     kernel = pipeline.find_kernel(module)
     assert kernel.texts("fallbacks") == [event.reason]
     del kernel.properties["fallbacks"]
-    monkeypatch.setattr(strategies, "for_written", lambda threads: (schedule_threads,))
+    monkeypatch.setattr(strategies, "STRATEGIES", (THREADS,))
     auto.schedule_module(alone, lambda kernel, step: None)
     assert str(module) == str(alone)
     assert "vector<" not in str(module) and "loop.for parallel" in str(module)
@@ -71,7 +75,7 @@ def test_the_kernel_is_as_before_and_others_follow(fallbacks: Any, monkeypatch: 
 
 @pytest.mark.usefixtures("bad")
 def test_it_is_an_error_where_that_is_asked_for() -> None:
-    with pytest.raises(InternalError, match="@scale: schedule_badly failed"):
+    with pytest.raises(InternalError, match="@scale: badly failed"):
         auto.schedule_module(module_of(scale), lambda kernel, step: None)
 
 
@@ -79,7 +83,7 @@ def test_it_is_an_error_where_that_is_asked_for() -> None:
 def test_only_steps_that_stay_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     LoopAutoPass(verbose=True).apply(Context(), module_of(scale))
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("// @scale: schedule_badly failed") and first.endswith("; none of its steps is taken")
+    assert first.startswith("// @scale: badly failed") and first.endswith("; none of its steps is taken")
     assert second == "loop-parallelize{loop=i}"
 
 
@@ -90,7 +94,7 @@ def test_debugging_shows_the_traceback(capsys: pytest.CaptureFixture[str], monke
     monkeypatch.setenv("LAMINA_DEBUG", "1")
     auto.schedule_module(module_of(scale), lambda kernel, step: None)
     said = capsys.readouterr().err
-    assert said.startswith("fallback in @scale: schedule_badly failed") and "Traceback" in said
+    assert said.startswith("fallback in @scale: badly failed") and "Traceback" in said
 
 
 @pytest.mark.usefixtures("bad", "fallbacks")
@@ -100,7 +104,7 @@ def test_explain_shows_it_and_calls_are_right() -> None:
         for i, j in lm.grid(x.shape):
             y[i, j] = 2.0 * x[i, j]
 
-    assert "  fallback: schedule_badly failed" in twice.explain()
+    assert "  fallback: badly failed" in twice.explain()
     assert [str(loop) for loop in twice.default_schedule().loops] == ["i", "j"]
     x, y = np.ones((5, 7), np.float32), np.zeros((5, 7), np.float32)
     twice(x, y)
@@ -119,8 +123,7 @@ def test_a_rewrite_that_is_refused_in_the_middle_is_not_a_refused_step(fallbacks
     module = module_of(scale)
     auto.schedule_module(module, lambda kernel, step: None)
     (event,) = fallbacks
-    assert event.what == "schedule_nests" and "loop.for parallel" not in str(module)
-    assert event.what in {strategy.__name__ for strategy in for_written(threads=True)}
+    assert event.what == strategies.LOOPS.name == "loops" and "loop.for parallel" not in str(module)
 
 
 def test_memory_errors_go_through(fallbacks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
