@@ -2,8 +2,8 @@
 
 The strategies (`lowering/strategies/`) schedule the kinds of nests they know, each nest in a transaction (`transactions.py`):
 what fails leaves the kernel as it was. The loops of a kernel that a program launches come from ops whose sums have no order;
-any other kernel keeps every bit of what it computes. All steps are the public primitives: `lamina-opt -p loop-auto{verbose=true}`
-shows those that stayed on standard error, to be edited and replayed.
+any other kernel keeps every bit of what it computes. All steps are the public primitives: `loop-auto{verbose=true}` shows those
+that stayed on standard error, to be edited and replayed.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float
 from ..analysis.lanes import runs_along
-from ..analysis.nests import name_of, only_loop_in, statements
+from ..analysis.nests import loops, name_of, only_loop_in, statements
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
@@ -71,13 +71,13 @@ def find_vector_matrix(nest: ForOp) -> VectorMatrix | None:
     sums = [op for op in inside if isinstance(op, ForOp)]
     stores = [op for op in inside if isinstance(op, StoreOp)]
     n = nest.trip_count()
-    if nest.kind.data != "parallel" or n is None or n % BLOCK or n < LEAST_BLOCKS * BLOCK or len(sums) != 1 or not stores:
+    if nest.kind.data != "parallel" or n is None or n < LEAST_BLOCKS * BLOCK or len(sums) != 1 or not stores:
         return None
     depth = sums[0]
     k = depth.trip_count()
     if depth.monoid is None or depth.monoid.data != "add" or len(depth.results) != 1 or not is_float(depth.results[0].type):
         return None
-    if k is None or k % ROWS or k * n < LEAST_ELEMENTS or any(op.regions for op in statements(depth.body.block)):
+    if k is None or k < ROWS or k * n < LEAST_ELEMENTS or any(op.regions for op in statements(depth.body.block)):
         return None
     loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
     matrix = [op for op in loads if nest.index in op.indices]
@@ -89,13 +89,23 @@ def find_vector_matrix(nest: ForOp) -> VectorMatrix | None:
 
 def run_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target, take: Take) -> None:
     """Take the steps for one product of a vector and a matrix."""
-    lanes = target.lanes(bits_of(found.depth))
+    lanes = 4 * target.lanes(bits_of(found.depth))
     columns, depth = name_of(found.columns), name_of(found.depth)
     if movable(kernel, found.depth):
         take(Sink(depth))
-    block, column = take(Split(columns, BLOCK))
+    count = found.columns.trip_count() or 0
+    size = -(-count // (-(-count // BLOCK) * lanes)) * lanes
+    block, _ = take(Split(columns, size))
+    for at in take(Peel(block, 0)) if count % size else (block,):
+        _run_block(kernel, at, lanes, take)
+
+
+def _run_block(kernel: KernelOp, block: str, lanes: int, take: Take) -> None:
+    """Blocks of columns, all of one size."""
+    block, column, depth = loops(loops(kernel)[block])
+    count = loops(kernel)[depth].trip_count() or 0
     groups: list[str] = []
-    if (found.depth.trip_count() or 0) > DEEPEST:
+    if count > DEEPEST:
         *groups, depth = take(Regroup(depth, ROWS * GROUPS))
     rows, row = take(Split(depth, ROWS))
     at = block
@@ -106,16 +116,19 @@ def run_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target, tak
         start, column = take(Fission(column, sums))
         take(Reorder((carrying, column)))
         for loop in (start, rest[-1]):
-            take(Vectorize(loop, 4 * lanes))
+            take(Vectorize(loop, lanes))
         at = carrying
-    take(Vectorize(column, 4 * lanes))
-    names = [row]
+    take(Vectorize(column, lanes))
+    at_once = [(rows, row)]
     if groups:
         originals = inside(kernel, groups[0])
         _, *left = take(Peel(groups[0], 0))
-        names += [copies(kernel, originals, rest)[row] for rest in left]
-    for name in names:
-        take(Unroll(name))
+        at_once += [(made[rows], made[row]) for made in (copies(kernel, originals, rest) for rest in left)]
+    for rows, row in at_once:
+        originals = inside(kernel, rows)
+        _, *left = take(Peel(rows, 0)) if loops(kernel)[row].trip_count() is None else (rows,)
+        for name in (row, *(copies(kernel, originals, rest)[row] for rest in left)):
+            take(Unroll(name))
 
 
 @dataclass(frozen=True)
