@@ -63,8 +63,9 @@ def _matmul(x: Any, w: Any) -> Any:
 WALKS = (
     Walk("vector @ matrix: columns", _matmul, lambda n: [(1024,), (1024, n)], lambda n: n, (4096, 5120)),
     Walk("vector @ matrix: depth", _matmul, lambda n: [(n,), (n, 4096)], lambda n: n, (1024,)),
-    Walk("matrix @ vector: rows", _matmul, lambda n: [(n, 4096), (4096,)], lambda n: n, (128, 1024)),
-    Walk("few rows: rows", _matmul, lambda n: [(n, 1024), (1024, 1024)], lambda n: n + 16, (64,)),
+    Walk("matrix @ vector: rows", _matmul, lambda n: [(n, 4096), (4096,)], lambda n: n, (16, 128, 1024)),
+    Walk("matrix @ vector: depth", _matmul, lambda n: [(1024, n), (n,)], lambda n: n, (1024, 4096)),
+    Walk("few rows: rows", _matmul, lambda n: [(n, 1024), (1024, 1024)], lambda n: n + 16, (64, 128)),
     Walk("few rows: columns", _matmul, lambda n: [(32, 1024), (1024, n)], lambda n: n, (512,)),
     Walk("few rows, transposed: columns", lambda x, w: x @ w.T, lambda n: [(32, 1024), (n, 1024)], lambda n: n, (512,)),
     Walk("sum: elements", lnp.sum, lambda n: [(n,)], lambda n: n, (1 << 15, 1 << 20)),

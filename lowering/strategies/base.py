@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from xdsl.ir import Block
@@ -29,49 +29,37 @@ class Strategy:
     The order of strategies follows from what they say: none may leave what an earlier one takes as settled.
 
     Attributes:
-        leaves: the primitives that it may take.
-        settled: primitives of which it expects that all have been taken, since it looks at what they leave.
+        schedule: takes the steps; called `schedule_` and a name.
+        leaves: the names of the primitives that it may take.
+        settled: those of primitives of which it expects that all have been taken, since it looks at what they leave.
         order_free: whether it is only for kernels whose loops say which iterations are independent, and whose sums may be added
             in any order: those of programs. What other kernels compute stays the same, bit for bit.
     """
 
-    leaves: frozenset[type[Primitive]]
-    settled: frozenset[type[Primitive]] = frozenset()
+    schedule: Callable[..., None] = field(kw_only=False)
+    leaves: frozenset[str]
+    settled: frozenset[str] = frozenset()
     order_free: bool = True
 
     @property
     def name(self) -> str:
         """`products`, for a function `schedule_products`."""
-        raise NotImplementedError
+        return self.schedule.__name__.removeprefix("schedule_")
 
     def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
         """What is scheduled in transactions of its own."""
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
 class KernelStrategy(Strategy):
-    """A strategy that looks at all of a kernel."""
-
-    schedule: Callable[[KernelOp, Target, Take], None]
-
-    @property
-    def name(self) -> str:
-        return _name(self.schedule)
+    """A strategy that looks at all of a kernel: `schedule(kernel, target, take)`."""
 
     def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
-        yield lambda take: self.schedule(kernel, target, take)
+        yield partial(self.schedule, kernel, target)
 
 
-@dataclass(frozen=True)
 class NestStrategy(Strategy):
-    """A strategy that schedules each nest by itself."""
-
-    schedule: Callable[[KernelOp, ForOp, Target, Take], None]
-
-    @property
-    def name(self) -> str:
-        return _name(self.schedule)
+    """A strategy that schedules each nest by itself: `schedule(kernel, nest, target, take)`."""
 
     def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
         for name in [name_of(nest) for nest in nests(kernel.body.block)]:
@@ -80,8 +68,9 @@ class NestStrategy(Strategy):
                 yield partial(self.schedule, kernel, nest, target)
 
 
-def _name(schedule: Callable[..., None]) -> str:
-    return schedule.__name__.removeprefix("schedule_")
+def steps(names: str) -> frozenset[str]:
+    """The names of primitives: `loop-split` and `loop-peel` for `split peel`."""
+    return frozenset(f"loop-{name}" for name in names.split())
 
 
 def nests(block: Block) -> list[ForOp]:

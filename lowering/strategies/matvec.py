@@ -7,8 +7,8 @@ A vector times a matrix: sums of a vector of columns over the whole depth would 
 from another page. Blocks of columns, which threads share, are read row by row instead, with as many rows at once as the
 processor follows well; they are added to sums that stay in the first-level cache.
 
-A matrix times a vector: rows that are read one by one follow each other in a single stream, of which the processor does not
-fetch enough ahead. Several rows are several streams, and share what they load of the vector.
+A matrix times a vector: long rows that are read one by one are a single stream, of which the processor does not fetch enough
+ahead. Several rows are several streams, and share what they load of the vector.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ LEAST_BLOCKS = 4
 """Blocks at least: narrower matrices are better read otherwise."""
 LEAST_ELEMENTS = 1 << 16
 """Of the matrix: a smaller one stays in the caches however it is read."""
-LEAST_ROWS = 16 * ROWS
-"""Of a matrix times a vector: fewer rows are better shared among threads one by one, or in parts."""
+LEAST_ROW_BYTES = 16 << 10
+"""Of a matrix times a vector: shorter rows are a few pages, which processors read ahead as well one by one."""
 
 
 def schedule_matvec(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
@@ -53,7 +53,7 @@ def schedule_matvec(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -
         return
     if (sums := find_vector_matrix(nest)) is not None:
         run_vector_matrix(kernel, sums, target, take)
-    elif (sums := find_matrix_vector(nest, target)) is not None:
+    elif (sums := find_matrix_vector(nest)) is not None:
         run_matrix_vector(kernel, sums, target, take)
 
 
@@ -139,7 +139,7 @@ class MatrixVector:
     depth: ForOp
 
 
-def find_matrix_vector(nest: ForOp, target: Target) -> MatrixVector | None:
+def find_matrix_vector(nest: ForOp) -> MatrixVector | None:
     """What a nest multiplies, if it is a matrix with many long rows and a vector that runs along them."""
     band = [nest]
     while (following := only_loop_in(band[-1])) is not None:
@@ -154,11 +154,11 @@ def find_matrix_vector(nest: ForOp, target: Target) -> MatrixVector | None:
         return None
     if depth.constant_bounds() is None or any(op.regions for op in statements(depth.body.block)):
         return None
-    long_enough = (depth.trip_count() or 0) >= 2 * _lanes_along(depth, target)
+    long_enough = (depth.trip_count() or 0) * bits_of(depth) // 8 >= LEAST_ROW_BYTES
     loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
     matrix = [op for op in loads if rows.index in op.indices]
     vector = [op for op in loads if rows.index not in op.indices]
-    if (rows.trip_count() or 0) < LEAST_ROWS or not long_enough or len(matrix) != 1 or not vector:
+    if (rows.trip_count() or 0) < 2 * ROWS or not long_enough or len(matrix) != 1 or not vector:
         return None
     return MatrixVector(rows, depth) if all(runs_along(op, depth) for op in loads) else None
 

@@ -55,8 +55,9 @@ from .base import Take, copies, inside, stored_to
 from .product_nest import DEEPEST, GROUPS, Product, bits_of, find_product
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
-MOST_ROWS = 64
-"""Of the result: for more of them packing pays, or their sums fill the first-level cache."""
+ROWS_OF_REGISTER = 4
+"""Rows of the result at most, for each vector register of the target: a tile of the right operand that registers hold serves so
+many rows in the time in which packing would pay."""
 LEAST_BYTES = 2 << 20
 """Of the right operand: a smaller one stays in the caches, where a tile with as many rows as registers allow is faster."""
 COLUMNS_OF_DOTS = 6
@@ -93,19 +94,19 @@ class Strips:
     tiles: int
 
 
-def _is_large(product: Product) -> bool:
+def _is_large(product: Product, target: Target) -> bool:
     """Whether a product has few rows and a right operand that does not fit the caches."""
     left, right = product.left, product.right
     if left is None or right is None or left.buffer is right.buffer or len(product.band) != 2:
         return False
     m, n, k = product.sizes
-    return 2 <= m <= MOST_ROWS and k * n * bits_of(product.depth) // 8 >= LEAST_BYTES
+    return 2 <= m <= ROWS_OF_REGISTER * target.vector_registers and k * n * bits_of(product.depth) // 8 >= LEAST_BYTES
 
 
 def find_strips(product: Product, target: Target) -> Strips | None:
     """How to run a product of few rows; None where it is none, or where its right operand fits the caches."""
     m, n, k = product.sizes
-    if not _is_large(product) or product.right is None or not runs_along(product.right, product.columns):
+    if not _is_large(product, target) or product.right is None or not runs_along(product.right, product.columns):
         return None
     bits = bits_of(product.depth)
     lanes = target.lanes(bits)
@@ -197,7 +198,7 @@ class Dots:
 def find_dots(product: Product, target: Target) -> Dots | None:
     """How to run a product of few rows where both operands run along the depth; None where it is none, or a small one."""
     m, n, k = product.sizes
-    if not _is_large(product) or not all(runs_along(op, product.depth) for op in (product.left, product.right) if op):
+    if not _is_large(product, target) or not all(runs_along(op, product.depth) for op in (product.left, product.right) if op):
         return None
     rows, lanes = min(m, target.vector_registers // 8), target.lanes(bits_of(product.depth))
     return Dots(rows, COLUMNS_OF_DOTS, DEPTH_OF_DOTS, lanes) if k >= 4 * lanes and n >= LEAST_BLOCKS * COLUMNS_OF_DOTS else None

@@ -41,8 +41,8 @@ def schedule_threads(kernel: KernelOp, target: Any, take: Take) -> None:
     take(Parallelize("i"))
 
 
-BADLY = KernelStrategy(schedule_badly, leaves=frozenset((Vectorize,)), order_free=False)
-THREADS = KernelStrategy(schedule_threads, leaves=frozenset((Parallelize,)), order_free=False)
+BADLY = KernelStrategy(schedule_badly, leaves=frozenset({Vectorize.name}), order_free=False)
+THREADS = KernelStrategy(schedule_threads, leaves=frozenset({Parallelize.name}), order_free=False)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_a_large_matrix_is_not_copied_and_asked_for_ahead():
     ("shape", "why"),
     [
         ((1, 2048, 4096), "a vector"),
-        ((skinny.MOST_ROWS + 1, 2048, 4096), "rows that are worth a packed copy"),
+        ((skinny.ROWS_OF_REGISTER * MACHINE.vector_registers + 1, 2048, 4096), "rows that are worth a packed copy"),
         ((32, 128, 512), "a matrix that stays in the caches"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
