@@ -23,6 +23,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from .types import i1, is_bool, is_float, is_integer, is_unsigned, scalar_of
 
+SHARED = "shared"
+"""The attribute of square roots of which half may be found by multiplications."""
+
 
 class CastOp(IRDLOperation, ABC):
     """Base of casts between scalars, or between vectors of as many lanes."""

@@ -12,10 +12,9 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Operation
 
-from ...codegen.targets import Target
 from ...codegen.text import I64, Builder, Ty, const
 from ...dialects.types import numpy_dtype
-from ..op_costs import weight
+from ...dialects.vocabulary import SHARED
 from . import emit_half, emit_integer
 from .emit_core import Effect, FunctionEmitter, Pure
 from .emit_integer import is_number
@@ -189,27 +188,11 @@ def _count_zeros(name: str) -> Pure:
     return write
 
 
-_DIVIDER = {"arith.divf", "math.sqrt"}
-_ARITHMETIC = {"arith.addf", "arith.subf", "arith.mulf", "math.fma"}
-_PRODUCTS = 6
-"""Instructions that it takes to find half of the square roots of a vector by multiplications."""
-
-
 def _square_root(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
     is_here = max(e.branch_depth, e.levels.get(xs[0], 0)) >= e.depth  # not hoisted: there may be blocks
-    if is_here and may_share(e.b, ty) and _waits_for_divider(op, e.module.target):
+    if is_here and SHARED in op.attributes and may_share(e.b, ty):
         return sqrt_shared(e.b, xs[0], ty)
     return e.b.intrinsic("sqrt", ty, *xs)
-
-
-def _waits_for_divider(op: Operation, target: Target) -> bool:
-    """Whether divisions and roots beside an op take longer than all else there."""
-    block, type = op.parent_block(), op.results[0].type
-    beside = [] if block is None else [other for other in block.ops if other.results and other.results[0].type == type]
-    names = [other.name for other in beside]
-    divider = sum(weight(other, target) for other in beside if other.name in _DIVIDER)
-    others = sum(weight(other, target) for other in beside if other.name in _ARITHMETIC or other.name in EFFECTS)
-    return "arith.divf" in names and divider > others + _PRODUCTS * names.count("math.sqrt")
 
 
 def _fma(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:

@@ -13,6 +13,7 @@ from .matvec import schedule_matvec
 from .prefetches import schedule_prefetches
 from .products import schedule_products
 from .reductions import schedule_reductions
+from .roots import schedule_roots
 from .rows import schedule_rows
 from .skinny import schedule_skinny
 from .sums import schedule_sums
@@ -55,6 +56,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     KernelStrategy(schedule_rows_ahead, leaves=_HINTS, settled=_LOOPS, order_free=False),
     KernelStrategy(schedule_streams, leaves=steps("stream"), settled=_LOOPS, order_free=False),
     KernelStrategy(schedule_prefetches, leaves=steps("prefetch"), settled=_LOOPS),
+    KernelStrategy(schedule_roots, leaves=steps("share-roots"), settled=_LOOPS, order_free=False),
     KernelStrategy(schedule_sums, leaves=steps("regroup"), settled=_LOOPS | _HINTS),
 )
 """For all kernels; what is not `order_free` also for those that no program launches."""

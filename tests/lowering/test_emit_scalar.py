@@ -8,6 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamina.codegen.targets import get, host
+from lamina.dialects.context import make_context
+from lamina.dialects.parsing import parse_module
+from lamina.lowering.schedule.auto import schedule_module
+from lamina.lowering.target import set_target
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import TYPE, Compiled, elementwise, emit
@@ -256,7 +260,8 @@ def test_roots_beside_divisions_are_correctly_rounded():
     every = (np.arange(1 << 24, dtype=np.uint32) + np.uint32(0x3F800000)).view(np.float32)  # [1, 4)
     bits = rng.integers(0, 1 << 32, 1 << 18, dtype=np.uint32)
     x = np.concatenate([every, bits.view(np.float32), np.abs(bits.view(np.float32)), np.resize(np.float32(EDGES), 64)])
-    compiled = Compiled(elementwise("%s = math.sqrt %a : R\n%r = arith.divf %s, %b : R", ["f32", "f32"], "f32", len(x), 32))
+    body = "%s = math.sqrt %a {shared} : R\n%r = arith.divf %s, %b : R"
+    compiled = Compiled(elementwise(body, ["f32", "f32"], "f32", len(x), 32))
     assert ("rsqrt14" in compiled.ir) == host().has_avx512
     y = np.empty_like(x)
     compiled(x, np.full_like(x, 3), y)
@@ -265,6 +270,15 @@ def test_roots_beside_divisions_are_correctly_rounded():
 
 
 ROOT = "%s = math.sqrt %a : R\n"
+
+
+def shares(body: str, target: str, lanes: int = 32) -> bool:
+    """Whether the default schedule shares the roots of a loop, and its code follows."""
+    module = parse_module(make_context(), elementwise(body, ["f32", "f32"], "f32", 64, lanes), "m")
+    set_target(module, get(target))
+    schedule_module(module, lambda kernel, taken: None)
+    assert ("rsqrt14" in emit(str(module), get(target))) == ("{shared}" in str(module))
+    return "{shared}" in str(module)
 
 
 @pytest.mark.parametrize(
@@ -277,10 +291,9 @@ ROOT = "%s = math.sqrt %a : R\n"
     ],
 )  # fmt: skip
 def test_roots_are_left_to_the_divider_where_it_is_not_awaited(body, lanes):
-    assert "rsqrt14" not in emit(elementwise(body, ["f32", "f32"], "f32", 64, lanes), get("x86-64-v4"))
+    assert not shares(body, "x86-64-v4", lanes)
 
 
 @pytest.mark.parametrize(("costs", "is_awaited"), [("div=20/32 sqrt=24/40", True), ("div=2/2 sqrt=2/2", False)])
 def test_a_target_says_how_long_the_divider_takes(costs, is_awaited):
-    text = elementwise(ROOT + "%r = arith.divf %s, %b : R", ["f32", "f32"], "f32", 64, 32)
-    assert ("rsqrt14" in emit(text, get(f"x86-64-v4{{{costs}}}"))) == is_awaited
+    assert shares(ROOT + "%r = arith.divf %s, %b : R", f"x86-64-v4{{{costs}}}") == is_awaited

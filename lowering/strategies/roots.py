@@ -1,0 +1,46 @@
+"""Loops that wait for the divider find half of their square roots by multiplications."""
+
+from __future__ import annotations
+
+from xdsl.dialects.math import SqrtOp
+from xdsl.ir import Operation
+
+from ...codegen.targets import Target
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.nests import name_of, ops_in
+from ..op_costs import CHEAP_MATH, weight
+from ..schedule.share_roots import ShareRoots, roots
+from .base import Take
+
+_PRODUCTS = 6
+"""Instructions that it takes to find half of the square roots of a vector by multiplications."""
+_LEAST_LANES = 32
+"""Of a vector of two registers, which AVX-512 has; the divider finds those of one."""
+
+
+def schedule_roots(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Share the roots of loops in which divisions and roots take longer than all else."""
+    for loop in ops_in(kernel, ForOp) if target.has_avx512 else ():
+        found = roots(loop)
+        if found and found[0].result.type.get_shape()[0] >= _LEAST_LANES and _waits_for_divider(found[0], target):  # pyright: ignore
+            take(ShareRoots(name_of(loop)))
+
+
+def _waits_for_divider(root: SqrtOp, target: Target) -> bool:
+    """Whether divisions and roots beside a root take longer than all else there."""
+    block, type = root.parent_block(), root.result.type
+    beside = [] if block is None else [op for op in block.ops if op.results and op.results[0].type == type]
+    divider = sum(weight(op, target) for op in beside if _divides(op))
+    others = sum(weight(op, target) for op in beside if not _divides(op) and _computes(op))
+    names = [op.name for op in beside]
+    return "arith.divf" in names and divider > others + _PRODUCTS * names.count("math.sqrt")
+
+
+def _divides(op: Operation) -> bool:
+    return op.name in ("arith.divf", "math.sqrt")
+
+
+def _computes(op: Operation) -> bool:
+    """Whether an op takes the units that multiply: arithmetic and functions, no moves."""
+    arithmetic = op.name in ("arith.addf", "arith.subf", "arith.mulf", "math.fma")
+    return arithmetic or (op.name.startswith("math.") and op.name not in CHEAP_MATH)
