@@ -131,7 +131,9 @@ class Costs:
     def _scalar(self, op: Operation) -> float:
         """Instructions of an op on scalars; an access of another cache line in each iteration waits for it."""
         if self.target is not None and isinstance(op, LoadOp | StoreOp):
-            stride = next((s for loop in reversed(around(op)) if (s := lane_stride(op, loop.index)) != (0, 0)), None)
+            by_data = any(isinstance(index.owner, Operation) for index in op.indices)
+            loops = () if by_data else reversed(around(op))
+            stride = next((s for loop in loops if (s := lane_stride(op, loop.index)) != (0, 0)), None)
             is_far = stride is not None and not isinstance(op.buffer.owner, AllocOp) and _is_far(op, *stride)
             return self.target.far if is_far else 1.0
         return weight(op, self.target)

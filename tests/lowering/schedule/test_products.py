@@ -9,7 +9,7 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina.codegen.targets import get
-from lamina.lowering.strategies import blocked
+from lamina.lowering.strategies import blocked, matvec
 from lamina.lowering.strategies.tiled import tile_width
 
 TARGET = "x86-64-v4"
@@ -46,7 +46,7 @@ def test_a_deep_product_adds_block_by_block_in_memory():
 
 
 def test_few_rows_leave_the_columns_to_the_threads():
-    text = scheduled(product, random(100, 4096), random(4096, 4096))
+    text = scheduled(product, random(130, 4096), random(4096, 4096))
     assert "loop.for parallel %jo" in text
     few_columns = scheduled(product, random(1024, 1024), random(1024, 128))
     assert "loop.for seq %jo" in few_columns
@@ -240,7 +240,8 @@ def test_a_vector_times_a_matrix_reads_rows(dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(128, 64), (131, 65), (1001, 333)], ids=lambda s: "x".join(map(str, s)))
-def test_a_matrix_times_a_vector_reads_several_rows_at_once(shape, dtype):
+def test_a_matrix_times_a_vector_reads_several_rows_at_once(shape, dtype, monkeypatch):
+    monkeypatch.setattr(matvec, "LEAST_ROW_BYTES", 0)
     w, x, bias = random(*shape, dtype=dtype), random(shape[1], dtype=dtype), random(shape[0], dtype=dtype)
 
     def f(w: Any, x: Any, bias: Any) -> Any:
@@ -257,7 +258,8 @@ def test_a_matrix_times_a_vector_reads_several_rows_at_once(shape, dtype):
     np.testing.assert_allclose(jitted(w, x, bias), f(w, x, bias), rtol=1e-4, atol=1e-4)
 
 
-def test_each_of_several_vectors_times_a_matrix_of_its_own():
+def test_each_of_several_vectors_times_a_matrix_of_its_own(monkeypatch):
+    monkeypatch.setattr(matvec, "LEAST_ROW_BYTES", 0)
     q, keys = random(3, 1, 64), random(3, 200, 64)
 
     def f(q: Any, keys: Any) -> Any:
