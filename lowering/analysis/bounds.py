@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import gcd
 
 from xdsl.dialects.builtin import AffineMapAttr
-from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.structure import ForOp, segment_sizes
 from ...dialects.loop.subscripts import canonical, linear_form
 from .accesses import Access, Instance, Terms, combine
+from .affine import Affine, Part, as_map, forms
 from .linear import System, Undecided
 from .nests import around, walk
 
@@ -136,12 +138,14 @@ def upper_bounds(loop: ForOp) -> list[Bound]:
 def simplify_bounds(loop: ForOp) -> None:
     """Leave only the bound expressions that matter; those of one value become numbers. 1 to 5 ms where constraints decide.
 
-    `min(8, 16 - %io)` with `%io` in 0, 8 is 8.
+    `min(8, 16 - %io)` with `%io` in 0, 8 is 8; `(%io + %ii) mod 8` with `%ii` below 8 is `%ii`.
     """
     lower, upper = loop.lower.data, loop.upper.data
     if lower.num_dims == upper.num_dims == 0 and len(lower.results) == len(upper.results) == 1:
         return
     domain = Domain(loop)
+    if not all(bound.terms for bound in (*lower_bounds(loop), *upper_bounds(loop))):
+        _simplify_remainders(domain, loop)
     kept: list[tuple[list[AffineExpr], Sequence[SSAValue]]] = []
     for bounds, values, is_upper in (
         (lower_bounds(loop), loop.lower_operands, False),
@@ -151,6 +155,53 @@ def simplify_bounds(loop: ForOp) -> None:
         found = [b if n is None else Bound(AffineConstantExpr(n), values) for b, n in zip(bounds, numbers, strict=True)]
         kept.append((_deciding(domain, found, is_upper), values))
     set_bounds(loop, *kept)
+
+
+def _simplify_remainders(domain: Domain, loop: ForOp) -> None:
+    """Take remainders by numbers in the bounds of a loop apart, where that is possible."""
+
+    def simplified(form: Affine) -> Affine:
+        total = Affine.of(form.constant)
+        for atom, c in form.terms.items():
+            term = Affine({atom: 1})
+            if isinstance(atom, Part) and atom.kind == AffineBinaryOpKind.Mod and atom.y.number is not None:
+                term = _remainder(domain, atom.x, atom.y.number)
+            total += term * c
+        return total
+
+    maps = (loop.lower.data, loop.lower_operands), (loop.upper.data, loop.upper_operands)
+    low, high = (as_map([simplified(form) for form in forms(*bound)]) for bound in maps)
+    set_bounds(loop, (low[0].results, low[1]), (high[0].results, high[1]))
+
+
+def _remainder(domain: Domain, x: Affine, divisor: int) -> Affine:
+    """`x mod divisor`: what is surely less than a unit that divides the divisor and the rest of `x` is a remainder already."""
+    units = {atom: gcd(divisor, c * _unit(atom)) for atom, c in x.terms.items()}
+    for unit in dict.fromkeys((divisor, max(units.values(), default=1))):
+        whole = Affine({atom: c for atom, c in x.terms.items() if units[atom] == unit})
+        operands: list[SSAValue] = []
+        rest = Bound((x - whole).expr(operands), operands)
+        zero, most = (Bound(AffineConstantExpr(n), []) for n in (0, unit - 1))
+        if domain.never_above(zero, rest) and domain.never_above(rest, most):
+            return x - whole + (0 if unit == divisor else whole.mod(divisor))
+    return x.mod(divisor)
+
+
+def _unit(atom: SSAValue | Part) -> int:
+    """A number that all values are multiples of: the step of a loop that begins at a number, and what remains of it."""
+    if isinstance(atom, Part):
+        terms = [c * _unit(inner) for inner, c in atom.x.terms.items()]
+        is_remainder = atom.kind == AffineBinaryOpKind.Mod and atom.y.number is not None
+        return gcd(atom.y.constant, atom.x.constant, *terms) if is_remainder else 1
+    loop = atom.owner.parent_op() if isinstance(atom.owner, Block) else None
+    bounds = lower_bounds(loop) if isinstance(loop, ForOp) and loop.index is atom else []
+    start = bounds[0].expr if len(bounds) == 1 else None
+    return gcd(loop.step.value.data, start.value) if isinstance(loop, ForOp) and isinstance(start, AffineConstantExpr) else 1
+
+
+def is_multiple(form: Affine, number: int) -> bool:
+    """Whether the steps of loops and the factors show that an expression is a multiple of a number."""
+    return form.constant % number == 0 and all(c * _unit(atom) % number == 0 for atom, c in form.terms.items())
 
 
 def _deciding(domain: Domain, bounds: Sequence[Bound], is_upper: bool) -> list[AffineExpr]:

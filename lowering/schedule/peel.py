@@ -10,8 +10,9 @@
 
 `count` iterations are peeled off the front, or off the end if it is negative. 0 peels what does not fill a whole step, as the
 last tile of a split loop. Bounds inside are simplified: in full tiles the `min` is gone. Always legal, but a bound that is the
-greatest or least of several expressions can only be cut where the new bounds are such too. Returns the main loop, which keeps
-its name, and the loop of the rest; the main loop alone where nothing is ever left.
+greatest or least of several expressions can only be cut where the new bounds are such too: what is not a full tile if all ends
+but one are the end of a tile. Returns the main loop, which keeps its name, and the loop of the rest; the main loop alone where
+nothing is ever left.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp
 from ...dialects.loop.subscripts import canonical
-from ..analysis.bounds import constant_extent, set_bounds, simplify_bounds
+from ..analysis.affine import Affine
+from ..analysis.bounds import constant_extent, is_multiple, set_bounds, simplify_bounds
 from ..analysis.nests import find, kernel_of, name_of, walk
 from .base import Primitive
 from .rewriting import copied, rebased
@@ -39,42 +41,51 @@ def _divided(expr: AffineExpr, by: int, kind: AffineBinaryOpKind, n_dims: int) -
     return AffineBinaryOpExpr(kind, expr, AffineConstantExpr(by))
 
 
-def _cut(lowers: list[AffineExpr], uppers: list[AffineExpr], step: int, count: int, n: int) -> tuple[Bounds, Bounds] | None:
+def _cut(
+    lowers: list[AffineExpr], uppers: list[AffineExpr], step: int, count: int, values: list[SSAValue]
+) -> tuple[Bounds, Bounds] | None:
     """The bounds of the part before and the part after the cut; None when one would be a min where only a max can be."""
+    n = len(values)
     if count > 0:
         if len(lowers) > 1:
             return None
         cut = lowers[0] + count * step
         return (lowers, [*uppers, cut]), ([cut], uppers)
-    if len(uppers) > 1 or len(lowers) > 1:
+    if len(lowers) > 1:
         return None
-    start, span = lowers[0], uppers[0] - lowers[0]
+    start = lowers[0]
     if count == 0:
-        cut = start + _divided(span, step, AffineBinaryOpKind.FloorDiv, n) * step
-        return (lowers, [cut]), ([start, cut], uppers)
+        odd = [upper for upper in uppers if not is_multiple(Affine.parse(upper - start, values), step)]
+        if len(odd) > 1:
+            return None
+        cut = start + _divided(odd[0] - start, step, AffineBinaryOpKind.FloorDiv, n) * step if odd else uppers[0]
+        return (lowers, [cut if upper in odd else upper for upper in uppers]), ([start, cut], uppers)
+    if len(uppers) > 1:
+        return None
+    span = uppers[0] - start
     ends = uppers[0] + count * step
     if step > 1:
         ends = start + _divided(span, step, AffineBinaryOpKind.CeilDiv, n) * step + count * step
     return (lowers, [ends]), ([start, ends], uppers)
 
 
-def _parts(loop: ForOp, count: int) -> tuple[list[SSAValue], Bounds, Bounds] | None:
+def _parts(loop: ForOp, count: int, step: int) -> tuple[list[SSAValue], Bounds, Bounds] | None:
     """Index values, and over them the bounds of the part before and the part after the cut."""
     values: list[SSAValue] = []
     lowers = rebased(loop.lower.data.results, loop.lower_operands, values)
     uppers = rebased(loop.upper.data.results, loop.upper_operands, values)
-    parts = _cut(lowers, uppers, loop.step.value.data, count, len(values))
+    parts = _cut(lowers, uppers, step, count, values)
     return None if parts is None else (values, *parts)
 
 
-def can_peel(loop: ForOp, count: int = 0) -> bool:
-    """Whether the bounds of a loop can be cut."""
-    return _parts(loop, count) is not None
+def can_peel(loop: ForOp, count: int = 0, size: int = 1) -> bool:
+    """Whether the bounds of a loop can be cut, split into tiles of `size` iterations."""
+    return _parts(loop, count, loop.step.value.data * size) is not None
 
 
 def peel_loop(loop: ForOp, count: int = 0) -> tuple[ForOp, ForOp | None]:
     """The main loop, and that of the rest if there ever is one; of bounds that can be cut."""
-    parts = _parts(loop, count)
+    parts = _parts(loop, count, loop.step.value.data)
     assert parts is not None
     values, *bounds = parts
     names = [result.name_hint for result in loop.results]

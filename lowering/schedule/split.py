@@ -22,7 +22,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp, YieldOp
 from ...errors import ScheduleError
 from ..analysis.bounds import affine_map, simplify_bounds
-from ..analysis.nests import find, fresh_names, name_of
+from ..analysis.nests import find, fresh_names, name_of, ops_in
+from ..analysis.regions import lowers, uppers
 from .base import Primitive
 from .rewriting import put_instead, rebased, replace_index, take_body
 
@@ -64,6 +65,7 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
         inits=list(carried),
         body=body,
     )
+    divided = [op for op in ops_in(body, ForOp) if not all(bound.is_linear for bound in (*lowers(op), *uppers(op)))]
     both = AffineExpr.dimension(0) + AffineExpr.dimension(1)
     replace_index(inner.index, both, [outer.index, inner.index], body, loop.location)
     outer_body.add_ops([inner, YieldOp.create(operands=inner.results)])
@@ -71,8 +73,8 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
     for new in (outer, inner):
         new.location = loop.location
     put_instead(loop, [outer], outer.results)
-    simplify_bounds(outer)
-    simplify_bounds(inner)
+    for new in (outer, inner, *divided):
+        simplify_bounds(new)
     return outer, inner
 
 

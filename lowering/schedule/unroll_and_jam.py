@@ -214,7 +214,7 @@ class UnrollAndJam(Primitive):
         for inner in jammed_loops(loop.body.block):
             if inner.monoid is not None and inner.monoid.data in PAIR_MONOIDS:
                 raise self.refuse(f"{name_of(inner)} reduces by {inner.monoid.data}, which takes one value at a time")
-        if not can_peel(loop):
+        if not can_peel(loop, size=self.factor):
             raise self.refuse(f"the bounds of {self.loop} are several expressions: what fills a tile cannot be told apart")
         if moves_on(loop):
             return
@@ -242,7 +242,7 @@ class UnrollAndJam(Primitive):
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)
         fills = (loop.trip_count() or 1) % self.factor == 0
-        is_perfect, peels = inner_band(loop) is not None, not fills and can_peel(loop)
+        is_perfect, peels = inner_band(loop) is not None, not fills and can_peel(loop, size=self.factor)
         outer, inner = split_loop(kernel, loop, self.loop, self.factor)
         rest = peel_loop(outer)[1] if peels else None
         left: Sequence[str] = () if rest is None else (name_of(rest),)

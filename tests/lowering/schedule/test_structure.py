@@ -220,6 +220,13 @@ BOUNDS = """loop.kernel @k(%x: memref<?xf32>, %N: index, %M: index) shapes(%x[%N
         ("0 to %N", "max(0, -%M) to %N + %i", "0 to %N + %i"),
         ("16 to 20 step 16", "0 to min(16, 20 - %i)", "0 to 4"),
         ("0 to %N", "0 to min(%N, %N)", "0 to %N"),
+        ("0 to %N step 8", "0 to 20 - (%i + 3) mod 8", "0 to 17"),
+        ("0 to %N step 8", "0 to (%i + 3) mod 16", "0 to (%i mod 16) + 3"),
+        ("4 to %N step 8", "0 to %i mod 4 + 2", "0 to 2"),
+        ("2 to %N step 8", "0 to (%i + 6) mod 8", "0 to 0"),
+        ("2 to %N step 3", "0 to (%i + 6) mod 8", "0 to (%i + 6) mod 8"),
+        ("-16 to 0 step 4", "0 to 5 + (%i - 1) mod 4", "0 to 8"),
+        ("0 to 4", "0 to (%i + 8) mod 8", "0 to %i"),
     ],
 )
 def test_bounds_that_never_matter_go(outer: str, inner: str, simple: str) -> None:
@@ -559,6 +566,13 @@ def test_full_tiles_are_numbers(text: str, size: int) -> None:
     module = same(text, f"loop-split{{loop=i size={size}}},loop-peel{{loop=io}}", SMALL)
     assert loops(module)["ii"].constant_bounds() == (0, size)
     assert "min(" not in str(module)
+
+
+@pytest.mark.parametrize("bounds", ["min(%N, 12)", "min(12, %N, 20)", "min(24, 4 * %M, %N + 1)", "min(4 * %M, 8)"])
+def test_tiles_end_at_all_bounds_but_one(bounds: str) -> None:
+    text = PREFIX.replace("0 to %N", f"0 to {bounds} step 4").replace("%N: index", "%N: index, %M: index")
+    text = text.replace("%x[%N", "%x[%N + 24").replace("%y[%N", "%y[%N + 24")
+    same(text, "loop-peel{loop=i}", [(n, m) for n in range(24) for m in range(7)])
 
 
 def test_peel_twice() -> None:
