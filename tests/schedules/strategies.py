@@ -870,6 +870,9 @@ class _Steps:
     def split_dim(self) -> dict[str, Any]:
         return {"buffer": self.rng.choice(self.locals() or self.buffers()), "dim": self.rng.randrange(2), "factor": 2}
 
+    def hoist(self) -> dict[str, Any]:
+        return {"buffer": self.rng.choice(self.locals() or self.buffers())}
+
     def deinterleave(self) -> dict[str, Any]:
         return {"loop": self.loop("seq", "parallel", "reduce"), "ways": self.rng.choice((2, 2, 3, 4))}
 

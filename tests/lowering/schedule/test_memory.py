@@ -16,6 +16,8 @@ from lamina.lowering.analysis.nests import loops
 from lamina.lowering.schedule.accumulate import Accumulate
 from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.schedule.compute_at import ComputeAt
+from lamina.lowering.schedule.fission import Fission
+from lamina.lowering.schedule.hoist import Hoist
 from lamina.lowering.schedule.inline import Inline
 from lamina.lowering.schedule.pad import Pad
 from lamina.lowering.schedule.parallelize import Parallelize
@@ -609,6 +611,49 @@ def test_set_layout_refuses_what_is_not_its_own() -> None:
     refused(TILED, SetLayout("A"), "A is an argument of the kernel: its layout is the caller's")
     refused(LAYOUT, SetLayout("t", (0, 0)), "order must be a permutation of the dims of memref<6x8xf32>")
     refused(LAYOUT, SetLayout("t", (0, 1), -1), "pad must not be negative, got -1")
+
+
+# -- hoist
+
+HOIST = kernel_text(
+    """  loop.for KIND %i = LOW to min(%N, 9) step 2 {
+    %t = loop.alloc scratch : memref<4xf32>
+    loop.for parallel %k = 0 to 4 {
+      %a = loop.load %x[%i, %k] : @T
+      loop.store %a, %t[%k] : memref<4xf32>
+    }
+    loop.for parallel %j = 0 to 4 {
+      %b = loop.load %t[-%j + 3] : memref<4xf32>
+      loop.store %b, %y[%i, %j] : @T
+    }
+  }""",
+    shape="%N,%N + 4",
+)
+
+
+@pytest.mark.parametrize("kind", ["seq", "parallel"])
+@pytest.mark.parametrize(("low", "count"), [("0", 5), ("3", 3)])
+def test_hoist_gives_each_iteration_its_part(kind: str, low: str, count: int) -> None:
+    text = HOIST.replace("KIND", kind).replace("LOW", low)
+    module, made = same(text, [dict(N=n) for n in (0, 1, 4, 9, 12)], Hoist("t"), Fission("i", "k"))
+    assert allocs(module) == {"t": ("scratch", (count, 4))}
+    assert made == [(), ("i", "i2")]
+
+
+def test_hoist_out_of_several_loops() -> None:
+    text = HOIST.replace("KIND", "seq").replace("LOW", "0").replace("min(%N, 9)", "%N")
+    module, _ = same(text, [dict(N=n) for n in (0, 3, 7)], Split("i", 2), Hoist("t"))
+    assert allocs(module) == {"t": ("scratch", (2, 4))}
+
+
+def test_hoist_refuses_what_it_cannot_divide() -> None:
+    text = HOIST.replace("KIND", "seq").replace("LOW", "0")
+    refused(text, Hoist("x"), "x is an argument of the kernel")
+    refused(text.replace("min(%N, 9)", "%N"), Hoist("t"), "loop i has no greatest constant extent: split it first")
+    refused(LAYOUT, Hoist("t"), "loop i has no greatest constant extent")
+    refused(INLINE, Hoist("t"), "t does not stand directly in a loop")
+    lanes = LAYOUT.replace("0 to %N {", "0 to min(%N, 3) {")
+    refused(lanes, Hoist("t"), "an access of t moves a vector: hoist before you vectorize")
 
 
 # -- inline
