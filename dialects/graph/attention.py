@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr, StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr
+from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
@@ -18,15 +17,11 @@ from ...errors import DTypeError, ShapeError
 from ..types import compatible, is_bool, is_float, show_shape, tensor, unify
 from .base import CompositeOp, GraphOp, Props, graph_op, to_attribute, word
 from .reduce import restore
+from .window_loops import over
 
-QUERIES = 64
-"""Queries a block: vectors run over them, and the block's scores stay in the first-level cache."""
-KEYS = 64
-"""Keys a block."""
-FEW_QUERIES = 8
-"""Fewer queries do not fill vectors: these run over keys and dims."""
-
-Point = list[AffineExpr]
+CAUSAL_BLOCK = 64
+"""So many neighbouring queries have weights of equally many keys, 0 for those that they do not see, so that loops over both can
+be tiled. The last query of a block sees them all."""
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
@@ -55,9 +50,8 @@ class AttentionOp(CompositeOp):
     that sees no key, or has only scores of -inf, gives 0. What is not finite in a value that a query does not see may still
     reach its result (0 * inf is NaN).
 
-    Vaswani et al., Attention is all you need, 2017. The loop form works on blocks of queries and keys with a running maximum
-    and sum, so that no matrix of scores is stored (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018;
-    Rabe and Staats, Self-attention does not need O(n^2) memory, 2021; Dao et al., FlashAttention, 2022).
+    Vaswani et al., Attention is all you need, 2017. The loop form holds the scores of one query at a time; a schedule works on
+    blocks of queries, whose scores stay in the second-level cache.
 
     ```mlir
     %y = graph.attention %q, %k, %v mask causal scale 0.5 : f64
@@ -166,8 +160,52 @@ class AttentionOp(CompositeOp):
             return (np.asarray(y, dtype=q.dtype),)
 
     def nest(self, b: Any) -> None:
-        if math.prod(self.result_shape()):
-            _Blocks(self, b).write()
+        """A query at a time: its scores, in a local buffer, become weights in place."""
+        *batch, heads, queries, dim = self.shape(0)
+        *_, groups, keys, dim_v = self.shape(2)
+        each, element = heads // max(1, groups), self.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        scale, zero, one = (b.scalar.const(x, element) for x in (self.scale.value.data, 0.0, 1.0))
+        lowest, infinity = (b.scalar.const(x, element) for x in (-math.inf, math.inf))
+        with over(b, (*batch, groups, each, queries)) as (*shared, of_group, i):
+            head = [*shared[:-1], shared[-1] * each + of_group]
+            seen = _keys_of_block(i, queries, keys) if self.is_causal else keys
+            query = b.local((max(1, dim),), element, "scratch", name="query")
+            weights = b.local((max(1, keys),), element, "scratch", name="weights")
+            with b.loop(dim) as d:
+                b.store(b.scalar.mul(b.read(0, [*head, i, d.index]), scale), query, [d.index])
+            with b.loop(seen) as j:
+                with b.loop(dim, "reduce", monoid="add", inits=[zero]) as d:
+                    d.give(b.scalar.mul(b.load(query, [d.index]), b.read(1, [*shared, j.index, d.index])))
+                b.store(self._score(b, d.results[0], [*head, i, j.index]), weights, [j.index])
+            with b.loop(seen, "reduce", monoid="max", inits=[lowest]) as j:
+                j.give(b.load(weights, [j.index]))
+            (top,) = j.results
+            shift = b.scalar.select(b.scalar.cmp("eq", b.scalar.abs(top), infinity), zero, top)  # inf - inf would be NaN
+            with b.loop(seen, "reduce", monoid="add", inits=[zero]) as j:
+                weight = b.scalar.unary("exp", b.scalar.sub(b.load(weights, [j.index]), shift))
+                b.store(weight, weights, [j.index])
+                j.give(weight)
+            total = b.scalar.select(b.scalar.cmp("eq", j.results[0], zero), one, j.results[0])  # 0 where no key is seen
+            with b.loop(dim_v) as e:
+                with b.loop(seen, "reduce", monoid="add", inits=[zero]) as j:
+                    j.give(b.scalar.mul(b.load(weights, [j.index]), b.read(2, [*shared, j.index, e.index])))
+                b.write(b.scalar.div(j.results[0], total), [*head, i, e.index])
+
+    def _score(self, b: Any, score: SSAValue, point: Sequence[AffineExpr]) -> SSAValue:
+        """The score at a point with its bias; -inf where the query does not see the key."""
+        lowest = b.scalar.const(-math.inf, score.type)
+        if len(self.operands) == 4:
+            bias = b.read(3, [0 if n == 1 else at for n, at in zip(self.shape(3), point, strict=True)])
+            score = b.scalar.select(bias, score, lowest) if is_bool(bias.type) else b.scalar.add(score, bias)
+        if self.is_causal:
+            *_, i, j = point
+            score = b.scalar.select(b.scalar.cmp("le", b.position(j), b.position(i)), score, lowest)
+        return score
+
+
+def _keys_of_block(query: AffineExpr, queries: int, keys: int) -> list[AffineExpr | int]:
+    """How many keys some query of a block sees, as the bounds of a loop: so many keys its queries have in common."""
+    return [min(keys, queries), query - query % CAUSAL_BLOCK + CAUSAL_BLOCK]
 
 
 def _masked(b: Any, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) -> SSAValue:
@@ -189,164 +227,3 @@ def _masked(b: Any, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) ->
 def _spread(small: Sequence[int], shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """What `broadcast` takes to repeat dims of size 1, which are left out, to a shape."""
     return tuple(d for d, n in enumerate(small) if n != 1), tuple(shape)
-
-
-class _Blocks:
-    """The loop form: for a block of queries, the blocks of keys one after the other.
-
-    Of a block of queries there are, in local buffers: `q`, scaled, and `scores` of the current block of keys, both with the
-    queries side by side; `top`, the largest score so far; `total`, the sum of weights relative to it; `sums`, the weighted sums
-    of the values. When a block of keys raises `top`, what has been summed is scaled down by `fade`.
-    """
-
-    def __init__(self, op: AttentionOp, b: Any):
-        self.op, self.b = op, b
-        *self.batch, self.heads, self.n_queries, self.dim = op.shape(0)
-        *_, self.groups, self.n_keys, self.dim_v = op.shape(2)
-        self.element = op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-        self.queries, self.keys = min(QUERIES, self.n_queries), max(1, min(KEYS, self.n_keys))
-        self.full = self.n_keys - self.n_keys % self.keys
-        """Keys that fill blocks."""
-
-    def write(self) -> None:
-        self._over((*self.batch, self.groups, self.heads // self.groups), [])
-
-    def _over(self, sizes: Sequence[int], at: Point) -> None:
-        """One parallel loop a dim of batch and heads that has more than one index."""
-        if not sizes:
-            self._block_of_queries(at)
-        elif sizes[0] == 1:
-            self._over(sizes[1:], [*at, AffineConstantExpr(0)])
-        else:
-            with self.b.loop(sizes[0]) as loop:
-                self._over(sizes[1:], [*at, loop.index])
-
-    def _block_of_queries(self, at: Point) -> None:
-        b, element = self.b, self.element
-        self.shared = at[:-1]
-        self.head = [*at[:-2], at[-2] * (self.heads // self.groups) + at[-1]]
-        with b.loop(self.n_queries, step=self.queries) as block:
-            self.first = block.index
-            """The block's first query; `here` is how many there are, fewer in the last block."""
-            left = self.first * -1 + self.n_queries
-            self.here = self.queries if self.n_queries % self.queries == 0 else (self.queries, left)
-            self.q = b.local(self._order(max(1, self.dim), self.queries), element, "scratch", name="q_block")
-            self.scores = b.local(self._order(self.keys, self.queries), element, "scratch", name="scores")
-            self.sums = b.local((self.queries, self.dim_v), element, "scratch", name="sums")
-            self.top, self.total, self.fade = (b.local((self.queries,), element, name=n) for n in ("top", "total", "fade"))
-            self._start(left)
-            seen = (self.full, self.first + self.queries) if self.op.is_causal else self.full
-            with b.loop(seen, "seq", step=self.keys) as keys:
-                self._block_of_keys(keys.index, self.keys)
-            if self.n_keys > self.full:
-                with b.when(self._sees(self.full)) if self.op.is_causal else nullcontext():
-                    self._block_of_keys(AffineConstantExpr(self.full), self.n_keys - self.full)
-            self._finish()
-
-    def _order(self, other: Any, query: Any) -> list[Any]:
-        """The dims of what is held for each query of a block, queries side by side when there are enough of them."""
-        return [other, query] if self.queries >= FEW_QUERIES else [query, other]
-
-    def _load(self, buffer: SSAValue, other: Any, query: Any) -> SSAValue:
-        return self.b.load(buffer, self._order(other.index, query.index))
-
-    def _store(self, value: SSAValue, buffer: SSAValue, other: Any, query: Any) -> None:
-        self.b.store(value, buffer, self._order(other.index, query.index))
-
-    def _start(self, left: AffineExpr) -> None:
-        b = self.b
-        scale = b.scalar.const(self.op.scale.value.data, self.element)
-        zero, lowest = b.scalar.const(0.0, self.element), b.scalar.const(-math.inf, self.element)
-        with b.loop(self.here) as i, b.loop(self.dim) as d:
-            scaled = b.scalar.mul(b.read(0, [*self.head, self.first + i.index, d.index]), scale)
-            self._store(scaled, self.q, d, i)
-        if self.here != self.queries:  # the queries that the last block lacks are zeros
-            with b.loop(self.dim) as d, b.loop(self.queries, lower=left) as i:
-                self._store(zero, self.q, d, i)
-        with b.loop(self.queries) as i:
-            b.store(lowest, self.top, [i.index])
-            b.store(zero, self.total, [i.index])
-            with b.loop(self.dim_v) as e:
-                b.store(zero, self.sums, [i.index, e.index])
-
-    def _sees(self, key: int) -> SSAValue:
-        """Whether the block's last query sees a key."""
-        b = self.b
-        return b.scalar.cmp("lt", b.position(key), b.position(self.first + self.queries))
-
-    def _block_of_keys(self, start: AffineExpr, count: int) -> None:
-        """Add `count` keys to what has been summed."""
-        self._score(start, count)
-        self._mask(start, count)
-        self._weigh(count)
-        self._sum(start, count)
-
-    def _score(self, start: AffineExpr, count: int) -> None:
-        b = self.b
-        with b.loop(count) as j, b.loop(self.queries) as i:
-            zero = b.scalar.const(0.0, self.element)
-            with b.loop(self.dim, "reduce", monoid="add", inits=[zero]) as d:
-                key = b.read(1, [*self.shared, start + j.index, d.index])
-                d.give(b.scalar.mul(key, self._load(self.q, d, i)))
-            self._store(d.results[0], self.scores, j, i)
-
-    def _mask(self, start: AffineExpr, count: int) -> None:
-        """Add the bias; what is not seen gets a score of -inf."""
-        b = self.b
-        lowest = b.scalar.const(-math.inf, self.element)
-        if len(self.op.operands) == 4:
-            shape = self.op.shape(3)
-            with b.loop(count) as j, b.loop(self.here) as i:
-                point = [*self.head, self.first + i.index, start + j.index]
-                bias = b.read(3, [0 if n == 1 else e for n, e in zip(shape, point, strict=True)])
-                score = self._load(self.scores, j, i)
-                score = b.scalar.select(bias, score, lowest) if is_bool(bias.type) else b.scalar.add(score, bias)
-                self._store(score, self.scores, j, i)
-        if not self.op.is_causal:
-            return
-        with b.when(b.scalar.cmp("gt", b.position(start + count), b.position(self.first + 1))):
-            with b.loop(count) as j, b.loop((self.queries, start + j.index + self.first * -1)) as i:
-                self._store(lowest, self.scores, j, i)
-
-    def _weigh(self, count: int) -> None:
-        """Scores become weights relative to the largest score so far."""
-        b = self.b
-        zero, lowest = b.scalar.const(0.0, self.element), b.scalar.const(-math.inf, self.element)
-        with b.loop(self.queries) as i:
-            with b.loop(count, "reduce", monoid="max", inits=[lowest]) as j:
-                j.give(self._load(self.scores, j, i))
-            before = b.load(self.top, [i.index])
-            top = b.scalar.max(before, j.results[0])
-            infinite = b.scalar.cmp("eq", b.scalar.abs(top), b.scalar.const(math.inf, self.element))
-            shift = b.scalar.select(infinite, zero, top)  # inf - inf would be NaN
-            fade = b.scalar.unary("exp", b.scalar.sub(before, shift))
-            with b.loop(count, "reduce", monoid="add", inits=[zero]) as j:
-                weight = b.scalar.unary("exp", b.scalar.sub(self._load(self.scores, j, i), shift))
-                self._store(weight, self.scores, j, i)
-                j.give(weight)
-            total = b.scalar.mul(b.load(self.total, [i.index]), fade)
-            b.store(top, self.top, [i.index])
-            b.store(fade, self.fade, [i.index])
-            b.store(b.scalar.add(total, j.results[0]), self.total, [i.index])
-
-    def _sum(self, start: AffineExpr, count: int) -> None:
-        b = self.b
-        with b.loop(self.queries) as i, b.loop(self.dim_v) as e:
-            zero = b.scalar.const(0.0, self.element)
-            with b.loop(count, "reduce", monoid="add", inits=[zero]) as j:
-                value = b.read(2, [*self.shared, start + j.index, e.index])
-                j.give(b.scalar.mul(self._load(self.scores, j, i), value))
-            faded = b.scalar.mul(b.load(self.sums, [i.index, e.index]), b.load(self.fade, [i.index]))
-            b.store(b.scalar.add(faded, j.results[0]), self.sums, [i.index, e.index])
-
-    def _finish(self) -> None:
-        """Divide by the sums of the weights; 0 where no key was seen."""
-        b = self.b
-        zero, one = b.scalar.const(0.0, self.element), b.scalar.const(1.0, self.element)
-        with b.loop(self.queries) as i:
-            total = b.load(self.total, [i.index])
-            total = b.scalar.select(b.scalar.cmp("eq", total, zero), one, total)
-            b.store(b.scalar.div(one, total), self.total, [i.index])
-        with b.loop(self.here) as i, b.loop(self.dim_v) as e:
-            y = b.scalar.mul(b.load(self.sums, [i.index, e.index]), b.load(self.total, [i.index]))
-            b.write(y, [*self.head, self.first + i.index, e.index])

@@ -40,12 +40,12 @@ LOOPS = NestStrategy(
 STRATEGIES: tuple[Strategy, ...] = (
     NestStrategy(schedule_indexed, leaves=steps("vectorize unroll-and-jam")),
     KernelStrategy(schedule_windows, leaves=_VECTORS | _LAYOUT | steps("peel reorder")),
+    KernelStrategy(schedule_attention, leaves=_LOOPS | steps("expand fission hoist pad set-layout sink")),
     NestStrategy(schedule_matvec, leaves=_LOOPS | _SUMS_IN_MEMORY | steps("sink")),
     NestStrategy(schedule_skinny, leaves=_PRODUCTS),
     NestStrategy(schedule_products, leaves=_PRODUCTS | steps("pad parallelize"), order_free=False),
     KernelStrategy(schedule_tiles, leaves=steps("vectorize unroll")),
     KernelStrategy(schedule_features, leaves=steps("vectorize")),
-    KernelStrategy(schedule_attention, leaves=_VECTORS | steps("peel")),
     NestStrategy(schedule_transposes, leaves=_LOOPS | steps("sink")),
     NestStrategy(schedule_elementwise, leaves=_BLOCKS | steps("vectorize")),
     KernelStrategy(schedule_rows, leaves=steps("reuse")),

@@ -1,125 +1,130 @@
-"""Blocks of attention: the products of a block get register tiles.
+"""Attention: blocks of queries, whose weights stay in the second-level cache.
 
-A kernel that works on blocks (`dialects/graph/attention.py`) holds products of small static sizes inside a loop over blocks,
-on operands that are in the first-level cache already: nothing is packed, vectors run over the columns, and several rows at
-once share what is loaded. The other loops of a block are left to the strategies after this one.
+The loops (`dialects/graph/attention.py`) handle a query at a time, and keep a row for it in local buffers:
+
+    for i in queries {                          for io in blocks of queries {
+      query[d] = ...          for all d           query[d, ii] = ...       for all ii, d
+      weights[j] = sum ...    for all keys j      weights[j, ii] = sum ... for all j, ii
+      reductions of weights                  =>   reductions of weights    for all ii
+      out[i, e] = sum ...     for all e           out[io + ii, e] = ...    for all ii, e
+    }                                           }
+
+Here all queries of a block take each of these steps before the next one (`loop-hoist`, `loop-expand`, `loop-fission`). They
+lie in vector lanes, so that maxima, sums and exponentials need no reduction across lanes. Both products get register tiles. The
+last block computes as many queries as the others (`loop-pad`), but for the results.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from math import prod
 
 from ...codegen.targets import Target
-from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp
-from ...dialects.types import is_float, scalar_of
-from ..analysis.lanes import lane_stride
-from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
-from ..schedule.peel import Peel
-from ..schedule.unroll_and_jam import UnrollAndJam
-from ..schedule.vectorize import Vectorize
-from .base import Take
+from ...dialects.loop.memory import AllocOp, LoadOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.accesses import is_inside
+from ..analysis.lanes import stored_bits
+from ..analysis.nests import buffer_name, loops, name_of, ops_in, statements
+from ..schedule.expand import Expand
+from ..schedule.fission import Fission
+from ..schedule.hoist import Hoist
+from ..schedule.pad import Pad
+from ..schedule.reorder import Reorder
+from ..schedule.set_layout import SetLayout
+from ..schedule.sink import Sink
+from ..schedule.split import Split
+from .base import Take, attempt
+from .block_product import find_block_product, is_sum, tile_block_product
+
+QUERIES, LEAST = 64, 16
+"""Queries of a block, and how many are worth one."""
+FEW_QUERIES = 8
+"""Fewer queries do not fill vectors: these run over keys and dims."""
 
 
 @dataclass(frozen=True)
-class BlockProduct:
-    """`block[row, column] = sum over depth of left * right`, all three loops of static extent."""
+class Attention:
+    """A loop over queries, each of which fills local buffers, reduces one of them, and multiplies it.
 
-    rows: ForOp
-    columns: ForOp
-    depth: ForOp
-
-
-def find_block_product(rows: ForOp) -> BlockProduct | None:
-    """The product whose outer loop this is, if it is one inside a loop that runs in order."""
-    columns = only_loop_in(rows)
-    if columns is None or any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in (rows, columns)):
-        return None
-    if columns.trip_count() == 1:
-        return None
-    inside = statements(columns.body.block)
-    sums = [op for op in inside if isinstance(op, ForOp)]
-    stores = [op for op in inside if isinstance(op, StoreOp)]
-    if len(sums) != 1 or len(stores) != 1 or sums[0].monoid is None or sums[0].monoid.data != "add":
-        return None
-    depth = sums[0]
-    loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
-    if len(depth.results) != 1 or not is_float(depth.results[0].type) or depth.trip_count() is None or len(loads) != 2:
-        return None
-    if any(op.regions for op in statements(depth.body.block)) or _stride(stores[0], columns) != 1:
-        return None
-    right = [op for op in loads if columns.index in op.indices and rows.index not in op.indices and _stride(op, columns) == 1]
-    left = [op for op in loads if rows.index in op.indices and columns.index not in op.indices]
-    return BlockProduct(rows, columns, depth) if right and left else None
-
-
-def _stride(op: LoadOp | StoreOp, loop: ForOp) -> int | None:
-    found = lane_stride(op, loop.index)
-    contiguous = found is not None and found[0] == op.buffer.type.get_num_dims() - 1  # pyright: ignore[reportAttributeAccessIssue]
-    return found[1] if found is not None and contiguous else None
-
-
-def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, take: Take, *, deep: bool = False) -> None:
-    """Columns in vectors, rows side by side through the sum; rows that fill no tile all at once.
-
-    A `deep` sum takes so long that tiles for the rest are worth their code.
+    Attributes:
+        queries: the loop.
+        buffers: the local buffers of an iteration.
+        fills: the loops that fill them, the last one with products.
+        total: the last reduction of these.
+        dims: the loop over the products with them.
     """
-    bits = scalar_of(product.depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    tile_rows, tile_columns = target.tile_of(bits)
-    sums = tile_rows * tile_columns // target.lanes(bits)  # registers for sums
-    wide = 4 if sums >= 24 else 2
-    lanes = 2
-    while lanes < min(product.columns.trip_count() or 0, wide * target.lanes(bits)):
-        lanes *= 2
-    columns, left = name_of(product.columns), (product.columns.trip_count() or 0) % lanes
-    if deep and 1 < left <= lanes // 2:
-        _, rest = take(Peel(columns, -left))
-        take(Vectorize(rest, 1 << (left - 1).bit_length()))
-    take(Vectorize(columns, lanes))
-    rows, count, registers = name_of(product.rows), product.rows.trip_count() or 0, max(1, lanes // target.lanes(bits))
-    at_once = -(-count // -(-count * registers // sums)) if deep else _rows_at_once(count, sums, registers)
-    if at_once < 2:
-        return
-    made = take(UnrollAndJam(rows, at_once))
-    left = count % at_once
-    if left > 1:
-        rest = loops(loops(kernel)[made[-1]])
-        take(UnrollAndJam(next(name for name, loop in rest.items() if loop.trip_count() == left), left))
+
+    queries: ForOp
+    buffers: list[AllocOp]
+    fills: list[ForOp]
+    total: ForOp
+    dims: ForOp
+
+    @property
+    def count(self) -> int:
+        """How many queries there are."""
+        return self.queries.trip_count() or 0
+
+    def size_of_block(self, target: Target) -> int:
+        """As many queries as share loads well, fewer where their rows would take more than half of the second-level cache."""
+        row = sum(prod(op.buffer.type.get_shape()) for op in self.buffers) * stored_bits(self.queries) // 8
+        size = QUERIES
+        while size > LEAST and size * row > target.l2_bytes // 2:
+            size //= 2
+        return min(size, self.count)
+
+    def arguments(self) -> tuple[str, ...]:
+        """What is read at a query."""
+        loads = [op for op in ops_in(self.queries, LoadOp) if self.queries.index in op.indices]
+        return tuple(dict.fromkeys(buffer_name(op.buffer) for op in loads))
 
 
-def _rows_at_once(count: int, sums: int, registers: int) -> int:
-    """How many rows of `registers` each run at once: as many as `sums` allow, or a few less when those leave no rest.
+def find_attention(queries: ForOp) -> Attention | None:
+    """The parts of an iteration; keys and values must be the same for all queries."""
+    inside = statements(queries.body.block)
+    allocs, nests = [op for op in inside if isinstance(op, AllocOp)], [op for op in inside if isinstance(op, ForOp)]
+    fills = list(itertools.takewhile(lambda loop: not loop.results, nests))
+    reductions = nests[len(fills) : -1]
+    if not (allocs and fills and reductions) or queries.kind.data != "parallel" or queries.trip_count() is None:
+        return None
+    if any(loop.monoid is None for loop in reductions) or not all(_shares(queries, x) for x in (fills[-1], nests[-1])):
+        return None
+    return Attention(queries, allocs, fills, reductions[-1], nests[-1])
 
-    A rest takes as long to compile as the tile. Eight sums hide the latency of their additions.
-    """
-    most = min(count, sums // registers)
-    even = next((n for n in range(most, 1, -1) if count % n == 0 and n * registers >= 8), None)
-    return even or most
+
+def _shares(queries: ForOp, products: ForOp) -> bool:
+    """Whether a loop holds one sum, which reads something that is the same in all iterations of `queries`."""
+    sums = [op for op in products.body.block.ops if isinstance(op, ForOp)]
+    if products.results or len(sums) != 1 or not is_sum(sums[0]):
+        return False
+    loads = [op for op in statements(sums[0].body.block) if isinstance(op, LoadOp)]
+    return any(queries.index not in op.indices and not is_inside(op.buffer, queries) for op in loads)
 
 
 def schedule_attention(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Tile the products that stand among other statements of a block, and widen what masks their results."""
-    nested = ops_in(kernel.body.block, ForOp)
-    products = [found for op in nested if _is_one_of_several(op) and (found := find_block_product(op)) is not None]
-    if not products:
+    """Let the queries of a block take each step together, and tile their products."""
+    found = [parts for loop in ops_in(kernel, ForOp) if (parts := find_attention(loop)) is not None]
+    if len(found) != 1 or found[0].count < FEW_QUERIES:
         return
-    fills = [loop for loop in nested if _is_partial_fill(loop)]
-    for product in products:
-        tile_block_product(kernel, product, target, take)
-    for loop in fills:
-        take(Vectorize(name_of(loop), target.vector_bits // 32, tail="predicated"))
-
-
-def _is_one_of_several(loop: ForOp) -> bool:
-    """Whether a loop is a part of the body of another one, not all of it."""
-    parent = loop.parent_op()
-    return isinstance(parent, IfOp) or (isinstance(parent, ForOp) and only_loop_in(parent) is None)
-
-
-def _is_partial_fill(loop: ForOp) -> bool:
-    """Whether a loop stores one value side by side up to a bound that varies, as a triangular mask does."""
-    inside = statements(loop.body.block)
-    if loop.kind.data != "parallel" or loop.trip_count() is not None or len(inside) != 1:
-        return False
-    (store,) = inside
-    return isinstance(store, StoreOp) and store.lanes == 1 and _stride(store, loop) == 1 and store.value is not loop.index
+    (parts,) = found
+    size, is_ragged, arguments = parts.size_of_block(target), parts.count % parts.size_of_block(target), parts.arguments()
+    buffers, fills = [buffer_name(op.buffer) for op in parts.buffers], [name_of(loop) for loop in parts.fills]
+    total, keys = name_of(parts.total), fills[-1]
+    block, rest = take(Split(name_of(parts.queries), size))
+    attempt(Sink(keys), take)  # a bias of the query
+    for buffer in buffers:
+        take(Hoist(buffer))
+    (results,) = take(Expand(total, block))
+    nests: list[str] = []
+    for fill in fills:
+        first, rest = take(Fission(rest, fill))
+        nests.append(first)
+    take(Reorder((keys, nests[-1])))
+    for nest in (*nests, rest) if is_ragged else ():
+        take(Pad(nest, size, arguments))
+    for buffer in buffers:
+        take(SetLayout(buffer, (1, 0)))
+    for nest in (keys, results):
+        if (product := find_block_product(loops(kernel)[nest])) is not None:
+            tile_block_product(kernel, product, target, take)

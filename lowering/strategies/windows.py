@@ -34,8 +34,8 @@ from ..schedule.split_dim import SplitDim
 from ..schedule.ungroup import Ungroup
 from ..schedule.unroll import Unroll
 from ..schedule.vectorize import Vectorize
-from .attention import BlockProduct, tile_block_product
 from .base import Take, attempt
+from .block_product import BlockProduct, tile_block_product
 from .lanes import can_widen
 
 UNROLLED = 25

@@ -1,0 +1,103 @@
+"""Products of small static sizes on operands that are in the first-level cache already.
+
+Nothing is packed: vectors run over the columns, and several rows at once share what is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import is_float, scalar_of
+from ..analysis.lanes import lane_stride
+from ..analysis.nests import loops, name_of, statements
+from ..schedule.peel import Peel
+from ..schedule.unroll_and_jam import UnrollAndJam
+from ..schedule.vectorize import Vectorize
+from .base import Take
+
+ROWS = 64
+"""What a number of rows that is not known is taken to be a multiple of."""
+
+
+@dataclass(frozen=True)
+class BlockProduct:
+    """`block[row, column] = sum over depth of left * right`; the number of columns is static."""
+
+    rows: ForOp
+    columns: ForOp
+    depth: ForOp
+
+
+def find_block_product(rows: ForOp) -> BlockProduct | None:
+    """The product whose outer loop this is, if it is one; what else stands in that loop is arithmetic and loads."""
+    nested = [op for op in rows.body.block.ops if isinstance(op, ForOp)]
+    columns = nested[0] if len(nested) == 1 else rows
+    if columns is rows or any(loop.kind.data != "parallel" or loop.results for loop in (rows, columns)):
+        return None
+    if columns.trip_count() in (None, 1):
+        return None
+    inside = statements(columns.body.block)
+    sums = [op for op in inside if isinstance(op, ForOp)]
+    stores = [op for op in inside if isinstance(op, StoreOp)]
+    if len(sums) != 1 or len(stores) != 1 or not is_sum(sums[0]):
+        return None
+    depth = sums[0]
+    loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
+    if len(depth.results) != 1 or not is_float(depth.results[0].type) or len(loads) != 2:
+        return None
+    if any(op.regions for op in statements(depth.body.block)) or _stride(stores[0], columns) != 1:
+        return None
+    right = [op for op in loads if columns.index in op.indices and rows.index not in op.indices and _stride(op, columns) == 1]
+    left = [op for op in loads if rows.index in op.indices and columns.index not in op.indices]
+    return BlockProduct(rows, columns, depth) if right and left else None
+
+
+def is_sum(loop: ForOp) -> bool:
+    return loop.monoid is not None and loop.monoid.data == "add"
+
+
+def _stride(op: LoadOp | StoreOp, loop: ForOp) -> int | None:
+    found = lane_stride(op, loop.index)
+    contiguous = found is not None and found[0] == op.buffer.type.get_num_dims() - 1  # pyright: ignore[reportAttributeAccessIssue]
+    return found[1] if found is not None and contiguous else None
+
+
+def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, take: Take, *, deep: bool = False) -> None:
+    """Columns in vectors, rows side by side through the sum; rows that fill no tile all at once, if their number is known.
+
+    A `deep` sum takes so long that tiles for the rest are worth their code.
+    """
+    bits = scalar_of(product.depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    tile_rows, tile_columns = target.tile_of(bits)
+    sums = tile_rows * tile_columns // target.lanes(bits)  # registers for sums
+    wide = 4 if sums >= 24 else 2
+    lanes = 2
+    while lanes < min(product.columns.trip_count() or 0, wide * target.lanes(bits)):
+        lanes *= 2
+    columns, left = name_of(product.columns), (product.columns.trip_count() or 0) % lanes
+    if deep and 1 < left <= lanes // 2:
+        _, rest = take(Peel(columns, -left))
+        take(Vectorize(rest, 1 << (left - 1).bit_length()))
+    take(Vectorize(columns, lanes))
+    rows, count, registers = name_of(product.rows), product.rows.trip_count() or ROWS, max(1, lanes // target.lanes(bits))
+    at_once = -(-count // -(-count * registers // sums)) if deep else _rows_at_once(count, sums, registers)
+    if at_once < 2:
+        return
+    made = take(UnrollAndJam(rows, at_once))
+    left = count % at_once
+    if left > 1 and product.rows.trip_count() is not None:
+        rest = loops(loops(kernel)[made[-1]])
+        take(UnrollAndJam(next(name for name, loop in rest.items() if loop.trip_count() == left), left))
+
+
+def _rows_at_once(count: int, sums: int, registers: int) -> int:
+    """How many rows of `registers` each run at once: as many as `sums` allow, or a few less when those leave no rest.
+
+    A rest takes as long to compile as the tile. Eight sums hide the latency of their additions.
+    """
+    most = min(count, sums // registers)
+    even = next((n for n in range(most, 1, -1) if count % n == 0 and n * registers >= 8), None)
+    return even or most
