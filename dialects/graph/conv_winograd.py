@@ -5,7 +5,7 @@ point by point, and over the features that is a product of matrices for each of 
 
     image   [point, tile, feature]                 from windows of the padded image
     filters [point, feature, result feature]
-    products[point, tile, result feature]          a sum over features, in register tiles
+    products[point, tile, result feature]          a sum over features
     results                                        from the products of a tile
 
 Features lie side by side in vectors throughout. Tiles are worked on in blocks, so that what is made of them stays in the
@@ -25,7 +25,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..loop.grain import uneven
-from .conv_loops import Form, RegisterTile, choose_tile, parts
+from .conv_loops import Form
 from .window_loops import Index, clipped, over, within
 from .winograd_transforms import WINDOW, Transforms, multiply, transforms
 
@@ -121,8 +121,6 @@ class _Winograd:
         self.high, self.wide = (-(-n // by.tile) for n in form.points)
         target = form.b.target
         self.blocks = find_blocks((form.batch, self.high, self.wide), form.depth, form.filters, by, form.lanes, target.l2_bytes)
-        vectors = self.blocks.columns // form.lanes
-        self.tile, _ = choose_tile(self.blocks.tiles, vectors, target.vector_registers)
         self.fits = self.blocks.columns * self.blocks.count == form.filters
         """Whether there are as many result features as blocks have room for."""
 
@@ -131,7 +129,7 @@ class _Winograd:
         if blocks.stay:
             filters = self._filters(0, (0, depth))
             with self._over_tiles("parallel") as block:
-                products = self._local(blocks.tiles * blocks.columns, "products")
+                products = self._local(blocks.tiles, blocks.columns, "products")
                 self._multiply(self._image(block), (0, depth), filters, products)
                 self._results(products, block, 0)
             return
@@ -140,9 +138,9 @@ class _Winograd:
         ) as block:
             image = self._image(block)
             with b.loop(blocks.columns * blocks.count, step=blocks.columns) as column:
-                products = self._local(blocks.tiles * blocks.columns, "products")
+                products = self._local(blocks.tiles, blocks.columns, "products")
                 if blocks.depth < depth:
-                    with over(b, (self.points, blocks.tiles * blocks.columns)) as at:
+                    with over(b, (self.points, blocks.tiles, blocks.columns)) as at:
                         b.store(self.form.zero, products, at)
                 for features in self._depths():
                     filters = self._filters(column.index, features)
@@ -166,10 +164,9 @@ class _Winograd:
         with _steps(self.b, sizes, kind) as (image, row, column):
             yield image, row, column
 
-    def _local(self, elements: int, name: str) -> SSAValue:
-        """A buffer of so many elements a point; not a power of two apart, where points would share few sets of the caches."""
-        form = self.form
-        return self.b.local((self.points, elements + form.lanes), form.element, "scratch", name=name)
+    def _local(self, rows: int, columns: int, name: str) -> SSAValue:
+        """A matrix a point, and a row more: a power of two apart, points would share few sets of the caches."""
+        return self.b.local((self.points, rows + 1, columns), self.form.element, "scratch", name=name)
 
     def _both(self, matrix: np.ndarray, load: Load, store: Store, rows: Any = None) -> None:
         """`store(i, row i of matrix @ values @ matrix^T)` for a square of values `load(i, j)`; of the first `rows` rows only.
@@ -188,15 +185,15 @@ class _Winograd:
         """The transformed filters of some features, from result feature `column` on."""
         form, b, blocks, size = self.form, self.b, self.blocks, self.by.size
         feature, count = features
-        made = self._local(blocks.depth * blocks.columns, "filters")
+        made = self._local(blocks.depth, blocks.columns, "filters")
         if not self.fits:
-            with over(b, (self.points, blocks.depth * blocks.columns)) as at:
+            with over(b, (self.points, blocks.depth, blocks.columns)) as at:
                 b.store(form.zero, made, at)
         with b.loop(count) as c, b.loop(self._here(column)) as k:
 
             def store(i: Index, row: Sequence[SSAValue]) -> None:
                 for j, value in enumerate(row):
-                    b.store(value, made, [i * size + j, c.index * blocks.columns + k.index])
+                    b.store(value, made, [i * size + j, c.index, k.index])
 
             self._both(self.by.filter, lambda i, j: form.w(column + k.index, feature + c.index, (i, j)), store)
         return made
@@ -214,15 +211,15 @@ class _Winograd:
         """The transformed tiles of a block."""
         form, b, by, blocks = self.form, self.b, self.by, self.blocks
         image, row, column = block
-        made = self._local(blocks.tiles * form.depth, "image")
+        made = self._local(blocks.tiles, form.depth, "image")
         with over(b, (blocks.images,)) as (n,):
             padded = self._pad(image + n, row, column)
             with over(b, (blocks.rows, blocks.width)) as (y, x), b.loop(form.depth) as c:
-                at = ((n * blocks.rows + y) * blocks.width + x) * form.depth + c.index
+                tile = (n * blocks.rows + y) * blocks.width + x
 
                 def store(i: Index, values: Sequence[SSAValue]) -> None:
                     for j, value in enumerate(values):
-                        b.store(value, made, [i * by.size + j, at])
+                        b.store(value, made, [i * by.size + j, tile, c.index])
 
                 self._both(by.image, lambda i, j: b.load(padded, [y * by.tile + i, x * by.tile + j, c.index]), store)
         return made
@@ -244,35 +241,16 @@ class _Winograd:
 
     def _multiply(self, image: SSAValue, features: tuple[Index, Any], filters: SSAValue, products: SSAValue) -> None:
         """Add the products of some features."""
-        form, b, blocks = self.form, self.b, self.blocks
-        with b.loop(self.points) as point:
-            for column, columns in parts(b, blocks.columns, self.tile.vectors * form.lanes):
-                for row, rows in parts(b, blocks.tiles, self.tile.rows):
-                    tile = RegisterTile(form, rows, columns)
-                    self._sum(tile, (point.index, row, column), features, (image, filters, products))
-
-    def _sum(
-        self,
-        tile: RegisterTile,
-        at: tuple[AffineExpr, AffineExpr, AffineExpr],
-        features: tuple[Index, Any],
-        buffers: tuple[SSAValue, SSAValue, SSAValue],
-    ) -> None:
-        """Add the products of some features to a register tile of the products."""
-        form, b, columns = self.form, self.b, self.blocks.columns
-        (point, row, column), (feature, count), (image, filters, products) = at, features, buffers
-        resumes = self.blocks.depth < form.depth
-
-        def place(i: AffineExpr, j: AffineExpr) -> list[Index]:
-            return [point, (row + i) * columns + column + j]
-
-        tile.start(lambda i, j: b.load(products, place(i, j)) if resumes else form.zero)
-        tile.accumulate(
-            [(count, "seq")],
-            lambda i, c: b.load(image, [point, (row + i) * form.depth + feature + c[0]]),
-            lambda j, c: b.load(filters, [point, c[0] * columns + column + j]),
-        )
-        tile.finish(lambda i, j, value: b.store(value, products, place(i, j)))
+        form, b, blocks, (feature, count) = self.form, self.b, self.blocks, features
+        with b.loop(self.points) as point, b.loop(blocks.tiles) as i, b.loop(blocks.columns) as j:
+            place = [point.index, i.index, j.index]
+            with b.loop(count, "reduce", monoid="add", inits=[form.zero]) as c:
+                tile = b.load(image, [point.index, i.index, c.index + feature])
+                c.give(b.scalar.mul(tile, b.load(filters, [point.index, c.index, j.index])))
+            (total,) = c.results
+            if blocks.depth < form.depth:
+                total = b.scalar.add(b.load(products, place), total)
+            b.store(total, products, place)
 
     def _results(self, products: SSAValue, block: tuple[AffineExpr, AffineExpr, AffineExpr], first: Index) -> None:
         """Write the results of a block of tiles, from result feature `first` on."""
@@ -280,7 +258,7 @@ class _Winograd:
         image, row, column = block
         (high, wide), m = form.points, by.tile
         with over(b, (blocks.images, blocks.rows, blocks.width)) as (n, y, x), b.loop(self._here(first)) as k:
-            at = ((n * blocks.rows + y) * blocks.width + x) * blocks.columns + k.index
+            tile = (n * blocks.rows + y) * blocks.width + x
             top, left = (row + y) * m, (column + x) * m
             rows = _inside(top, m, high, blocks.rows * m)
             columns = _inside(left, m, wide, blocks.width * m)
@@ -299,7 +277,7 @@ class _Winograd:
                 with b.loop(columns, "seq") as j:
                     write(i, j.index, b.load(line, [j.index]))
 
-            self._both(by.result, lambda i, j: b.load(products, [i * by.size + j, at]), store, rows)
+            self._both(by.result, lambda i, j: b.load(products, [i * by.size + j, tile, k.index]), store, rows)
 
 
 def _inside(start: AffineExpr, tile: int, size: int, block: int) -> list[AffineExpr] | None:

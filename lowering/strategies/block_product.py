@@ -74,8 +74,8 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
     tile_rows, tile_columns = target.tile_of(bits)
     sums = tile_rows * tile_columns // target.lanes(bits)  # registers for sums
     wide = 4 if sums >= 24 else 2
-    lanes = 2
-    while lanes < min(product.columns.trip_count() or 0, wide * target.lanes(bits)):
+    native, count, lanes = target.lanes(bits), product.columns.trip_count() or 0, 2
+    while 2 * lanes <= min(count, wide * native) or lanes < (min(count, native) if deep else min(count, wide * native)):
         lanes *= 2
     columns, left = name_of(product.columns), (product.columns.trip_count() or 0) % lanes
     if deep and 1 < left <= lanes // 2:
