@@ -6,14 +6,14 @@ neighbouring elements also across the end of a row: the element of tap (kh, kw) 
 `image[(r + kh) * pitch + q + kw]`, where the pitch is the width with the padding between two rows. So nothing is unfolded; the
 few points that lie in the padding are computed and not stored.
 
-Rows and columns are cut into tiles whose sums fit registers; `lowering/strategies/convolutions.py` makes them vectors.
+`lowering/strategies/convolutions.py` gives the products register tiles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -25,22 +25,14 @@ from ..loop.grain import CHUNKS, is_even, uneven
 from ..types import scalar_of
 from . import window_plain
 from .conv import Convolution, dilated, pick, placed
-from .window_loops import Axis, Index, Taps, clipped, multiply_add, over, within
+from .window_loops import Axis, Index, Taps, clipped, over, within
+from .window_plain import reduced
 
 if TYPE_CHECKING:
     from .conv import ConvOp
 
-UNROLLED = 8
-"""Elements of a window along its last dim that are written out one by one; more are a loop."""
-
-LOADS = 0.3
-"""What a load that multiplications hide still costs, in loads."""
-
-EDGE = 1.02
-"""What tiles of another shape at an edge cost, in parts of the whole: they are code of their own."""
-
 DEEPEST = 64
-"""Features of an image that a tile reads at a time: each stands in pages of its own."""
+"""Features of an image whose products are summed at a time: each stands in pages of its own, and rounding errors stay small."""
 
 LEAST_CHUNK = 32
 """Features of the result that are worth a block of their own: each reads the image once."""
@@ -112,123 +104,6 @@ class Form:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Tiles
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A register tile of a product: so many rows, and columns of so many vectors."""
-
-    rows: int
-    vectors: int
-
-
-def _cycles(rows: int, vectors: int) -> float:
-    """One step of a tile: half a cycle a multiplication, half a cycle a load, not less than the latency of an addition."""
-    return max(rows * vectors / 2, (rows + vectors) / 2, 4.0) + LOADS * (rows + vectors) / 2
-
-
-def choose_rows(rows: int, vectors: int, registers: int) -> tuple[int, float]:
-    """The height of tiles that many vectors wide that runs through all rows in the fewest cycles, and these."""
-
-    def total(height: int) -> float:
-        tiles, left = divmod(rows, height)
-        return EDGE * (tiles * _cycles(height, vectors) + _cycles(left, vectors)) if left else tiles * _cycles(height, vectors)
-
-    heights = [r for r in range(1, rows + 1) if r * vectors + vectors + 1 < registers]
-    best = min(heights, key=lambda r: (total(r), -r), default=1)
-    return best, total(best)
-
-
-def choose_tile(rows: int, vectors: int, registers: int) -> tuple[Tile, float]:
-    """The register tile that runs a product of so many rows and columns (in vectors) in the fewest cycles, about, and these.
-
-    What is left of the columns has tiles of its own height. It is code of its own, too, and therefore counts for more.
-    """
-
-    def total(width: int) -> float:
-        whole, right = divmod(vectors, width)
-        cycles = whole * choose_rows(rows, width, registers)[1]
-        return EDGE * (cycles + choose_rows(rows, right, registers)[1]) if right else cycles
-
-    width = min(range(1, min(4, vectors) + 1), key=lambda v: (total(v), -v))
-    return Tile(choose_rows(rows, width, registers)[0], width), total(width)
-
-
-def _unrolled(size: int) -> str:
-    return "unroll" if size <= UNROLLED else "seq"
-
-
-class RegisterTile:
-    """Sums of a tile in a register buffer; all loops over it are unrolled, or vectors."""
-
-    def __init__(self, form: Form, rows: int, columns: int):
-        self.form, self.b, self.rows, self.columns = form, form.b, rows, columns
-        self.vectors = -(-columns // form.lanes)
-        self.buffer = self.b.local((rows, self.vectors * form.lanes), form.element, "register", name="tile")
-
-    @contextmanager
-    def _rows(self) -> Iterator[AffineExpr]:
-        if self.rows == 1:
-            yield AffineConstantExpr(0)
-            return
-        with self.b.loop(self.rows, "unroll") as row:
-            yield row.index
-
-    @contextmanager
-    def _columns(self, vectors: int, lanes: int, first: int = 0) -> Iterator[AffineExpr]:
-        if vectors == 1:
-            with self.b.loop(lanes) as lane:
-                yield lane.index + first
-            return
-        with self.b.loop(vectors, "unroll") as vector, self.b.loop(lanes) as lane:
-            yield vector.index * lanes + lane.index + first
-
-    def start(self, value: Callable[[AffineExpr, AffineExpr], SSAValue]) -> None:
-        """Set each sum to `value(row, column)`."""
-        with self._rows() as i, self._columns(self.vectors, self.form.lanes) as j:
-            self.b.store(value(i, j), self.buffer, [i, j])
-
-    def accumulate(
-        self,
-        loops: Sequence[tuple[Any, str]],
-        left: Callable[[AffineExpr, list[Index]], SSAValue],
-        right: Callable[[AffineExpr, list[Index]], SSAValue],
-    ) -> None:
-        """Add `left(row, at) * right(column, at)`, `at` in loops of the given sizes and kinds."""
-        b = self.b
-        with ExitStack() as stack:
-            at: list[Index] = [0 if n == 1 else stack.enter_context(b.loop(n, kind)).index for n, kind in loops]
-            with self._rows() as i, self._columns(self.vectors, self.form.lanes) as j:
-                total = multiply_add(b, left(i, at), right(j, at), b.load(self.buffer, [i, j]))
-                b.store(total, self.buffer, [i, j])
-
-    def finish(self, store: Callable[[AffineExpr, AffineExpr, SSAValue], None]) -> None:
-        """`store(row, column, sum)` for each column that there is."""
-        full, rest = divmod(self.columns, self.form.lanes)
-        parts = [(full, self.form.lanes, 0)] if full else []
-        parts += [(1, rest, full * self.form.lanes)] if rest else []
-        for part in parts:
-            with self._rows() as i, self._columns(*part) as j:
-                store(i, j, self.b.load(self.buffer, [i, j]))
-
-
-def parts(b: Any, size: int, step: int) -> Any:
-    """(first, count) of the tiles that `size` is cut into: one for a loop over the full ones, one for the rest.
-
-    A generator: what its consumer builds for the first stands in the loop.
-    """
-    full = size - size % step
-    if full == step:
-        yield AffineConstantExpr(0), step
-    elif full:
-        with b.loop(full, step=step) as loop:
-            yield loop.index, step
-    if size > full:
-        yield AffineConstantExpr(full), size - full
-
-
-# --------------------------------------------------------------------------------------------------------------------
 # Flat
 
 
@@ -265,9 +140,7 @@ class _Flat:
         """Features of the result that are worked on at a time: all, where there are blocks of points enough."""
         if not is_even(regions := self._regions(self.blocks)) and form.per_group >= 2 * LEAST_CHUNK:
             self.chunk = max(LEAST_CHUNK, -(-form.per_group * regions // CHUNKS))
-        self.tile, _ = choose_tile(self.chunk, self.columns // form.lanes, form.b.target.vector_registers)
-        self.depth = self._depth()
-        """Features whose products are summed at a time: what a column of tiles reads of them stays in the first-level cache."""
+        self.depth = _part(form.depth, DEEPEST)
 
     def _pitch(self) -> int:
         """Elements from one row of the copy to the next. The padding behind a row is also that before the next one."""
@@ -284,25 +157,18 @@ class _Flat:
 
     def _rows_of_block(self) -> int:
         """Rows of the result in a block, so that vectors are full, few threads get as much, and sums stay in the L2 cache."""
-        form, count, registers = self.form, self.first.count, self.b.target.vector_registers
+        form, count = self.form, self.first.count
         most = max(1, form.b.target.l2_bytes // 4 // (form.per_group * self.pitch * form.bytes))
 
         def cycles(rows: int) -> tuple[float, int]:
             blocks = -(-count // rows)
             regions = self._regions(blocks)
-            _, each = choose_tile(form.per_group, self._columns(rows) // form.lanes, registers)
+            each = form.per_group * self._columns(rows) / form.lanes / 2  # two multiplications a cycle
             copied = (rows + self.first.reach) * self.pitch * len(self.first.phases) * len(self.last.phases)
             copying = copied / (1 if self.last.stride > 1 else form.lanes / 4) / prod(self.window)
             return blocks * (each + copying + 2.0) * uneven(regions), -rows
 
         return min(range(1, min(count, most) + 1), key=cycles)
-
-    def _depth(self) -> int:
-        form, target = self.form, self.b.target
-        lines = prod(self.window[:-1]) * len(self.last.phases) * (self.tile.vectors + 1)
-        room = max(1, min(DEEPEST, target.l1_bytes * 4 // 5 // (lines * form.lanes * form.bytes)))
-        even = max(n for n in range(1, min(room, form.depth) + 1) if form.depth % n == 0)
-        return even if 2 * even > room else -(-form.depth // -(-form.depth // room))
 
     def write(self) -> None:
         form, b = self.form, self.b
@@ -322,8 +188,15 @@ class _Flat:
                 origin = 0 if isinstance(start, AffineConstantExpr) else start
                 copy = self._lay_out(image, group, origin, self.rows) if laid is None else laid
                 row = AffineConstantExpr(0) if laid is None else start
-                for chunk in parts(self.b, self.form.per_group, self.chunk):
-                    self._filters(_Block(image, group, outer, start, copy, row), chunk)
+                self._chunks(_Block(image, group, outer, start, copy, row))
+
+    def _chunks(self, block: _Block) -> None:
+        """All features of the result, in chunks of one size and a last one."""
+        full = self.form.per_group - self.form.per_group % self.chunk
+        with over(self.b, [full // self.chunk]) as (chunk,):
+            self._filters(block, (chunk * self.chunk, self.chunk))
+        if full < self.form.per_group:
+            self._filters(block, (AffineConstantExpr(full), self.form.per_group - full))
 
     def _row_blocks(self) -> Any:
         if self.blocks == 1:
@@ -362,10 +235,7 @@ class _Flat:
             with over(b, (count, self.columns)) as at:
                 b.store(form.zero, sums, at)
         for features in self._depths():
-            for column, columns in parts(b, self.columns, self.tile.vectors * form.lanes):
-                height, _ = choose_rows(count, columns // form.lanes, b.target.vector_registers)
-                for row, rows in parts(b, count, height):
-                    self._tile(block, sums, (first, row, rows), (column, columns), features)
+            self._multiply(block, sums, filters, features)
         left = [AffineConstantExpr(self.rows), block.start * -1 + self.first.count]
         height = self.rows if self.first.count % self.rows == 0 else left
         with over(b, (count,)) as (i,), over(b, (height, self.width)) as (r, q):
@@ -383,67 +253,43 @@ class _Flat:
             left = block.index * -1 + depth
             yield block.index, self.depth if depth % self.depth == 0 else [AffineConstantExpr(self.depth), left]
 
-    def _tile(
+    def _multiply(self, block: _Block, sums: SSAValue, filters: Part, features: Part) -> None:
+        """Add the products of some features: one sum for each phase, which goes on from that of the phase before."""
+        form, b, (chunk, count), (_, depth) = self.form, self.b, filters, features
+        with b.loop(count) as i, b.loop(self.columns) as j:
+            filter_ = block.group * form.per_group + chunk + i.index
+            total = b.load(sums, [i.index, j.index]) if self.depth < form.depth else form.zero
+            down, right = ([axis.taps(phase) for phase in axis.phases] for axis in (self.first, self.last))
+            for taps in product(down, right):
+                sizes = (depth, *(axis.window for axis in self.outer), *(tap.count for tap in taps))
+                term = partial(self._term, block, features, taps, filter_, j.index)
+                total = reduced(b, "add", sizes, form.zero, term, total)
+            b.store(total, sums, [i.index, j.index])
+
+    def _term(
         self,
         block: _Block,
-        sums: SSAValue,
-        rows: tuple[AffineExpr, AffineExpr, int],
-        columns: tuple[AffineExpr, int],
-        features: Part,
-    ) -> None:
-        """Add the products of some features to a tile of the sums."""
-        form, b = self.form, self.b
-        (chunk, row, n_rows), (column, n_columns) = rows, columns
-        tile = RegisterTile(form, n_rows, n_columns)
-        resumes = self.depth < form.depth
-        tile.start(lambda i, j: b.load(sums, [row + i, column + j]) if resumes else form.zero)
-        filters = block.group * form.per_group + chunk + row
-        for taps in self._phases():
-            self._accumulate(tile, block, filters, column, features, taps)
-        tile.finish(lambda i, j, value: b.store(value, sums, [row + i, column + j]))
-
-    def _phases(self) -> Iterator[tuple[Taps, Taps]]:
-        """The elements of the window of each phase, one after the other; for a large window in loops over the phases."""
-        rows, columns = ([axis.taps(phase) for phase in axis.phases] for axis in (self.first, self.last))
-        if self._kind == "seq" and all(Taps.of_phase(each, AffineExpr.dimension(0)) for each in (rows, columns)):
-            with over(self.b, (len(rows), len(columns)), "seq") as (i, j):
-                down, right = Taps.of_phase(rows, i), Taps.of_phase(columns, j)
-                assert down is not None and right is not None
-                yield down, right
-            return
-        yield from product(rows, columns)
-
-    @property
-    def _kind(self) -> str:
-        """How the loop over the elements of the window along the last dim runs."""
-        return _unrolled(self.last.window * len(self.first.phases))
-
-    def _accumulate(
-        self,
-        tile: RegisterTile,
-        block: _Block,
-        filters: AffineExpr,
-        column: AffineExpr,
         features: Part,
         taps: tuple[Taps, Taps],
-    ) -> None:
-        """Add the products of elements of the window."""
-        form, b, (first, count), (down, right) = self.form, self.b, features, taps
+        filter_: AffineExpr,
+        column: AffineExpr,
+        at: Sequence[Index],
+    ) -> SSAValue:
+        """The product of a filter and a point, of a feature and an element of the window of one phase."""
+        b, (down, right), (f, *outer, t, u) = self.b, taps, at
+        feature = features[0] + f
+        places = [p * axis.stride + k * axis.dilation for p, k, axis in zip(block.outer, outer, self.outer, strict=True)]
+        row = block.origin + t * down.by + down.at
+        place = row * self.pitch + u * right.by + right.at + column
+        tap = [*outer, t * down.step + down.first, u * right.step + right.first][: len(self.form.axes)]
+        image = b.load(block.copy, [feature, *places, down.phase, right.phase, place])
+        return b.scalar.mul(self.form.w(filter_, feature, tap), image)
 
-        def filter_(i: AffineExpr, at: list[Index]) -> SSAValue:
-            f, *outer, t, u = at
-            tap = [*outer, t * down.step + down.first, u * right.step + right.first]
-            return form.w(filters + i, first + f, tap[: len(form.axes)])
 
-        def point(j: AffineExpr, at: list[Index]) -> SSAValue:
-            f, *outer, t, u = at
-            places = [p * axis.stride + k * axis.dilation for p, k, axis in zip(block.outer, outer, self.outer, strict=True)]
-            place = (block.origin + t * down.by + down.at) * self.pitch + column + u * right.by + right.at + j
-            return b.load(block.copy, [first + f, *places, down.phase, right.phase, place])
-
-        loops = [(count, "seq"), *((axis.window, "seq") for axis in self.outer)]
-        loops += [(down.count, "seq"), (right.count, self._kind)]
-        tile.accumulate(loops, filter_, point)
+def _part(size: int, most: int) -> int:
+    """The length of parts of a size, at most `most`: an even one, if it is not much shorter."""
+    even = max((n for n in range(1, min(most, size) + 1) if size % n == 0), default=1)
+    return even if 2 * even > most else -(-size // -(-size // most))
 
 
 def _up(size: int, multiple: int) -> int:

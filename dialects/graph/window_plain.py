@@ -54,7 +54,7 @@ def write_conv(op: ConvOp, b: Any) -> None:
             value = b.load(x, placed([n, group * depth + i, *_places(moving, p, k)], c.x_dims))
             return b.scalar.mul(value, w(group, o, i, k))
 
-        b.write(_reduced(b, "add", (*window, depth), zero, product), placed([n, group * of_group + o, *p], c.y_dims))
+        b.write(reduced(b, "add", (*window, depth), zero, product), placed([n, group * of_group + o, *p], c.y_dims))
 
 
 def write_reduction(op: ReduceWindowOp, slide: Slide, b: Any) -> None:
@@ -63,7 +63,7 @@ def write_reduction(op: ReduceWindowOp, slide: Slide, b: Any) -> None:
     neutral = b.scalar.const(identity_value(kind, element), element)
     x = _padded(b, lambda at: b.read(0, at), axes, neutral)
     with over(b, op.result_shape()) as p:
-        b.write(_reduced(b, kind, slide.window, neutral, lambda k: b.load(x, _places(axes, p, k))), p)
+        b.write(reduced(b, kind, slide.window, neutral, lambda k: b.load(x, _places(axes, p, k))), p)
 
 
 def write_pick(op: ExtremeOp, slide: Slide, b: Any) -> None:
@@ -208,19 +208,28 @@ def _spread(op: ConvOp, b: Any, zero: SSAValue) -> Read:
 # Loops over the elements of a window
 
 
-def _reduced(b: Any, monoid: str, sizes: Sequence[int], neutral: SSAValue, value: Callable[[Tap], SSAValue]) -> SSAValue:
-    """What a monoid makes of `value(tap)` for all taps: a `reduce` loop a dim."""
+def reduced(
+    b: Any,
+    monoid: str,
+    sizes: Sequence[Any],
+    neutral: SSAValue,
+    value: Callable[[Tap], SSAValue],
+    start: SSAValue | None = None,
+) -> SSAValue:
+    """What a monoid makes of `value(tap)` for all taps: a `reduce` loop a dim. A sum may go on from `start`."""
+    if start is not None and all(size == 1 for size in sizes):
+        return b.scalar.add(start, value([AffineConstantExpr(0)] * len(sizes)))
 
-    def along(tap: list[Index]) -> SSAValue:
+    def along(tap: list[Index], init: SSAValue) -> SSAValue:
         if len(tap) == len(sizes):
             return value(tap)
         if sizes[len(tap)] == 1:
-            return along([*tap, AffineConstantExpr(0)])
-        with b.loop(sizes[len(tap)], "reduce", monoid=monoid, inits=[neutral]) as loop:
-            loop.give(along([*tap, loop.index]))
+            return along([*tap, AffineConstantExpr(0)], init)
+        with b.loop(sizes[len(tap)], "reduce", monoid=monoid, inits=[init]) as loop:
+            loop.give(along([*tap, loop.index], neutral))
         return loop.results[0]
 
-    return along([])
+    return along([], neutral if start is None else start)
 
 
 def _folded(b: Any, sizes: Sequence[int], start: Values, step: Callable[[Values, Tap], Values]) -> Values:

@@ -1,29 +1,35 @@
-// RUN: lamina-opt %s -p 'loop-auto' | filecheck %s
+// RUN: lamina-opt %s --target=x86-64-v3 --compile-to=loop | filecheck %s --check-prefix=LOOP
+// RUN: lamina-opt %s --target=x86-64-v3 --compile-to=loop | lamina-opt - -p 'loop-auto{verbose=true}' 2>&1 >/dev/null | filecheck %s --check-prefix=STEPS
+// RUN: lamina-opt %s --target=x86-64-v3 --compile-to=scheduled | filecheck %s
 
-/// Rows of a register buffer become vectors, unrolled: all its subscripts are numbers.
+/// A sum over features and the window, of elements that lie side by side for neighbouring points, also of the next row.
+// LOOP-LABEL: loop.kernel @conv(
+//       LOOP: %sums = loop.alloc scratch
+//       LOOP: loop.for parallel %[[OUT:.+]] = 0 to 16 {
+//       LOOP: loop.for parallel %[[POINT:.+]] = 0 to 168 {
+//       LOOP: loop.for reduce<add> %[[IN:.+]] = 0 to 8
+//       LOOP: loop.for reduce<add> %[[ROW:.+]] = 0 to 5
+//       LOOP: loop.for reduce<add> %[[COLUMN:.+]] = 0 to 5
+//   LOOP-DAG: loop.load %w[%[[OUT]], %[[IN]], %[[ROW]], %[[COLUMN]]]
+//   LOOP-DAG: loop.load %image[%[[IN]], 0, 0, {{.*}}]
+//       LOOP: loop.store %{{.+}}, %sums[%[[OUT]], %[[POINT]]]
 
-program.func @main(%x: memref<8xf32>) -> (%y: memref<32xf32>) {
-  loop.launch @tile(%x, %y) : (memref<8xf32>, memref<32xf32>)
-}
+/// One chain of sums, unrolled along rows of the window, in a register tile.
+//      STEPS: loop-ungroup{loop=[[IN:.+]]}
+// STEPS-NEXT: loop-ungroup{loop=[[ROW:.+]]}
+// STEPS-NEXT: loop-unroll{loop=[[COLUMN:.+]]}
+// STEPS-NEXT: loop-peel{loop=[[POINT:.+]] count=-8}
+// STEPS-NEXT: loop-vectorize{loop={{.+}} lanes=8}
+// STEPS-NEXT: loop-vectorize{loop=[[POINT]] lanes=16}
+// STEPS-NEXT: loop-unroll-and-jam{loop=[[OUT:.+]] factor=6}
 
-// CHECK-LABEL: loop.kernel @tile
-//       CHECK:   loop.for unroll %j = 0 to 2
-//       CHECK:     loop.for unroll %{{.*}} step
-//       CHECK:       loop.store {{.*}} vector<
-loop.kernel @tile(%x: memref<8xf32>, %y: memref<32xf32>) {
-  loop.for seq %i = 0 to 8 {
-    %t = loop.alloc register : memref<2x16xf32>
-    %a = loop.load %x[%i] : memref<8xf32>
-    loop.for unroll %j = 0 to 2 {
-      loop.for parallel %k = 0 to 16 {
-        loop.store %a, %t[%j, %k] : memref<2x16xf32>
-      }
-    }
-    loop.for unroll %l = 0 to 2 {
-      loop.for parallel %m = 0 to 16 {
-        %b = loop.load %t[%l, %m] : memref<2x16xf32>
-        loop.store %b, %y[%l * 16 + %m] : memref<32xf32>
-      }
-    }
-  }
+// CHECK-LABEL: loop.kernel @conv(
+//       CHECK: loop.for vector %{{.+}} = 0 to 160 step 16 {
+//       CHECK: %{{.+}}, %{{.+}} = loop.for seq %{{.+}} = 0 to 8 carry
+//       CHECK: loop.for unroll %{{.+}} = 0 to 5 carry
+//       CHECK: loop.store %{{.+}}, %sums[{{.+}}] : memref<16x168xf32>, vector<16xf32>
+func.func @main(%x : tensor<1x8x12x12xf32>, %w : tensor<16x8x5x5xf32>) -> tensor<1x16x12x12xf32> {
+  %y = graph.conv %x, %w stride [1, 1] low [2, 2] high [2, 2] groups 1
+    : (tensor<1x8x12x12xf32>, tensor<16x8x5x5xf32>) -> tensor<1x16x12x12xf32>
+  func.return %y : tensor<1x16x12x12xf32>
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .attention import schedule_attention
 from .base import KernelStrategy, NestStrategy, Strategy, Take, steps
-from .convolutions import schedule_tiles
+from .convolutions import schedule_convolutions
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed, schedule_rows_ahead, schedule_streams
 from .lanes import schedule_lanes
@@ -44,7 +44,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     NestStrategy(schedule_matvec, leaves=_LOOPS | _SUMS_IN_MEMORY | steps("sink")),
     NestStrategy(schedule_skinny, leaves=_PRODUCTS),
     NestStrategy(schedule_products, leaves=_PRODUCTS | steps("pad parallelize"), order_free=False),
-    KernelStrategy(schedule_tiles, leaves=steps("vectorize unroll")),
+    KernelStrategy(schedule_convolutions, leaves=_VECTORS | steps("peel ungroup")),
     KernelStrategy(schedule_features, leaves=steps("vectorize")),
     NestStrategy(schedule_transposes, leaves=_LOOPS | steps("sink")),
     NestStrategy(schedule_elementwise, leaves=_BLOCKS | steps("vectorize")),

@@ -12,7 +12,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float, scalar_of
 from ..analysis.lanes import lane_stride
-from ..analysis.nests import loops, name_of, statements
+from ..analysis.nests import loops, name_of, ops_in, statements
 from ..schedule.peel import Peel
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
@@ -24,7 +24,7 @@ ROWS = 64
 
 @dataclass(frozen=True)
 class BlockProduct:
-    """`block[row, column] = sum over depth of left * right`; the number of columns is static."""
+    """`block[row, column] = sum over depth of left * right`, or a sum of such; the number of columns is static."""
 
     rows: ForOp
     columns: ForOp
@@ -42,17 +42,25 @@ def find_block_product(rows: ForOp) -> BlockProduct | None:
     inside = statements(columns.body.block)
     sums = [op for op in inside if isinstance(op, ForOp)]
     stores = [op for op in inside if isinstance(op, StoreOp)]
-    if len(sums) != 1 or len(stores) != 1 or not is_sum(sums[0]):
+    if len(stores) != 1 or not sums or not is_float(sums[0].results[0].type) or _stride(stores[0], columns) != 1:
         return None
-    depth = sums[0]
-    loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]
-    if len(depth.results) != 1 or not is_float(depth.results[0].type) or len(loads) != 2:
-        return None
-    if any(op.regions for op in statements(depth.body.block)) or _stride(stores[0], columns) != 1:
-        return None
+    return BlockProduct(rows, columns, sums[0]) if all(_is_product(rows, columns, each) for each in sums) else None
+
+
+def _is_product(rows: ForOp, columns: ForOp, depth: ForOp) -> bool:
+    """Whether a loop, or several that are nested, sums products of elements of the rows and the columns."""
+    nested = ops_in(depth, ForOp)
+    inside = statements(nested[-1].body.block)
+    loads = [op for op in inside if isinstance(op, LoadOp)]
+    if (
+        not all(is_sum(loop) and len(loop.results) == 1 for loop in nested)
+        or len(loads) != 2
+        or any(op.regions for op in inside)
+    ):
+        return False
     right = [op for op in loads if columns.index in op.indices and rows.index not in op.indices and _stride(op, columns) == 1]
     left = [op for op in loads if rows.index in op.indices and columns.index not in op.indices]
-    return BlockProduct(rows, columns, depth) if right and left else None
+    return bool(left and right)
 
 
 def is_sum(loop: ForOp) -> bool:

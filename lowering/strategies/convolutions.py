@@ -1,43 +1,32 @@
-"""Tiles of sums become registers.
+"""Convolutions with features first, and Winograd's: products in caches get register tiles.
 
-The loop form of convolutions keeps the sums of a tile in a register buffer, which all loops index by numbers when they are
-unrolled. What is left is to make vectors of the loops along its last dim.
+    sums[o, p] = sum over i, k of filters[o, i, k] * image[i, p + k]        for all features o and points p
+
+The loop form (`dialects/graph/conv_loops.py`) has copied the image so that neighbouring points read neighbouring elements. The
+loops over a window go on from one another's sum, and the innermost one is unrolled, so that a tile stays in registers.
 """
 
 from __future__ import annotations
 
 from ...codegen.targets import Target
-from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ..analysis.lanes import runs_along, stored_bits
-from ..analysis.nests import around, name_of, walk
+from ..analysis.nests import name_of, ops_in, statements
+from ..schedule.ungroup import Ungroup
 from ..schedule.unroll import Unroll
-from ..schedule.vectorize import Vectorize
-from .base import Take
+from .base import Take, attempt
+from .block_product import find_block_product, tile_block_product
 
-MOST = 64
-"""Elements of a row of a register buffer that are made vectors."""
-
-
-def lanes_of_registers(kernel: KernelOp) -> list[ForOp]:
-    """The loops, not unrolled, along the last dim of a register buffer."""
-    found: dict[ForOp, None] = {}
-    for op in walk(kernel):
-        if not isinstance(op, LoadOp | StoreOp) or not isinstance(op.buffer.owner, AllocOp):
-            continue
-        if op.buffer.owner.place.data != "register" or op.lanes != 1:
-            continue
-        found.update((loop, None) for loop in around(op) if loop.kind.data == "parallel" and runs_along(op, loop))
-    return list(found)
+UNROLLED = 8
+"""Elements of a window along its last dim that are written out one by one; more are a loop."""
 
 
-def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Make vectors of the rows of register buffers."""
-    for loop in lanes_of_registers(kernel):
-        lanes, trips = max(2, target.lanes(stored_bits(loop))), loop.trip_count() or MOST + 1
-        if trips > MOST:
-            continue
-        while lanes // 2 >= trips > 1:
-            lanes //= 2
-        for name in take(Vectorize(name_of(loop), lanes)):
-            take(Unroll(name))
+def schedule_convolutions(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Tile the products that are kept in local buffers."""
+    products = [found for loop in ops_in(kernel, ForOp) if (found := find_block_product(loop)) is not None]
+    for product in products:
+        for *outer, innermost in [ops_in(op, ForOp) for op in statements(product.columns.body.block) if isinstance(op, ForOp)]:
+            for loop in outer:
+                attempt(Ungroup(name_of(loop)), take)
+            if outer and (innermost.trip_count() or UNROLLED + 1) <= UNROLLED:
+                take(Unroll(name_of(innermost)))
+        tile_block_product(kernel, product, target, take, deep=True)

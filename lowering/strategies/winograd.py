@@ -1,7 +1,7 @@
-"""Winograd's convolutions: transforms on vectors of the features, products in register tiles.
+"""Transforms of tiles run on vectors of the features.
 
-The loop form transforms the tiles of each feature through a small local buffer, in a loop over features that lie side by side.
-One register holds each value: there are many at a time. What has been transformed is multiplied in the second-level cache.
+The loop form of Winograd's convolutions transforms the tiles of each feature through a small local buffer, in a loop over
+features that lie side by side. One register holds each value: there are many at a time.
 """
 
 from __future__ import annotations
@@ -13,17 +13,12 @@ from ..analysis.lanes import lane_stride, runs_along, stored_bits
 from ..analysis.nests import name_of, ops_in, walk
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .block_product import find_block_product, tile_block_product
 
 
 def schedule_features(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Make vectors of the loops over features around small local buffers, and tile the products between them."""
-    transforms = [op for op in ops_in(kernel, ForOp) if runs_over_features(op)]
-    products = [found for op in ops_in(kernel, ForOp) if transforms and (found := find_block_product(op)) is not None]
-    for loop in transforms:
+    """Make vectors of the loops over features around small local buffers."""
+    for loop in [op for op in ops_in(kernel, ForOp) if runs_over_features(op)]:
         take(Vectorize(name_of(loop), max(2, target.lanes(stored_bits(loop)))))
-    for product in products:
-        tile_block_product(kernel, product, target, take, deep=True)
 
 
 def runs_over_features(loop: ForOp) -> bool:
