@@ -60,6 +60,27 @@ class Taps:
     by: int
     count: Index
 
+    @staticmethod
+    def of_phase(each: Sequence[Taps], phase: Index) -> Taps | None:
+        """Those of the phase that an index says, if what differs from phase to phase is linear in it.
+
+        >>> taps = Taps.of_phase([Taps(0, 0, 2, 0, 1, 4), Taps(1, 1, 2, 0, 1, 3)], AffineExpr.dimension(0))
+        >>> str(taps.first), str(taps.count)
+        ('d0', '((d0 * -1) + 4)')
+        """
+        if len(each) == 1:
+            return each[0]
+
+        def line(name: str) -> Index | None:
+            start, *others = (getattr(taps, name) for taps in each)
+            slope = others[0] - start
+            return phase * slope + start if all(x == start + k * slope for k, x in enumerate(others, 1)) else None
+
+        first, at, count = line("first"), line("at"), line("count")
+        if first is None or at is None or count is None:
+            return None
+        return Taps(phase, first, each[0].step, at, each[0].by, count)
+
 
 @dataclass(frozen=True)
 class Axis:

@@ -17,16 +17,18 @@ from .base import Take, attempt
 from .block_product import find_block_product, tile_block_product
 
 UNROLLED = 8
-"""Elements of a window along its last dim that are written out one by one; more are a loop."""
+"""Elements of a window along its last dim, of all sums, that are written out one by one; more are a loop."""
 
 
 def schedule_convolutions(kernel: KernelOp, target: Target, take: Take) -> None:
     """Tile the products that are kept in local buffers."""
     products = [found for loop in ops_in(kernel, ForOp) if (found := find_block_product(loop)) is not None]
     for product in products:
-        for *outer, innermost in [ops_in(op, ForOp) for op in statements(product.columns.body.block) if isinstance(op, ForOp)]:
+        sums = [ops_in(op, ForOp) for op in statements(product.columns.body.block) if isinstance(op, ForOp)]
+        is_small = sum(nested[-1].trip_count() or UNROLLED + 1 for nested in sums) <= UNROLLED
+        for *outer, innermost in sums:
             for loop in outer:
                 attempt(Ungroup(name_of(loop)), take)
-            if outer and (innermost.trip_count() or UNROLLED + 1) <= UNROLLED:
+            if outer and is_small:
                 take(Unroll(name_of(innermost)))
         tile_block_product(kernel, product, target, take, deep=True)
