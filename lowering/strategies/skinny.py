@@ -51,7 +51,7 @@ from ..schedule.stage import Stage
 from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take, copies, inside, stored_to
+from .base import Take, attempt, copies, inside, stored_to
 from .product_nest import DEEPEST, GROUPS, Product, bits_of, find_product
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
@@ -170,7 +170,7 @@ def _run_depth(kernel: KernelOp, ko: str, right: str, lanes: int, take: Take) ->
     for loop in take(Peel(ko, 0)):
         _, _, i, j, k = loops(loops(kernel)[loop])
         if loop == ko:
-            take(Prefetch(right, ko, 1, i))
+            attempt(Prefetch(right, ko, 1, i), take)  # not where a prologue reads it elsewhere, too
         vectors = -(-(loops(kernel)[j].trip_count() or 0) // lanes)
         take(Vectorize(j, lanes))
         if vectors > 1:

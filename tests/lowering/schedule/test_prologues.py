@@ -12,7 +12,7 @@ import lamina.numpy as lnp
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from lamina.lowering.strategies import skinny
 
@@ -167,6 +167,7 @@ DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32)
     batch=st.sampled_from((None, None, 3)),
     ending=st.booleans(),
 )
+@example((2, 70, 129), (affine, mirrored), (np.float64, np.float16), (False, False), None, False)
 def test_random_prologues_of_random_products(sizes, prologues, dtypes, across, batch, ending):
     m, n, k = sizes
     wide = np.float64 if np.float64 in dtypes else np.float32
