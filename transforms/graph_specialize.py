@@ -6,20 +6,21 @@ the entry calls, differentiates or maps are specialised with it, once: called wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.base import GraphOp, ints
+from ..dialects.graph.extents import Dim, Extents
 from ..dialects.graph.kernel import KernelCallOp
-from ..dialects.types import DYNAMIC, show_shape, tensor
+from ..dialects.types import DYNAMIC, shape_of, show_shape, tensor
 from ..errors import CompileError, DTypeError, ShapeError
 from ._functions import called_function, error_at, has_body
 
@@ -42,6 +43,8 @@ class Specializer:
 
     def __init__(self) -> None:
         self.done: dict[FuncOp, list[Attribute]] = {}
+        self.sizes: dict[Dim | None, int] = {}
+        """Of dims that are as large as one of an argument."""
 
     def function(self, function: FuncOp, types: Sequence[Attribute], user: Operation) -> None:
         """Bring a function to argument types, because of `user`."""
@@ -52,17 +55,19 @@ class Specializer:
             return
         self.done[function] = list(types)
         block = function.body.block
+        classes = _classes(block)
         for k, (value, type) in enumerate(zip(block.args, types, strict=True)):
             shape = type.get_shape() if isinstance(type, TensorType) else ()
             value._type = refined(value.type, shape, function, k)  # pyright: ignore[reportPrivateUsage]
+            self.sizes |= {c: n for d, n in enumerate(shape) if n != DYNAMIC and (c := classes.get((value, d))) is not None}
         for op in block.ops:
             if isinstance(op, ReturnOp):
                 outputs = [o.type for o in op.operands]
                 function.properties["function_type"] = FunctionType.from_lists([a.type for a in block.args], outputs)
             else:
-                self._op(op)
+                self._op(op, classes)
 
-    def _op(self, op: Operation) -> None:
+    def _op(self, op: Operation, classes: Mapping[Dim, Dim]) -> None:
         operands = [o.type for o in op.operands]
         types: Sequence[Attribute]
         if isinstance(op, GraphOp):
@@ -88,11 +93,25 @@ class Specializer:
         else:
             types = [r.type for r in op.results]
         for result, inferred in zip(op.results, types, strict=True):
+            if isinstance(inferred, TensorType) and is_dynamic(inferred):  # a size that those of other values give
+                sizes = [self.sizes.get(classes.get((result, d)), n) for d, n in enumerate(inferred.get_shape())]
+                inferred = tensor(inferred.element_type, sizes)
             if is_dynamic(inferred) and not any(is_dynamic(t) for t in operands):
                 raise error_at(op, CompileError, f"result shape does not follow from its operands, got {inferred}")
             if not _fits(result.type, inferred):
                 raise error_at(op, CompileError, f"result type would be {inferred}, but it is declared {result.type}")
             result._type = inferred  # pyright: ignore[reportPrivateUsage]
+
+
+def _classes(block: Block) -> dict[Dim, Dim]:
+    """For each `?` of a block what stands for all that are as large; none where an op does not say which are."""
+    try:
+        extents = Extents(block)
+    except CompileError:
+        return {}
+    values = [*block.args, *(result for op in block.ops for result in op.results)]
+    found = {(v, d): extents.of(v, d) for v in values if is_dynamic(v.type) for d in range(len(shape_of(v)))}
+    return {dim: size for dim, size in found.items() if not isinstance(size, int)}
 
 
 def _fits(declared: Any, inferred: Any) -> bool:

@@ -40,3 +40,17 @@ func.func @main(%x: tensor<?x4xf32>, %w: tensor<4x?xf32>) -> tensor<?x4xf32> {
   %y, %g = graph.vjp @f(%x) cotangents(%x) wrt [0] : (tensor<?x4xf32>, tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
   return %g : tensor<?x4xf32>
 }
+
+// -----
+
+/// A size that nothing before gives follows from what must be as large: a bias has as many rows as what it is added to.
+// CHECK-LABEL: func.func @main
+//       CHECK:   graph.broadcast %{{.*}} to [1] : tensor<5xf32> -> tensor<8x5xf32>
+//       CHECK:   return %{{.*}} : tensor<8x5xf32>
+func.func @main(%x: tensor<?x4xf32>, %w: tensor<4x5xf32>) -> tensor<?x5xf32> {
+  %c = graph.const dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>
+  %b = graph.broadcast %c to [1] : tensor<5xf32> -> tensor<?x5xf32>
+  %y = graph.dot %x, %w contract [1] with [0] : (tensor<?x4xf32>, tensor<4x5xf32>) -> tensor<?x5xf32>
+  %z = graph.add %y, %b : tensor<?x5xf32>
+  return %z : tensor<?x5xf32>
+}
