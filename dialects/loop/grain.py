@@ -34,7 +34,7 @@ CHUNKS = 64
 LEAST_EVEN = 0.75
 """Which part of the time `CHUNKS` threads work at least, of chunks that are alike."""
 
-MOST_AGAIN = 1 / 32
+MOST_AGAIN = 1 / 24
 """How much may be computed again by each thread, compared with what is divided."""
 
 MOST_PARTS = 64

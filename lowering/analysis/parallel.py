@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects.loop import grain
@@ -99,7 +99,7 @@ def work_of(block: Block) -> float:
 def _work(op: Operation) -> float:
     if isinstance(op, ForOp):
         trips = most_trips(op)
-        return math.inf if trips is None else trips * work_of(op.body.block)
+        return math.inf if trips is None else trips * (work_of(op.body.block) + _combining(op))
     if isinstance(op, WhileOp):
         return math.inf
     if isinstance(op, IfOp):
@@ -107,12 +107,21 @@ def _work(op: Operation) -> float:
     return 0.0 if isinstance(op, YieldOp) else weight(op)
 
 
+def _combining(loop: ForOp) -> float:
+    """Operations that combine what an iteration of a reduction gives with what those before gave."""
+    return sum(_per_lane(result.type) for result in loop.results) if loop.monoid is not None else 0.0
+
+
+def _per_lane(type: Attribute) -> float:
+    lanes = type.get_shape()[0] if isinstance(type, VectorType) else 1
+    return float(-(-lanes // LANES_AT_ONCE))
+
+
 def weight(op: Operation) -> float:
     """Operations that one op without regions is."""
     if isinstance(op, LoadOp | StoreOp):
         return float(-(-op.lanes // LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one
-    lanes = max((r.type.get_shape()[0] for r in op.results if isinstance(r.type, VectorType)), default=1)
-    return op_costs.weight(op) * -(-lanes // LANES_AT_ONCE)
+    return op_costs.weight(op) * max((_per_lane(r.type) for r in op.results), default=1.0)
 
 
 def _divisible(outer: ForOp) -> ForOp | None:
