@@ -160,11 +160,9 @@ class _Flat:
         return self.form.batch * self.form.c.groups * prod(axis.count for axis in self.outer) * blocks
 
     def _rows_of_block(self) -> int:
-        """Rows of the result in a block, so that vectors are full, threads get as much, and sums stay in the L2 cache."""
+        """Rows of the result in a block, so that vectors are full, few threads get as much, and sums stay in the L2 cache."""
         form, count = self.form, self.first.count
         most = max(1, form.b.target.l2_bytes // 4 // (form.per_group * self.pitch * form.bytes))
-        if self._regions(count) >= CHUNKS:
-            most = min(most, self._regions(count) // CHUNKS)
 
         def cycles(rows: int) -> tuple[float, int]:
             blocks = -(-count // rows)

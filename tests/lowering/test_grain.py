@@ -45,6 +45,9 @@ FEWER = {
     "conv 3x3 256": 8,
     "conv 3x3 512": 16,
     "conv 3x3 stride 2": 4,
+    # as many rounds of 64 threads, and as full, as of twice as many
+    "conv 7x7": 56,
+    "conv 7x7 of 2": 56,
     # blocks of queries read all keys
     "attention 12x128": 24,
     # whole cache lines of a row
