@@ -20,6 +20,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.types import shape_of
 from ..errors import LaminaError, TracingError
 from ..runtime.arrays import plain
 from .locations import located
@@ -145,7 +146,7 @@ class EagerProgram:
 def _work(op: Operation) -> int:
     """About how many scalar operations an op takes."""
     assert isinstance(op, GraphOp)
-    elements = max(math.prod(value.type.get_shape()) for value in (*op.operands, *op.results))  # pyright: ignore
+    elements = max(math.prod(shape_of(value)) for value in (*op.operands, *op.results))
     if op.batching == "elementwise" or op.view:
         return elements
     equations = () if op.composite else op.equations()

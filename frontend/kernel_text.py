@@ -17,7 +17,7 @@ from ..dialects.loop.gather import GatherOp, ScatterOp
 from ..dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ..dialects.loop.subscripts import linear_form
-from ..dialects.types import numpy_dtype, scalar_of
+from ..dialects.types import element_of, numpy_dtype, scalar_of
 
 _INFIX = {
     "arith.addf": "+", "arith.subf": "-", "arith.mulf": "*", "arith.divf": "/", "arith.addi": "+", "arith.subi": "-",
@@ -87,7 +87,7 @@ class _Printer:
         for argument in kernel.body.block.args:
             if hasattr(argument.type, "get_shape"):
                 sizes = ", ".join(self.affine(e, indices) for e in kernel.sizes_of(argument))
-                shown.append(f"{self.text[argument]}: {numpy_dtype(argument.type.element_type)}[{sizes}]")  # pyright: ignore
+                shown.append(f"{self.text[argument]}: {numpy_dtype(element_of(argument))}[{sizes}]")
             else:
                 shown.append(self.text[argument])
         self.block(kernel.body.block)

@@ -21,11 +21,11 @@ from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.reduce import ReduceOp, kept_dims
 from ..dialects.graph.shape import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
 from ..dialects.graph.structure import YieldOp
-from ..dialects.types import tensor
+from ..dialects.types import element_of, shape_of, tensor
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    return shape_of(value)
 
 
 Axis = tuple[SSAValue, int]
@@ -149,7 +149,7 @@ def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSA
     new_shapes = {value: tuple(size for _, size in groups(value)) for value in axes.values}
     if all(shape == _shape(value) for value, shape in new_shapes.items()):
         return None
-    types = {v: tensor(v.type.element_type, new_shapes[v]) for v in axes.values}  # pyright: ignore[reportAttributeAccessIssue]
+    types = {v: tensor(element_of(v), new_shapes[v]) for v in axes.values}
     block = Block(arg_types=[types[a] for a in body.args])
     mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=True))
     for old, new in mapping.items():

@@ -34,7 +34,7 @@ from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.loop.repeat import RepeatOp
 from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
-from ..dialects.types import index, shape_of
+from ..dialects.types import element_of, index, shape_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError, LaminaError, about
 from ..transforms.graph_decompose import decompose
@@ -127,7 +127,7 @@ def body_key(body: Block, outputs: list[SSAValue]) -> object:
 def _work_of(body: Block) -> int:
     """Scalar operations of one run of a fusion body, about: the points of every equation, the elements of every other nest."""
     ops = [op for op in body.ops if isinstance(op, GraphOp)]
-    nests = sum(prod(v.type.get_shape()) for op in ops if op.has_nest for v in (*op.operands, *op.results))  # pyright: ignore
+    nests = sum(prod(shape_of(v)) for op in ops if op.has_nest for v in (*op.operands, *op.results))
     return nests + sum(prod(equation.space) for op in ops for equation in op.equations())
 
 
@@ -330,8 +330,8 @@ class _FunctionConverter:
         arguments = [*(self.buffers[o] for k, o in enumerate(op.operands) if k != overwritten), *targets]
         if not is_open and (fewer := collapsed(body, outputs)) is not None:
             body, outputs = fewer
-            types = [value.type for value in (*body.args, *outputs)]
-            arguments = [self._reshaped(argument, type, op) for argument, type in zip(arguments, types, strict=True)]
+            likes = (*body.args, *outputs)
+            arguments = [self._reshaped(argument, like, op) for argument, like in zip(arguments, likes, strict=True)]
         kernel = self.kernels.get(body, outputs)
         if kernel is None:
             self._decomposed(op, targets)
@@ -456,10 +456,9 @@ class _FunctionConverter:
             self.constants[value] = constant
         return self.constants[value]
 
-    def _reshaped(self, buffer: SSAValue, type: Attribute, origin: Operation) -> SSAValue:
-        """A buffer under the shape of a tensor type."""
-        same = buffer.type.get_shape() == type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-        return buffer if same else self._view(buffer, type, origin)
+    def _reshaped(self, buffer: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
+        """A buffer under the shape of a tensor."""
+        return buffer if shape_of(buffer) == shape_of(like) else self._view(buffer, like.type, origin)
 
     def _constant(self, op: Operation) -> None:
         value = op.properties["value"]
@@ -489,7 +488,7 @@ def _error(op: Operation, message: str) -> CompileError:
 
 
 def _memref_of(value: SSAValue) -> builtin.MemRefType:
-    return memref_type(value.type.element_type, value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+    return memref_type(element_of(value), shape_of(value))
 
 
 def _require_tensor(value: SSAValue, function: str) -> None:

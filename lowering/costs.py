@@ -21,7 +21,7 @@ from ..codegen.targets.base import LINE_BYTES
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.subscripts import linear_form
-from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of
+from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of, shape_of
 from .analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart, varying_values
 from .analysis.nests import around, holds, ops_in, walk
 from .analysis.parallel import LANES_AT_ONCE
@@ -237,7 +237,7 @@ class _Wide:
 
 def _is_far(op: LoadOp | StoreOp, dim: int, step: int) -> bool:
     """Whether neighbouring lanes of an access are in different cache lines."""
-    inner = op.buffer.type.get_shape()[dim + 1 :]  # pyright: ignore[reportAttributeAccessIssue]
+    inner = shape_of(op.buffer)[dim + 1 :]
     return DYNAMIC in inner or abs(step) * prod(inner) * element_bits(op.element_type_()) >= LINE_BYTES * 8
 
 

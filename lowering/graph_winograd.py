@@ -31,7 +31,7 @@ from ..dialects.graph.conv_winograd import find_blocks
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
-from ..dialects.types import DYNAMIC
+from ..dialects.types import DYNAMIC, element_of, shape_of
 from .analysis.nests import ops_in
 from .fallbacks import Fallback, record
 from .snapshot import Snapshot
@@ -86,7 +86,7 @@ def choose_tile(op: ConvOp, amplification: float, target: Target) -> int:
     """How many results along a dim to compute at once; 1 for the direct form."""
     c = Convolution.of(op.properties)
     shapes = (*op.shape(0), *op.shape(1), *op.result_shape())
-    element = op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    element = element_of(op.results[0])
     if DYNAMIC in shapes or 0 in shapes or not c.has_tiles(element, pick(op.shape(1), c.w_dims[2:])):
         return 1
     if c.tile:
@@ -152,7 +152,7 @@ def _respread(b: GraphBuilder, op: BroadcastOp, perm: Sequence[int], like: SSAVa
     assert dims is not None
     sizes = tuple(n for n in op.shape() if n != 1)
     x = op.x if sizes == op.shape() else b.reshape(op.x, sizes)
-    return b.broadcast(x, dims, like.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+    return b.broadcast(x, dims, shape_of(like))
 
 
 def _replace(op: GraphOp, y: SSAValue) -> None:

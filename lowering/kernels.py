@@ -24,7 +24,7 @@ from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.types import memref, show_shape
+from ..dialects.types import element_of, memref, shape_of, show_shape
 from ..errors import CompileError
 from .nest_builder import NestBuilder
 
@@ -133,7 +133,7 @@ class KernelEmitter:
 
     def _store_results(self) -> None:
         """One nest that stores every output at its point."""
-        shapes = {value.type.get_shape() for value in self.outputs}  # pyright: ignore[reportAttributeAccessIssue]
+        shapes = {shape_of(value) for value in self.outputs}
         if len(shapes) > 1:
             raise CompileError(f"results of one kernel must have one shape, got {', '.join(map(show_shape, sorted(shapes)))}")
 
@@ -167,7 +167,7 @@ class KernelEmitter:
     def _write_nest(self, op: GraphOp) -> None:
         """The loops that an op writes itself; elementwise ops that follow are computed where it writes."""
         if list(self.outputs) != list(op.results):
-            shapes = [value.type.get_shape() for value in (*op.results, *self.outputs)]  # pyright: ignore
+            shapes = [shape_of(value) for value in (*op.results, *self.outputs)]
             if not op.writes_once or len(set(shapes)) > 1:
                 raise CompileError(f"'{op.name}' op writes its own loops and cannot share a kernel with other results")
             self.following.update(op.results)
@@ -222,7 +222,7 @@ class KernelEmitter:
 
     def _extents_of(self, value: SSAValue) -> list[int | SSAValue]:
         """The sizes of a value: numbers and index arguments."""
-        shape: Sequence[int] = value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+        shape: Sequence[int] = shape_of(value)
         return [self._extent(self.extents.of(value, k)) if self.extents else size for k, size in enumerate(shape)]
 
     def _extent(self, size: object) -> int | SSAValue:
@@ -326,7 +326,7 @@ class KernelEmitter:
         op = value.owner
         assert isinstance(op, GraphOp)
         if op.name == "graph.const":
-            return level.builder.const(op.evaluate()[0].item(), op.results[0].type.element_type)  # pyright: ignore
+            return level.builder.const(op.evaluate()[0].item(), element_of(op.results[0]))
         equation = single_equation(op)
         if equation is None:
             raise CompileError(f"'{op.name}' op cannot be computed inside another kernel: it has no single equation")
@@ -385,8 +385,8 @@ class KernelEmitter:
 
     def _reduced_element(self, op: GraphOp, equation: Equation) -> Attribute:
         if equation.monoid in PAIR_MONOIDS:
-            return op.operands[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-        return op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+            return element_of(op.operands[0])
+        return element_of(op.results[0])
 
     # -- indices and memory
 
@@ -426,7 +426,7 @@ def _bound(size: int | SSAValue) -> int | tuple[AffineMap, Sequence[SSAValue]]:
 
 
 def _memref_of(value: SSAValue):
-    return memref(value.type.element_type, value.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+    return memref(element_of(value), shape_of(value))
 
 
 def compose(map: AffineMap, point: Point, symbols: Sequence[AffineExpr] = ()) -> Point:

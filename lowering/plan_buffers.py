@@ -37,7 +37,7 @@ from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
 from ..dialects.loop.repeat import RepeatOp
 from ..dialects.loop.structure import KernelOp
-from ..dialects.types import IntegerType, index
+from ..dialects.types import IntegerType, element_of, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
 from .analysis.nests import walk
@@ -275,7 +275,7 @@ class _Planner:
             if new is None or old is None or self.storage[new] is self.storage[old]:
                 continue
             of_new, of_old = self.storage[new], self.storage[old]
-            widths = {_element_bytes(arguments[k].type.element_type) for k in (result, operand)}  # pyright: ignore
+            widths = {_element_bytes(element_of(arguments[k])) for k in (result, operand)}
             if of_new.first != at or of_old.last != at or of_new.size != of_old.size or len(widths) != 1:
                 continue
             if not (_covers(arguments[result]) and _covers(arguments[operand])):

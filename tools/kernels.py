@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dialects.types import shape_of
 from ..errors import LaminaError, placed
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class KernelRun:
         for parameter, value in zip(self.parameters, values, strict=True):
             shape: list[int | None] = []
             if parameter.is_array:
-                shape = [None if n == DYNAMIC else n for n in parameter.argument.type.get_shape()]  # pyright: ignore
+                shape = [None if n == DYNAMIC else n for n in shape_of(parameter.argument)]
             array = fit(value, parameter.name, numpy_dtype(parameter.element), shape)
             sizes.bind(parameter, tensor(parameter.element, array.shape))
             self.inputs.append(array if parameter.is_array else array[()])

@@ -14,7 +14,7 @@ from xdsl.irdl import prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import compatible, is_bool, is_float, show_shape, tensor, unify
+from ..types import compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor, unify
 from .base import CompositeOp, GraphOp, Props, graph_op, to_attribute, word
 from .reduce import restore
 from .window_loops import over
@@ -24,16 +24,12 @@ CAUSAL_BLOCK = 64
 be tiled. The last query of a block sees them all."""
 
 
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def _batch_attention(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     """One more batch dim in front; the bias may have 1 there."""
-    size = next(_shape(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
+    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
     wide = []
     for k, (operand, is_batched) in enumerate(zip(operands, batched, strict=True)):
-        shape = _shape(operand)
+        shape = shape_of(operand)
         if not is_batched:
             operand = b.broadcast(operand, range(1, len(shape) + 1), (1 if k == 3 else size, *shape))
         wide.append(operand)
@@ -117,13 +113,13 @@ class AttentionOp(CompositeOp):
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         q, k, v = operands[:3]
-        (*batch, heads, queries, _), (*_, groups, keys, dim_v) = _shape(q), _shape(v)
+        (*batch, heads, queries, _), (*_, groups, keys, dim_v) = shape_of(q), shape_of(v)
         scores_shape = (*batch, heads, queries, keys)
         shared = tuple(range(len(batch) + 1))  # batch dims and the heads of k and v
         rank = len(shared) + 3
 
         def grouped(x: SSAValue) -> SSAValue:
-            return b.reshape(x, (*batch, groups, heads // groups, *_shape(x)[-2:]))
+            return b.reshape(x, (*batch, groups, heads // groups, *shape_of(x)[-2:]))
 
         scaled = b.mul(q, b.full_like(q, props["scale"].value.data))  # pyright: ignore[reportAttributeAccessIssue]
         alike = {"lhs_batch": shared, "rhs_batch": shared, "lhs_contract": (rank - 1,)}
@@ -163,7 +159,7 @@ class AttentionOp(CompositeOp):
         """A query at a time: its scores, in a local buffer, become weights in place."""
         *batch, heads, queries, dim = self.shape(0)
         *_, groups, keys, dim_v = self.shape(2)
-        each, element = heads // max(1, groups), self.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        each, element = heads // max(1, groups), element_of(self.results[0])
         scale, zero, one = (b.scalar.const(x, element) for x in (self.scale.value.data, 0.0, 1.0))
         lowest, infinity = (b.scalar.const(x, element) for x in (-math.inf, math.inf))
         with over(b, (*batch, groups, each, queries)) as (*shared, of_group, i):
@@ -210,9 +206,9 @@ def _keys_of_block(query: AffineExpr, queries: int, keys: int) -> list[AffineExp
 
 def _masked(b: Any, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) -> SSAValue:
     """The scores with the bias added, -inf where a query does not see a key."""
-    shape = _shape(scores)
+    shape = shape_of(scores)
     if bias:
-        full = b.broadcast(b.reshape(bias[0], [n for n in _shape(bias[0]) if n != 1]), *_spread(_shape(bias[0]), shape))
+        full = b.broadcast(b.reshape(bias[0], [n for n in shape_of(bias[0]) if n != 1]), *_spread(shape_of(bias[0]), shape))
         if is_bool(full.type.element_type):
             scores = b.select(full, scores, b.full_like(scores, -math.inf))
         else:

@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import DYNAMIC, f32, is_bool, show_shape, tensor
+from ..types import DYNAMIC, f32, is_bool, shape_of, show_shape, tensor
 from .base import Bilinear, GraphOp, Props, graph_op, integer, ints, require_same_element
 
 _INTS = DenseArrayBase.constr(i64)
@@ -125,10 +125,6 @@ def placed(values: Sequence[Any], dims: Sequence[int]) -> list[Any]:
 # Derivative: a convolution again, for each operand
 
 
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def _transpose(b: Any, x: SSAValue, perm: Sequence[int]) -> SSAValue:
     return x if tuple(perm) == tuple(range(len(perm))) else b.transpose(x, perm=tuple(perm))
 
@@ -154,7 +150,7 @@ def _cotangent_of_x(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
     w_dims = (c.w_dims[1], c.w_dims[0], *c.w_dims[2:])
     if c.groups > 1:  # [groups * out, in, ...] -> [groups * in, out, ...]
         w = _transpose(b, w, c.w_dims)
-        features, depth, *rest = _shape(w)
+        features, depth, *rest = shape_of(w)
         w = b.reshape(w, (c.groups, features // c.groups, depth, *rest))
         w = _transpose(b, w, (0, 2, 1, *range(3, 3 + len(rest))))
         w = b.reshape(w, (c.groups * depth, features // c.groups, *rest))
@@ -178,7 +174,7 @@ def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
     ]
     if c.groups > 1:  # [batch, groups * in, ...] -> [in, groups * batch, ...]
         x = _transpose(b, x, c.x_dims)
-        batch, features, *rest = _shape(x)
+        batch, features, *rest = shape_of(x)
         x = b.reshape(x, (batch, c.groups, features // c.groups, *rest))
         x = _transpose(b, x, (2, 1, 0, *range(3, 3 + len(rest))))
         x = b.reshape(x, (features // c.groups, c.groups * batch, *rest))
@@ -197,25 +193,25 @@ def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
 
 def _merge(b: Any, x: SSAValue, dim: int) -> SSAValue:
     """Dim 0 moved in front of dim `dim` of the others, and both made one."""
-    rank = len(_shape(x))
+    rank = len(shape_of(x))
     x = _transpose(b, x, (*range(1, dim + 1), 0, *range(dim + 1, rank)))
-    shape = _shape(x)
+    shape = shape_of(x)
     return b.reshape(x, (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :]))
 
 
 def _split(b: Any, y: SSAValue, dim: int, sizes: Sequence[int]) -> SSAValue:
-    shape = _shape(y)
+    shape = shape_of(y)
     return b.reshape(y, (*shape[:dim], *sizes, *shape[dim + 1 :]))
 
 
 def _to_front(b: Any, y: SSAValue, dim: int) -> SSAValue:
-    return _transpose(b, y, (dim, *(d for d in range(len(_shape(y))) if d != dim)))
+    return _transpose(b, y, (dim, *(d for d in range(len(shape_of(y))) if d != dim)))
 
 
 def _batch_conv(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     x, w = operands
     c = Convolution.of(op.properties)
-    size = _shape(x)[0] if batched[0] else _shape(w)[0]
+    size = shape_of(x)[0] if batched[0] else shape_of(w)[0]
     groups, dim = c.groups, c.y_dims[1]
     features = op.shape(1)[c.w_dims[0]]
     if not batched[1]:
@@ -230,12 +226,12 @@ def _batch_conv(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequ
     at = c.w_dims[0]
     each = features // groups
     w = _split(b, w, at + 1, (groups, each))
-    rank = len(_shape(w))
+    rank = len(shape_of(w))
     w = _transpose(b, w, (*range(1, at + 2), 0, *range(at + 2, rank)))
-    shape = _shape(w)
+    shape = shape_of(w)
     y = b.conv(x, b.reshape(w, (*shape[:at], features * size, *shape[at + 3 :])), **c.properties())
     y = _to_front(b, _split(b, y, dim, (groups, size, each)), dim + 1)
-    shape = _shape(y)
+    shape = shape_of(y)
     return [b.reshape(y, (*shape[: dim + 1], features, *shape[dim + 3 :]))]
 
 

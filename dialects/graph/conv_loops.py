@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..loop.grain import CHUNKS, is_even, uneven
-from ..types import scalar_of
+from ..types import element_of, scalar_of
 from . import window_plain
 from .conv import Convolution, dilated, pick, placed
 from .window_loops import Axis, Index, Taps, clipped, over, within
@@ -66,7 +66,7 @@ class Form:
         self.filters, self.depth, *window = pick(op.shape(1), c.w_dims)
         self.window = tuple(window)
         self.points = pick(op.result_shape(), c.y_dims[2:])
-        self.element = op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        self.element = element_of(op.results[0])
         self.zero = b.scalar.const(0, self.element)
         bits: int = scalar_of(self.element).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
         self.lanes: int = b.target.lanes(bits)

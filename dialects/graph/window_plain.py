@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..scalar import identity_value
-from ..types import i64, index
+from ..types import element_of, i64, index
 from .base import GraphOp, word
 from .conv import Convolution, dilated, pick, placed
 from .window_loops import Axis, Index, clipped, over, within
@@ -142,7 +142,7 @@ def write_put(op: ExtremeOp, slide: Slide, b: Any) -> None:
 
 
 def _element(op: GraphOp) -> Attribute:
-    return op.results[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+    return element_of(op.results[0])
 
 
 def _places(axes: Sequence[Axis], point: Sequence[Index], tap: Tap) -> list[Index]:

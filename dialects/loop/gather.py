@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IndexType, MemRefType, VectorType, i1
 from xdsl.ir import SSAValue
@@ -20,7 +21,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..types import vector
+from ..types import element_of, vector
 from .base import LoopOp
 from .structure import segment_sizes
 
@@ -32,6 +33,11 @@ class _Lanes(LoopOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
+    if TYPE_CHECKING:  # gather and scatter declare them
+        buffer: SSAValue
+        subscripts: Sequence[SSAValue]
+        mask: SSAValue | None
+
     def vector_type(self) -> VectorType:
         raise TypeError(self.name)
 
@@ -41,32 +47,33 @@ class _Lanes(LoopOp):
 
     def verify_(self) -> None:
         type = self.vector_type()
-        buffer: MemRefType = self.buffer.type  # pyright: ignore[reportAttributeAccessIssue]
-        subscripts: Sequence[SSAValue] = self.subscripts  # pyright: ignore[reportAttributeAccessIssue]
+        buffer = self.buffer.type
+        assert isinstance(buffer, MemRefType)
+        subscripts = self.subscripts
         if not isinstance(type, VectorType) or type.element_type != buffer.element_type:  # C1
             raise VerifyException(f"'{self.name}' op moves a vector of {buffer.element_type}, got {type}")
         wanted = vector(_INDEX, self.lanes)
         if len(subscripts) != buffer.get_num_dims() or any(s.type not in (_INDEX, wanted) for s in subscripts):  # C2
             raise VerifyException(f"'{self.name}' op needs an index or {wanted} for each dim of {buffer}")
-        mask: SSAValue | None = self.mask  # pyright: ignore[reportAttributeAccessIssue]
+        mask = self.mask
         if mask is not None and mask.type != vector(i1, self.lanes):  # C3
             raise VerifyException(f"'{self.name}' op mask must be vector<{self.lanes}xi1>, got {mask.type}")
 
     def print_access(self, printer: Printer) -> None:
-        printer.print_ssa_value(self.buffer)  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_ssa_value(self.buffer)
         printer.print_string("[")
-        printer.print_list(self.subscripts, printer.print_ssa_value)  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_list(self.subscripts, printer.print_ssa_value)
         printer.print_string("]")
-        if self.mask is not None:  # pyright: ignore[reportAttributeAccessIssue]
+        if self.mask is not None:
             printer.print_string(" mask ")
-            printer.print_ssa_value(self.mask)  # pyright: ignore[reportAttributeAccessIssue]
+            printer.print_ssa_value(self.mask)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_attribute(self.buffer.type)
         printer.print_string(", ")
         printer.print_attribute(self.vector_type())
         printer.print_string(" at (")
-        printer.print_list([s.type for s in self.subscripts], printer.print_attribute)  # pyright: ignore
+        printer.print_list([s.type for s in self.subscripts], printer.print_attribute)
         printer.print_string(")")
 
 
@@ -118,7 +125,7 @@ class GatherOp(_Lanes):
         masks = [] if mask is None else [mask]
         return GatherOp.create(
             operands=[buffer, *subscripts, *masks],
-            result_types=[vector(buffer.type.element_type, lanes)],  # pyright: ignore[reportAttributeAccessIssue]
+            result_types=[vector(element_of(buffer), lanes)],
             properties=segment_sizes(1, len(subscripts), len(masks)),
         )
 

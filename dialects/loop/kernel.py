@@ -27,6 +27,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import pairs_attribute, pairs_of, print_over
+from ..types import shape_of
 from .base import LoopOp
 from .shapes import Shape, given_shapes, parse_shapes, print_shapes, shapes_attribute
 
@@ -111,7 +112,7 @@ class KernelOp(LoopOp):
         given = self.given_shapes().get(buffer)
         if given is not None:
             return given[0]
-        return tuple(AffineConstantExpr(n) for n in buffer.type.get_shape())  # pyright: ignore[reportAttributeAccessIssue]
+        return tuple(AffineConstantExpr(n) for n in shape_of(buffer))
 
     @property
     def in_place_pairs(self) -> tuple[tuple[int, int], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -36,7 +37,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..types import vector
+from ..types import element_of, shape_of, vector
 from .base import LoopOp
 from .structure import MONOIDS, PAIR_MONOIDS, operand_group, segment_sizes
 from .subscripts import SubscriptParser, print_exprs
@@ -50,6 +51,14 @@ STREAMED = "streamed"
 class _Access(LoopOp):
     """Shared by load and store: `buffer[map(indices)]`, lanes moving along one dim, an optional mask."""
 
+    if TYPE_CHECKING:  # load and store declare them
+        buffer: SSAValue
+        indices: Sequence[SSAValue]
+        mask: SSAValue | None
+        map: AffineMapAttr
+        along: IntegerAttr | None
+        stride: IntegerAttr | None
+
     @property
     def lanes(self) -> int:
         """How many elements one access moves; 1 for a scalar access."""
@@ -61,21 +70,21 @@ class _Access(LoopOp):
 
     def lane_dim(self) -> int:
         """The buffer dim along which lanes advance; the last one by default."""
-        along = self.along  # pyright: ignore[reportAttributeAccessIssue]
-        return self.buffer.type.get_num_dims() - 1 if along is None else along.value.data  # pyright: ignore
+        along = self.along
+        return len(shape_of(self.buffer)) - 1 if along is None else along.value.data
 
     def lane_step(self) -> int:
         """By how many elements of `lane_dim` one lane is ahead of the one before."""
-        return 1 if self.stride is None else self.stride.value.data  # pyright: ignore[reportAttributeAccessIssue]
+        return 1 if self.stride is None else self.stride.value.data
 
     def verify_access(self) -> None:
-        type = self.buffer.type  # pyright: ignore[reportAttributeAccessIssue]
-        map: AffineMap = self.map.data  # pyright: ignore[reportAttributeAccessIssue]
+        type, map = self.buffer.type, self.map.data
+        assert isinstance(type, MemRefType)
         rank = type.get_num_dims()
         if len(map.results) != rank:  # C1
             raise VerifyException(f"'{self.name}' op needs one subscript a dim of {type}, got {len(map.results)}")
-        if map.num_dims != len(self.indices) or map.num_symbols:  # C2  # pyright: ignore[reportAttributeAccessIssue]
-            raise VerifyException(f"'{self.name}' op subscripts must be over its {len(self.indices)} indices, got {map}")  # pyright: ignore
+        if map.num_dims != len(self.indices) or map.num_symbols:  # C2
+            raise VerifyException(f"'{self.name}' op subscripts must be over its {len(self.indices)} indices, got {map}")
         value = self.element_type_()
         element = value.element_type if isinstance(value, VectorType) else value
         if element != type.element_type:  # C3
@@ -83,24 +92,24 @@ class _Access(LoopOp):
         if isinstance(value, VectorType):
             if not 0 <= self.lane_dim() < rank:  # C4
                 raise VerifyException(f"'{self.name}' op lanes must move along a dim of {type}, got {self.lane_dim()}")
-            if self.mask is not None and self.mask.type != vector(i1, self.lanes):  # C5  # pyright: ignore
-                raise VerifyException(f"'{self.name}' op mask must be vector<{self.lanes}xi1>, got {self.mask.type}")  # pyright: ignore
-        elif self.mask is not None or self.along is not None or self.stride is not None:  # C4  # pyright: ignore
+            if self.mask is not None and self.mask.type != vector(i1, self.lanes):  # C5
+                raise VerifyException(f"'{self.name}' op mask must be vector<{self.lanes}xi1>, got {self.mask.type}")
+        elif self.mask is not None or self.along is not None or self.stride is not None:  # C4
             raise VerifyException(f"'{self.name}' op of one element has no mask, `along` or `step`")
 
     def print_access(self, printer: Printer) -> None:
-        printer.print_ssa_value(self.buffer)  # pyright: ignore[reportAttributeAccessIssue]
-        print_exprs(printer, self.map.data.results, self.indices)  # pyright: ignore[reportAttributeAccessIssue]
-        if self.along is not None:  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_ssa_value(self.buffer)
+        print_exprs(printer, self.map.data.results, self.indices)
+        if self.along is not None:
             printer.print_string(f" along {self.lane_dim()}")
-        if self.stride is not None:  # pyright: ignore[reportAttributeAccessIssue]
+        if self.stride is not None:
             printer.print_string(f" step {self.lane_step()}")
-        if self.mask is not None:  # pyright: ignore[reportAttributeAccessIssue]
+        if self.mask is not None:
             printer.print_string(" mask ")
-            printer.print_ssa_value(self.mask)  # pyright: ignore[reportAttributeAccessIssue]
+            printer.print_ssa_value(self.mask)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)  # pyright: ignore[reportAttributeAccessIssue]
+        printer.print_attribute(self.buffer.type)
         value = self.element_type_()
         if isinstance(value, VectorType):
             printer.print_string(", ")
@@ -140,7 +149,7 @@ class _ParsedAccess:
 
 def _lane_properties(buffer: SSAValue, along: int | None, stride: int) -> dict[str, Attribute]:
     properties: dict[str, Attribute] = {}
-    rank = buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+    rank = len(shape_of(buffer))
     if along is not None and along != rank - 1:
         properties["along"] = IntegerAttr(along, i64)
     if stride != 1:
@@ -190,7 +199,7 @@ class LoadOp(_Access):
         mask: SSAValue | None = None,
     ) -> LoadOp:
         """Create a load; `lanes` gives a vector load. About 15 us."""
-        element = buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        element = element_of(buffer)
         masks = [] if mask is None else [mask]
         return LoadOp.create(
             operands=[buffer, *indices, *masks],
@@ -390,7 +399,7 @@ class PrefetchOp(LoopOp):
         return PrefetchOp.create(operands=[buffer, *indices], properties={"map": AffineMapAttr(map)})
 
     def verify_(self) -> None:
-        map, rank = self.map.data, self.buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+        map, rank = self.map.data, len(shape_of(self.buffer))
         if len(map.results) != rank or map.num_dims != len(self.indices) or map.num_symbols:  # C1
             raise VerifyException(f"'loop.prefetch' op needs one subscript a dim of {self.buffer.type}, got {map}")
 
@@ -487,12 +496,12 @@ class ReduceLanesOp(LoopOp):
         if self.monoid.data not in MONOIDS:  # C1
             raise VerifyException(f"'loop.reduce_lanes' op monoid must be one of {', '.join(MONOIDS)}, got {self.monoid.data}")
         wanted = 2 if self.monoid.data in PAIR_MONOIDS else 1
-        lanes = [v.type.get_shape()[0] for v in self.vectors]  # pyright: ignore[reportAttributeAccessIssue]
+        lanes = [shape_of(v)[0] for v in self.vectors]
         if len(lanes) != wanted or len(set(lanes)) != 1 or lanes[0] & (lanes[0] - 1):  # C2
             raise VerifyException(
                 f"'loop.reduce_lanes' op {self.monoid.data} takes {wanted} vector(s) of 2^k lanes, got {lanes}"
             )
-        elements = [v.type.element_type for v in self.vectors]  # pyright: ignore[reportAttributeAccessIssue]
+        elements = [element_of(v) for v in self.vectors]
         if [r.type for r in self.results] != elements:  # C2
             raise VerifyException("'loop.reduce_lanes' op results must have the element types of the vectors")
 

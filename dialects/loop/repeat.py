@@ -31,7 +31,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import CountedCall, parse_type_list, parse_values, print_type_list, print_values
-from ..types import memref
+from ..types import memref, shape_of
 from .base import LoopOp
 
 GROUPS = ("consts", "carry", "spare", "over", "into")
@@ -113,7 +113,7 @@ class RepeatOp(LoopOp):
         if [v.type for v in self.carry] != [v.type for v in self.spare]:  # C1
             raise VerifyException("'loop.repeat' op needs a spare buffer of the same type for every carried value")
         for stack in (*self.over, *self.into):
-            shape = stack.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+            shape = shape_of(stack)
             if not shape or shape[0] != trips:  # C2
                 raise VerifyException(f"'loop.repeat' op stacks need a first dim of the count {trips}, got {stack.type}")
 

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.subscripts import linear_form
-from ...dialects.types import element_type, f64, i1, i64, is_bool, is_float, numpy_dtype
+from ...dialects.types import element_of, element_type, f64, i1, i64, is_bool, is_float, numpy_dtype
 from .annotations import NAMES
 
 _TOO_LARGE = 1 << 1023
@@ -98,7 +98,7 @@ class Array:
 
     @property
     def element(self) -> Attribute:
-        return self.buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        return element_of(self.buffer)
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.scalar import ScalarBuilder
+from ...dialects.types import shape_of
 from .accesses import Access, Instance, Terms, accesses, combine
 from .linear import System, Undecided
 from .nests import buffer_name, kernel_of, name_of, place, walk
@@ -62,7 +63,7 @@ def findings(kernel: KernelOp) -> list[Finding]:
 
 
 def _of_access(access: Access) -> Iterator[Finding]:
-    for dim in range(access.buffer.type.get_num_dims()):  # pyright: ignore[reportAttributeAccessIssue]
+    for dim in range(len(shape_of(access.buffer))):
         points: list[tuple[Instance, dict[str, int], tuple[Terms, int]]] = []
         undecided = False
         for above in (False, True):

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineExpr
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
-from ...dialects.types import scalar_of
+from ...dialects.types import scalar_of, shape_of, width_of
 from .accesses import Access, Instance, combine
 from .linear import System
 from .nests import around, ops_in
@@ -37,12 +37,12 @@ def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None
 
 def runs_along(op: LoadOp | StoreOp, loop: ForOp) -> bool:
     """Whether the next iteration of a loop accesses the next element of memory."""
-    return lane_stride(op, loop.index) == (op.buffer.type.get_num_dims() - 1, 1)  # pyright: ignore[reportAttributeAccessIssue]
+    return lane_stride(op, loop.index) == (len(shape_of(op.buffer)) - 1, 1)
 
 
 def stored_bits(loop: ForOp) -> int:
     """The width of the widest element that a loop stores."""
-    return max(scalar_of(op.value.type).bitwidth for op in ops_in(loop, StoreOp))  # pyright: ignore
+    return max(width_of(scalar_of(op.value.type)) for op in ops_in(loop, StoreOp))
 
 
 def varying_values(loop: ForOp) -> set[SSAValue]:
@@ -140,7 +140,7 @@ def always_inside(op: LoadOp | StoreOp) -> bool:
     buffer, access = op.buffer, Access(op, op.buffer, False, tuple(around(op)))
     owner = buffer.owner
     kernel = owner.parent_op() if isinstance(owner, Block) else None
-    for dim, size in enumerate(buffer.type.get_shape()):  # pyright: ignore[reportAttributeAccessIssue]
+    for dim, size in enumerate(shape_of(buffer)):
         for above in (False, True):
             system = System()
             instance = Instance(system, access, "a", {})

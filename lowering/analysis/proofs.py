@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import shape_of
 from .accesses import combine
 from .nests import walk
 from .points import Linear, Point
@@ -66,7 +67,7 @@ def unsized(kernel: KernelOp) -> AllocOp | None:
 
 
 def _of(kernel: KernelOp, op: AccessOp, ranges: Ranges) -> Iterator[Unproved]:
-    for dim in range(op.buffer.type.get_num_dims()):  # pyright: ignore[reportAttributeAccessIssue]
+    for dim in range(len(shape_of(op.buffer))):
         size = size_of(kernel, op.buffer, dim)
         low, high = _interval(op, dim, ranges)
         if isinstance(size, int) and 0 <= low and high < size:

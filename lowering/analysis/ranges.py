@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp
-from ...dialects.types import integer_range, scalar_of
+from ...dialects.types import integer_range, scalar_of, shape_of
 
 MOST = 1 << 48
 """What a size or stride of an array is at most: no address has more bits."""
@@ -113,7 +113,7 @@ class Ranges:
         if op.name == "arith.constant":
             return _constant_range(op.value) or type_range(value.type)
         if op.name == "vector.step":
-            return 0, value.type.get_shape()[0] - 1  # pyright: ignore[reportAttributeAccessIssue]
+            return 0, shape_of(value)[0] - 1
         if op.name == "arith.extui" and self.of(op.operands[0])[0] >= 0:
             return self.of(op.operands[0])
         if op.name in SAME:

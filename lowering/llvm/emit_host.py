@@ -13,8 +13,8 @@ from ...dialects import program
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import RepeatOp
 from ...dialects.loop.structure import KernelOp
+from ...dialects.types import element_of, numpy_dtype, shape_of
 from ...dialects.types import memref as memref_of
-from ...dialects.types import numpy_dtype
 from ..plan_buffers import ALIGNMENT
 from .emit_core import Effect, FunctionEmitter
 from .emit_needs import reports_status
@@ -222,11 +222,11 @@ def _repeat(e: FunctionEmitter, op: RepeatOp) -> None:
 
 
 def _element_bytes(e: FunctionEmitter, value: SSAValue, op: Operation) -> int:
-    return memory_type(e.ty(value.type.element_type, op)).bits // 8  # pyright: ignore[reportAttributeAccessIssue]
+    return memory_type(e.ty(element_of(value), op)).bits // 8
 
 
 def _slice_bytes(e: FunctionEmitter, stack: SSAValue, op: Operation) -> int:
-    shape = stack.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    shape = shape_of(stack)
     _contiguous(stack.type, op)
     return element_count(shape[1:]) * _element_bytes(e, stack, op)
 

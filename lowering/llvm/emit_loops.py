@@ -22,7 +22,7 @@ from ...codegen.text import I64, const
 from ...dialects.loop import grain
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
-from ...dialects.types import is_unsigned, scalar_of
+from ...dialects.types import is_unsigned, scalar_of, shape_of
 from ...dialects.vocabulary import IndexCastOp, StepOp
 from ..analysis.bounds import too_much_code
 from ..analysis.nests import walk
@@ -313,7 +313,7 @@ def _most(value: SSAValue) -> int | None:
         return None if x is None or y is None else x + y if isinstance(owner, arith.AddiOp) else x * y
     found: int | None = None
     if isinstance(owner, StepOp):
-        found = owner.results[0].type.get_shape()[0] - 1  # pyright: ignore[reportAttributeAccessIssue]
+        found = shape_of(owner.results[0])[0] - 1
     elif isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr) and owner.value.value.data >= 0:
         found = owner.value.value.data
     elif isinstance(loop := owner.parent_op(), ForOp) and value is loop.index:

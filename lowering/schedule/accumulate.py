@@ -32,6 +32,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import element_of
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, show
 from ..analysis.dependence import CannotDecide, find_conflict
@@ -90,7 +91,7 @@ class Accumulate(Primitive):
         plan = self._plan(kernel)
         block, like = plan.loop.parent_block(), plan.uses[0].op
         assert block is not None
-        type = plan.buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        type = element_of(plan.buffer)
         tile = AllocOp.build_alloc(
             "register", MemRefType(type, [max(1, e.count) for e in plan.extents]), name=fresh(kernel, f"{self.buffer}_tile")
         )

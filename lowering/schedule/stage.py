@@ -31,6 +31,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import element_of
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.dependence import CannotDecide, find_conflict
@@ -105,7 +106,7 @@ class Stage(Primitive):
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         plan = self._plan(kernel)
         like = plan.uses[0].op
-        type = plan.buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
+        type = element_of(plan.buffer)
         shape = [max(1, plan.extents[loop].count) for loop in plan.order]
         packed = AllocOp.build_alloc(self.place, MemRefType(type, shape), name=fresh(kernel, f"{self.buffer}_packed"))
         packed.location = like.location
@@ -167,7 +168,7 @@ class Stage(Primitive):
             inner[loop.index] = Affine.of(new.index)
         if len(nest) > 1:
             return fill(new, [self._fill(plan, packed, nest[1:], inner, None)])
-        nothing = zero(plan.kernel, plan.buffer.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+        nothing = zero(plan.kernel, element_of(plan.buffer))
         return fill(new, [store_of(like, nothing, packed, [form.substitute(inner) for form in plan.numbers])])
 
     def _fresh(self, plan: _Plan, names: list[str], loop: ForOp, suffix: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +24,7 @@ Part = Callable[[Take], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strategy:
+class Strategy(ABC):
     """Takes the steps that one kind of kernel gains from; does nothing to kernels of other kinds.
 
     The order of strategies follows from what they say: none may leave what an earlier one takes as settled.
@@ -46,9 +47,9 @@ class Strategy:
         """`products`, for a function `schedule_products`."""
         return self.schedule.__name__.removeprefix("schedule_")
 
+    @abstractmethod
     def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
         """What is scheduled in transactions of its own."""
-        raise NotImplementedError
 
 
 class KernelStrategy(Strategy):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.types import is_float, scalar_of
+from ...dialects.types import is_float, scalar_of, shape_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, ops_in, statements
 from ..schedule.peel import Peel
@@ -69,7 +69,7 @@ def is_sum(loop: ForOp) -> bool:
 
 def _stride(op: LoadOp | StoreOp, loop: ForOp) -> int | None:
     found = lane_stride(op, loop.index)
-    contiguous = found is not None and found[0] == op.buffer.type.get_num_dims() - 1  # pyright: ignore[reportAttributeAccessIssue]
+    contiguous = found is not None and found[0] == len(shape_of(op.buffer)) - 1
     return found[1] if found is not None and contiguous else None
 
 
@@ -78,7 +78,7 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
 
     A `deep` sum takes so long that tiles for the rest are worth their code.
     """
-    bits = scalar_of(product.depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    bits = width_of(scalar_of(product.depth.results[0].type))
     tile_rows, tile_columns = target.tile_of(bits)
     sums = tile_rows * tile_columns // target.lanes(bits)  # registers for sums
     wide = 4 if sums >= 24 else 2

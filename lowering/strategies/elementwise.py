@@ -19,6 +19,7 @@ from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.grain import WORTH_OPS, wanted
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import element_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, work_of, worth_threads
@@ -70,7 +71,7 @@ def _order_of_reads(band: list[ForOp]) -> list[ForOp] | None:
         return None
     dim = {loop: move[0] for loop, move in zip(band, moves[0], strict=True) if move is not None}
     order = sorted(band, key=lambda loop: dim[loop])
-    row_bytes = (band[-1].trip_count() or 0) * -(-loads[0].buffer.type.element_type.bitwidth // 8)  # pyright: ignore[reportAttributeAccessIssue]
+    row_bytes = (band[-1].trip_count() or 0) * -(-width_of(element_of(loads[0].buffer)) // 8)
     return order if order != band and order[-1] is band[-1] and row_bytes >= LINE_BYTES else None
 
 

@@ -18,7 +18,7 @@ from ...codegen.targets import Target
 from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.types import is_bool, scalar_of
+from ...dialects.types import is_bool, scalar_of, shape_of
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import around, buffer_name, find, holds, name_of, ops_in, statements, walk
 from ..schedule.prefetch import Prefetch
@@ -163,7 +163,7 @@ def _along_memory(op: LoadOp | StoreOp, index: SSAValue) -> bool:
         return False
     if stride[1] == 0:
         return isinstance(op, LoadOp)
-    return stride == (op.buffer.type.get_num_dims() - 1, 1)  # pyright: ignore[reportAttributeAccessIssue]
+    return stride == (len(shape_of(op.buffer)) - 1, 1)
 
 
 def _lanes(loop: ForOp, target: Target) -> int:
@@ -199,7 +199,7 @@ def _running_rows(nest: ForOp) -> ForOp | None:
     stores = ops_in(inner, StoreOp)
     if not stores or holds(inner.body.block, ForOp) or rows.kind.data != "parallel":
         return None
-    last = [(op.buffer.type.get_num_dims() - 1) for op in stores]  # pyright: ignore[reportAttributeAccessIssue]
+    last = [(len(shape_of(op.buffer)) - 1) for op in stores]
     found = [lane_stride(op, inner.index) for op in stores]
     along = all(s is not None and s[0] == d and abs(s[1]) == 1 for s, d in zip(found, last, strict=True))
     return rows if along else None

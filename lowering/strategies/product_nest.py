@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp
-from ...dialects.types import is_float, scalar_of
+from ...dialects.types import is_float, scalar_of, width_of
 from ..analysis.lanes import runs_along
 from ..analysis.nests import only_loop_in, statements
 
@@ -80,4 +80,4 @@ def find_product(nest: ForOp, target: Target) -> Product | None:
 
 def bits_of(depth: ForOp) -> int:
     """The width of a sum's element type."""
-    return scalar_of(depth.results[0].type).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    return width_of(scalar_of(depth.results[0].type))

@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import shape_of
 from ..analysis.lanes import runs_along
 from ..analysis.nests import around, buffer_name, loops, ops_in, walk
 from ..op_costs import weight
@@ -47,7 +48,7 @@ def main_operand(kernel: KernelOp, buffer: SSAValue) -> str:
     """The name of what takes longest to read of what a buffer is computed from; of the buffer, if it is no prologue's."""
     nest = prologue_of(kernel, buffer)
     read = [] if nest is None else [op.buffer for op in ops_in(nest, LoadOp)]
-    sizes = [prod(value.type.get_shape()) for value in read]  # pyright: ignore[reportAttributeAccessIssue]
+    sizes = [prod(shape_of(value)) for value in read]
     return buffer_name(max(zip(sizes, read, strict=True), key=lambda pair: pair[0])[1]) if read else buffer_name(buffer)
 
 

@@ -14,6 +14,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.grain import LEAST_CHUNK_OPS, MOST_PARTS, wanted
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import shape_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, work_of
@@ -66,7 +67,7 @@ def _are_columns(around: ForOp, reduction: ForOp) -> bool:
     """Whether neighbouring iterations read neighbouring elements, everywhere in the reduction and around it."""
     moved = [lane_stride(op, around.index) for op in ops_in(around, LoadOp, StoreOp)]
     inside = [lane_stride(op, around.index) for op in ops_in(reduction, LoadOp)]
-    last = [op.buffer.type.get_num_dims() - 1 for op in ops_in(around, LoadOp, StoreOp)]  # pyright: ignore
+    last = [len(shape_of(op.buffer)) - 1 for op in ops_in(around, LoadOp, StoreOp)]
     contiguous = all(move is not None and move in ((0, 0), (dim, 1)) for move, dim in zip(moved, last, strict=True))
     return contiguous and any(move is not None and move[1] == 1 for move in inside)
 

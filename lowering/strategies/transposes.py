@@ -19,7 +19,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.grain import wanted
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.types import is_bool
+from ...dialects.types import element_of, is_bool, shape_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import around, loops, name_of, only_loop_in, statements
 from ..schedule.peel import Peel
@@ -84,21 +84,21 @@ def _loop_inside(kernel: KernelOp, loop: ForOp) -> ForOp | None:
 
 
 def _bits(op: LoadOp | StoreOp) -> int:
-    type = op.buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-    return 64 if is_bool(type) else type.bitwidth  # vectors of booleans are not transposed: no room is found for them
+    type = element_of(op.buffer)
+    return 64 if is_bool(type) else width_of(type)  # vectors of booleans are not transposed: no room is found for them
 
 
 def _runs_along(op: Operation, loop: ForOp) -> bool:
     """Whether an access goes to the next element of memory with the next iteration, and to no other row."""
     assert isinstance(op, LoadOp | StoreOp)
-    dims = op.buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+    dims = len(shape_of(op.buffer))
     return lane_stride(op, loop.index) == (dims - 1, 1)
 
 
 def _is_across(op: LoadOp, loop: ForOp, columns: list[ForOp]) -> bool:
     """Whether a load runs along memory with a loop, and from row to row with the columns."""
     moved = lane_stride(op, columns[0].index) if columns else None
-    dims = op.buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+    dims = len(shape_of(op.buffer))
     return _runs_along(op, loop) and moved is not None and moved[1] > 0 and moved[0] < dims - 1
 
 

@@ -15,7 +15,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp
-from ...dialects.types import index, memref
+from ...dialects.types import index, memref, shape_of
 from ...dialects.types import vector as vector_type
 from ...dialects.vocabulary import StepOp
 from ..analysis.accesses import Access, Instance, Terms
@@ -30,7 +30,7 @@ def make_room(loop: ForOp, mask: SSAValue | None) -> None:
         if not isinstance(op, LoadOp | StoreOp) or op.mask is None or not _is_register(op.buffer):
             continue
         last = _greatest(op)
-        if last is None or last >= op.buffer.type.get_shape()[op.lane_dim()]:  # pyright: ignore[reportAttributeAccessIssue]
+        if last is None or last >= shape_of(op.buffer)[op.lane_dim()]:
             if op.mask is mask and op.lane_step() > 0:
                 _pad(op, last)
             else:
@@ -46,7 +46,7 @@ def _greatest(op: LoadOp | StoreOp) -> int | None:
     system = System()
     instance = Instance(system, Access(op, op.buffer, False, tuple(around(op))), "r", {})
     subscripts: list[tuple[Terms, int]] = instance.subscripts()
-    sizes = op.buffer.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+    sizes = shape_of(op.buffer)
     try:
         if system.is_empty():
             return -1

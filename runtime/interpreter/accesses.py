@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
+from ...dialects.types import shape_of
 from . import monoids
 from .buffers import InterpreterError, Values
 
@@ -65,7 +66,7 @@ def _subscripts(op: LoadOp | StoreOp) -> Callable[[Values], list[int]] | None:
 def access(op: LoadOp | StoreOp, slow: Handler) -> Step:
     """A load or store of one element, or of neighbouring elements without a mask."""
     subscripts, buffer, value = _subscripts(op), op.buffer, op.value
-    vector, rank = isinstance(op.element_type_(), VectorType), op.buffer.type.get_num_dims()  # pyright: ignore
+    vector, rank = isinstance(op.element_type_(), VectorType), len(shape_of(op.buffer))
     if subscripts is None or (vector and (op.mask is not None or op.lane_step() != 1 or op.lane_dim() != rank - 1)):
         return lambda values: slow(op, values)
     lanes, reads = op.lanes, isinstance(op, LoadOp)

@@ -10,7 +10,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.types import DYNAMIC, numpy_dtype
+from ...dialects.types import DYNAMIC, numpy_dtype, shape_of
 from ...errors import LaminaError
 
 Values = dict[SSAValue, Any]
@@ -60,7 +60,7 @@ def view(op: memref.ViewOp, values: Values) -> None:
 
 def reshape(op: Operation, values: Values) -> None:
     """The same memory under another static shape."""
-    values[op.results[0]] = values[op.operands[0]].reshape(op.results[0].type.get_shape())  # pyright: ignore
+    values[op.results[0]] = values[op.operands[0]].reshape(shape_of(op.results[0]))
 
 
 def reinterpret(op: memref.ReinterpretCastOp, values: Values) -> None:
@@ -93,4 +93,4 @@ def subview(op: memref.SubviewOp, values: Values) -> None:
         if start < 0 or step < 1 or (count and start + (count - 1) * step >= size):
             raise InterpreterError(f"'memref.subview' op takes {count} from {start} by {step} of a dim of {size}", op)
         window.append(slice(start, start + (count - 1) * step + 1 if count else start, step))
-    values[op.results[0]] = buffer[tuple(window)].reshape(op.results[0].type.get_shape())  # pyright: ignore
+    values[op.results[0]] = buffer[tuple(window)].reshape(shape_of(op.results[0]))

@@ -27,7 +27,7 @@ from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, St
 from ...dialects.loop.repeat import RepeatOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
-from ...dialects.types import DYNAMIC, numpy_dtype, tensor
+from ...dialects.types import DYNAMIC, element_of, numpy_dtype, shape_of, tensor
 from ...errors import CompileError, DTypeError, ShapeError, about
 from . import accesses, buffers, monoids, scalars
 from .accesses import Step
@@ -193,7 +193,7 @@ class Interpreter:
         except (ShapeError, DTypeError, ValueError, IndexError) as error:
             raise InterpreterError(f"'{op.name}' op {error}", op) from None
         for result, array in zip(op.results, results, strict=True):
-            if open_sizes and not _fits(result.type.get_shape(), array.shape):  # pyright: ignore
+            if open_sizes and not _fits(shape_of(result), array.shape):
                 raise InterpreterError(f"'{op.name}' op result has sizes {list(array.shape)}, not {result.type}", op)
             values[result] = array
 
@@ -222,7 +222,7 @@ class Interpreter:
         count = op.trips.value.data if op.count is None else max(0, int(values[op.count]))
         consts, stacks = ([values[v] for v in group] for group in (op.consts, op.stacks))
         carried: Sequence[Any] = [values[v] for v in op.inits]
-        stacked = [np.empty(r.type.get_shape(), numpy_dtype(r.type.element_type)) for r in op.stacked_results]  # pyright: ignore
+        stacked = [np.empty(shape_of(r), numpy_dtype(element_of(r))) for r in op.stacked_results]
         self._spend(count, op)
         for k in range(count) if op.reverse is None else range(count - 1, -1, -1):
             args = [np.asarray(k, np.int64), *consts, *carried, *(x[k, ...] for x in stacks)]
@@ -264,7 +264,7 @@ class Interpreter:
         if not isinstance(kernel, KernelOp):
             raise InterpreterError(f"'graph.kernel' op names no kernel of the module: {op.kernel}", op)
         arrays = [np.asarray(values[o]) for o in op.operands]
-        types: list[Any] = [tensor(o.type.element_type, x.shape) for o, x in zip(op.operands, arrays, strict=True)]  # pyright: ignore
+        types: list[Any] = [tensor(element_of(o), x.shape) for o, x in zip(op.operands, arrays, strict=True)]
         given: list[Any] = []
         try:
             sizes = op.sizes(kernel, types)
@@ -427,7 +427,7 @@ class Interpreter:
         if not isinstance(found, memref.GlobalOp):
             raise InterpreterError(f"'memref.get_global' op names no global of the module: {name}", op)
         initial: Any = found.initial_value
-        values[op.results[0]] = dense_array(initial).reshape(op.results[0].type.get_shape())  # pyright: ignore
+        values[op.results[0]] = dense_array(initial).reshape(shape_of(op.results[0]))
 
 
 def _fits(declared: Sequence[int], shape: Sequence[int]) -> bool:
