@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import SymbolTable
 
 from ..dialects.graph.autodiff import has_tangent
-from ..dialects.graph.base import ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ForOp
 from ..dialects.types import element_of, shape_of, tensor
@@ -30,25 +29,18 @@ if TYPE_CHECKING:
     from ._linearize import Linearizer
 
 
-def _module_of(op: Operation) -> ModuleOp:
-    parent: Operation | None = op
-    while parent is not None and not isinstance(parent, ModuleOp):
-        parent = parent.parent_op()
-    assert parent is not None
-    return parent
-
-
 def new_function(op: ForOp, suffix: str, types: Sequence[Attribute], build: Callable[[Block], Sequence[SSAValue]]) -> FuncOp:
     """A private function of the module of `op`; `build` fills its block and gives what it returns."""
-    module = _module_of(op)
+    functions = called_function(op).parent_block()
+    assert functions is not None
     base = f"{op.callee.string_value()}_{suffix}"
     name, k = base, 1
-    while SymbolTable.lookup_symbol(module, SymbolRefAttr(name)) is not None:
+    while SymbolTable.lookup_symbol(op, SymbolRefAttr(name)) is not None:
         name, k = f"{base}_{k}", k + 1
     block = Block(arg_types=types)
-    function = FuncOp(name, (types, []), Region(block), "private")
+    function = FuncOp(name, ([], []), Region(block), "private")
     function.location = op.location
-    module.body.block.add_op(function)
+    functions.add_op(function)
     results = build(block)
     last = ReturnOp(*results)
     last.location = op.location
@@ -124,7 +116,7 @@ def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
     t = linearizer.tangents
     new = ForOp.make(
         function,
-        op.count if op.count is not None else op.trips.value.data,
+        op.times,
         [*op.consts, *(t[v] for v in consts)],  # pyright: ignore[reportArgumentType]
         [*op.inits, *initial],
         [*op.stacks, *(t[v] for v in stacks)],  # pyright: ignore[reportArgumentType]
@@ -246,11 +238,10 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
         return [_select(inner.b, runs, new, old) for new, old in zip(results, before, strict=True)]
 
     function = new_function(op, "batched", types, build)
-    count = op.trips.value.data if op.count is None else batcher.values[op.count]
+    count = op.times if op.count is None else batcher.values[op.count]
     if counts:
         count = b.reduce(counts[0], kind="max", dims=(0,))
-    linear = [k + len(counts) for k in ints(op.linear)]
-    new = ForOp.make(function, count, [*counts, *consts], inits, stacks, reverse=op.reverse is not None, linear=linear)
+    new = ForOp.make(function, count, [*counts, *consts], inits, stacks, reverse=op.reverse is not None)
     b.insert(new)
     n = len(inits)
     for k, (old, value) in enumerate(zip(op.results, new.results, strict=True)):

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.control import ForOp
@@ -75,6 +75,20 @@ def inline_call(op: CallOp) -> None:
     assert block is not None
     results, _ = clone_body(called_function(op), list(op.operands), lambda new: block.insert_op_before(new, op))
     replace_op(op, results)
+
+
+def hoist_invariant(block: Block, before: Operation) -> set[SSAValue]:
+    """Move what does not depend on the arguments of a block before an op outside; the values that do depend on them."""
+    dependent: set[SSAValue] = set(block.args)
+    parent = before.parent
+    assert parent is not None
+    for op in list(block.ops):
+        if op is block.last_op or any(operand in dependent for operand in op.operands):
+            dependent.update(op.results)
+        else:
+            op.detach()
+            parent.insert_op_before(op, before)
+    return dependent
 
 
 def replace_op(op: Operation, values: Sequence[SSAValue]) -> None:

@@ -35,6 +35,7 @@ from ._functions import (
     called_function,
     clone_body,
     error_at,
+    hoist_invariant,
     replace_op,
     require_static,
 )
@@ -206,7 +207,7 @@ def _transposed(op: DerivativeOp, block: Block, linearizer: Linearizer, floats: 
     """Insert the `graph.transposed` of a vjp before it; its gradients."""
     reached = [(v, ct) for v, ct in zip(floats, op.vectors, strict=True) if linearizer.tangent(v) is not None]
     block.add_op(YieldOp.create(operands=[linearizer.tangents[v] for v, _ in reached]))  # pyright: ignore
-    _hoist_invariant(block, op)
+    hoist_invariant(block, op)
     new = TransposedOp.create(
         operands=[ct for _, ct in reached], result_types=[a.type for a in block.args], regions=[Region(block)]
     )
@@ -215,16 +216,3 @@ def _transposed(op: DerivativeOp, block: Block, linearizer: Linearizer, floats: 
     assert parent is not None
     parent.insert_op_before(new, op)
     return new.results
-
-
-def _hoist_invariant(block: Block, before: Operation) -> None:
-    """Move what does not depend on the tangents out of the region."""
-    dependent: set[SSAValue] = set(block.args)
-    parent = before.parent
-    assert parent is not None
-    for op in list(block.ops):
-        if isinstance(op, YieldOp) or any(operand in dependent for operand in op.operands):
-            dependent.update(op.results)
-        else:
-            op.detach()
-            parent.insert_op_before(op, before)

@@ -19,31 +19,23 @@ from ..dialects.graph.structure import YieldOp
 from ..dialects.types import element_of, f32, is_half
 from ..errors import DifferentiationError
 from ._for_loops import new_function, slice_type, types_of
-from ._functions import called_function, clone_body, error_at, replace_op
+from ._functions import called_function, clone_body, error_at, hoist_invariant, replace_op
 from .graph_decompose import decompose
 
 
 def expand_transposed(op: TransposedOp) -> None:
     """Replace one `graph.transposed` by backward accumulation."""
-    block, parent = op.body.block, op.parent
-    assert parent is not None
+    replace_op(op, accumulated(op))
+
+
+def accumulated(op: TransposedOp) -> list[SSAValue]:
+    """The results of a `graph.transposed`, by ops that are inserted before it."""
+    block = op.body.block
     for inner in list(block.ops):
         if isinstance(inner, CompositeOp):
             decompose(inner)
-    dependent: set[SSAValue] = set(block.args)
-    linear: list[Operation] = []
-    last = block.last_op
-    assert last is not None
-    for inner in list(block.ops):
-        if inner is last:
-            continue
-        if any(operand in dependent for operand in inner.operands):
-            dependent.update(inner.results)
-            linear.append(inner)
-        else:  # a value that the map uses, the same for all arguments
-            inner.detach()
-            parent.insert_op_before(inner, op)
-
+    dependent = hoist_invariant(block, op)
+    *linear, last = block.ops
     b = GraphBuilder(InsertPoint.before(op), op.location)
     cotangents: dict[SSAValue, SSAValue] = {}
 
@@ -52,16 +44,14 @@ def expand_transposed(op: TransposedOp) -> None:
         cotangents[value] = cotangent if known is None else _sum(b, known, cotangent)
 
     for value, cotangent in zip(last.operands, op.cotangents, strict=True):
-        if value in dependent:
-            accumulate(value, cotangent)
+        accumulate(value, cotangent)
     for inner in reversed(linear):
         if not any(result in cotangents for result in inner.results):
             continue
         if isinstance(inner, ForOp):
             b.location = inner.location
             for operand, cotangent in transpose_for(inner, cotangents, b):
-                if operand in dependent:
-                    accumulate(operand, cotangent)
+                accumulate(operand, cotangent)
             continue
         positions = [k for k, operand in enumerate(inner.operands) if operand in dependent]
         rule = _rule(inner, positions)
@@ -74,7 +64,7 @@ def expand_transposed(op: TransposedOp) -> None:
                 error.location = inner.location  # pyright: ignore[reportAttributeAccessIssue]
                 raise
     b.location = op.location
-    replace_op(op, [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args])
+    return [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args]
 
 
 def _sum(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -126,7 +116,7 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
         index, rest = block.args[0], iter(block.args[1:])
         given = [[next(rest) for _ in group] for group in groups]
         region = Block(arg_types=[*groups[1], *groups[2], *map(slice_type, linear_stacks)])
-        of_consts, of_inits = iter(region.args[: len(groups[1])]), region.args[len(groups[1]) :][:n_inits]
+        of_consts, of_inits = iter(region.args), region.args[len(groups[1]) :][:n_inits]
         of_stacks = iter(region.args[len(groups[1]) + n_inits :])
         fixed = iter(given[0])
         arguments = [index, *(next(of_consts if flag else fixed) for _, flag in consts), *of_inits]
@@ -139,12 +129,8 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
         )
         turned.location = op.location
         block.add_op(turned)
-        kept = YieldOp.create(operands=turned.results)  # holds the gradients while the op is replaced
-        block.add_op(kept)
-        expand_transposed(turned)
-        gradients = list(kept.operands)
-        kept.detach()
-        kept.erase()
+        gradients = accumulated(turned)
+        block.erase_op(turned)
         inner = GraphBuilder(InsertPoint.at_end(block), op.location)
         sums = [inner.add(total, g) for total, g in zip(given[1], gradients, strict=False)]
         return [*sums, *gradients[len(sums) :]]
@@ -152,7 +138,7 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
     function = new_function(op, "transposed", [INDEX, *(type for group in groups for type in group)], build)
     new = ForOp.make(
         function,
-        op.count if op.count is not None else op.trips.value.data,
+        op.times,
         fixed_consts,
         [*(b.zeros_like(v) for v in linear_consts), *carried],
         [*fixed_stacks, *stacked],

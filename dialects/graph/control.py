@@ -97,6 +97,11 @@ class ForOp(IRDLOperation):
         return None if self.count is not None else self.trips.value.data
 
     @property
+    def times(self) -> SSAValue | int:
+        """The number of iterations, as a value or as a number."""
+        return self.trips.value.data if self.count is None else self.count
+
+    @property
     def arguments(self) -> list[SSAValue]:
         """Consts, initial values and stacks."""
         return [*self.consts, *self.inits, *self.stacks]

@@ -66,3 +66,19 @@ func.func @no_batch(%x: tensor<8xf32>, %w: tensor<4xf32>) -> tensor<8x4xf32> {
   %y = graph.vmap @f(%x, %w) axes [0, -1] : (tensor<8xf32>, tensor<4xf32>) -> (tensor<8x4xf32>)
   return %y : tensor<8x4xf32>
 }
+
+// -----
+
+/// Statistics and weights without a batch: the op stays, with one more dim before its channels.
+// CHECK-LABEL: func.func @normalized
+//       CHECK:   graph.batch_norm %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} along 2
+//  CHECK-NEXT:   return
+func.func private @f(%x: tensor<2x3xf32>, %m: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<2x3xf32> {
+  %y = graph.batch_norm %x, %m, %v, %v, %m along 1 epsilon 1.0e-05 : f64
+    : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+func.func @normalized(%x: tensor<4x2x3xf32>, %m: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<4x2x3xf32> {
+  %y = graph.vmap @f(%x, %m, %v) axes [0, -1, -1] : (tensor<4x2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x2x3xf32>)
+  return %y : tensor<4x2x3xf32>
+}

@@ -43,6 +43,7 @@ TESTS = (
     "tests/transforms/test_vmap.py",
     "tests/transforms/test_drawn_ops.py",
     "tests/transforms/test_locations.py",
+    "tests/transforms/test_text.py",
 )
 SECONDS = 10.0
 """A test that takes longer than this, and than twenty times what it took without a fault, has noticed a fault."""

@@ -65,6 +65,59 @@ def test_what_is_built_stands_where_its_op_does() -> None:
         assert {*lines_of(module, f"step_{suffix}")} == {SIN}
 
 
+def test_zeros_stand_where_their_derivative_does() -> None:
+    text = """
+func.func private @step(%i: tensor<i64>, %w: tensor<f64>, %h: tensor<f64>) -> tensor<f64> {
+  %a = graph.sin %h : tensor<f64>
+  return %a : tensor<f64>
+}
+func.func private @f(%x: tensor<f64>, %w: tensor<f64>) -> (tensor<f64>, tensor<f64>) {
+  %c = graph.for @step count 2 consts(%w) carry(%x) over() : (tensor<f64>, tensor<f64>) -> (tensor<f64>)
+  %k = graph.const dense<2.0> : tensor<f64>
+  return %c, %k : tensor<f64>, tensor<f64>
+}
+func.func @jvp(%x: tensor<f64>, %w: tensor<f64>) -> tensor<f64> {
+  %y, %k, %d, %zero = graph.jvp @f(%x, %w) tangents(%x, %w) wrt [0, 1]
+    : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>)
+  return %zero : tensor<f64>
+}
+func.func @vjp(%x: tensor<f64>, %w: tensor<f64>) -> tensor<f64> {
+  %y, %k, %dx, %dw = graph.vjp @f(%x, %w) cotangents(%x, %x) wrt [0, 1]
+    : (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>) -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f64>)
+  return %dw : tensor<f64>
+}
+"""
+    loop, jvp = 7, 12
+    module = run(parse(text), EXPAND)
+    assert lines_of(module, "jvp")[-1] == jvp
+    of_loop = [op for op in function_of(module, "step_tangent_transposed").body.block.ops if op.name == "graph.const"]
+    assert of_loop and {op.location.line.data for op in of_loop} == {loop}
+
+
+def test_what_no_batch_reaches_stays() -> None:
+    """Ops, and loops, of operands without a batch are copied with their places."""
+    text = """
+func.func private @step(%i: tensor<i64>, %h: tensor<f64>) -> tensor<f64> {
+  %a = graph.sin %h : tensor<f64>
+  return %a : tensor<f64>
+}
+func.func private @f(%x: tensor<f64>, %w: tensor<f64>) -> tensor<f64> {
+  %e = graph.exp %w : tensor<f64>
+  %c = graph.for @step count 2 consts() carry(%e) over() : (tensor<f64>) -> (tensor<f64>)
+  %s = graph.mul %x, %c : tensor<f64>
+  return %s : tensor<f64>
+}
+func.func @main(%x: tensor<3xf64>, %w: tensor<f64>) -> tensor<3xf64> {
+  %y = graph.vmap @f(%x, %w) axes [0, -1] : (tensor<3xf64>, tensor<f64>) -> (tensor<3xf64>)
+  return %y : tensor<3xf64>
+}
+"""
+    module = run(parse(text), EXPAND)
+    exp, loop, _, mul, _ = function_of(module, "main").body.block.ops
+    assert loop.name == "graph.for" and str(loop.properties["callee"]) == "@step"
+    assert [op.location.line.data for op in (exp, loop, mul)] == [7, 8, 9]
+
+
 def test_names_of_bodies_that_are_taken() -> None:
     uses = "\n".join(
         f"  %y{k}, %d{k} = graph.jvp @f(%x) tangents(%x) wrt [0] : (tensor<f64>, tensor<f64>) -> (tensor<f64>, tensor<f64>)"
