@@ -104,9 +104,9 @@ class Specializer:
 
 
 def _classes(block: Block) -> dict[Dim, Dim]:
-    """For each `?` of a block what stands for all that are as large; none where an op does not say which are."""
+    """For each `?` of a block what stands for all that are as large; none where sizes that are known differ."""
     try:
-        extents = Extents(block)
+        extents = Extents(block, whole=False)
     except CompileError:
         return {}
     values = [*block.args, *(result for op in block.ops for result in op.results)]

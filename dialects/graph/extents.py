@@ -35,11 +35,15 @@ def has_open_sizes(block: Block) -> bool:
 class Extents:
     """The sizes of the values of a block, up to equality.
 
+    Args:
+        whole: whether each op must say how the sizes of its results follow; else those of an op that takes no `?` may be any.
+
     Raises:
         CompileError: an op takes no `?`, or two known sizes would have to be equal; at the op.
     """
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, whole: bool = True):
+        self._whole = whole
         self._parent: dict[Dim, Dim] = {}
         self._known: dict[Dim, int] = {}
         self._block(block)
@@ -63,7 +67,9 @@ class Extents:
 
     def _op(self, op: GraphOp) -> None:
         if not op.reads_all:
-            raise _refused(op)
+            if self._whole:
+                raise _refused(op)
+            return
         (equation,) = op.equations()
         for dim in range(equation.n_parallel):
             self._unite(op, (op, dim), (op.results[0], dim))

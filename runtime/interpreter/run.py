@@ -21,6 +21,7 @@ from ...dialects import program
 from ...dialects.graph.base import GraphOp
 from ...dialects.graph.builder import dense_array
 from ...dialects.graph.control import ForOp as RepeatedOp
+from ...dialects.graph.extents import Extents, has_open_sizes
 from ...dialects.graph.kernel import KernelCallOp
 from ...dialects.graph.structure import FusionOp
 from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
@@ -34,6 +35,9 @@ from .accesses import Step
 from .buffers import InterpreterError, TooLongError, Values
 
 MAX_CALL_DEPTH = 64
+
+Sizes = Callable[[SSAValue, int], int]
+"""The size of a dim of a value; DYNAMIC where it does not follow from the arguments of the function."""
 
 
 def interpret(
@@ -73,6 +77,9 @@ class Interpreter:
         self.symbols: dict[str, Operation] = {}
         self.blocks: dict[Block, tuple[list[Step], tuple[SSAValue, ...]]] = {}
         self.forms: dict[Operation, list[Any]] = {}
+        self.extents: dict[Block, Extents | None] = {}
+        self.sizes: Sizes = _unknown_size
+        """Of the function that runs."""
         for op in module.body.block.ops:
             name = op.properties.get("sym_name")
             if name is not None:
@@ -118,10 +125,26 @@ class Interpreter:
             raise InterpreterError(f"no function @{name} to run; there are: {there or 'none'}")
         if self.depth >= MAX_CALL_DEPTH:
             raise InterpreterError(f"@{name} is called more than {MAX_CALL_DEPTH} calls deep", function)
-        self.depth += 1
-        returned = self._run(function.body.block, self._bind(name, function.body.block.args, args))
-        self.depth -= 1
+        block = function.body.block
+        values = self._bind(name, block.args, args)
+        self.depth, outer = self.depth + 1, self.sizes
+        self.sizes = self._open_sizes(block, values)
+        returned = self._run(block, values)
+        self.depth, self.sizes = self.depth - 1, outer
         return returned
+
+    def _open_sizes(self, block: Block, values: Values) -> Sizes:
+        """The sizes that follow from those of the arguments of a function."""
+        if block not in self.extents:
+            try:
+                self.extents[block] = Extents(block, whole=False) if has_open_sizes(block) else None
+            except CompileError:  # sizes that can never be equal: the op says so itself
+                self.extents[block] = None
+        extents = self.extents[block]
+        if extents is None:
+            return _unknown_size
+        known = {extents.of(v, d): n for v in block.args for d, n in enumerate(np.shape(values[v]))}
+        return lambda value, dim: size if isinstance(size := extents.of(value, dim), int) else known.get(size, DYNAMIC)
 
     def _host(self, function: program.FuncOp, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
         """Run a host function: results and arena are memory that the caller gives."""
@@ -189,13 +212,23 @@ class Interpreter:
             if open_sizes:  # the rules that could not be checked before the sizes were known
                 known = [tensor(o.element_type, x.shape) for o, x in zip(types, arrays, strict=False)]
                 op.infer_types(known, op.properties, types[len(arrays) :])
-            results = op.evaluate(*arrays)
+                results = self._evaluate_open(op, arrays)
+            else:
+                results = op.evaluate(*arrays)
         except (ShapeError, DTypeError, ValueError, IndexError) as error:
             raise InterpreterError(f"'{op.name}' op {error}", op) from None
         for result, array in zip(op.results, results, strict=True):
             if open_sizes and not _fits(shape_of(result), array.shape):
                 raise InterpreterError(f"'{op.name}' op result has sizes {list(array.shape)}, not {result.type}", op)
             values[result] = array
+
+    def _evaluate_open(self, op: GraphOp, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """The results of an op, which are given the sizes that follow from those of other values: a broadcast asks for them."""
+        types = [tensor(element_of(r), [self.sizes(r, d) for d in range(len(shape_of(r)))]) for r in op.results]
+        sized = op.create(operands=op.operands, result_types=types, properties=op.properties)
+        results = sized.evaluate(*arrays)
+        sized.erase()  # else it stays a use of the operands
+        return results
 
     def _unknown(self, op: Operation, values: Values) -> None:
         hint = {
@@ -428,6 +461,10 @@ class Interpreter:
             raise InterpreterError(f"'memref.get_global' op names no global of the module: {name}", op)
         initial: Any = found.initial_value
         values[op.results[0]] = dense_array(initial).reshape(shape_of(op.results[0]))
+
+
+def _unknown_size(value: SSAValue, dim: int) -> int:
+    return DYNAMIC
 
 
 def _fits(declared: Sequence[int], shape: Sequence[int]) -> bool:

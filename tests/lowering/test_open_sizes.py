@@ -161,8 +161,8 @@ def test_no_memory_for_a_result(native: bool) -> None:
     np.testing.assert_array_equal(compiled(OUTER, native)(x[:3], x[:5]), np.zeros((3, 5)))
 
 
-@pytest.mark.parametrize("text", [POINTWISE, PRODUCTS, ADD, LAYER])
-@pytest.mark.parametrize("phase", ["loop", "scheduled", "program"])
+@pytest.mark.parametrize("text", [POINTWISE, PRODUCTS, ADD, LAYER, ROWS])
+@pytest.mark.parametrize("phase", ["graph", "optimized", "loop", "scheduled", "program"])
 def test_every_phase_is_interpreted(text: str, phase: str) -> None:
     module = parse_module(make_context(), text)
     pipeline.run_to(module, phase)
@@ -171,6 +171,7 @@ def test_every_phase_is_interpreted(text: str, phase: str) -> None:
         PRODUCTS: [(2, 3), (3, 4), (4, 5)],
         ADD: [(7,)] * 2,
         LAYER: [(9, 64), (64, 32), (32,)],
+        ROWS: [(3, 4)],
     }
     args = [numbers(shape, np.float64 if text == PRODUCTS else np.float32, k) for k, shape in enumerate(shapes[text])]
     expected = compiled(text, True)(*args)
