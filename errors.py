@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import LocationAttr
 
 
 class LaminaError(Exception):
-    """Base of every error a user can cause; the command line prints it without a traceback."""
+    """Base of every error a user can cause; the command line prints it without a traceback.
+
+    Attributes:
+        location: a location of IR that the error is about.
+        op: an op that it is about, whose location is taken where there is no other.
+        place: a place in Python source, (file, line, column), if the message begins with it.
+    """
+
+    location: LocationAttr | None = None
+    op: object = None
+    place: tuple[str, int, int] | None = None
 
 
 class CompileError(LaminaError):
@@ -54,6 +68,8 @@ class ScheduleError(LaminaError):
 
 class InternalError(Exception):
     """A fault of the compiler itself: please report it with the IR it names."""
+
+    location: LocationAttr | None = None
 
 
 def placed(error: Exception, op: object) -> Exception:

@@ -201,7 +201,7 @@ def check(module: ModuleOp, what: str) -> None:
 
     for invalid in errors_in(module):
         error = InternalError(f"{what}{invalid}")
-        error.location = invalid.location  # pyright: ignore[reportAttributeAccessIssue]
+        error.location = invalid.location
         raise error
 
 

@@ -12,8 +12,8 @@ from functools import cache
 from types import UnionType
 from typing import Union, get_args, get_origin
 
-from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ..errors import InternalError
@@ -123,10 +123,10 @@ def _rewrite(op: Operation, patterns: tuple[RewritePattern, ...]) -> str | None:
     return None
 
 
-def _locate(op: Operation, location: Attribute) -> None:
+def _locate(op: Operation, location: LocationAttr) -> None:
     if op.location is UNKNOWN_LOC:
-        op.location = location  # pyright: ignore[reportAttributeAccessIssue]
+        op.location = location
     for region in op.regions:
         for inner in region.walk():
             if inner.location is UNKNOWN_LOC:
-                inner.location = location  # pyright: ignore[reportAttributeAccessIssue]
+                inner.location = location

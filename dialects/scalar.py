@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, LocationAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
@@ -78,14 +78,14 @@ _IDENTITY: dict[str, tuple[float, int | str]] = {
 class ScalarBuilder:
     """Appends arith/math ops to a block; operands may be scalars or vectors of one type. About 10 us an op."""
 
-    def __init__(self, block: Block, location: Attribute | None = None):
+    def __init__(self, block: Block, location: LocationAttr | None = None):
         self.block = block
         self.location = location
 
     def insert(self, op: Operation) -> Any:
         """Append an op and return its first result."""
         if self.location is not None:
-            op.location = self.location  # pyright: ignore[reportAttributeAccessIssue]
+            op.location = self.location
         self.block.add_op(op)
         return op.results[0]
 

@@ -86,7 +86,7 @@ def place_of(function: object) -> tuple[str, int, int] | None:
 
 def located(error: ErrorT) -> ErrorT:
     """The error with the user's place before its message and the line with a caret after it; only once."""
-    if getattr(error, "place", None) is not None or (place := user_place()) is None:
+    if error.place is not None or (place := user_place()) is None:
         return error
     return placed(error, place)
 
@@ -94,7 +94,7 @@ def located(error: ErrorT) -> ErrorT:
 def placed(error: ErrorT, place: tuple[str, int, int]) -> ErrorT:
     """The error with a place before its message and the line with a caret after it."""
     file, line, column = place
-    error.place = place  # pyright: ignore[reportAttributeAccessIssue]
+    error.place = place
     message = f"{_short(file)}:{line}:{column}: {error}"
     source = linecache.getline(file, line).rstrip()
     if source.strip():

@@ -89,7 +89,7 @@ class Trace:
         """A new argument of the function."""
         value = self.block.insert_arg(tensor(element_type(dtype), shape), len(self.block.args))
         if self._location is not None:
-            value.location = self._location  # pyright: ignore[reportAttributeAccessIssue]
+            value.location = self._location
         return Tracer(self, value, shape, dtype, weak)
 
     def wrap(self, value: SSAValue, weak: bool = False) -> Tracer:

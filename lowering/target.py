@@ -37,7 +37,7 @@ def declared_target(module: ModuleOp) -> Target | None:
         return get(said.data)
     except CompileError as error:
         placed = CompileError(f"{ATTRIBUTE}: {error}")
-        placed.op = module  # pyright: ignore[reportAttributeAccessIssue]
+        placed.op = module
         raise placed from None
 
 

@@ -20,7 +20,7 @@ ErrorT = TypeVar("ErrorT", bound=LaminaError)
 def error_at(op: Operation, kind: type[ErrorT], message: str) -> ErrorT:
     """An error about an op, which carries the op's place."""
     error = kind(f"'{op.name}' op {message}")
-    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+    error.location = op.location
     return error
 
 

@@ -61,7 +61,7 @@ def accumulated(op: TransposedOp) -> list[SSAValue]:
             try:
                 accumulate(inner.operands[k], rule(b, inner, k, cotangent))
             except DifferentiationError as error:  # linear only with some properties, as reduce is
-                error.location = inner.location  # pyright: ignore[reportAttributeAccessIssue]
+                error.location = inner.location
                 raise
     b.location = op.location
     return [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args]

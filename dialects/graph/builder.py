@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -33,14 +33,14 @@ class GraphBuilder:
     one result return it, others a tuple. `result=` gives the declared type to ops that take their shape from it.
     """
 
-    def __init__(self, point: InsertPoint | Block, location: Attribute | None = None):
+    def __init__(self, point: InsertPoint | Block, location: LocationAttr | None = None):
         self.point = InsertPoint.at_end(point) if isinstance(point, Block) else point
         self.location = location
 
     def insert(self, op: Operation) -> Any:
         """Insert an op; its result, or the tuple of its results."""
         if self.location is not None:
-            op.location = self.location  # pyright: ignore[reportAttributeAccessIssue]
+            op.location = self.location
         if self.point.insert_before is not None:
             self.point.block.insert_op_before(op, self.point.insert_before)
         else:

@@ -55,7 +55,7 @@ def _not_batched(b: Any, op: Operation, operands: Sequence[SSAValue], flags: Seq
         f"'graph.kernel' op has no batching rule: kernel @{name.string_value()} is written by hand, for arrays of its own "
         "ranks; give it a dim for the batch, or call it outside of vmap"
     )
-    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+    error.location = op.location
     raise error
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
@@ -47,7 +48,7 @@ _LIMIT = 1 << 63
 class Arithmetic:
     """Writes arithmetic into a block, at a location."""
 
-    def __init__(self, block: Block, location: Attribute | None):
+    def __init__(self, block: Block, location: LocationAttr | None):
         self.builder = ScalarBuilder(block, location)
 
     # -- values as SSA values

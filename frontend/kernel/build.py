@@ -44,7 +44,7 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
     tree, source = read(function)
     parameters = parameters_of(function, tree, source)
     kernel = KernelOp.build_kernel(tree.name, parameters.arguments, list(parameters.shapes))
-    kernel.location = source.location(tree)  # pyright: ignore[reportAttributeAccessIssue]
+    kernel.location = source.location(tree)
     block = kernel.body.block
     statements = Statements(source, assigned(tree.body)[0], inline, {*parameters.types, *parameters.symbols})
     statements.env = parameters.values(list(block.args))
@@ -100,6 +100,6 @@ def _avoidable(finding: Finding, kernel: KernelOp) -> bool:
 
 
 def _at(op: Operation, message: str) -> KernelError:
-    location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+    location = op.location
     assert isinstance(location, FileLineColLoc)
     return error_at((location.filename.data, location.line.data, location.column.data), message)

@@ -43,7 +43,7 @@ class Scope:
 
     def insert(self, op: Operation, node: ast.AST) -> Operation:
         """Append an op that a node stands for."""
-        op.location = self.source.location(node)  # pyright: ignore[reportAttributeAccessIssue]
+        op.location = self.source.location(node)
         self.block.add_op(op)
         return op
 

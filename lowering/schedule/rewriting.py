@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr, IndexType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, LocationAttr
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
@@ -29,7 +29,7 @@ def rebased(exprs: Sequence[AffineExpr], values: Sequence[SSAValue], home: list[
 
 
 def replace_index(
-    old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue], block: Block, location: Attribute | None = None
+    old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue], block: Block, location: LocationAttr | None = None
 ) -> None:
     """Replace an index by a linear expression, which may be over that index itself, in a block and the regions in it.
 
@@ -86,7 +86,7 @@ def _replaced(
 
 
 def computed(
-    expr: AffineExpr, values: Sequence[SSAValue], location: Attribute | None = None
+    expr: AffineExpr, values: Sequence[SSAValue], location: LocationAttr | None = None
 ) -> tuple[SSAValue, list[Operation]]:
     """The value of a linear expression and the ops that compute it, which stand nowhere yet; an index alone needs none."""
     form = linear_form(expr, len(values))
