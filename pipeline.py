@@ -68,6 +68,7 @@ STEPS = (
     Step("optimized", "transforms.graph_cse", "and those more equal values"),
     Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),
     Step("loop", "transforms.graph_fuse", "groups are chosen on clean graphs: one group, one kernel"),
+    Step("loop", "transforms.graph_collapse_dims", "fewer and longer loops, and shapes that come to the same share a kernel"),
     Step("loop", "lowering.convert_graph_to_loop", "kernels, each distinct one once, and a host function that launches them"),
     Step(
         "scheduled",

@@ -37,12 +37,12 @@ from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..dialects.types import element_of, index, shape_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError, LaminaError, about
+from ..transforms.graph_collapse_dims import collapse_block
 from ..transforms.graph_decompose import decompose
 from ..transforms.graph_fuse import fuse_block
 from .analysis.nests import holds, walk
-from .collapse import collapsed
 from .fallbacks import Fallback, record
-from .kernels import KernelEmitter, nest_in, size_name
+from .kernels import KernelEmitter, KernelPlan, size_name
 
 MAX_NAME_OPS = 5
 DONATED = "lamina.donated"
@@ -57,25 +57,25 @@ class _Kernels:
     by_key: dict[object, KernelOp | None] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
-    def get(self, body: Block, outputs: list[SSAValue]) -> KernelOp | None:
-        """The kernel of a fusion body; None where it has to be converted as the primitives of a composite."""
-        key = body_key(body, outputs)
+    def get(self, plan: KernelPlan) -> KernelOp | None:
+        """The kernel of a plan; None where it has to be converted as the primitives of a composite."""
+        key = plan_key(plan)
         if key not in self.by_key:
-            self.by_key[key] = self._built(body, outputs)
+            self.by_key[key] = self._built(plan)
         return self.by_key[key]
 
-    def _built(self, body: Block, outputs: list[SSAValue]) -> KernelOp | None:
+    def _built(self, plan: KernelPlan) -> KernelOp | None:
         """A new kernel; where the nest of its op cannot be built, by the plain nest of that op."""
-        nest, name = nest_in(body), self._name(body)
+        nest, name = plan.nest, self._name(plan.body)
         if nest is None or not (nest.composite or nest.has_plain_nest):
-            return self._emitted(KernelEmitter(body, outputs, self.module), name)
+            return self._emitted(KernelEmitter(plan, self.module), name)
         try:
-            return self._emitted(KernelEmitter(body, outputs, self.module), name)
+            return self._emitted(KernelEmitter(plan, self.module), name)
         except MemoryError:
             raise
         except Exception as error:
             event = Fallback(name, f"the nest of '{nest.name}'", None, error)
-        kernel = self._emitted(KernelEmitter(body, outputs, self.module, is_plain=True), name) if nest.has_plain_nest else None
+        kernel = self._emitted(KernelEmitter(plan, self.module, is_plain=True), name) if nest.has_plain_nest else None
         record(event, kernel)
         return kernel
 
@@ -109,10 +109,11 @@ def overwritten_operand(op: object) -> SSAValue | None:
     return op.operands[op.overwrites] if isinstance(op, GraphOp) and op.overwrites is not None else None
 
 
-def body_key(body: Block, outputs: list[SSAValue]) -> object:
-    """A canonical key of a fusion body: equal keys mean equal kernels."""
+def plan_key(plan: KernelPlan) -> object:
+    """A canonical key of a plan: equal keys mean equal kernels."""
+    body = plan.body
     number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(body.args)}
-    rows: list[object] = [tuple(argument.type for argument in body.args)]
+    rows: list[object] = [tuple(plan.order), tuple(argument.type for argument in body.args)]
     for op in body.ops:
         if isinstance(op, YieldOp):
             continue
@@ -120,7 +121,7 @@ def body_key(body: Block, outputs: list[SSAValue]) -> object:
         rows.append((op.name, properties, tuple(number[o] for o in op.operands), tuple(r.type for r in op.results)))
         for result in op.results:
             number[result] = len(number)
-    rows.append(tuple(number[value] for value in outputs))
+    rows += [tuple(number[value] for value in values) for values in (plan.outputs, plan.stored_first)]
     return tuple(rows)
 
 
@@ -290,8 +291,7 @@ class _FunctionConverter:
         for result in op.results:
             _require_tensor(result, self.function.sym_name.data)
         if isinstance(op, FusionOp):
-            body = op.body.block
-            self._launch(op, body, list(op.yield_op().operands))
+            self._launch(op, KernelPlan.of(op))
         elif isinstance(op, KernelCallOp):
             self._launch_by_hand(op)
         elif isinstance(op, RepeatedOp):
@@ -319,23 +319,22 @@ class _FunctionConverter:
         body.add_op(clone)
         if (initial := overwritten_operand(op)) is not None:
             self._written(op, initial, op.results[0])
-        self._launch(op, body, list(clone.results), op.overwrites)
+        self._launch(op, KernelPlan(body, clone.results, range(len(shape_of(clone.results[0])))), op.overwrites)
 
-    def _launch(self, op: Operation, body: Block, outputs: list[SSAValue], overwritten: int | None = None) -> None:
-        """Launch the kernel of a body; the contents of operand `overwritten` stand in the buffer of the result already."""
+    def _launch(self, op: Operation, plan: KernelPlan, overwritten: int | None = None) -> None:
+        """Launch the kernel of a plan; the contents of operand `overwritten` stand in the buffer of the result already."""
         values = (*op.operands, *op.results)
         is_open = any(map(has_open_size, values))
-        self.work += 0 if is_open else _work_of(body)
+        self.work += 0 if is_open else _work_of(plan.body)
         targets = [self._buffer(result, op) for result in op.results]
-        arguments = [*(self.buffers[o] for k, o in enumerate(op.operands) if k != overwritten), *targets]
-        if not is_open and (fewer := collapsed(body, outputs)) is not None:
-            body, outputs = fewer
-            likes = (*body.args, *outputs)
-            arguments = [self._reshaped(argument, like, op) for argument, like in zip(arguments, likes, strict=True)]
-        kernel = self.kernels.get(body, outputs)
+        given = (*(self.buffers[operand] for operand in op.operands), *targets)
+        likes = (*plan.body.args, *plan.outputs)
+        buffers = [self._reshaped(buffer, like, op) for buffer, like in zip(given, likes, strict=True)]
+        kernel = self.kernels.get(plan)
         if kernel is None:
-            self._decomposed(op, targets)
+            self._decomposed(op, plan, buffers)
             return
+        arguments = [buffer for k, buffer in enumerate(buffers) if k != overwritten]
         if is_open:
             arguments += self._sizes_for(kernel, values, op)
         self._insert(
@@ -347,24 +346,20 @@ class _FunctionConverter:
         """What a launch gives for the index arguments of a kernel of `values`, the operands and results of `op`."""
         given: dict[AffineExpr, int | SSAValue] = {}
         for value, argument in zip(values, kernel.body.block.args, strict=False):
-            given.update(zip(kernel.sizes_of(argument), self._extents_of(value, op), strict=True))
+            if has_open_size(value):
+                given.update(zip(kernel.sizes_of(argument), self._extents_of(value, op), strict=True))
         found = (given[AffineDimExpr(k)] for k in range(len(kernel.index_arguments)))
         return [self._index(size, op) if isinstance(size, int) else size for size in found]
 
-    def _decomposed(self, op: Operation, targets: Sequence[SSAValue]) -> None:
-        """Convert the primitives that the composites of an op or a fusion stand for, in its place."""
-        body = Block(arg_types=[operand.type for operand in op.operands])
-        inner = op.body.block if isinstance(op, FusionOp) else None
-        if inner is None:
-            clone = op.clone(dict(zip(op.operands, body.args, strict=True)))
-            body.add_ops([clone, func.ReturnOp(*clone.results)])
-        else:
-            values: dict[SSAValue, SSAValue] = dict(zip(inner.args, body.args, strict=True))
-            body.add_ops([member.clone(values) for member in inner.ops if not isinstance(member, YieldOp)])
-            body.add_op(func.ReturnOp(*(values[value] for value in inner.last_op.operands)))  # pyright: ignore
+    def _decomposed(self, op: Operation, plan: KernelPlan, buffers: Sequence[SSAValue]) -> None:
+        """Convert the primitives that the composites of a plan stand for, in the place of its op."""
+        body = Block(arg_types=[argument.type for argument in plan.body.args])
+        values: dict[SSAValue, SSAValue] = dict(zip(plan.body.args, body.args, strict=True))
+        body.add_ops([member.clone(values) for member in plan.body.ops if not isinstance(member, YieldOp)])
+        body.add_op(func.ReturnOp(*(values[value] for value in plan.outputs)))
         _decompose_and_fuse(body)
-        for argument, operand in zip(body.args, op.operands, strict=True):
-            self.buffers[argument] = self.buffers[operand]
+        targets = buffers[len(body.args) :]
+        self.buffers.update(zip(body.args, buffers, strict=False))
         returned = list(zip(body.last_op.operands, targets, strict=True))  # pyright: ignore
         copies = [(value, target) for value, target in returned if not self._assign(value, target)]
         for member in body.ops:
@@ -458,7 +453,8 @@ class _FunctionConverter:
 
     def _reshaped(self, buffer: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
         """A buffer under the shape of a tensor."""
-        return buffer if shape_of(buffer) == shape_of(like) else self._view(buffer, like.type, origin)
+        is_same = has_open_size(like) or shape_of(buffer) == shape_of(like)
+        return buffer if is_same else self._view(buffer, like.type, origin)
 
     def _constant(self, op: Operation) -> None:
         value = op.properties["value"]
@@ -525,6 +521,7 @@ def _decompose_and_fuse(body: Block) -> None:
         for op in composites:
             decompose(op)
     fuse_block(body)
+    collapse_block(body)
 
 
 @dataclass(frozen=True)

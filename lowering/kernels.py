@@ -2,8 +2,8 @@
 
 The root's iteration space gives the outer loops. Every other op is evaluated where its index is known, no deeper: the emitter
 keeps one record of computed scalars for each open loop and puts a computation into the outermost loop that knows its index, so
-what does not change in a loop never stands in it. A reduction opens loops of its own at its level. What a contraction reads
-many times is stored first, in a nest and a local buffer of its own.
+what does not change in a loop never stands in it. A reduction opens loops of its own at its level. In which order the root's
+loops stand, and what is stored first, in a nest and a local buffer of its own, the `graph.fusion` says: it is not decided here.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 
 from ..dialects.graph.base import Equation, GraphOp, Read
 from ..dialects.graph.extents import Extents, has_open_sizes
-from ..dialects.graph.places import loop_order
-from ..dialects.graph.prologues import stored_first
+from ..dialects.graph.structure import FusionOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
@@ -61,26 +60,38 @@ class _Level:
         return self.builder.block
 
 
-def single_equation(op: Operation) -> Equation | None:
-    """The equation of an op that can be pulled: one, stored at its own point."""
-    equations = op.equations() if isinstance(op, GraphOp) else ()
-    return equations[0] if len(equations) == 1 and equations[0].write is None else None
+@dataclass(frozen=True, eq=False)
+class KernelPlan:
+    """What a kernel computes, and in which loops, as a `graph.fusion` says it: `body` computes `outputs` from its arguments."""
 
+    body: Block
+    outputs: Sequence[SSAValue]
+    order: Sequence[int]
+    """The dims of the outputs in the order of their loops."""
+    stored_first: Sequence[SSAValue] = ()
+    """What is computed before the nest of the outputs, in this order."""
 
-def nest_in(body: Block) -> GraphOp | None:
-    """The op of a fusion that writes the loops, if there is one."""
-    return next((op for op in body.ops if isinstance(op, GraphOp) and op.has_nest), None)
+    @classmethod
+    def of(cls, fusion: FusionOp) -> KernelPlan:
+        """What a fusion says."""
+        return cls(fusion.body.block, fusion.yield_op().operands, fusion.loop_order(), fusion.stored_first())
+
+    @property
+    def nest(self) -> GraphOp | None:
+        """The op that writes the loops, if there is one."""
+        return next((op for op in self.body.ops if isinstance(op, GraphOp) and op.has_nest), None)
 
 
 class KernelEmitter:
-    """Builds the kernel of a fusion: `body` computes `outputs` from its arguments. `is_plain`: an op writes its plainer nest.
+    """Builds the kernel of a plan. `is_plain`: an op writes its plainer nest.
 
     After `emit`, `inplace` holds the pairs (output, argument) where the argument's element is read only at the very point where
     the output is stored, so that both may be one buffer.
     """
 
-    def __init__(self, body: Block, outputs: Sequence[SSAValue], module: ModuleOp, *, is_plain: bool = False):
-        self.body, self.outputs, self.module, self.is_plain = body, outputs, module, is_plain
+    def __init__(self, plan: KernelPlan, module: ModuleOp, *, is_plain: bool = False):
+        self.plan, self.module, self.is_plain = plan, module, is_plain
+        self.body, self.outputs = body, outputs = plan.body, plan.outputs
         self.extents = Extents(body) if has_open_sizes(body) else None
         values = (*body.args, *outputs)
         symbols = [] if self.extents is None else self.extents.symbols(values)
@@ -115,16 +126,15 @@ class KernelEmitter:
     def emit(self) -> Block:
         """The kernel's block with all loops in it."""
         root = self.outputs[0].owner
-        nest = nest_in(self.body)
-        if nest is not None:
+        if (nest := self.plan.nest) is not None:
             self._write_nest(nest)
-        elif isinstance(root, GraphOp) and root.equations() and single_equation(root) is None:
+        elif isinstance(root, GraphOp) and root.equations() and root.single_equation() is None:
             if len(self.outputs) > 1:
                 raise CompileError(f"'{root.name}' op has several loop nests and cannot share a kernel with other results")
             for equation in root.equations():
                 self._store_nest(root, equation)
         else:
-            for value in stored_first(self.body.ops, self.outputs):
+            for value in self.plan.stored_first:
                 self._store_first(value)
             self._store_results()
         return self.kernel
@@ -143,7 +153,7 @@ class KernelEmitter:
                 self._store(scalar, target, point)
             self.stored.add((self.levels[-1], point))
 
-        shape, order = self._extents_of(self.outputs[0]), loop_order(self.body, self.outputs)
+        shape, order = self._extents_of(self.outputs[0]), self.plan.order
 
         def in_order(point: Point) -> None:
             body(tuple(point[order.index(dim)] for dim in range(len(shape))))
@@ -327,7 +337,7 @@ class KernelEmitter:
         assert isinstance(op, GraphOp)
         if op.name == "graph.const":
             return level.builder.const(op.evaluate()[0].item(), element_of(op.results[0]))
-        equation = single_equation(op)
+        equation = op.single_equation()
         if equation is None:
             raise CompileError(f"'{op.name}' op cannot be computed inside another kernel: it has no single equation")
         return self._evaluate(op, equation, point)

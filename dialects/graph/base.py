@@ -216,6 +216,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         """The loop form; empty for composites, which are lowered through `decompose`, and for ops that have a `nest`."""
         return ()
 
+    def single_equation(self) -> Equation | None:
+        """The equation of an op that is computed where its users need it: one, stored at its own point."""
+        equations = self.equations()
+        return equations[0] if len(equations) == 1 and equations[0].write is None else None
+
     def nest(self, b: Any) -> None:
         """The loop form of an op that no equation describes: write all loops with a `lowering.nest_builder.NestBuilder`."""
         raise NotImplementedError(f"'{self.name}' op has no nest of its own")

@@ -62,8 +62,9 @@ class Extents:
         self._block(body)
         inner = (*body.args, *op.yield_op().operands)
         for outside, inside in zip((*op.operands, *op.results), inner, strict=True):
-            for dim in range(len(_shape(outside))):
-                self._unite(op, (outside, dim), (inside, dim))
+            if outside.type == inside.type:  # else both are static
+                for dim in range(len(_shape(outside))):
+                    self._unite(op, (outside, dim), (inside, dim))
 
     def _op(self, op: GraphOp) -> None:
         if not op.reads_all:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
+    opt_prop_def,
     region_def,
     traits_def,
     var_operand_def,
@@ -16,6 +20,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
+
+from ..types import DYNAMIC, element_of, shape_of
+from .base import GraphOp, ints
 
 
 @irdl_op_definition
@@ -38,19 +45,33 @@ class FusionOp(IRDLOperation):
     """Ops that are computed by one kernel; the region sees only its arguments.
 
     ```mlir
-    %y = graph.fusion (%a = %x : tensor<4xf32>, %b = %w : tensor<4xf32>) -> tensor<4xf32> {
-      %s = graph.add %a, %b : tensor<4xf32>
-      %r = graph.tanh %s : tensor<4xf32>
-      graph.yield %r : tensor<4xf32>
+    %y = graph.fusion (%a = %x : tensor<8x64xf32>) -> tensor<8x64xf32> order [1, 0] {
+      %s = graph.reduce add %a over [0] : tensor<8x64xf32> -> tensor<64xf32>
+      %b = graph.broadcast %s to [1] : tensor<64xf32> -> tensor<8x64xf32>
+      %d = graph.div %a, %b : tensor<8x64xf32>
+      graph.yield %d : tensor<8x64xf32>
     }
     ```
 
-    (C1) Region arguments have the types of the operands.
-    (C2) The yielded values have the types of the results.
+    The kernel stores its results in one nest, and computes every other value in the outermost loop of it that knows its index.
+    `order` has the dims of the results in the order of their loops, outermost first; without it that of the dims. `prologues`
+    has the numbers of ops in the region whose results are stored first, each in a nest of its own, in this order: what reads
+    one many times, as a contraction does, then loads it. A region may see its operands, and give its results, under another
+    shape, in which their elements have the same order: `%a = %x : tensor<2x3x4xf32> as tensor<24xf32>`.
+
+    (C1) Region arguments have the types of the operands, or hold their elements under another static shape.
+    (C2) The yielded values have the types of the results, or hold their elements under another static shape.
+    (C3) `order` is a permutation of the dims of each yielded value.
+    (C4) `prologues` are different numbers of ops of the region, each with one equation, stored at its own point, and one result
+    of static shape.
+    (C5) Where an op of the region writes its own loops, or gives a result with several equations, there are no `order` and no
+    `prologues`.
     """
 
     name = "graph.fusion"
     inputs = var_operand_def(TensorType)
+    order = opt_prop_def(DenseArrayBase.constr(i64))
+    prologues = opt_prop_def(DenseArrayBase.constr(i64))
     outputs = var_result_def(TensorType)
     body = region_def("single_block")
     traits = traits_def(Pure(), IsolatedFromAbove())
@@ -60,21 +81,69 @@ class FusionOp(IRDLOperation):
         assert isinstance(last, YieldOp)
         return last
 
+    def loop_order(self) -> tuple[int, ...]:
+        """The dims of the results, as they are yielded, in the order of their loops."""
+        return tuple(range(len(shape_of(self.yield_op().operands[0])))) if self.order is None else ints(self.order)
+
+    def stored_first(self) -> list[SSAValue]:
+        """The values of the region that are stored before the nest of the results, in this order."""
+        if self.prologues is None:
+            return []
+        ops = list(self.body.block.ops)
+        return [ops[number].results[0] for number in ints(self.prologues)]
+
+    def set_plan(self, order: Sequence[int], prologues: Sequence[int]) -> None:
+        """Write in which loops the kernel computes; a property that would say the plain form is left out."""
+        lists = {"order": () if list(order) == sorted(order) else order, "prologues": prologues}
+        for name, numbers in lists.items():
+            self.properties.pop(name, None)
+            if numbers:
+                self.properties[name] = DenseArrayBase.from_list(i64, numbers)
+
     def verify_(self) -> None:
         block = self.body.block
-        if [a.type for a in block.args] != [o.type for o in self.operands]:  # C1
+        if not _same_elements(block.args, self.operands):  # C1
             raise VerifyException(
-                f"'graph.fusion' op region arguments must have the operand types, got "
-                f"({', '.join(str(a.type) for a in block.args)}) for ({', '.join(str(o.type) for o in self.operands)})"
+                f"'graph.fusion' op region arguments must have the operand types, or their elements under another shape, got "
+                f"{_types(block.args)} for {_types(self.operands)}"
             )
         last = block.last_op
         if not isinstance(last, YieldOp):
             raise VerifyException("'graph.fusion' op region must end with graph.yield")
-        if [v.type for v in last.operands] != [r.type for r in self.results]:  # C2
+        if not _same_elements(last.operands, self.results):  # C2
             raise VerifyException(
-                f"'graph.fusion' op yielded types must be the result types, got "
-                f"({', '.join(str(v.type) for v in last.operands)}) for ({', '.join(str(r.type) for r in self.results)})"
+                f"'graph.fusion' op yielded types must be the result types, or hold their elements under another shape, got "
+                f"{_types(last.operands)} for {_types(self.results)}"
             )
+        if self.order is not None:
+            self._verify_order(last, ints(self.order))
+        if self.prologues is not None:
+            self._verify_prologues(list(block.ops), ints(self.prologues))
+        if self.order is not None or self.prologues is not None:
+            self._verify_one_nest()
+
+    def _verify_order(self, last: YieldOp, order: tuple[int, ...]) -> None:
+        for value in last.operands:
+            rank = len(shape_of(value))
+            if sorted(order) != list(range(rank)):  # C3
+                raise VerifyException(
+                    f"'graph.fusion' op order must be a permutation of the {rank} dims that are yielded, got {list(order)}"
+                )
+
+    def _verify_prologues(self, ops: Sequence[Operation], numbers: tuple[int, ...]) -> None:
+        if len(set(numbers)) < len(numbers) or not all(0 <= number < len(ops) - 1 for number in numbers):  # C4
+            rule = f"prologues must be different numbers of the {len(ops) - 1} ops of its region"
+            raise VerifyException(f"'graph.fusion' op {rule}, got {list(numbers)}")
+        for op in (ops[number] for number in numbers):
+            if not isinstance(op, GraphOp) or op.single_equation() is None or DYNAMIC in shape_of(op.results[0]):  # C4
+                raise VerifyException(
+                    f"'graph.fusion' op prologues must have one equation and a static shape, got '{op.name}' op"
+                )
+
+    def _verify_one_nest(self) -> None:
+        for op in self.body.block.ops:
+            if isinstance(op, GraphOp) and (op.has_nest or (op.equations() and op.single_equation() is None)):  # C5
+                raise VerifyException(f"'graph.fusion' op has no order and no prologues: '{op.name}' op has loops of its own")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" (")
@@ -86,6 +155,9 @@ class FusionOp(IRDLOperation):
             printer.print_ssa_value(operand)
             printer.print_string(" : ")
             printer.print_attribute(operand.type)
+            if arg.type != operand.type:
+                printer.print_string(" as ")
+                printer.print_attribute(arg.type)
         printer.print_string(") -> ")
         results = [r.type for r in self.results]
         if len(results) == 1:
@@ -94,6 +166,9 @@ class FusionOp(IRDLOperation):
             printer.print_string("(")
             printer.print_list(results, printer.print_attribute)
             printer.print_string(")")
+        for word, numbers in (("order", self.order), ("prologues", self.prologues)):
+            if numbers is not None:
+                printer.print_string(f" {word} {list(ints(numbers))}")
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
         printer.print_op_attributes(self.attributes, print_keyword=True)
@@ -106,7 +181,8 @@ class FusionOp(IRDLOperation):
             operand = parser.parse_unresolved_operand()
             parser.parse_punctuation(":")
             type = parser.parse_type()
-            return argument.resolve(type), parser.resolve_operand(operand, type)
+            inside = parser.parse_type() if parser.parse_optional_keyword("as") else type
+            return argument.resolve(inside), parser.resolve_operand(operand, type)
 
         bindings = parser.parse_comma_separated_list(parser.Delimiter.PAREN, binding)
         parser.parse_punctuation("->")
@@ -115,11 +191,34 @@ class FusionOp(IRDLOperation):
             parser.parse_punctuation(")")
         else:
             types = [parser.parse_type()]
+        properties: dict[str, Attribute] = {}
+        for word in ("order", "prologues"):
+            if parser.parse_optional_keyword(word):
+                numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+                properties[word] = DenseArrayBase.from_list(i64, numbers)
         region = parser.parse_region([argument for argument, _ in bindings])
         attributes = parser.parse_optional_attr_dict_with_keyword()
         return cls.create(
             operands=[operand for _, operand in bindings],
             result_types=types,
+            properties=properties,
             regions=[region],
             attributes={} if attributes is None else attributes.data,
         )
+
+
+def _same_elements(ones: Sequence[SSAValue], others: Sequence[SSAValue]) -> bool:
+    """Whether values have the types of others, or hold as many elements of the same kind under other static shapes."""
+    return len(ones) == len(others) and all(
+        one.type == other.type
+        or (
+            element_of(one) == element_of(other)
+            and DYNAMIC not in (*shape_of(one), *shape_of(other))
+            and prod(shape_of(one)) == prod(shape_of(other))
+        )
+        for one, other in zip(ones, others, strict=True)
+    )
+
+
+def _types(values: Sequence[SSAValue]) -> str:
+    return f"({', '.join(str(value.type) for value in values)})"

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p graph-fuse,convert-graph-to-loop --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p graph-fuse,graph-collapse-dims,convert-graph-to-loop --split-input-file | filecheck %s
 // RUN: not lamina-opt %S/Inputs/composite.mlir -p convert-graph-to-loop 2>&1 | filecheck %s --check-prefix=COMPOSITE
 
 /// The epilogue lives where the sum ends; the function becomes a host function, which gets memory for its results.

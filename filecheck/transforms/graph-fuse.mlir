@@ -32,7 +32,7 @@ func.func @rows(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 /// The prologue and the epilogue of a dot are parts of its kernel; the first is stored there before it is read many times.
 // CHECK-LABEL: @prologue_and_epilogue
-//       CHECK:   graph.fusion
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<8x5xf32> prologues [0] {
 //  CHECK-NEXT:     graph.exp
 //  CHECK-NEXT:     graph.dot
 //  CHECK-NEXT:     graph.tanh
@@ -94,7 +94,7 @@ func.func @two_sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<8xf32> {
 
 /// Where a dot reads each element of an operand once, what computes it is part of the sum, not a prologue.
 // CHECK-LABEL: @matrix_and_vector
-//       CHECK:   graph.fusion
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<64xf32> prologues [0] {
 //  CHECK-NEXT:     graph.exp
 //  CHECK-NEXT:     graph.abs
 //  CHECK-NEXT:     graph.dot
@@ -107,7 +107,7 @@ func.func @matrix_and_vector(%w: tensor<64x32xf32>, %v: tensor<32xf32>) -> tenso
 
 /// A large operand that is read a few times is converted each time; in memory it would be larger.
 // CHECK-LABEL: @conversion_of_a_large_operand
-//       CHECK:   graph.fusion
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<8x512xf32> {
 //  CHECK-NEXT:     graph.convert
 //  CHECK-NEXT:     graph.dot
 func.func @conversion_of_a_large_operand(%x: tensor<8x1024xf32>, %w: tensor<1024x512xf16>) -> tensor<8x512xf32> {
@@ -118,7 +118,7 @@ func.func @conversion_of_a_large_operand(%x: tensor<8x1024xf32>, %w: tensor<1024
 
 /// One that is read many times is converted in a prologue.
 // CHECK-LABEL: @conversion_of_what_is_read_again_and_again
-//       CHECK:   graph.fusion
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<80x512xf32> prologues [0] {
 //  CHECK-NEXT:     graph.convert
 //  CHECK-NEXT:     graph.dot
 func.func @conversion_of_what_is_read_again_and_again(%x: tensor<80x1024xf32>, %w: tensor<1024x512xf16>) -> tensor<80x512xf32> {
@@ -296,4 +296,42 @@ func.func @residual(%a: tensor<8x8xf32>, %x: tensor<8x8xf32>) -> tensor<8x8xf32>
   %0 = graph.dot %a, %x contract [1] with [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = graph.add %0, %x : tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
+}
+
+/// Prologues are in the order in which the product reads them, also through ops that move their elements.
+// CHECK-LABEL: @prologues_as_they_are_read
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<8x5xf32> prologues [2, 0] {
+//  CHECK-NEXT:     graph.exp
+//  CHECK-NEXT:     graph.transpose
+//  CHECK-NEXT:     graph.abs
+//  CHECK-NEXT:     graph.dot
+func.func @prologues_as_they_are_read(%x: tensor<8x4xf32>, %w: tensor<5x4xf32>) -> tensor<8x5xf32> {
+  %0 = graph.exp %w : tensor<5x4xf32>
+  %1 = graph.transpose %0 perm [1, 0] : tensor<5x4xf32> -> tensor<4x5xf32>
+  %2 = graph.abs %x : tensor<8x4xf32>
+  %3 = graph.dot %2, %1 contract [1] with [0] : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>
+  return %3 : tensor<8x5xf32>
+}
+
+/// What is reduced along rows and read again is computed for columns: their loops are outside.
+// CHECK-LABEL: @columns
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<6x32xf32> order [1, 0] {
+//   CHECK-NOT:   graph.fusion
+func.func @columns(%x: tensor<6x32xf32>) -> tensor<6x32xf32> {
+  %0 = graph.abs %x : tensor<6x32xf32>
+  %1 = graph.reduce add %0 over [0] : tensor<6x32xf32> -> tensor<32xf32>
+  %2 = graph.broadcast %1 to [1] : tensor<32xf32> -> tensor<6x32xf32>
+  %3 = graph.div %0, %2 : tensor<6x32xf32>
+  return %3 : tensor<6x32xf32>
+}
+
+/// Not where the pieces of a column are short: it would be read in bits of cache lines.
+// CHECK-LABEL: @no_short_columns
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<4xf32> {
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<6x4xf32> {
+func.func @no_short_columns(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {
+  %0 = graph.reduce add %x over [0] : tensor<6x4xf32> -> tensor<4xf32>
+  %1 = graph.broadcast %0 to [1] : tensor<4xf32> -> tensor<6x4xf32>
+  %2 = graph.div %x, %1 : tensor<6x4xf32>
+  return %2 : tensor<6x4xf32>
 }

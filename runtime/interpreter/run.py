@@ -246,9 +246,9 @@ class Interpreter:
 
     def _fusion(self, op: FusionOp, values: Values) -> None:
         block = op.body.block
-        inner: Values = {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)}
+        inner: Values = {a: _under_shape(values[o], a) for a, o in zip(block.args, op.operands, strict=True)}
         for result, array in zip(op.results, self._run(block, inner), strict=True):
-            values[result] = array
+            values[result] = _under_shape(array, result)
 
     def _repeat_graph(self, op: RepeatedOp, values: Values) -> None:
         """A loop of a graph, by its definition."""
@@ -465,6 +465,12 @@ class Interpreter:
 
 def _unknown_size(value: SSAValue, dim: int) -> int:
     return DYNAMIC
+
+
+def _under_shape(array: Any, value: SSAValue) -> Any:
+    """The elements of an array in the shape of a value."""
+    shape = shape_of(value)
+    return array if DYNAMIC in shape or np.shape(array) == shape else np.reshape(array, shape)
 
 
 def _fits(declared: Sequence[int], shape: Sequence[int]) -> bool:

@@ -26,6 +26,7 @@ MAY_IMPORT = {
         "codegen.targets",
         "codegen.text",
         "errors",
+        "transforms.graph_collapse_dims",
         "transforms.graph_decompose",
         "transforms.graph_fuse",
     },

@@ -1,6 +1,6 @@
 // RUN: lamina-opt %s > %t && lamina-opt %t | diff %t - && lamina-opt %t --print-op-generic | lamina-opt | diff %t -
 // RUN: lamina-opt %s | filecheck %s
-// RUN: lamina-opt %s -p graph-decompose,graph-dce,graph-fuse,convert-graph-to-loop | filecheck %s --check-prefix=LOOP
+// RUN: lamina-opt %s -p graph-decompose,graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop | filecheck %s --check-prefix=LOOP
 
 /// Without a window a place is one element of each addressed dim, and these dims are dropped.
 // CHECK-LABEL: @places

@@ -3,7 +3,7 @@
 /// One case for every constraint of every graph op; the name says which: @<op>_<label>_<what is wrong>.
 
 func.func @fusion_c1_arguments(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.fusion' op region arguments must have the operand types, got (tensor<3xf32>) for (tensor<4xf32>)}}
+  // expected-error@+1 {{'graph.fusion' op region arguments must have the operand types, or their elements under another shape, got (tensor<3xf32>) for (tensor<4xf32>)}}
   %r = "graph.fusion"(%x) ({
   ^bb0(%a: tensor<3xf32>):
     "graph.yield"(%a) : (tensor<3xf32>) -> ()
@@ -14,11 +14,141 @@ func.func @fusion_c1_arguments(%x: tensor<4xf32>) {
 // -----
 
 func.func @fusion_c2_results(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.fusion' op yielded types must be the result types, got (tensor<4xf32>) for (tensor<3xf32>)}}
+  // expected-error@+1 {{'graph.fusion' op yielded types must be the result types, or hold their elements under another shape, got (tensor<4xf32>) for (tensor<3xf32>)}}
   %r = "graph.fusion"(%x) ({
   ^bb0(%a: tensor<4xf32>):
     "graph.yield"(%a) : (tensor<4xf32>) -> ()
   }) : (tensor<4xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @fusion_c1_other_element(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.fusion' op region arguments must have the operand types, or their elements under another shape, got (tensor<2x2xi32>) for (tensor<4xf32>)}}
+  %r = graph.fusion (%a = %x : tensor<4xf32> as tensor<2x2xi32>) -> tensor<2x2xi32> {
+    graph.yield %a : tensor<2x2xi32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c1_open_size(%x: tensor<?xf32>) {
+  // expected-error@+1 {{or their elements under another shape, got (tensor<1x?xf32>) for (tensor<?xf32>)}}
+  %r = graph.fusion (%a = %x : tensor<?xf32> as tensor<1x?xf32>) -> tensor<1x?xf32> {
+    graph.yield %a : tensor<1x?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c2_number_of_elements(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.fusion' op yielded types must be the result types, or hold their elements under another shape, got (tensor<4xf32>) for (tensor<2x3xf32>)}}
+  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<2x3xf32> {
+    graph.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c3_no_permutation(%x: tensor<4x2xf32>) {
+  // expected-error@+1 {{'graph.fusion' op order must be a permutation of the 2 dims that are yielded, got [0, 0]}}
+  %r = graph.fusion (%a = %x : tensor<4x2xf32>) -> tensor<4x2xf32> order [0, 0] {
+    %n = graph.neg %a : tensor<4x2xf32>
+    graph.yield %n : tensor<4x2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c3_rank(%x: tensor<4x2xf32>) {
+  // expected-error@+1 {{'graph.fusion' op order must be a permutation of the 1 dims that are yielded, got [1, 0]}}
+  %r = graph.fusion (%a = %x : tensor<4x2xf32> as tensor<8xf32>) -> tensor<4x2xf32> order [1, 0] {
+    %n = graph.neg %a : tensor<8xf32>
+    graph.yield %n : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c3_no_number(%x: tensor<4x2xf32>) {
+  // expected-error@+1 {{expected integer literal}}
+  %r = graph.fusion (%a = %x : tensor<4x2xf32>) -> tensor<4x2xf32> order [i, j] {
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c4_out_of_range(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.fusion' op prologues must be different numbers of the 1 ops of its region, got [1]}}
+  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues [1] {
+    %n = graph.neg %a : tensor<4xf32>
+    graph.yield %n : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c4_twice(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.fusion' op prologues must be different numbers of the 1 ops of its region, got [0, 0]}}
+  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues [0, 0] {
+    %n = graph.neg %a : tensor<4xf32>
+    graph.yield %n : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c4_no_equation(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.fusion' op prologues must have one equation and a static shape, got 'graph.const' op}}
+  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues [0] {
+    %c = graph.const dense<1.0> : tensor<4xf32>
+    %s = graph.add %a, %c : tensor<4xf32>
+    graph.yield %s : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c4_open_size(%x: tensor<?xf32>) {
+  // expected-error@+1 {{'graph.fusion' op prologues must have one equation and a static shape, got 'graph.neg' op}}
+  %r = graph.fusion (%a = %x : tensor<?xf32>) -> tensor<?xf32> prologues [0] {
+    %n = graph.neg %a : tensor<?xf32>
+    %e = graph.exp %n : tensor<?xf32>
+    graph.yield %e : tensor<?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c5_nest(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'graph.fusion' op has no order and no prologues: 'graph.reduce_window' op has loops of its own}}
+  %r = graph.fusion (%a = %x : tensor<8xf32>) -> tensor<6xf32> prologues [0] {
+    %e = graph.exp %a : tensor<8xf32>
+    %w = graph.reduce_window add %e window [3] stride [1] low [0] high [0] dilation [1] : tensor<8xf32> -> tensor<6xf32>
+    graph.yield %w : tensor<6xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c5_several_equations(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.fusion' op has no order and no prologues: 'graph.concat' op has loops of its own}}
+  %r = graph.fusion (%a = %x : tensor<2x3xf32>) -> tensor<4x3xf32> order [1, 0] {
+    %c = graph.concat %a, %a along 0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+    graph.yield %c : tensor<4x3xf32>
+  }
   return
 }
 

@@ -1,4 +1,4 @@
-"""Places: where a kernel computes the values of a fusion, and in which order the loops of its results stand.
+"""Groups of ops that become one kernel, and the places where it computes their values.
 
 A kernel stores its results in loops over their dims, and computes every other value in the outermost loop that knows its index.
 What is reduced along leading dims is known for columns: it repeats no work if the loops over columns are outside.
@@ -10,17 +10,15 @@ What is reduced along leading dims is known for columns: it repeats no work if t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ..types import DYNAMIC, shape_of
-from .base import Equation, GraphOp, Read
-from .elementwise import ElementwiseOp
-from .prologues import contracts, may_repeat
+from ..dialects.graph.base import Equation, Read
+from ..dialects.graph.extents import has_open_sizes
 
 
 @dataclass(frozen=True)
@@ -57,6 +55,10 @@ class Place:
         used = self.used()
         return prod(size for loop, (size, _) in enumerate(self.loops[: self.level()]) if loop not in used)
 
+    def stored_first(self) -> Operation | None:
+        """The op in whose own nest, before that of the results, the place is."""
+        return self.loops[0][1] if self.loops else None
+
     def of_read(self, op: Operation, equation: Equation, read: Read) -> Place:
         """The place of what an equation of `op`, computed here, reads."""
         level = self.level()
@@ -78,36 +80,59 @@ def root_place(space: Sequence[int], first: Operation | None = None, order: Sequ
     return Place(tuple((space[dim], first) for dim in order), tuple(AffineDimExpr(loop_of[dim]) for dim in range(len(space))))
 
 
-def repeated(places: Iterable[Place], op: Operation) -> Place | None:
-    """Of the places where `op` would be computed too often, the one furthest in."""
-    found = [place for place in places if place.repeats() > may_repeat(op)]
-    return max(found, key=lambda place: (len(place.used()), sorted(place.used())), default=None)
+@dataclass(eq=False)
+class Group:
+    """A kernel to be: its ops with the places they are computed at."""
+
+    root: Place | None
+    places: dict[Operation, set[Place]] = field(default_factory=dict)
+    nest: Operation | None = None
+    """The op that writes the loops of the kernel, where one does."""
+    work: int = 1
+    """How many of the ops compute something."""
+    order: tuple[int, ...] | None = None
+    """The dims of the results in the order of their loops, where that is another than theirs."""
+
+    @property
+    def ops(self) -> Iterable[Operation]:
+        return self.places
+
+    def prologues(self) -> list[Operation]:
+        """The ops whose results are stored before the nest of the kernel's results."""
+        if self.nest is not None:
+            return []  # what it copies is computed there
+        return [op for op, places in self.places.items() if any(place.stored_first() is op for place in places)]
 
 
-def columns_first(place: Place, rank: int) -> tuple[int, ...]:
-    """The order of `rank` dims of results in which the loops that the index of a place varies with are outermost."""
-    used = place.used()
-    return tuple(sorted(range(rank), key=lambda dim: dim not in used))
+class Groups:
+    """The groups of a block as far as they are formed, from the last op on."""
 
+    def __init__(self, block: Block):
+        self.formed: list[Group] = []
+        self.of: dict[Operation, Group] = {}
+        self.equations: dict[Operation, tuple[Equation, ...]] = {}
+        """The loop forms of the ops that have been seen, over expected sizes where only calls know them."""
+        self.is_open = has_open_sizes(block)
+        """Whether calls alone know sizes: then there are no prologues and no other orders of loops, which sizes decide."""
 
-def loop_order(body: Block, outputs: Sequence[SSAValue]) -> tuple[int, ...]:
-    """The dims of the results of a fusion in the order in which their loops repeat no work."""
-    space: tuple[int, ...] = shape_of(outputs[0])
-    rows_first = tuple(range(len(space)))
-    ops = [op for op in body.ops if isinstance(op, GraphOp) and op.name != "graph.yield"]
-    equations = {op: op.equations() for op in ops}
-    reduces = any(equation.n_reduce for found in equations.values() for equation in found)
-    nests = any(op.has_nest or any(map(contracts, equations[op])) for op in ops)
-    if DYNAMIC in space or len(space) < 2 or not reduces or nests:
-        return rows_first
-    places: dict[SSAValue, set[Place]] = {value: {root_place(space)} for value in outputs}
-    for op in reversed(ops):
-        found = places.get(op.results[0], set())
-        computes = isinstance(op, ElementwiseOp) or any(equation.n_reduce for equation in equations[op])
-        if computes and (again := repeated(found, op)) is not None:
-            return columns_first(again, len(space))
-        for equation in equations[op]:
-            for read in equation.reads:
-                of_reads = (place.of_read(op, equation, read) for place in found)
-                places.setdefault(op.operands[read.operand], set()).update(of_reads)
-    return rows_first
+    def form(self, group: Group, op: Operation) -> None:
+        """A new group of one op."""
+        self.formed.append(group)
+        self.of[op] = group
+
+    def sums(self, group: Group) -> list[Equation]:
+        """The equations of a group that reduce."""
+        return [equation for op in group.ops for equation in self.equations.get(op, ()) if equation.n_reduce]
+
+    def reads(self, op: Operation, group: Group) -> Iterator[tuple[Equation, Place]]:
+        """The equations of a group that read the result of `op`, and at which places."""
+        for user in {use.operation for use in op.results[0].uses}:
+            if self.of.get(user) is not group:
+                continue
+            for equation in self.equations.get(user, ()):
+                places = group.places[user]
+                if equation.write is not None or len(self.equations[user]) > 1:
+                    places = {root_place(equation.space)}
+                for read in equation.reads:
+                    if user.operands[read.operand].owner is op:
+                        yield from ((equation, place.of_read(user, equation, read)) for place in places)

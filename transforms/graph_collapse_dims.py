@@ -1,32 +1,36 @@
-"""Fusions over fewer dims: dims of size 1 go, and neighbouring dims that no op tells apart become one.
+"""Give fusions fewer dims: those of size 1 go, and neighbouring dims that no op tells apart become one.
 
-    %y = graph.reduce add %x over [2, 3] : tensor<8x16x7x7xf32> -> tensor<8x16xf32>
-    %z = graph.reduce add %x over [1]    : tensor<128x49xf32> -> tensor<128xf32>      // the same elements, in the same order
+    %y = graph.fusion (%a = %x : tensor<8x16x7x7xf32> as tensor<128x49xf32>) -> tensor<8x16xf32> {
+      %s = graph.reduce add %a over [1] : tensor<128x49xf32> -> tensor<128xf32>      // was: over [2, 3]
+      graph.yield %s : tensor<128xf32>                                       // the same elements, in the same order
+    }
 
 Such kernels have long loops over contiguous memory whatever the shapes were, and all shapes that come to the same share one. An
-elementwise fusion becomes one loop. The dim along which values are put together stays as it is, also where its size is 1.
+elementwise fusion becomes one loop. The dim along which values are put together stays as it is, also where its size is 1, and
+dims whose loops another order of loops (`order`) sets apart stay two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
 
+from xdsl.context import Context
+from xdsl.dialects import builtin
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import ints
 from ..dialects.graph.contract import DotOp
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.extents import has_open_size
 from ..dialects.graph.reduce import ReduceOp, kept_dims
 from ..dialects.graph.shape import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
-from ..dialects.graph.structure import YieldOp
+from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.types import element_of, shape_of, tensor
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return shape_of(value)
-
 
 Axis = tuple[SSAValue, int]
 """A dim of a value."""
@@ -42,7 +46,7 @@ class _Axes:
         self.parent: dict[Axis, Axis] = {}
         self.values: list[SSAValue] = [*body.args, *(result for op in body.ops for result in op.results)]
         for value in self.values:
-            for dim in range(len(_shape(value))):
+            for dim in range(len(shape_of(value))):
                 self.parent[value, dim] = value, dim
         for op in body.ops:
             for one, other in _linked(op):
@@ -57,7 +61,7 @@ class _Axes:
 
     def sizes(self, value: SSAValue) -> list[tuple[Axis, int]]:
         """(class, size) of each dim of a value, without what has size 1."""
-        found = [(self.find((value, dim)), size) for dim, size in enumerate(_shape(value))]
+        found = [(self.find((value, dim)), size) for dim, size in enumerate(shape_of(value))]
         return [(one, size) for one, size in found if size != 1 or one in self.joined]
 
     def of(self, value: SSAValue) -> list[Axis]:
@@ -94,11 +98,11 @@ def _linked(op: Operation) -> list[tuple[Axis, Axis]]:
     if result is None:
         return []
     if isinstance(op, BroadcastOp):
-        return [((op.x, k), (result, d)) for k, d in enumerate(ints(op.dims)) if _shape(op.x)[k] == _shape(result)[d]]
+        return [((op.x, k), (result, d)) for k, d in enumerate(ints(op.dims)) if shape_of(op.x)[k] == shape_of(result)[d]]
     if isinstance(op, TransposeOp):
         return [((op.x, p), (result, k)) for k, p in enumerate(ints(op.perm))]
     if isinstance(op, ReduceOp):
-        return [((op.x, d), (result, k)) for k, d in enumerate(kept_dims(len(_shape(op.x)), ints(op.dims)))]
+        return [((op.x, d), (result, k)) for k, d in enumerate(kept_dims(len(shape_of(op.x)), ints(op.dims)))]
     if isinstance(op, DotOp):
         lhs, rhs, _ = op.labels()
         summed = {lhs[d] for d in ints(op.lhs_contract)}
@@ -107,10 +111,10 @@ def _linked(op: Operation) -> list[tuple[Axis, Axis]]:
         pairs = [((value, d), of_loop[n]) for value, d, n in places]
         return pairs + [(of_loop[n], (result, n)) for n in of_loop if n not in summed]
     if isinstance(op, ReshapeOp):
-        sides = [[(value, d) for d, n in enumerate(_shape(value)) if n != 1] for value in (op.x, result)]
+        sides = [[(value, d) for d, n in enumerate(shape_of(value)) if n != 1] for value in (op.x, result)]
         return list(zip(*sides, strict=True))
     apart = {d for _, d in _joined(op)}
-    return [((operand, d), (result, d)) for operand in op.operands for d in range(len(_shape(operand))) if d not in apart]
+    return [((operand, d), (result, d)) for operand in op.operands for d in range(len(shape_of(operand))) if d not in apart]
 
 
 def _allows(op: Operation) -> bool:
@@ -120,25 +124,32 @@ def _allows(op: Operation) -> bool:
     if isinstance(op, DotOp):
         return any(op.shape()[d] != 1 for d in ints(op.lhs_contract))  # else nothing would be summed
     return isinstance(op, ElementwiseOp | BroadcastOp | TransposeOp | ReduceOp | ConcatOp | YieldOp) or (
-        op.name == "graph.const" and not _shape(op.results[0])
+        op.name == "graph.const" and not shape_of(op.results[0])
     )
 
 
-def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSAValue]] | None:
-    """The same fusion over fewer dims, or None when it has no dims to spare or an op in it cares for them."""
-    if not all(map(_allows, body.ops)) or any(0 in _shape(v) for op in body.ops for v in op.results):
-        return None
+def collapse(fusion: FusionOp) -> None:
+    """Compute a fusion over fewer dims, if it has dims to spare and no op in it cares for them."""
+    body = fusion.body.block
+    if not all(map(_allows, body.ops)) or any(0 in shape_of(v) for op in body.ops for v in op.results):
+        return
+    if any(map(has_open_size, (*fusion.operands, *fusion.results))):
+        return
+    outputs = fusion.yield_op().operands
     axes = _Axes(body)
     if axes.joined and any(isinstance(op, ReshapeOp) for op in body.ops):
-        return None  # which may give values the dim that they are put together along
+        return  # which may give values the dim that they are put together along
     if any(len(set(classes)) < len(classes) for classes in map(axes.of, axes.values)):
-        return None  # two dims of one value are one loop, as in x[i] * y[j] added to its transpose
+        return  # two dims of one value are one loop, as in x[i] * y[j] added to its transpose
     following = axes.merged()
+    ordered = [axes.find((outputs[0], dim)) for dim in fusion.loop_order() if shape_of(outputs[0])[dim] != 1]
+    beside = dict(pairwise(ordered))
+    following = {one: after for one, after in following.items() if one not in ordered or beside.get(one) == after}
     inner = set(following.values())
 
-    def groups(value: SSAValue) -> list[tuple[object, int]]:
+    def groups(value: SSAValue) -> list[tuple[Axis, int]]:
         """(class, size) of each new dim: the class is that of its first old dim."""
-        found: list[tuple[object, int]] = []
+        found: list[tuple[Axis, int]] = []
         for one, size in axes.sizes(value):
             if one in inner:
                 found[-1] = found[-1][0], found[-1][1] * size
@@ -147,46 +158,53 @@ def collapsed(body: Block, outputs: Sequence[SSAValue]) -> tuple[Block, list[SSA
         return found
 
     new_shapes = {value: tuple(size for _, size in groups(value)) for value in axes.values}
-    if all(shape == _shape(value) for value, shape in new_shapes.items()):
-        return None
-    types = {v: tensor(element_of(v), new_shapes[v]) for v in axes.values}
-    block = Block(arg_types=[types[a] for a in body.args])
+    if all(shape == shape_of(value) for value, shape in new_shapes.items()):
+        return
+    block = Block(arg_types=[tensor(element_of(a), new_shapes[a]) for a in body.args])
     mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=True))
     for old, new in mapping.items():
         new.name_hint = old.name_hint
     for op in body.ops:
         if isinstance(op, YieldOp):
-            continue
-        if isinstance(op, ReshapeOp):
+            made = YieldOp.create(operands=[mapping[value] for value in op.operands])
+        elif isinstance(op, ReshapeOp):
             mapping[op.y] = mapping[op.x]
             continue
-        properties = dict(op.properties)
-        if isinstance(op, BroadcastOp | ReduceOp):
-            inside = [one for one, _ in groups(op.y)]
-            if isinstance(op, BroadcastOp):
-                dims = [inside.index(one) for one, _ in groups(op.x)]
-            else:
-                dims = [k for k, (one, _) in enumerate(groups(op.x)) if one not in inside]
-            properties["dims"] = DenseArrayBase.from_list(i64, dims)
-        if isinstance(op, TransposeOp):
-            inside = [one for one, _ in groups(op.x)]
-            perm = [inside.index(one) for one, _ in groups(op.y)]
-            properties["perm"] = DenseArrayBase.from_list(i64, perm)
-        if isinstance(op, ConcatOp):
-            along = axes.find((op.y, op.dim.value.data))
-            properties["dim"] = IntegerAttr([one for one, _ in groups(op.y)].index(along), i64)
-        if isinstance(op, DotOp):
-            properties = _dot_dims(*([one for one, _ in groups(value)] for value in (op.lhs, op.rhs, op.y)))
-        result = op.results[0]
-        made = type(op).create(operands=[mapping[o] for o in op.operands], result_types=[types[result]], properties=properties)
-        made.location = op.location
+        else:
+            operands, types = [mapping[o] for o in op.operands], [tensor(element_of(r), new_shapes[r]) for r in op.results]
+            properties = _properties(op, axes, lambda value: [one for one, _ in groups(value)])
+            made = type(op).create(operands=operands, result_types=types, properties=properties)
+            made.location = op.location
         block.add_op(made)
-        mapping[result] = made.results[0]
-    assert all(prod(new_shapes[v]) == prod(_shape(v)) for v in axes.values)
-    return block, [mapping[value] for value in outputs]
+        mapping.update(zip(op.results, made.results, strict=True))
+    outer = [one for one, _ in groups(outputs[0])]
+    number: dict[SSAValue, int] = {value: k for k, op in enumerate(block.ops) for value in op.results}
+    first = [number.get(mapping[value]) for value in fusion.stored_first()]
+    fusion.set_plan([outer.index(one) for one in ordered if one in outer], [k for k in first if k is not None])
+    fusion.detach_region(fusion.body)
+    fusion.add_region(Region(block))
 
 
-def _dot_dims(lhs: list[object], rhs: list[object], result: list[object]) -> dict[str, Attribute]:
+def _properties(op: Operation, axes: _Axes, classes: Callable[[SSAValue], list[Axis]]) -> dict[str, Attribute]:
+    """The properties of an op whose operands and results have new dims of these classes."""
+    properties = dict(op.properties)
+    if isinstance(op, BroadcastOp):
+        inside = classes(op.y)
+        properties["dims"] = DenseArrayBase.from_list(i64, [inside.index(one) for one in classes(op.x)])
+    if isinstance(op, ReduceOp):
+        inside = classes(op.y)
+        properties["dims"] = DenseArrayBase.from_list(i64, [k for k, one in enumerate(classes(op.x)) if one not in inside])
+    if isinstance(op, TransposeOp):
+        inside = classes(op.x)
+        properties["perm"] = DenseArrayBase.from_list(i64, [inside.index(one) for one in classes(op.y)])
+    if isinstance(op, ConcatOp):
+        properties["dim"] = IntegerAttr(classes(op.y).index(axes.find((op.y, op.dim.value.data))), i64)
+    if isinstance(op, DotOp):
+        return _dot_dims(*(classes(value) for value in (op.lhs, op.rhs, op.y)))
+    return properties
+
+
+def _dot_dims(lhs: list[Axis], rhs: list[Axis], result: list[Axis]) -> dict[str, Attribute]:
     """The properties of a `graph.dot` whose operands and result have dims of these classes."""
     batch = [one for one in result if one in lhs and one in rhs]
     contract = [one for one in lhs if one in rhs and one not in result]
@@ -197,3 +215,22 @@ def _dot_dims(lhs: list[object], rhs: list[object], result: list[object]) -> dic
         "rhs_contract": (rhs, contract),
     }
     return {name: DenseArrayBase.from_list(i64, [of.index(one) for one in ones]) for name, (of, ones) in rows.items() if ones}
+
+
+def collapse_block(block: Block) -> None:
+    """Compute every fusion of a block over as few dims as it can do with."""
+    for op in block.ops:
+        if isinstance(op, FusionOp):
+            collapse(op)
+
+
+@dataclass(frozen=True)
+class GraphCollapseDimsPass(ModulePass):
+    """Compute fusions over fewer dims."""
+
+    name = "graph-collapse-dims"
+
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                collapse_block(function.body.block)

@@ -1,0 +1,136 @@
+"""What may share a kernel, whatever it costs: predicates on ops, and on an op and a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from xdsl.ir import Block, Operation
+
+from ..dialects.graph.base import Equation, GraphOp
+from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.shape import ReshapeOp
+from ..dialects.types import expected, shape_of
+from ._fusion_groups import Group, Groups, Place, root_place
+
+_INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.reverse", "graph.iota")
+
+
+def kernel_equations(op: Operation | Block) -> tuple[Equation, ...]:
+    """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
+    if not isinstance(op, GraphOp) or op.composite or len(op.results) != 1:
+        return ()
+    return tuple([replace(equation, space=tuple(map(expected, equation.space))) for equation in op.equations()])
+
+
+def is_scalar_const(op: Operation) -> bool:
+    """A constant of one element, which a kernel holds as an immediate."""
+    return op.name == "graph.const" and all(size == 1 for size in shape_of(op.results[0]))
+
+
+def is_movable(op: Operation) -> bool:
+    """Free to compute anywhere: a scalar constant, or an op that only moves elements."""
+    return op.name in _INDEX_ONLY or is_scalar_const(op) or is_unit_reshape(op)
+
+
+def is_unit_reshape(op: Operation) -> bool:
+    """Whether an op only adds or drops dims of size 1 of a value computed here: what is given is best read as a view."""
+    return isinstance(op, ReshapeOp) and op.moves_unit_dims and bool(kernel_equations(op.x.owner))
+
+
+def contracts(equation: Equation) -> bool:
+    """Whether an equation sums products of several operands."""
+    return equation.n_reduce > 0 and len(equation.reads) > 1
+
+
+def is_product(equation: Equation) -> bool:
+    """Whether an equation sums products of elements that it reads again and again, as a product of matrices does."""
+    if not contracts(equation):
+        return False
+    loops = [dim for dim, size in enumerate(equation.space[: equation.n_parallel]) if size > 1]
+    used = [frozenset[int]().union(*(expr.used_dims() for expr in read.map.results)) for read in equation.reads]
+    return any(dim not in dims for dim in loops for dims in used)
+
+
+def is_stored_at_its_point(equations: tuple[Equation, ...]) -> bool:
+    """Whether an op has one equation, stored at its own point: what reads it in its kernel may compute it."""
+    return len(equations) == 1 and equations[0].write is None
+
+
+def writes_nest(op: Operation) -> bool:
+    """Whether an op writes its own loops, and what follows may be computed where it stores."""
+    return isinstance(op, GraphOp) and op.has_nest and op.writes_once
+
+
+def may_compute(op: Operation, group: Group, groups: Groups) -> bool:
+    """Whether a group may compute the result of an op where it reads it."""
+    equations = groups.equations[op]
+    return is_stored_at_its_point(equations) and (group.nest is None or not equations[0].n_reduce)
+
+
+def may_store(op: Operation, group: Group, places: set[Place], groups: Groups) -> bool:
+    """Whether an op may be a further result: stored from the root's loops, and nobody else who needs it leads back."""
+    equation = groups.equations[op][0]
+    shape = equation.space[: equation.n_parallel]
+    if group.root is None or len(shape) != len(group.root.loops):
+        return False
+    return places == {group.root} == {root_place(shape, order=group.order)} and not others_lead_to(op, group, groups)
+
+
+def may_store_first(op: Operation, group: Group, groups: Groups) -> bool:
+    """Whether an op may be a prologue: elementwise, of a known size, and only contractions of the group read it."""
+    if not isinstance(op, ElementwiseOp) or group.nest is not None or groups.is_open:
+        return False
+    work: list[Operation] = [op]
+    while work:
+        for use in work.pop().results[0].uses:
+            user = use.operation
+            if groups.of.get(user) is not group:
+                return False
+            if is_movable(user):
+                work.append(user)
+            elif len(groups.equations[user]) != 1 or not contracts(groups.equations[user][0]):
+                return False
+    return True
+
+
+def may_precede(op: Operation, nest: Operation) -> bool:
+    """Whether an elementwise op may be computed where an op that writes its own loops copies its operand."""
+    if not isinstance(op, ElementwiseOp) or not isinstance(nest, GraphOp):
+        return False
+    uses = list(op.results[0].uses)
+    return len(uses) == 1 and uses[0].operation is nest and uses[0].index in nest.copied()
+
+
+def may_end_nest(op: GraphOp, group: Group, groups: Groups) -> bool:
+    """Whether an op that writes its own loops may end in a group: one such op, all of it read where the group stores."""
+    whole = root_place(op.result_shape())
+    if group.nest is not None or group.root != whole or groups.sums(group):
+        return False
+    return {place for _, place in groups.reads(op, group)} == {whole} and not others_lead_to(op, group, groups)
+
+
+def may_reorder(group: Group, groups: Groups) -> bool:
+    """Whether the loops of a group's results may still stand in another order."""
+    return group.root is not None and group.order is None and group.nest is None and not groups.is_open
+
+
+def others_lead_to(op: Operation, goal: Group, groups: Groups) -> bool:
+    """Whether a user of `op` outside the group leads back into it: fusing would make the two wait for each other."""
+    work = [user for user in users_of(op) if groups.of.get(user) is not goal]
+    seen: set[Operation] = set()
+    while work:
+        user = work.pop()
+        group = groups.of.get(user)
+        if group is goal:
+            return True
+        for member in group.ops if group is not None else (user,):
+            if member not in seen:
+                seen.add(member)
+                work.extend(use.operation for result in member.results for use in result.uses)
+    return False
+
+
+def users_of(op: Operation) -> Iterable[Operation]:
+    """The ops that read the result of an op."""
+    return {use.operation for use in op.results[0].uses}
