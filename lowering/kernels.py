@@ -74,7 +74,7 @@ class KernelPlan:
     @classmethod
     def of(cls, fusion: FusionOp) -> KernelPlan:
         """What a fusion says."""
-        return cls(fusion.body.block, fusion.yield_op().operands, fusion.loop_order(), fusion.stored_first())
+        return cls(fusion.body.block, fusion.yielded(), fusion.loop_order(), fusion.stored_first())
 
     @property
     def nest(self) -> GraphOp | None:

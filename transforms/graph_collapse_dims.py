@@ -135,7 +135,7 @@ def collapse(fusion: FusionOp) -> None:
         return
     if any(map(has_open_size, (*fusion.operands, *fusion.results))):
         return
-    outputs = fusion.yield_op().operands
+    outputs = fusion.yielded()
     axes = _Axes(body)
     if axes.joined and any(isinstance(op, ReshapeOp) for op in body.ops):
         return  # which may give values the dim that they are put together along
@@ -178,9 +178,7 @@ def collapse(fusion: FusionOp) -> None:
         block.add_op(made)
         mapping.update(zip(op.results, made.results, strict=True))
     outer = [one for one, _ in groups(outputs[0])]
-    number: dict[SSAValue, int] = {value: k for k, op in enumerate(block.ops) for value in op.results}
-    first = [number.get(mapping[value]) for value in fusion.stored_first()]
-    fusion.set_plan([outer.index(one) for one in ordered if one in outer], [k for k in first if k is not None])
+    fusion.set_order([outer.index(one) for one in ordered if one in outer])
     fusion.detach_region(fusion.body)
     fusion.add_region(Region(block))
 

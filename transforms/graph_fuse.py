@@ -121,9 +121,9 @@ def _build_fusion(members: list[Operation], group: Group, position: dict[Operati
     outputs = [r for op in members for r in op.results if any(use.operation not in inside for use in r.uses)]
     body.add_op(YieldOp.create(operands=[mapping[value] for value in outputs]))
     fusion = FusionOp.create(operands=operands, result_types=[v.type for v in outputs], regions=[Region(body)])
-    number: dict[SSAValue, int] = {value: k for k, op in enumerate(body.ops) for value in op.results}
+    fusion.set_order(group.order or ())
     prologues = sorted(group.prologues(), key=lambda op: _first_read(op, position))
-    fusion.set_plan(group.order or (), [number[mapping[op.results[0]]] for op in prologues])
+    fusion.set_prologues([mapping[op.results[0]] for op in prologues])
     fusion.location = members[-1].location
     for value, result in zip(outputs, fusion.results, strict=True):
         result.name_hint = value.name_hint

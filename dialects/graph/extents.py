@@ -60,7 +60,7 @@ class Extents:
     def _fusion(self, op: FusionOp) -> None:
         body = op.body.block
         self._block(body)
-        inner = (*body.args, *op.yield_op().operands)
+        inner = (*body.args, *op.yielded())
         for outside, inside in zip((*op.operands, *op.results), inner, strict=True):
             if outside.type == inside.type:  # else both are static
                 for dim in range(len(_shape(outside))):

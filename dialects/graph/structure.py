@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -54,16 +54,15 @@ class FusionOp(IRDLOperation):
     ```
 
     The kernel stores its results in one nest, and computes every other value in the outermost loop of it that knows its index.
-    `order` has the dims of the results in the order of their loops, outermost first; without it that of the dims. `prologues`
-    has the numbers of ops in the region whose results are stored first, each in a nest of its own, in this order: what reads
-    one many times, as a contraction does, then loads it. A region may see its operands, and give its results, under another
-    shape, in which their elements have the same order: `%a = %x : tensor<2x3x4xf32> as tensor<24xf32>`.
+    `order` has the dims of the results in the order of their loops, outermost first; without it that of the dims. With
+    `prologues 2`, the last two values of `graph.yield` are no results: they are stored first, each in a nest of its own, in
+    this order, and what reads one many times, as a contraction does, then loads it. A region may see its operands, and give its
+    results, under another shape, in which their elements have the same order: `%a = %x : tensor<2x3x4xf32> as tensor<24xf32>`.
 
     (C1) Region arguments have the types of the operands, or hold their elements under another static shape.
     (C2) The yielded values have the types of the results, or hold their elements under another static shape.
-    (C3) `order` is a permutation of the dims of each yielded value.
-    (C4) `prologues` are different numbers of ops of the region, each with one equation, stored at its own point, and one result
-    of static shape.
+    (C3) `order` is a permutation of the dims of each result, as it is yielded.
+    (C4) `prologues` is a number from 1 on; as many values of static shape are yielded after those of the results.
     (C5) Where an op of the region writes its own loops, or gives a result with several equations, there are no `order` and no
     `prologues`.
     """
@@ -71,7 +70,7 @@ class FusionOp(IRDLOperation):
     name = "graph.fusion"
     inputs = var_operand_def(TensorType)
     order = opt_prop_def(DenseArrayBase.constr(i64))
-    prologues = opt_prop_def(DenseArrayBase.constr(i64))
+    prologues = opt_prop_def(IntegerAttr.constr(i64))
     outputs = var_result_def(TensorType)
     body = region_def("single_block")
     traits = traits_def(Pure(), IsolatedFromAbove())
@@ -83,22 +82,32 @@ class FusionOp(IRDLOperation):
 
     def loop_order(self) -> tuple[int, ...]:
         """The dims of the results, as they are yielded, in the order of their loops."""
-        return tuple(range(len(shape_of(self.yield_op().operands[0])))) if self.order is None else ints(self.order)
+        return tuple(range(len(shape_of(self.yielded()[0])))) if self.order is None else ints(self.order)
+
+    def yielded(self) -> Sequence[SSAValue]:
+        """The values of the region that the results are."""
+        return self.yield_op().operands[: len(self.results)]
 
     def stored_first(self) -> list[SSAValue]:
-        """The values of the region that are stored before the nest of the results, in this order."""
-        if self.prologues is None:
-            return []
-        ops = list(self.body.block.ops)
-        return [ops[number].results[0] for number in ints(self.prologues)]
+        """The values of the region that are stored before the nest of the results, in this order.
 
-    def set_plan(self, order: Sequence[int], prologues: Sequence[int]) -> None:
-        """Write in which loops the kernel computes; a property that would say the plain form is left out."""
-        lists = {"order": () if list(order) == sorted(order) else order, "prologues": prologues}
-        for name, numbers in lists.items():
-            self.properties.pop(name, None)
-            if numbers:
-                self.properties[name] = DenseArrayBase.from_list(i64, numbers)
+        What is an argument or a constant, as rewriting may leave it, is not stored again.
+        """
+        values = dict.fromkeys(self.yield_op().operands[len(self.results) :])
+        return [v for v in values if isinstance(v.owner, GraphOp) and v.owner.single_equation() is not None]
+
+    def set_order(self, order: Sequence[int]) -> None:
+        """Write an order of loops; that of the dims is left out."""
+        self.properties.pop("order", None)
+        if list(order) != sorted(order):
+            self.properties["order"] = DenseArrayBase.from_list(i64, order)
+
+    def set_prologues(self, values: Sequence[SSAValue]) -> None:
+        """Let values of the region be stored first."""
+        self.yield_op().operands = [*self.yielded(), *values]
+        self.properties.pop("prologues", None)
+        if values:
+            self.properties["prologues"] = IntegerAttr(len(values), i64)
 
     def verify_(self) -> None:
         block = self.body.block
@@ -110,34 +119,30 @@ class FusionOp(IRDLOperation):
         last = block.last_op
         if not isinstance(last, YieldOp):
             raise VerifyException("'graph.fusion' op region must end with graph.yield")
-        if not _same_elements(last.operands, self.results):  # C2
+        n_first = 0 if self.prologues is None else self.prologues.value.data
+        first = last.operands[len(self.results) :]
+        if len(first) != n_first or (self.prologues is not None and n_first < 1):  # C4
+            rule = f"must yield {len(self.results)} results and {n_first} prologues"
+            raise VerifyException(f"'graph.fusion' op {rule}, got {len(last.operands)} values")
+        for value in first:
+            if DYNAMIC in shape_of(value):  # C4
+                raise VerifyException(f"'graph.fusion' op prologues must have static shapes, got {value.type}")
+        if not _same_elements(self.yielded(), self.results):  # C2
             raise VerifyException(
                 f"'graph.fusion' op yielded types must be the result types, or hold their elements under another shape, got "
-                f"{_types(last.operands)} for {_types(self.results)}"
+                f"{_types(self.yielded())} for {_types(self.results)}"
             )
         if self.order is not None:
-            self._verify_order(last, ints(self.order))
-        if self.prologues is not None:
-            self._verify_prologues(list(block.ops), ints(self.prologues))
+            self._verify_order(ints(self.order))
         if self.order is not None or self.prologues is not None:
             self._verify_one_nest()
 
-    def _verify_order(self, last: YieldOp, order: tuple[int, ...]) -> None:
-        for value in last.operands:
+    def _verify_order(self, order: tuple[int, ...]) -> None:
+        for value in self.yielded():
             rank = len(shape_of(value))
             if sorted(order) != list(range(rank)):  # C3
                 raise VerifyException(
                     f"'graph.fusion' op order must be a permutation of the {rank} dims that are yielded, got {list(order)}"
-                )
-
-    def _verify_prologues(self, ops: Sequence[Operation], numbers: tuple[int, ...]) -> None:
-        if len(set(numbers)) < len(numbers) or not all(0 <= number < len(ops) - 1 for number in numbers):  # C4
-            rule = f"prologues must be different numbers of the {len(ops) - 1} ops of its region"
-            raise VerifyException(f"'graph.fusion' op {rule}, got {list(numbers)}")
-        for op in (ops[number] for number in numbers):
-            if not isinstance(op, GraphOp) or op.single_equation() is None or DYNAMIC in shape_of(op.results[0]):  # C4
-                raise VerifyException(
-                    f"'graph.fusion' op prologues must have one equation and a static shape, got '{op.name}' op"
                 )
 
     def _verify_one_nest(self) -> None:
@@ -166,9 +171,10 @@ class FusionOp(IRDLOperation):
             printer.print_string("(")
             printer.print_list(results, printer.print_attribute)
             printer.print_string(")")
-        for word, numbers in (("order", self.order), ("prologues", self.prologues)):
-            if numbers is not None:
-                printer.print_string(f" {word} {list(ints(numbers))}")
+        if self.order is not None:
+            printer.print_string(f" order {list(ints(self.order))}")
+        if self.prologues is not None:
+            printer.print_string(f" prologues {self.prologues.value.data}")
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
         printer.print_op_attributes(self.attributes, print_keyword=True)
@@ -192,10 +198,11 @@ class FusionOp(IRDLOperation):
         else:
             types = [parser.parse_type()]
         properties: dict[str, Attribute] = {}
-        for word in ("order", "prologues"):
-            if parser.parse_optional_keyword(word):
-                numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-                properties[word] = DenseArrayBase.from_list(i64, numbers)
+        if parser.parse_optional_keyword("order"):
+            numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+            properties["order"] = DenseArrayBase.from_list(i64, numbers)
+        if parser.parse_optional_keyword("prologues"):
+            properties["prologues"] = IntegerAttr(parser.parse_integer(), i64)
         region = parser.parse_region([argument for argument, _ in bindings])
         attributes = parser.parse_optional_attr_dict_with_keyword()
         return cls.create(

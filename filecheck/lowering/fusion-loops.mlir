@@ -88,18 +88,18 @@ func.func @no_prologues(%x: tensor<8x3xf32>, %w: tensor<3x5xf32>) -> tensor<8x5x
 //   CHECK-DAG:     loop.load %[[EXP]][
 //       CHECK:     arith.mulf
 func.func @one_prologue(%x: tensor<8x3xf32>, %w: tensor<3x5xf32>) -> tensor<8x5xf32> {
-  %0 = graph.fusion (%a = %x : tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<8x5xf32> prologues [0] {
+  %0 = graph.fusion (%a = %x : tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<8x5xf32> prologues 1 {
     %1 = graph.exp %b : tensor<3x5xf32>
     %2 = graph.neg %a : tensor<8x3xf32>
     %3 = graph.dot %2, %1 contract [1] with [0] : (tensor<8x3xf32>, tensor<3x5xf32>) -> tensor<8x5xf32>
-    graph.yield %3 : tensor<8x5xf32>
+    graph.yield %3, %1 : tensor<8x5xf32>, tensor<3x5xf32>
   }
   return %0 : tensor<8x5xf32>
 }
 
 // -----
 
-/// Both, in the order of the property.
+/// Both, in the order in which they are yielded.
 // CHECK-LABEL: loop.kernel @exp_neg_dot
 //       CHECK:   loop.alloc scratch : memref<8x3xf32>
 //       CHECK:   arith.negf
@@ -110,11 +110,11 @@ func.func @one_prologue(%x: tensor<8x3xf32>, %w: tensor<3x5xf32>) -> tensor<8x5x
 //   CHECK-NOT:     math.exp
 //       CHECK:     arith.mulf
 func.func @two_prologues(%x: tensor<8x3xf32>, %w: tensor<3x5xf32>) -> tensor<8x5xf32> {
-  %0 = graph.fusion (%a = %x : tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<8x5xf32> prologues [1, 0] {
+  %0 = graph.fusion (%a = %x : tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<8x5xf32> prologues 2 {
     %1 = graph.exp %b : tensor<3x5xf32>
     %2 = graph.neg %a : tensor<8x3xf32>
     %3 = graph.dot %2, %1 contract [1] with [0] : (tensor<8x3xf32>, tensor<3x5xf32>) -> tensor<8x5xf32>
-    graph.yield %3 : tensor<8x5xf32>
+    graph.yield %3, %2, %1 : tensor<8x5xf32>, tensor<8x3xf32>, tensor<3x5xf32>
   }
   return %0 : tensor<8x5xf32>
 }
@@ -132,10 +132,10 @@ func.func @two_prologues(%x: tensor<8x3xf32>, %w: tensor<3x5xf32>) -> tensor<8x5
 //       CHECK:   %[[RESULT:.+]] = loop.load %[[EXP]][
 //  CHECK-NEXT:   loop.store %[[RESULT]], %out[
 func.func @stored_sum(%x: tensor<6x8xf32>) -> tensor<6xf32> {
-  %0 = graph.fusion (%a = %x : tensor<6x8xf32>) -> tensor<6xf32> prologues [0, 1] {
+  %0 = graph.fusion (%a = %x : tensor<6x8xf32>) -> tensor<6xf32> prologues 2 {
     %1 = graph.reduce add %a over [1] : tensor<6x8xf32> -> tensor<6xf32>
     %2 = graph.exp %1 : tensor<6xf32>
-    graph.yield %2 : tensor<6xf32>
+    graph.yield %2, %1, %2 : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
   }
   return %0 : tensor<6xf32>
 }

@@ -57,19 +57,20 @@ func.func @no_dims_whose_loops_are_apart(%x: tensor<6x2x4xf32>, %y: tensor<6x1xf
   return %0, %2 : tensor<6x2x4xf32>, tensor<6x1xf32>
 }
 
-/// Prologues keep their ops, whose numbers change where a reshape before them goes.
+/// Prologues are stored over fewer dims, too.
 // CHECK-LABEL: @prologues
-//       CHECK:   graph.fusion (%a = %x : tensor<2x4x3xf32> as tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<2x4x1x5xf32> prologues [1, 0] {
-//  CHECK-NEXT:     graph.exp %b
-//  CHECK-NEXT:     graph.neg %a
-//  CHECK-NEXT:     graph.dot
+//       CHECK:   graph.fusion (%a = %x : tensor<2x4x3xf32> as tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<2x4x1x5xf32> prologues 2 {
+//  CHECK-NEXT:     %[[EXP:.+]] = graph.exp %b
+//  CHECK-NEXT:     %[[NEG:.+]] = graph.neg %a
+//  CHECK-NEXT:     %[[DOT:.+]] = graph.dot
+//  CHECK-NEXT:     graph.yield %[[DOT]], %[[NEG]], %[[EXP]] : tensor<8x5xf32>, tensor<8x3xf32>, tensor<3x5xf32>
 func.func @prologues(%x: tensor<2x4x3xf32>, %w: tensor<3x5xf32>) -> tensor<2x4x1x5xf32> {
-  %0 = graph.fusion (%a = %x : tensor<2x4x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<2x4x1x5xf32> prologues [2, 0] {
+  %0 = graph.fusion (%a = %x : tensor<2x4x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<2x4x1x5xf32> prologues 2 {
     %1 = graph.exp %b : tensor<3x5xf32>
     %2 = graph.reshape %a : tensor<2x4x3xf32> -> tensor<2x4x1x3xf32>
     %3 = graph.neg %2 : tensor<2x4x1x3xf32>
     %4 = graph.dot %3, %1 contract [3] with [0] : (tensor<2x4x1x3xf32>, tensor<3x5xf32>) -> tensor<2x4x1x5xf32>
-    graph.yield %4 : tensor<2x4x1x5xf32>
+    graph.yield %4, %3, %1 : tensor<2x4x1x5xf32>, tensor<2x4x1x3xf32>, tensor<3x5xf32>
   }
   return %0 : tensor<2x4x1x5xf32>
 }

@@ -32,7 +32,7 @@ func.func @rows(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 /// The prologue and the epilogue of a dot are parts of its kernel; the first is stored there before it is read many times.
 // CHECK-LABEL: @prologue_and_epilogue
-//       CHECK:   graph.fusion ({{.*}}) -> tensor<8x5xf32> prologues [0] {
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<8x5xf32> prologues 1 {
 //  CHECK-NEXT:     graph.exp
 //  CHECK-NEXT:     graph.dot
 //  CHECK-NEXT:     graph.tanh
@@ -94,7 +94,7 @@ func.func @two_sums(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<8xf32> {
 
 /// Where a dot reads each element of an operand once, what computes it is part of the sum, not a prologue.
 // CHECK-LABEL: @matrix_and_vector
-//       CHECK:   graph.fusion ({{.*}}) -> tensor<64xf32> prologues [0] {
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<64xf32> prologues 1 {
 //  CHECK-NEXT:     graph.exp
 //  CHECK-NEXT:     graph.abs
 //  CHECK-NEXT:     graph.dot
@@ -118,7 +118,7 @@ func.func @conversion_of_a_large_operand(%x: tensor<8x1024xf32>, %w: tensor<1024
 
 /// One that is read many times is converted in a prologue.
 // CHECK-LABEL: @conversion_of_what_is_read_again_and_again
-//       CHECK:   graph.fusion ({{.*}}) -> tensor<80x512xf32> prologues [0] {
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<80x512xf32> prologues 1 {
 //  CHECK-NEXT:     graph.convert
 //  CHECK-NEXT:     graph.dot
 func.func @conversion_of_what_is_read_again_and_again(%x: tensor<80x1024xf32>, %w: tensor<1024x512xf16>) -> tensor<80x512xf32> {
@@ -300,11 +300,12 @@ func.func @residual(%a: tensor<8x8xf32>, %x: tensor<8x8xf32>) -> tensor<8x8xf32>
 
 /// Prologues are in the order in which the product reads them, also through ops that move their elements.
 // CHECK-LABEL: @prologues_as_they_are_read
-//       CHECK:   graph.fusion ({{.*}}) -> tensor<8x5xf32> prologues [2, 0] {
-//  CHECK-NEXT:     graph.exp
+//       CHECK:   graph.fusion ({{.*}}) -> tensor<8x5xf32> prologues 2 {
+//  CHECK-NEXT:     %[[EXP:.+]] = graph.exp
 //  CHECK-NEXT:     graph.transpose
-//  CHECK-NEXT:     graph.abs
-//  CHECK-NEXT:     graph.dot
+//  CHECK-NEXT:     %[[ABS:.+]] = graph.abs
+//  CHECK-NEXT:     %[[DOT:.+]] = graph.dot
+//  CHECK-NEXT:     graph.yield %[[DOT]], %[[ABS]], %[[EXP]] :
 func.func @prologues_as_they_are_read(%x: tensor<8x4xf32>, %w: tensor<5x4xf32>) -> tensor<8x5xf32> {
   %0 = graph.exp %w : tensor<5x4xf32>
   %1 = graph.transpose %0 perm [1, 0] : tensor<5x4xf32> -> tensor<4x5xf32>

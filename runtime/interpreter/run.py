@@ -247,7 +247,7 @@ class Interpreter:
     def _fusion(self, op: FusionOp, values: Values) -> None:
         block = op.body.block
         inner: Values = {a: _under_shape(values[o], a) for a, o in zip(block.args, op.operands, strict=True)}
-        for result, array in zip(op.results, self._run(block, inner), strict=True):
+        for result, array in zip(op.results, self._run(block, inner), strict=False):
             values[result] = _under_shape(array, result)
 
     def _repeat_graph(self, op: RepeatedOp, values: Values) -> None:

@@ -85,9 +85,9 @@ func.func @fusion_c3_no_number(%x: tensor<4x2xf32>) {
 
 // -----
 
-func.func @fusion_c4_out_of_range(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.fusion' op prologues must be different numbers of the 1 ops of its region, got [1]}}
-  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues [1] {
+func.func @fusion_c4_too_few(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.fusion' op must yield 1 results and 1 prologues, got 1 values}}
+  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues 1 {
     %n = graph.neg %a : tensor<4xf32>
     graph.yield %n : tensor<4xf32>
   }
@@ -96,23 +96,23 @@ func.func @fusion_c4_out_of_range(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @fusion_c4_twice(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.fusion' op prologues must be different numbers of the 1 ops of its region, got [0, 0]}}
-  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues [0, 0] {
+func.func @fusion_c4_too_many(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.fusion' op must yield 1 results and 0 prologues, got 2 values}}
+  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> {
     %n = graph.neg %a : tensor<4xf32>
-    graph.yield %n : tensor<4xf32>
+    %e = graph.exp %n : tensor<4xf32>
+    graph.yield %e, %n : tensor<4xf32>, tensor<4xf32>
   }
   return
 }
 
 // -----
 
-func.func @fusion_c4_no_equation(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.fusion' op prologues must have one equation and a static shape, got 'graph.const' op}}
-  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues [0] {
-    %c = graph.const dense<1.0> : tensor<4xf32>
-    %s = graph.add %a, %c : tensor<4xf32>
-    graph.yield %s : tensor<4xf32>
+func.func @fusion_c4_none(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.fusion' op must yield 1 results and 0 prologues, got 1 values}}
+  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues 0 {
+    %n = graph.neg %a : tensor<4xf32>
+    graph.yield %n : tensor<4xf32>
   }
   return
 }
@@ -120,11 +120,20 @@ func.func @fusion_c4_no_equation(%x: tensor<4xf32>) {
 // -----
 
 func.func @fusion_c4_open_size(%x: tensor<?xf32>) {
-  // expected-error@+1 {{'graph.fusion' op prologues must have one equation and a static shape, got 'graph.neg' op}}
-  %r = graph.fusion (%a = %x : tensor<?xf32>) -> tensor<?xf32> prologues [0] {
+  // expected-error@+1 {{'graph.fusion' op prologues must have static shapes, got tensor<?xf32>}}
+  %r = graph.fusion (%a = %x : tensor<?xf32>) -> tensor<?xf32> prologues 1 {
     %n = graph.neg %a : tensor<?xf32>
     %e = graph.exp %n : tensor<?xf32>
-    graph.yield %e : tensor<?xf32>
+    graph.yield %e, %n : tensor<?xf32>, tensor<?xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fusion_c4_no_number(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected integer literal}}
+  %r = graph.fusion (%a = %x : tensor<4xf32>) -> tensor<4xf32> prologues [0] {
   }
   return
 }
@@ -133,10 +142,10 @@ func.func @fusion_c4_open_size(%x: tensor<?xf32>) {
 
 func.func @fusion_c5_nest(%x: tensor<8xf32>) {
   // expected-error@+1 {{'graph.fusion' op has no order and no prologues: 'graph.reduce_window' op has loops of its own}}
-  %r = graph.fusion (%a = %x : tensor<8xf32>) -> tensor<6xf32> prologues [0] {
+  %r = graph.fusion (%a = %x : tensor<8xf32>) -> tensor<6xf32> prologues 1 {
     %e = graph.exp %a : tensor<8xf32>
     %w = graph.reduce_window add %e window [3] stride [1] low [0] high [0] dilation [1] : tensor<8xf32> -> tensor<6xf32>
-    graph.yield %w : tensor<6xf32>
+    graph.yield %w, %e : tensor<6xf32>, tensor<8xf32>
   }
   return
 }

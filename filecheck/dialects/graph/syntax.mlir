@@ -117,15 +117,15 @@ func.func @fusion(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 /// In which loops a fusion computes; arguments and results under another shape.
 // CHECK-LABEL: @planned_fusion
-//       CHECK:   graph.fusion (%a = %x : tensor<2x4x3xf32> as tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<2x4x5xf32> order [1, 0] prologues [1, 0] {
-//       CHECK:     graph.yield %{{.*}} : tensor<8x5xf32>
+//       CHECK:   graph.fusion (%a = %x : tensor<2x4x3xf32> as tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<2x4x5xf32> order [1, 0] prologues 2 {
+//       CHECK:     graph.yield %{{.*}}, %{{.*}}, %{{.*}} : tensor<8x5xf32>, tensor<8x3xf32>, tensor<3x5xf32>
 func.func @planned_fusion(%x: tensor<2x4x3xf32>, %w: tensor<3x5xf32>) -> tensor<2x4x5xf32> {
   %0 = graph.fusion (%a = %x : tensor<2x4x3xf32> as tensor<8x3xf32>, %b = %w : tensor<3x5xf32>) -> tensor<2x4x5xf32> order [1, 0]
-      prologues [1, 0] {
+      prologues 2 {
     %1 = graph.exp %b : tensor<3x5xf32>
     %2 = graph.neg %a : tensor<8x3xf32>
     %3 = graph.dot %2, %1 contract [1] with [0] : (tensor<8x3xf32>, tensor<3x5xf32>) -> tensor<8x5xf32>
-    graph.yield %3 : tensor<8x5xf32>
+    graph.yield %3, %2, %1 : tensor<8x5xf32>, tensor<8x3xf32>, tensor<3x5xf32>
   }
   return %0 : tensor<2x4x5xf32>
 }
