@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .frontend import lnp as numpy  # noqa: F401
     from .frontend import nn as nn
     from .frontend import pytree as tree  # noqa: F401
+    from .frontend import special as special
     from .frontend.autodiff import grad as grad
     from .frontend.autodiff import jvp as jvp
     from .frontend.autodiff import stop_gradient as stop_gradient
@@ -107,7 +108,12 @@ _HOMES = {
     **dict.fromkeys(("get_threads", "set_threads"), ".runtime.threads"),
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
-_ALIASES = {"numpy": ".frontend.lnp", "nn": ".frontend.nn", "tree": ".frontend.pytree"}
+_ALIASES = {
+    "numpy": ".frontend.lnp",
+    "nn": ".frontend.nn",
+    "special": ".frontend.special",
+    "tree": ".frontend.pytree",
+}
 
 __all__ = [*_HOMES, *_ALIASES]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy import (  # noqa: F401
@@ -36,6 +37,7 @@ from . import (
     lnp_join,
     lnp_logic,
     lnp_math,
+    lnp_numbers,
     lnp_reduce,
     lnp_scan,
     lnp_shape,
@@ -50,6 +52,7 @@ from .lnp_index import *  # noqa: F403
 from .lnp_join import *  # noqa: F403
 from .lnp_logic import *  # noqa: F403
 from .lnp_math import *  # noqa: F403
+from .lnp_numbers import *  # noqa: F403
 from .lnp_reduce import *  # noqa: F403
 from .lnp_scan import *  # noqa: F403
 from .lnp_shape import *  # noqa: F403
@@ -66,11 +69,16 @@ _CONSTANTS = (
     "bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int8",
     "int16", "int32", "int64", "nan", "ndarray", "newaxis", "pi", "result_type", "uint8", "uint16", "uint32", "uint64",
 )  # fmt: skip
+_HOMES = {"i0": "special"}
+"""What is imported when it is first used: the module that has it."""
+
 _PARTS = (
-    *(lnp_at, lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_reduce, lnp_scan, lnp_shape, lnp_ufuncs),
+    *(lnp_at, lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_numbers, lnp_reduce, lnp_scan),
+    *(lnp_shape, lnp_ufuncs),
 )
 __all__ = [
     *_CONSTANTS,
+    *_HOMES,
     *(name for part in _PARTS for name in part.__all__),
 ]
 __all__.remove("getitem")
@@ -108,7 +116,7 @@ def ufunc_counterpart(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
     if name is None or name not in _PUBLIC:
         shown = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         raise located(TracingError(f"np.{shown} is not available on traced arrays: see lamina.numpy for what is"))
-    return globals()[name]
+    return getattr(sys.modules[__name__], name)
 
 
 def function_counterpart(function: Any) -> Callable[..., Any]:
@@ -120,7 +128,7 @@ def function_counterpart(function: Any) -> Callable[..., Any]:
     if function.__module__ != "numpy" or function.__name__ not in _PUBLIC:
         name = f"{function.__module__}.{function.__name__}"
         raise located(TracingError(f"{name} is not available on traced arrays: see lamina.numpy for what is"))
-    return globals()[function.__name__]
+    return getattr(sys.modules[__name__], function.__name__)
 
 
 _REMEDIES = {
@@ -130,7 +138,12 @@ _REMEDIES = {
 }
 
 
-def __getattr__(name: str) -> NoReturn:
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is not None:
+        module = importlib.import_module(f".{home}", __package__)
+        value = globals()[name] = module if name == home else getattr(module, name)
+        return value
     if name.startswith("__"):
         raise AttributeError(f"module 'lamina.numpy' has no attribute {name!r}")
     if name in _REMEDIES or hasattr(np, name):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError
 from .eager import api
 from .elementwise import (
     broadcast_shapes,
@@ -26,21 +25,21 @@ from .tracer import Tracer
 from .tracing import build, concrete_array, lift, lift_as, operand, token
 
 __all__ = [  # noqa: RUF022
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "cosh", "deg2rad", "degrees", "exp2", "float_power", "heaviside",
-    "hypot", "log10", "log2", "logaddexp", "power", "rad2deg", "radians", "sinh",
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "asin", "asinh", "atanh", "cbrt", "cosh",
+    "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10", "log2", "logaddexp", "logaddexp2", "pow",
+    "power", "rad2deg", "radians", "sinc", "sinh",
 ]  # fmt: skip
 
 
 @api
 def power(x1: Any, x2: Any, /) -> Any:
-    """`np.power`. Small constant exponents become products; integer bases need a constant exponent."""
+    """`np.power`. Small constant exponents become products. A traced negative exponent of integers, which NumPy refuses, gives
+    the quotient toward zero: 0 but for bases 1 and -1."""
     x1, x2 = operand(x1), operand(x2)
     (_, _), result = ufunc_dtypes(np.power, (token(x1), token(x2)))
     constant = None if isinstance(x2, Tracer) else concrete_array(x2)
     if is_integer_dtype(result):
-        if constant is None:
-            raise DTypeError("integer powers need a constant exponent: convert the base with .astype(lnp.float64)")
-        return _integer_power(x1, constant, result)
+        return _power_by_bits(x1, x2, result) if constant is None else _integer_power(x1, constant, result)
     if constant is not None and constant.ndim == 0 and (product := _product_power(x1, float(constant), result)) is not None:
         product.weak = weak_result((token(x1), token(x2)))
         return product
@@ -87,6 +86,26 @@ def _integer_power(base: Any, exponent: np.ndarray[Any, Any], dtype: np.dtype[An
         result = select(chosen, build("mul", result, x), result)
         x = build("mul", x, x)
     return result
+
+
+def _power_by_bits(base: Any, exponent: Tracer, dtype: np.dtype[Any]) -> Tracer:
+    """A product for each bit of the exponent, modulo the size of the dtype."""
+    bits = 8 * exponent.dtype.itemsize - (exponent.dtype.kind == "i") if is_integer_dtype(exponent.dtype) else 1
+    x, n = lift_as(base, dtype), lift_as(exponent, dtype)
+    shape = broadcast_shapes([x.shape, n.shape])
+    base = x = broadcast_tracer(x, shape)
+    n = rest = broadcast_tracer(n, shape)
+    zero, one, two = (full_like_tracer(x, value) for value in (0, 1, 2))
+    result = one
+    for bit in range(min(bits, 8 * dtype.itemsize)):
+        odd = compare("ne", build("and", rest, one), zero)
+        result = build("mul", result, select(odd, x, one))
+        if bit + 1 < bits:
+            x, rest = build("mul", x, x), build("div", rest, two)
+    if n.dtype.kind == "u":
+        return result
+    unit = compare("eq", build("mul", base, base), one)  # 1 and -1 are their own inverses
+    return select(compare("lt", n, zero), select(unit, result, zero), result)
 
 
 @api
@@ -215,13 +234,27 @@ def arctanh(x: Any, /) -> Any:
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """`np.logaddexp`: log(exp(x1) + exp(x2)) without overflow."""
     (x, y), _, weak = prepare(np.logaddexp, (x1, x2))
+    return _log_of_sum(x, y, 1.0, weak)
+
+
+@api
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """`np.logaddexp2`: log2(2**x1 + 2**x2) without overflow."""
+    (x, y), _, weak = prepare(np.logaddexp2, (x1, x2))
+    return _log_of_sum(x, y, math.log(2), weak)
+
+
+def _log_of_sum(x: Tracer, y: Tracer, log_base: float, weak: bool) -> Tracer:
     high = _greater(x, y)
     gap = build("sub", x, y)
     # equal infinities have no gap
     infinite = build("and", compare("eq", x, y), compare("eq", build("abs", x), full_like_tracer(x, math.inf)))
     gap = select(infinite, full_like_tracer(x, 0), gap)
-    shrunk = build("exp", build("neg", build("mul", gap, sign_factor(gap))))
-    return build("add", high, build("log1p", shrunk), weak=weak)
+    gap = build("mul", gap, sign_factor(gap))
+    if log_base == 1:
+        return build("add", high, build("log1p", build("exp", build("neg", gap))), weak=weak)
+    more = build("log1p", build("exp", build("mul", gap, full_like_tracer(x, -log_base))))
+    return build("add", high, build("mul", more, full_like_tracer(x, 1 / log_base)), weak=weak)
 
 
 def _greater(x: Tracer, y: Tracer) -> Tracer:
@@ -247,9 +280,47 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 
 @api
+def cbrt(x: Any, /) -> Any:
+    """`np.cbrt`: the cube root, of negative numbers too."""
+    (x,), _, weak = prepare(np.cbrt, (x,))
+    zero, one, three = (full_like_tracer(x, value) for value in (0, 1, 3))
+    size = build("abs", x)
+    usual = build("and", compare("gt", size, zero), compare("lt", size, full_like_tracer(x, math.inf)))
+    sign = select(compare("lt", x, zero), build("neg", one), one)
+    size = select(usual, build("mul", sign, x), one)
+    # Newton's step corrects the exponent, which is no third
+    root = build("pow", size, full_like_tracer(x, 1 / 3))
+    square = build("mul", root, root)
+    error = build("div", build("sub", build("mul", root, square), size), build("mul", three, square))
+    root = build("mul", sign, build("sub", root, error))
+    return build("select", usual, root, x, weak=weak)
+
+
+# of sin(pi * x) / (pi * x) in (pi * x)**2, enough for 1
+_SINC = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(10))
+
+
+@api
+def sinc(x: Any, /) -> Any:
+    """`np.sinc`: sin(pi * x) / (pi * x), 1 at 0, where all derivatives are right, too."""
+    (x,), _, weak = prepare(np.sin, (x,))
+    angle, one = build("mul", x, full_like_tracer(x, math.pi)), full_like_tracer(x, 1)
+    near = compare("lt", build("abs", angle), one)
+    far = select(near, one, angle)
+    square = select(near, build("mul", angle, angle), one)
+    series = full_like_tracer(x, _SINC[-1])
+    for c in reversed(_SINC[:-1]):
+        series = build("add", build("mul", series, square), full_like_tracer(x, c))
+    return build("select", near, series, build("div", build("sin", far), far), weak=weak)
+
+
+@api
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """`np.heaviside`: 0 below zero, `x2` at zero, 1 above."""
     (x, y), _, _ = prepare(np.heaviside, (x1, x2))
     zero, one = full_like_tracer(x, 0), full_like_tracer(x, 1)
     step = select(compare("lt", x, zero), zero, select(compare("gt", x, zero), one, y))
     return select(compare("ne", x, x), x, step)
+
+
+acos, acosh, asin, asinh, atanh, pow = arccos, arccosh, arcsin, arcsinh, arctanh, power

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
 from .eager import api
-from .elementwise import compare, full_like_tracer, select
+from .elementwise import broadcast_shapes, compare, full_like_tracer, select
 from .lnp_logic import as_bool, isclose
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer
 from .promotion import BOOL, FLOAT64, canonical
@@ -17,8 +18,9 @@ from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
 __all__ = [
-    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "array_equal", "average", "count_nonzero", "max", "mean",
-    "min", "nanmax", "nanmean", "nanmin", "nansum", "prod", "ptp", "std", "sum", "var",
+    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "array_equal", "array_equiv", "average",
+    "count_nonzero", "max", "mean", "min", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd",
+    "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
 
 
@@ -41,41 +43,59 @@ def accumulated(x: Tracer, dtype: Any) -> Tracer:
     return x if x.dtype.kind == "f" else lift_as(x, canonical(np.uint64 if x.dtype.kind == "u" else np.int64))
 
 
-@api
-def sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-    """`np.sum`; bools and int32 are summed in int64."""
-    x = accumulated(lift(a), dtype)
+def _chosen(x: Tracer, where: Any, other: Any) -> Tracer:
+    """`x` where `where` holds (everywhere if it is None), `other` elsewhere; both broadcast together."""
+    if where is None:
+        return x
+    mask = as_bool(where)
+    shape = broadcast_shapes([x.shape, mask.shape])
+    return select(broadcast_tracer(mask, shape), broadcast_tracer(x, shape), broadcast_tracer(lift_as(other, x.dtype), shape))
+
+
+def _with_initial(y: Tracer, kind: str, initial: Any) -> Tracer:
+    """The result of a reduction that starts from a value."""
+    return y if initial is None else build(kind, y, broadcast_tracer(lift_as(initial, y.dtype), y.shape))
+
+
+def _accumulate(a: Any, kind: str, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Tracer:
+    x = _chosen(accumulated(lift(a), dtype), where, 0 if kind in ("add", "or") else 1)
     if x.dtype == BOOL:
-        return _reduce(x, "or", normalize_axes(axis, x.ndim), keepdims)
-    return _reduce(x, "add", normalize_axes(axis, x.ndim), keepdims)
+        kind = "or" if kind == "add" else "and"
+    return _with_initial(_reduce(x, kind, normalize_axes(axis, x.ndim), keepdims), kind, initial)
 
 
 @api
-def prod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
+    """`np.sum`; bools and int32 are summed in int64."""
+    return _accumulate(a, "add", axis, dtype, keepdims, initial, where)
+
+
+@api
+def prod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.prod`; bools and int32 are multiplied in int64."""
-    x = accumulated(lift(a), dtype)
-    return _reduce(x, "and" if x.dtype == BOOL else "mul", normalize_axes(axis, x.ndim), keepdims)
+    return _accumulate(a, "mul", axis, dtype, keepdims, initial, where)
 
 
-def _extreme(a: Any, kind: str, axis: Any, keepdims: bool, initial: Any) -> Tracer:
-    x = lift(a)
+def _extreme(a: Any, kind: str, axis: Any, keepdims: bool, initial: Any, where: Any) -> Tracer:
+    if where is not None and initial is None:
+        raise ShapeError(f"{kind} with where= may have no elements: give initial=")
+    x = _chosen(lift(a), where, initial)
     axes = normalize_axes(axis, x.ndim)
     if initial is None and math.prod(x.shape[k] for k in axes) == 0:
         raise ShapeError(f"{kind} over no elements has no value: give initial=")
-    y = _reduce(x, kind, axes, keepdims)
-    return y if initial is None else build(kind, y, broadcast_tracer(lift_as(initial, x.dtype), y.shape))
+    return _with_initial(_reduce(x, kind, axes, keepdims), kind, initial)
 
 
 @api
-def max(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Any:
+def max(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.max`; NaN if any is NaN."""
-    return _extreme(a, "max", axis, keepdims, initial)
+    return _extreme(a, "max", axis, keepdims, initial, where)
 
 
 @api
-def min(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Any:
+def min(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.min`; NaN if any is NaN."""
-    return _extreme(a, "min", axis, keepdims, initial)
+    return _extreme(a, "min", axis, keepdims, initial, where)
 
 
 amax, amin = max, min
@@ -89,16 +109,16 @@ def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 @api
-def any(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def any(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`np.any`."""
-    x = as_bool(a)
+    x = _chosen(as_bool(a), where, False)
     return _reduce(x, "or", normalize_axes(axis, x.ndim), keepdims)
 
 
 @api
-def all(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def all(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`np.all`."""
-    x = as_bool(a)
+    x = _chosen(as_bool(a), where, True)
     return _reduce(x, "and", normalize_axes(axis, x.ndim), keepdims)
 
 
@@ -153,26 +173,59 @@ def _composite(op: str, x: Tracer, axes: tuple[int, ...], keepdims: bool, **prop
 
 
 @api
-def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`np.mean`; of integers in float64, of no elements NaN."""
     x = _as_float(a, dtype)
+    if where is not None:
+        return _mean_where(x, as_bool(where), axis, keepdims)
     return _composite("mean", x, normalize_axes(axis, x.ndim), keepdims)
 
 
+def _mean_where(x: Tracer, mask: Tracer, axis: Any, keepdims: bool, less: float = 0) -> Tracer:
+    """The mean of the elements where a mask holds, whose count is taken as `less` smaller."""
+    shape = broadcast_shapes([x.shape, mask.shape])
+    count = lift_as(sum(broadcast_tracer(mask, shape), axis, keepdims=keepdims), x.dtype)
+    return sum(x, axis, keepdims=keepdims, where=mask) / (count - less if less else count)
+
+
 @api
-def var(a: Any, axis: Any = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
-    """`np.var`: the mean squared distance from the mean, over `n - ddof`."""
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    correction: int | None = None,
+) -> Any:
+    """`np.var`: the mean squared distance from the mean, over `n - ddof` (`correction` is another name)."""
     x = _as_float(a, dtype)
     axes = normalize_axes(axis, x.ndim)
-    if int(ddof) != ddof:
-        raise DTypeError(f"ddof must be an integer, got {ddof!r}")
-    return _composite("var", x, axes, keepdims, correction=int(ddof))
+    less = ddof if correction is None else correction
+    if where is not None:
+        mask = as_bool(where)
+        off = _chosen(x, mask, 0) - _mean_where(x, mask, axis, True)
+        return _mean_where(off * off, mask, axis, keepdims, less)
+    if int(less) != less:
+        raise DTypeError(f"ddof must be an integer, got {less!r}")
+    return _composite("var", x, axes, keepdims, correction=int(less))
 
 
 @api
-def std(a: Any, axis: Any = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    *,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    correction: int | None = None,
+) -> Any:
     """`np.std`: the square root of the variance."""
-    return build("sqrt", var(lift(a), axis, dtype, ddof=ddof, keepdims=keepdims))
+    spread = var(lift(a), axis, dtype, ddof=ddof, keepdims=keepdims, where=where, correction=correction)
+    return build("sqrt", spread)
 
 
 @api
@@ -196,28 +249,33 @@ def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = F
 # -- without NaN, and comparisons of whole arrays
 
 
-def _without_nan(a: Any, value: float) -> Tracer:
+def not_nan(x: Tracer) -> Tracer | None:
+    """Where elements are not NaN; None of a dtype that has none."""
+    return compare("eq", x, x) if x.dtype.kind == "f" else None
+
+
+def without_nan(a: Any, value: float) -> Tracer:
+    """An array with a number in the place of each NaN."""
     x = lift(a)
-    return x if x.dtype.kind != "f" else select(compare("ne", x, x), full_like_tracer(x, value), x)
+    return _chosen(x, not_nan(x), value)
 
 
-@api
-def nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-    """`np.nansum`: NaN counts as 0."""
-    return sum(_without_nan(a, 0), axis, dtype, keepdims=keepdims)
+def _ignoring_nan(function: Callable[..., Any]) -> Callable[..., Any]:
+    def ignoring(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
+        x = lift(a)
+        return function(x, axis, dtype, keepdims=keepdims, where=not_nan(x), **options)
+
+    ignoring.__name__ = ignoring.__qualname__ = f"nan{function.__name__}"
+    ignoring.__doc__ = f"`np.{ignoring.__name__}`: of what is not NaN."
+    return api(ignoring)
 
 
-@api
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-    """`np.nanmean`: the mean of what is not NaN."""
-    x = _as_float(a, dtype)
-    there = compare("eq", x, x)
-    return sum(_without_nan(x, 0), axis, keepdims=keepdims) / lift_as(sum(there, axis, keepdims=keepdims), x.dtype)
+nansum, nanprod, nanmean, nanvar, nanstd = map(_ignoring_nan, (sum, prod, mean, var, std))
 
 
 def _nan_extreme(a: Any, kind: str, axis: Any, keepdims: bool) -> Tracer:
     x = lift(a)
-    y = _extreme(_without_nan(x, -math.inf if kind == "max" else math.inf), kind, axis, keepdims, None)
+    y = _extreme(without_nan(x, -math.inf if kind == "max" else math.inf), kind, axis, keepdims, None, None)
     if x.dtype.kind != "f":
         return y
     nothing = all(compare("ne", x, x), axis, keepdims=keepdims)
@@ -236,6 +294,26 @@ def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _nan_extreme(a, "min", axis, keepdims)
 
 
+def _nan_arg(a: Any, op: str, axis: int | None, keepdims: bool) -> Tracer:
+    x = lift(a)
+    y = _arg(without_nan(x, -math.inf if op == "argmax" else math.inf), op, axis, keepdims)
+    if x.dtype.kind != "f":
+        return y
+    return select(all(compare("ne", x, x), axis, keepdims=keepdims), full_like_tracer(y, -1), y)
+
+
+@api
+def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """`np.nanargmax`: the index of the first greatest of what is not NaN; -1 where all are NaN, as in jax."""
+    return _nan_arg(a, "argmax", axis, keepdims)
+
+
+@api
+def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+    """`np.nanargmin`: the index of the first least of what is not NaN; -1 where all are NaN, as in jax."""
+    return _nan_arg(a, "argmin", axis, keepdims)
+
+
 @api
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """`np.allclose`."""
@@ -247,5 +325,16 @@ def array_equal(a1: Any, a2: Any) -> Any:
     """`np.array_equal`: one shape and equal elements."""
     x, y = lift(a1), lift(a2)
     if x.shape != y.shape:
+        return lift(np.bool_(False))
+    return all(x == y)
+
+
+@api
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """`np.array_equiv`: equal elements after broadcasting."""
+    x, y = lift(a1), lift(a2)
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
         return lift(np.bool_(False))
     return all(x == y)

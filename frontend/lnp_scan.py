@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..errors import ShapeError
 from .eager import api
-from .lnp_reduce import accumulated
-from .moves import normalize_axis, reshape_tracer
+from .lnp_join import concatenate
+from .lnp_reduce import accumulated, without_nan
+from .moves import broadcast_tracer, normalize_axis, reshape_tracer
 from .promotion import BOOL
 from .tracer import Tracer
-from .tracing import build, lift
+from .tracing import build, lift, lift_as
 
-__all__ = ["cummax", "cummin", "cumprod", "cumsum"]
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum"]
 
 
 def _scan(x: Tracer, kind: str, axis: int | None, reverse: bool) -> Tracer:
@@ -61,3 +64,41 @@ def cummax(a: Any, axis: int | None = None, *, reverse: bool = False) -> Any:
 def cummin(a: Any, axis: int | None = None, *, reverse: bool = False) -> Any:
     """`np.minimum.accumulate`: the least of the elements up to each one; NaN from the first NaN on."""
     return _scan(lift(a), "min", axis, reverse)
+
+
+@api
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """`np.nancumsum`: NaN counts as 0."""
+    return cumsum(without_nan(a, 0), axis, dtype)
+
+
+@api
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """`np.nancumprod`: NaN counts as 1."""
+    return cumprod(without_nan(a, 1), axis, dtype)
+
+
+def _cumulative(scan: Callable[..., Any], start: int, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> Tracer:
+    x = lift(x)
+    if axis is None:
+        if x.ndim != 1:
+            raise ShapeError(f"an axis is needed for an array of {x.ndim} dims")
+        axis = 0
+    y = scan(x, axis, dtype)
+    if not include_initial:
+        return y
+    axis = normalize_axis(axis, x.ndim)
+    first = tuple(1 if k == axis else n for k, n in enumerate(x.shape))
+    return concatenate([broadcast_tracer(lift_as(start, y.dtype), first), y], axis)
+
+
+@api
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """`np.cumulative_sum`: as `cumsum`, with the empty sum in front if asked for."""
+    return _cumulative(cumsum, 0, x, axis, dtype, include_initial)
+
+
+@api
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """`np.cumulative_prod`: as `cumprod`, with the empty product in front if asked for."""
+    return _cumulative(cumprod, 1, x, axis, dtype, include_initial)

@@ -22,16 +22,18 @@ from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
 __all__ = [
-    "abs", "absolute", "add", "arctan", "arctan2", "bitwise_and", "bitwise_invert", "bitwise_not", "bitwise_or",
-    "bitwise_xor", "ceil", "conj", "conjugate", "copysign", "cos", "divide", "divmod", "equal", "exp", "expm1", "fabs",
-    "floor", "floor_divide", "fmod", "greater", "greater_equal", "invert", "less", "less_equal", "log", "log1p", "maximum",
-    "minimum", "mod", "multiply", "negative", "not_equal", "positive", "real", "reciprocal", "remainder", "rint", "round",
-    "sign", "signbit", "sin", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc",
+    "abs", "absolute", "add", "arctan", "arctan2", "atan", "atan2", "bitwise_and", "bitwise_invert", "bitwise_not",
+    "bitwise_or", "bitwise_xor", "ceil", "conj", "conjugate", "copysign", "cos", "divide", "divmod", "equal", "exp",
+    "expm1", "fabs", "floor", "floor_divide", "fmod", "greater", "greater_equal", "invert", "less", "less_equal", "log",
+    "log1p", "maximum", "minimum", "mod", "multiply", "negative", "not_equal", "positive", "real", "reciprocal",
+    "remainder", "rint", "round", "sign", "signbit", "sin", "sqrt", "square", "subtract", "tan", "tanh", "true_divide",
+    "trunc",
 ]  # fmt: skip
 
 
 sin, cos, tan, tanh = unary(np.sin), unary(np.cos), unary(np.tan), unary(np.tanh)
 arctan, arctan2 = unary(np.arctan, "atan"), binary(np.arctan2, "atan2")
+atan, atan2 = arctan, arctan2
 exp, expm1, log, log1p, sqrt = unary(np.exp), unary(np.expm1), unary(np.log), unary(np.log1p), unary(np.sqrt)
 floor, ceil, rint = unary(np.floor), unary(np.ceil), unary(np.rint)
 negative = unary(np.negative, "neg")

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import importlib
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DTypeError, ShapeError
 from .eager import api
+from .elementwise import full_like_tracer, select
 from .lnp_create import iota
 from .lnp_index import as_index
+from .lnp_logic import as_bool
 from .lnp_reduce import mean, sum
+from .lnp_ufuncs import log
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
 from .promotion import FLOAT32, FLOAT64, INT64, canonical, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
 if TYPE_CHECKING:
+    from .nn_activations import celu as celu
+    from .nn_activations import elu as elu
+    from .nn_activations import glu as glu
+    from .nn_activations import hard_sigmoid as hard_sigmoid
+    from .nn_activations import hard_silu as hard_silu
+    from .nn_activations import hard_swish as hard_swish
+    from .nn_activations import hard_tanh as hard_tanh
+    from .nn_activations import leaky_relu as leaky_relu
+    from .nn_activations import log1mexp as log1mexp
+    from .nn_activations import log_sigmoid as log_sigmoid
+    from .nn_activations import mish as mish
+    from .nn_activations import relu6 as relu6
+    from .nn_activations import selu as selu
+    from .nn_activations import soft_sign as soft_sign
+    from .nn_activations import sparse_plus as sparse_plus
+    from .nn_activations import sparse_sigmoid as sparse_sigmoid
+    from .nn_activations import squareplus as squareplus
+    from .nn_activations import standardize as standardize
     from .nn_attention import attention as attention
+    from .nn_attention import dot_product_attention as dot_product_attention
     from .nn_conv import avg_pool2d as avg_pool2d
     from .nn_conv import conv2d as conv2d
     from .nn_conv import max_pool2d as max_pool2d
@@ -27,30 +50,38 @@ if TYPE_CHECKING:
     from .nn_norms import rms_norm as rms_norm
 
 __all__ = [
-    "attention",
-    "avg_pool2d",
-    "batch_norm",
-    "batch_norm_train",
-    "conv2d",
-    "cross_entropy",
-    "embedding",
-    "erf",
-    "gelu",
-    "layer_norm",
-    "log_softmax",
-    "logsumexp",
-    "max_pool2d",
-    "one_hot",
-    "relu",
-    "rms_norm",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-]
+    "attention", "avg_pool2d", "batch_norm", "batch_norm_train", "celu", "conv2d", "cross_entropy",
+    "dot_product_attention", "elu", "embedding", "erf", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish",
+    "hard_tanh", "identity", "layer_norm", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp",
+    "logsumexp", "max_pool2d", "mish", "one_hot", "relu", "relu6", "rms_norm", "selu", "sigmoid", "silu", "soft_sign",
+    "softmax", "softplus", "sparse_plus", "sparse_sigmoid", "squareplus", "standardize", "swish",
+]  # fmt: skip
 
 _HOMES = {
-    "attention": "nn_attention",
+    **dict.fromkeys(
+        (
+            "celu",
+            "elu",
+            "glu",
+            "hard_sigmoid",
+            "hard_silu",
+            "hard_swish",
+            "hard_tanh",
+            "leaky_relu",
+            "log1mexp",
+            "log_sigmoid",
+            "mish",
+            "relu6",
+            "selu",
+            "soft_sign",
+            "sparse_plus",
+            "sparse_sigmoid",
+            "squareplus",
+            "standardize",
+        ),
+        "nn_activations",
+    ),
+    **dict.fromkeys(("attention", "dot_product_attention"), "nn_attention"),
     **dict.fromkeys(("avg_pool2d", "conv2d", "max_pool2d"), "nn_conv"),
     "embedding": "nn_embedding",
     **dict.fromkeys(("batch_norm", "batch_norm_train", "layer_norm", "rms_norm"), "nn_norms"),
@@ -75,44 +106,66 @@ def _float(x: Any) -> Tracer:
     return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
 
 
-def _along(op: str, x: Any, axis: Any) -> Tracer:
+def _along(op: str, x: Any, axis: Any, where: Any = None) -> Tracer:
     x = _float(x)
     axes = normalize_axes(axis, x.ndim)
     if not axes:
         raise ShapeError(f"{op} needs at least one axis, got shape {list(x.shape)} and axis={axis}")
-    return build(op, x, dims=axes)
+    if where is None:
+        return build(op, x, dims=axes)
+    mask = broadcast_tracer(as_bool(where), x.shape)
+    nothing = full_like_tracer(x, -math.inf)
+    y = build(op, select(mask, x, nothing), dims=axes)
+    return select(mask, y, nothing if op == "log_softmax" else full_like_tracer(x, 0))
 
 
 @api
-def softmax(x: Any, axis: Any = -1) -> Any:
+def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """`exp(x) / sum(exp(x))` along `axis`, without overflow.
 
     Args:
         x: floats of any shape; integers become float64.
         axis: an axis, a tuple of axes, or None for all.
+        where: bools; elements where it is False count as minus infinity, their results are 0.
 
     >>> import numpy as np, lamina as lm
     >>> lm.nn.softmax(np.zeros(4, np.float32))
     array([0.25, 0.25, 0.25, 0.25], dtype=float32)
     """
-    return _along("softmax", x, axis)
+    return _along("softmax", x, axis, where)
 
 
 @api
-def log_softmax(x: Any, axis: Any = -1) -> Any:
+def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """`log(softmax(x, axis))`, accurate where softmax is near 0."""
-    return _along("log_softmax", x, axis)
+    return _along("log_softmax", x, axis, where)
 
 
 @api
-def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """`log(sum(exp(x)))` along `axis` (all axes by default), without overflow."""
+def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
+    """`log(sum(exp(x)))` along `axis` (all axes by default), without overflow; of elements where `where` is True."""
     x = _float(x)
+    if where is not None:
+        x = select(broadcast_tracer(as_bool(where), x.shape), x, full_like_tracer(x, -math.inf))
     axes = normalize_axes(axis, x.ndim)
     if not axes:
         return x
     y = build("logsumexp", x, dims=axes)
     return reshape_tracer(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape))) if keepdims else y
+
+
+@api
+def logmeanexp(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
+    """`log(mean(exp(x)))` along `axis` (all axes by default), without overflow."""
+    x = _float(x)
+    count = log(sum(full_like_tracer(x, 1), axis, keepdims=keepdims, where=where))
+    return logsumexp(x, axis, keepdims=keepdims, where=where) - count
+
+
+@api
+def identity(x: Any) -> Any:
+    """`x`."""
+    return lift(x)
 
 
 @api
@@ -144,6 +197,9 @@ def silu(x: Any) -> Any:
     """`x * sigmoid(x)`."""
     x = _float(x)
     return x * build("sigmoid", x)
+
+
+swish = silu
 
 
 @api

@@ -8,12 +8,14 @@ import numpy as np
 
 from ..errors import ShapeError
 from .eager import api
+from .lnp_logic import where
+from .lnp_shape import swapaxes
 from .moves import broadcast_tracer, reshape_tracer
 from .promotion import FLOAT64
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
-__all__ = ["attention"]
+__all__ = ["attention", "dot_product_attention"]
 
 
 @api
@@ -58,6 +60,39 @@ def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False,
     if any(x.ndim < 3 for x in tensors):
         raise ShapeError(f"attention needs q, k and v of 3 dims or more, or all of 2, got shapes {_shown(tensors)}")
     return _attention(tensors, bias, causal, scale)
+
+
+@api
+def dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any = None,
+    mask: Any = None,
+    *,
+    scale: float | None = None,
+    is_causal: bool = False,
+) -> Any:
+    """`attention` as `jax.nn.dot_product_attention` has it: heads stand after the queries and keys.
+
+    Args:
+        query: floats[batch, queries, heads, dim], or without the batch.
+        key, value: floats[batch, keys, heads, dim]; queries may have a multiple of their heads.
+        bias: floats that are added to the scores; broadcasts to [batch, heads, queries, keys].
+        mask: bools that say which keys a query sees; broadcasts likewise.
+        scale, is_causal: as `scale` and `causal` of `attention`.
+
+    Returns:
+        floats[batch, queries, heads, dim].
+    """
+    tensors = [lift(x) for x in (query, key, value)]
+    if {x.ndim for x in tensors} not in ({3}, {4}):
+        raise ShapeError(f"dot_product_attention needs query, key and value all of 4 dims, or of 3, got {_shown(tensors)}")
+    if mask is not None and bias is not None:
+        bias = where(lift(mask), bias, -np.inf)
+    q, k, v = (swapaxes(x, -2, -3) for x in tensors)
+    y = attention(q, k, v, mask if bias is None else bias, causal=is_causal, scale=scale)
+    return swapaxes(y, -2, -3)
 
 
 def _attention(tensors: list[Tracer], bias: Any, causal: bool, scale: float | None) -> Tracer:

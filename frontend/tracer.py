@@ -114,7 +114,7 @@ class Tracer:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
         function = lnp.ufunc_counterpart(ufunc, method)
-        if kwargs and (method != "reduce" or not kwargs.keys() <= {"axis", "dtype", "keepdims"}):
+        if kwargs and (method != "reduce" or not kwargs.keys() <= {"axis", "dtype", "keepdims", "initial", "where"}):
             raise located(TracingError(f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported on traced arrays"))
         return function(*args, **kwargs)
 
@@ -273,32 +273,32 @@ class Tracer:
     def copy(self) -> Any:
         return self
 
-    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        return lnp.sum(self, axis, dtype, keepdims=keepdims)
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.sum(self, axis, dtype, keepdims=keepdims, **options)
 
-    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        return lnp.prod(self, axis, dtype, keepdims=keepdims)
+    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.prod(self, axis, dtype, keepdims=keepdims, **options)
 
-    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        return lnp.mean(self, axis, dtype, keepdims=keepdims)
+    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.mean(self, axis, dtype, keepdims=keepdims, **options)
 
-    def var(self, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-        return lnp.var(self, axis, dtype, ddof=ddof, keepdims=keepdims)
+    def var(self, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.var(self, axis, dtype, ddof=ddof, keepdims=keepdims, **options)
 
-    def std(self, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-        return lnp.std(self, axis, dtype, ddof=ddof, keepdims=keepdims)
+    def std(self, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.std(self, axis, dtype, ddof=ddof, keepdims=keepdims, **options)
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return lnp.max(self, axis, keepdims=keepdims)
+    def max(self, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.max(self, axis, keepdims=keepdims, **options)
 
-    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return lnp.min(self, axis, keepdims=keepdims)
+    def min(self, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.min(self, axis, keepdims=keepdims, **options)
 
-    def any(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return lnp.any(self, axis, keepdims=keepdims)
+    def any(self, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.any(self, axis, keepdims=keepdims, **options)
 
-    def all(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return lnp.all(self, axis, keepdims=keepdims)
+    def all(self, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        return lnp.all(self, axis, keepdims=keepdims, **options)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
         return lnp.argmax(self, axis, keepdims=keepdims)

@@ -1,0 +1,191 @@
+"""lamina.numpy: grids of coordinates, and indices of places. What depends on sizes alone is known while tracing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError, TracingError
+from .eager import api
+from .lnp_create import arange, linspace, meshgrid
+from .lnp_join import concatenate, stack
+from .lnp_logic import astype, clip, where
+from .lnp_math import log10, power
+from .lnp_shape import atleast_1d, shape
+from .lnp_ufuncs import absolute, sign
+from .moves import reshape_tracer, static_shape
+from .promotion import INT64, canonical
+from .tracing import concrete_array, is_traced, lift, lift_as
+
+__all__ = [
+    "c_", "diag_indices", "diag_indices_from", "fromfunction", "geomspace", "indices", "ix_", "mgrid", "ogrid", "r_",
+    "ravel_multi_index", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+]  # fmt: skip
+
+
+def _points(part: slice) -> Any:
+    """The numbers that a slice names; an imaginary step is how many there are, the limits included."""
+    start = 0 if part.start is None else part.start
+    if isinstance(part.step, complex):
+        return linspace(start, part.stop, int(abs(part.step)))
+    return arange(start, part.stop, 1 if part.step is None else part.step)
+
+
+class _Grid:
+    """`mgrid` and `ogrid`: coordinates of a grid that slices describe."""
+
+    def __init__(self, sparse: bool):
+        self.sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return _points(key)
+        return _coordinates([_points(part) for part in key], self.sparse)
+
+
+def _coordinates(axes: Sequence[Any], sparse: bool) -> Any:
+    if not axes:
+        return () if sparse else np.zeros((0,), int)
+    if sparse:
+        return tuple(x.reshape([-1 if k == d else 1 for k in range(len(axes))]) for d, x in enumerate(axes))
+    return stack(meshgrid(*axes, indexing="ij"))
+
+
+mgrid, ogrid = _Grid(sparse=False), _Grid(sparse=True)
+
+
+class _Joined:
+    """`r_` and `c_`: arrays, numbers and slices joined along an axis."""
+
+    def __init__(self, columns: bool):
+        self.columns = columns
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(part, str) for part in parts):
+            raise ShapeError(f"words in an index of {'c_' if self.columns else 'r_'} are not available: use concatenate")
+        arrays = [atleast_1d(_points(part) if isinstance(part, slice) else part) for part in parts]
+        if not self.columns:
+            return concatenate(arrays)
+        return concatenate([x.reshape(-1, 1) if x.ndim == 1 else x for x in arrays], -1)
+
+
+r_, c_ = _Joined(columns=False), _Joined(columns=True)
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """`np.indices`: the index along each dim at each place."""
+    return _coordinates([arange(n, dtype=dtype) for n in static_shape(dimensions)], sparse)
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """`np.fromfunction`: the value of a function of the index along each dim."""
+    coordinates = indices(shape, dtype)
+    return function(*(coordinates[d] for d in range(len(coordinates))), **kwargs)
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
+    """`np.geomspace`: numbers whose quotients are equal, between limits of one sign; the limits are exact."""
+    exponents = linspace(log10(absolute(start)), log10(absolute(stop)), num, endpoint)
+    y = sign(start) * power(10.0, exponents)
+    place = arange(num)
+    y = where(place == 0, start, y)
+    if endpoint and num > 1:
+        y = where(place == num - 1, stop, y)
+    return astype(y, canonical(np.float64 if dtype is None else dtype))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Indices that are known
+
+
+tril_indices, triu_indices, diag_indices = np.tril_indices, np.triu_indices, np.diag_indices
+
+
+def _matrix(arr: Any, what: str) -> tuple[int, ...]:
+    sizes = shape(arr)
+    if len(sizes) != 2:
+        raise ShapeError(f"{what} needs two dims, got shape {list(sizes)}")
+    return sizes
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """`np.tril_indices_from`."""
+    rows, columns = _matrix(arr, "tril_indices_from")
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """`np.triu_indices_from`."""
+    rows, columns = _matrix(arr, "triu_indices_from")
+    return triu_indices(rows, k, columns)
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """`np.diag_indices_from`."""
+    sizes = shape(arr)
+    if len(sizes) < 2 or len(set(sizes)) != 1:
+        raise ShapeError(f"diag_indices_from needs two or more dims of one size, got shape {list(sizes)}")
+    return diag_indices(sizes[0], len(sizes))
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """`np.ix_`: index arrays for the product of lists of indices."""
+    if not is_traced(args):
+        return np.ix_(*args)
+    return tuple(x.reshape([-1 if k == d else 1 for k in range(len(args))]) for d, x in enumerate(map(atleast_1d, args)))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Places in flat arrays
+
+
+@api
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """`np.unravel_index`; traced indices out of range count as the first or the last place.
+
+    Raises:
+        ShapeError: a known index is out of range.
+    """
+    sizes = static_shape(shape)
+    count = math.prod(sizes)
+    if not is_traced((indices,)):
+        known = concrete_array(indices)
+        if ((known < 0) | (known >= count)).any():
+            raise ShapeError(f"unravel_index: an index of {indices!r:.40} is out of range for {count} places")
+    rest = clip(lift_as(indices, INT64), 0, max(count - 1, 0))
+    found: list[Any] = []
+    for n in reversed(sizes):
+        found.insert(0, rest % n)
+        rest = rest // n
+    return tuple(found)
+
+
+@api
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise") -> Any:
+    """`np.ravel_multi_index`, with mode "raise" for known indices alone, "clip" or "wrap".
+
+    Raises:
+        ShapeError: a known index is out of range, or there is not one for each dim.
+        TracingError: mode "raise" with traced indices.
+    """
+    sizes = static_shape(dims)
+    if len(multi_index) != len(sizes):
+        raise ShapeError(f"ravel_multi_index needs an index a dim of {list(sizes)}, got {len(multi_index)}")
+    if mode not in ("raise", "clip", "wrap"):
+        raise ShapeError(f"mode must be one of raise, clip, wrap, got {mode!r}")
+    if mode == "raise":
+        if is_traced(multi_index):
+            raise TracingError("traced indices cannot be checked: use mode='clip' or mode='wrap'")
+        for k, n in enumerate(sizes):
+            known = concrete_array(multi_index[k])
+            if ((known < 0) | (known >= n)).any():
+                raise ShapeError(f"ravel_multi_index: index {k}, {multi_index[k]!r:.40}, is out of range for size {n}")
+    total: Any = reshape_tracer(lift(np.int64(0)), ())
+    for k, n in enumerate(sizes):
+        index = lift_as(multi_index[k], INT64)
+        total = total * n + (index % n if mode == "wrap" else clip(index, 0, n - 1))
+    return total
