@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .errors import ScheduleError as ScheduleError
     from .errors import ShapeError as ShapeError
     from .errors import TracingError as TracingError
+    from .frontend import lax as lax
+    from .frontend import linalg as linalg
     from .frontend import lnp as numpy  # noqa: F401
     from .frontend import nn as nn
     from .frontend import pytree as tree  # noqa: F401
@@ -38,6 +40,15 @@ if TYPE_CHECKING:
     from .frontend.control import fori_loop as fori_loop
     from .frontend.control import scan as scan
     from .frontend.functions import TensorSpec as TensorSpec
+    from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
+    from .frontend.jacobians import block_until_ready as block_until_ready
+    from .frontend.jacobians import checkpoint as checkpoint
+    from .frontend.jacobians import eval_shape as eval_shape
+    from .frontend.jacobians import hessian as hessian
+    from .frontend.jacobians import jacfwd as jacfwd
+    from .frontend.jacobians import jacrev as jacrev
+    from .frontend.jacobians import linearize as linearize
+    from .frontend.jacobians import remat as remat
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
     from .frontend.kernel.annotations import bool_ as bool_
@@ -56,6 +67,10 @@ if TYPE_CHECKING:
     from .frontend.kernel.annotations import ui64 as ui64
     from .frontend.kernel.annotations import zeros as zeros
     from .frontend.kernels import kernel as kernel
+    from .frontend.lnp_at import segment_max as segment_max
+    from .frontend.lnp_at import segment_mean as segment_mean
+    from .frontend.lnp_at import segment_min as segment_min
+    from .frontend.lnp_at import segment_prod as segment_prod
     from .frontend.lnp_at import segment_sum as segment_sum
     from .frontend.lowered import Compiled as Compiled
     from .frontend.lowered import Lowered as Lowered
@@ -86,10 +101,17 @@ _HOMES = {
         ".errors",
     ),
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad"), ".frontend.autodiff"),
+    **dict.fromkeys(
+        (
+            *("ShapeDtypeStruct", "block_until_ready", "checkpoint", "eval_shape", "hessian", "jacfwd", "jacrev"),
+            *("linearize", "remat"),
+        ),
+        ".frontend.jacobians",
+    ),
     "vjp": ".frontend.vjp",
     "tune": ".frontend.tune",
     "vmap": ".frontend.batching",
-    "segment_sum": ".frontend.lnp_at",
+    **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".frontend.lnp_at"),
     "kernel": ".frontend.kernels",
     "call_kernel": ".frontend.call_kernel",
     **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),
@@ -109,6 +131,8 @@ _HOMES = {
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
+    "lax": ".frontend.lax",
+    "linalg": ".frontend.linalg",
     "numpy": ".frontend.lnp",
     "nn": ".frontend.nn",
     "special": ".frontend.special",

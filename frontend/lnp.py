@@ -10,22 +10,33 @@ from typing import Any
 import numpy as np
 from numpy import (  # noqa: F401
     bool_,
+    can_cast,
     e,
     euler_gamma,
     float32,
     float64,
+    floating,
+    generic,
+    inexact,
     inf,
     int8,
     int16,
     int32,
     int64,
+    integer,
+    isdtype,
+    issubdtype,
     nan,
     newaxis,
+    number,
     pi,
+    promote_types,
+    signedinteger,
     uint8,
     uint16,
     uint32,
     uint64,
+    unsignedinteger,
 )
 
 from ..errors import TracingError
@@ -33,11 +44,15 @@ from . import (
     lnp_at,
     lnp_contract,
     lnp_create,
+    lnp_edit,
+    lnp_grids,
     lnp_index,
     lnp_join,
     lnp_logic,
     lnp_math,
+    lnp_nonzero,
     lnp_numbers,
+    lnp_poly,
     lnp_reduce,
     lnp_scan,
     lnp_shape,
@@ -48,11 +63,15 @@ from .elementwise import broadcast_shapes as _broadcast_shapes
 from .lnp_at import *  # noqa: F403
 from .lnp_contract import *  # noqa: F403
 from .lnp_create import *  # noqa: F403
+from .lnp_edit import *  # noqa: F403
+from .lnp_grids import *  # noqa: F403
 from .lnp_index import *  # noqa: F403
 from .lnp_join import *  # noqa: F403
 from .lnp_logic import *  # noqa: F403
 from .lnp_math import *  # noqa: F403
+from .lnp_nonzero import *  # noqa: F403
 from .lnp_numbers import *  # noqa: F403
+from .lnp_poly import *  # noqa: F403
 from .lnp_reduce import *  # noqa: F403
 from .lnp_scan import *  # noqa: F403
 from .lnp_shape import *  # noqa: F403
@@ -66,15 +85,17 @@ ndarray = np.ndarray
 finfo, iinfo, dtype = np.finfo, np.iinfo, np.dtype
 
 _CONSTANTS = (
-    "bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int8",
-    "int16", "int32", "int64", "nan", "ndarray", "newaxis", "pi", "result_type", "uint8", "uint16", "uint32", "uint64",
+    "bool", "bool_", "broadcast_shapes", "can_cast", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "floating",
+    "generic", "iinfo", "inexact", "inf", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
+    "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
+    "uint64", "unsignedinteger",
 )  # fmt: skip
-_HOMES = {"i0": "special"}
+_HOMES = {"i0": "special", "linalg": "linalg"}
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = (
-    *(lnp_at, lnp_contract, lnp_create, lnp_index, lnp_join, lnp_logic, lnp_math, lnp_numbers, lnp_reduce, lnp_scan),
-    *(lnp_shape, lnp_ufuncs),
+    *(lnp_at, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_join, lnp_logic, lnp_math),
+    *(lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_ufuncs),
 )
 __all__ = [
     *_CONSTANTS,
@@ -132,8 +153,6 @@ def function_counterpart(function: Any) -> Callable[..., Any]:
 
 
 _REMEDIES = {
-    "nonzero": "its size depends on values: use lnp.where(mask, x, y)",
-    "linalg": "compute it outside the traced function with NumPy",
     "random": "draw outside the traced function with numpy.random and pass the numbers in",
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,13 @@ from .lnp_index import (
     within,
 )
 from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
-from .promotion import BOOL, is_integer_dtype
+from .promotion import BOOL, FLOAT64, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, concrete_array, lift, lift_as
 
-__all__ = ["dynamic_slice", "dynamic_update_slice", "segment_sum"]
+__all__ = [
+    "dynamic_slice", "dynamic_update_slice", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+]  # fmt: skip
 
 
 class At:
@@ -49,7 +52,8 @@ class Elements:
     shape of `x[index]` and are converted to its dtype. Where an index occurs several times, updates are made one after the
     other in the order of the index. Negative indices count from the end. One that is out of range then changes nothing
     (`mode="drop"` or `"fill"`), or the nearest element (`mode="clip"`); without a mode it is an error if it is known while
-    tracing, and changes nothing if it is traced.
+    tracing, and changes nothing if it is traced. jax's hints `unique_indices` and `indices_are_sorted` are taken and change
+    nothing.
     """
 
     __slots__ = ("index", "x")
@@ -58,47 +62,66 @@ class Elements:
         self.x = x
         self.index = index
 
-    def get(self, *, mode: str | None = None, fill_value: Any = None) -> Any:
+    def get(self, *, mode: str | None = None, fill_value: Any = None, **hints: bool) -> Any:
         """`x[index]`; out of range are the nearest element (`mode="clip"`) or `fill_value` (`"fill"` or `"drop"`)."""
+        _require_known(hints)
         return _get(self.x, self.index, mode, fill_value)
 
-    def set(self, values: Any, *, mode: str | None = None) -> Any:
+    def set(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`y = x.copy(); y[index] = values`; the last one stays where several meet."""
+        _require_known(hints)
         return _update(self.x, self.index, values, "set", mode)
 
-    def add(self, values: Any, *, mode: str | None = None) -> Any:
+    def add(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.add.at(x, index, values)`."""
+        _require_known(hints)
         return _update(self.x, self.index, values, "add", mode)
 
-    def subtract(self, values: Any, *, mode: str | None = None) -> Any:
+    def subtract(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.subtract.at(x, index, values)`."""
+        _require_known(hints)
         return _subtract(self.x, self.index, values, mode)
 
     sub = subtract
 
-    def multiply(self, values: Any, *, mode: str | None = None) -> Any:
+    def multiply(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.multiply.at(x, index, values)`."""
+        _require_known(hints)
         return _update(self.x, self.index, values, "mul", mode)
 
     mul = multiply
 
-    def divide(self, values: Any, *, mode: str | None = None) -> Any:
+    def divide(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.divide.at(x, index, values)`; where several meet, the element is divided by their product."""
+        _require_known(hints)
         return _divide(self.x, self.index, values, mode)
 
     div = divide
 
-    def power(self, values: Any, *, mode: str | None = None) -> Any:
+    def power(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.power.at(x, index, values)` of floats; where several meet, the exponent is their product."""
+        _require_known(hints)
         return _power(self.x, self.index, values, mode)
 
-    def min(self, values: Any, *, mode: str | None = None) -> Any:
+    def min(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.minimum.at(x, index, values)`."""
+        _require_known(hints)
         return _update(self.x, self.index, values, "min", mode)
 
-    def max(self, values: Any, *, mode: str | None = None) -> Any:
+    def max(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.maximum.at(x, index, values)`."""
+        _require_known(hints)
         return _update(self.x, self.index, values, "max", mode)
+
+    def apply(self, function: Callable[[Any], Any], *, mode: str | None = None, **hints: bool) -> Any:
+        """`x` with `function(x[index])` at the index; once, where several meet."""
+        _require_known(hints)
+        return _update(self.x, self.index, function(self.get(mode=mode)), "set", mode)
+
+
+def _require_known(hints: dict[str, bool]) -> None:
+    if unknown := hints.keys() - {"unique_indices", "indices_are_sorted"}:
+        raise TypeError(f"x.at[index] got an unexpected keyword argument {min(unknown)!r}")
 
 
 _MODES = ("drop", "fill", "clip")
@@ -265,18 +288,54 @@ def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) ->
     >>> lm.numpy.segment_sum(np.array([1., 2., 4., 8.]), np.array([0, 2, 0, 2]))
     array([ 5.,  0., 10.])
     """
+    return _segments(data, segment_ids, num_segments, "segment_sum", "add", 0)
+
+
+def _segments(data: Any, segment_ids: Any, num_segments: int | None, what: str, kind: str, start: Any) -> Tracer:
+    """The rows of `data` combined by their ids; `start`, or a bound of the dtype, is what a segment without rows has."""
     x, ids = lift(data), index_array(segment_ids)
     if x.ndim == 0 or ids.shape != x.shape[:1]:
-        raise ShapeError(f"segment_sum needs one id a row, data is {list(x.shape)}, segment_ids {list(ids.shape)}")
+        raise ShapeError(f"{what} needs one id a row, data is {list(x.shape)}, segment_ids {list(ids.shape)}")
     if x.dtype == BOOL:
-        raise DTypeError("segment_sum adds numbers, got bool: convert with .astype(...)")
+        raise DTypeError(f"{what} takes numbers, got bool: convert with .astype(...)")
     if num_segments is None:
         if isinstance(ids, Tracer):
-            raise TracingError("segment_sum needs num_segments= where the ids are traced: it is the size of the result")
+            raise TracingError(f"{what} needs num_segments= where the ids are traced: it is the size of the result")
         num_segments = int(ids.max(initial=-1)) + 1
     size = static_int(num_segments, "num_segments")
-    zeros = broadcast_tracer(lift_as(0, x.dtype), (max(size, 0), *x.shape[1:]))
-    return build("scatter", zeros, x, lift(ids), kind="add", at=(0,)) if size > 0 else zeros
+    if start in ("min", "max"):
+        limit = math.inf if start == "max" else -math.inf
+        start = limit if x.dtype.kind == "f" else int(getattr(np.iinfo(x.dtype), start))
+    empty = broadcast_tracer(lift_as(start, x.dtype), (max(size, 0), *x.shape[1:]))
+    return build("scatter", empty, x, lift(ids), kind=kind, at=(0,)) if size > 0 else empty
+
+
+@api
+def segment_prod(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+    """As `segment_sum`, products; 1 for an id that no row has."""
+    return _segments(data, segment_ids, num_segments, "segment_prod", "mul", 1)
+
+
+@api
+def segment_max(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+    """As `segment_sum`, the greatest; minus infinity (the least integer) for an id that no row has."""
+    return _segments(data, segment_ids, num_segments, "segment_max", "max", "min")
+
+
+@api
+def segment_min(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+    """As `segment_sum`, the least; infinity (the greatest integer) for an id that no row has."""
+    return _segments(data, segment_ids, num_segments, "segment_min", "min", "max")
+
+
+@api
+def segment_mean(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
+    """As `segment_sum`, means; NaN for an id that no row has."""
+    x = lift(data)
+    x = x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    total = _segments(x, segment_ids, num_segments, "segment_mean", "add", 0)
+    ones = broadcast_tracer(lift_as(1, x.dtype), x.shape)
+    return build("div", total, _segments(ones, segment_ids, num_segments, "segment_mean", "add", 0))
 
 
 @api

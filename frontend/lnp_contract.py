@@ -30,7 +30,7 @@ def _common(*args: Any) -> tuple[list[Tracer], np.dtype[Any]]:
     return [lift_as(x, work) for x in args], dtype
 
 
-def _contract(
+def contract(
     x: Tracer, y: Tracer, over: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())
 ) -> Tracer:
     """Sum of products over paired dims. Result dims: batch, the rest of x, the rest of y."""
@@ -62,9 +62,9 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     i, k = x.ndim - 1, max(y.ndim - 2, 0)
     _paired(x, y, i, k, "matmul")
     if y.ndim <= 2:
-        return lift_as(_contract(x, y, ((i,), (k,))), dtype)
+        return lift_as(contract(x, y, ((i,), (k,))), dtype)
     if x.ndim == 1:
-        z = _contract(y, x, ((k,), (0,)))
+        z = contract(y, x, ((k,), (0,)))
         return lift_as(z, dtype)
     try:
         lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
@@ -73,7 +73,7 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     x = broadcast_tracer(x, (*lead, *x.shape[-2:]))
     y = broadcast_tracer(y, (*lead, *y.shape[-2:]))
     n = len(lead)
-    return lift_as(_contract(x, y, ((n + 1,), (n,)), (range(n), range(n))), dtype)
+    return lift_as(contract(x, y, ((n + 1,), (n,)), (range(n), range(n))), dtype)
 
 
 @api
@@ -84,7 +84,7 @@ def dot(a: Any, b: Any) -> Any:
         return lift_as(lift(x) * lift(y), dtype)
     i, k = x.ndim - 1, max(y.ndim - 2, 0)
     _paired(x, y, i, k, "dot")
-    return lift_as(_contract(x, y, ((i,), (k,))), dtype)
+    return lift_as(contract(x, y, ((i,), (k,))), dtype)
 
 
 @api
@@ -94,7 +94,7 @@ def inner(a: Any, b: Any) -> Any:
     if x.ndim == 0 or y.ndim == 0:
         return lift_as(lift(x) * lift(y), dtype)
     _paired(x, y, x.ndim - 1, y.ndim - 1, "inner")
-    return lift_as(_contract(x, y, ((x.ndim - 1,), (y.ndim - 1,))), dtype)
+    return lift_as(contract(x, y, ((x.ndim - 1,), (y.ndim - 1,))), dtype)
 
 
 @api
@@ -103,7 +103,7 @@ def vdot(a: Any, b: Any) -> Any:
     (x, y), dtype = _common(a, b)
     x, y = reshape_tracer(x, (x.size,)), reshape_tracer(y, (y.size,))
     _paired(x, y, 0, 0, "vdot")
-    return lift_as(_contract(x, y, ((0,), (0,))), dtype)
+    return lift_as(contract(x, y, ((0,), (0,))), dtype)
 
 
 @api
@@ -168,7 +168,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         raise ShapeError(f"tensordot axes must pair up, got {axes}")
     for i, k in zip(left, right, strict=True):
         _paired(x, y, i, k, "tensordot")
-    return lift_as(_contract(x, y, (left, right)), dtype)
+    return lift_as(contract(x, y, (left, right)), dtype)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ def _pair(a: Part, b: Part, keep: set[str]) -> Part:
     labels = [*batch, *rest[0], *rest[1]]
     if over:
         places = [[side.index(label) for label in group] for group in (over, batch) for side in (left, right)]
-        return _contract(x, y, (places[0], places[1]), (places[2], places[3])), labels
+        return contract(x, y, (places[0], places[1]), (places[2], places[3])), labels
     x = transpose_tracer(x, [left.index(label) for label in [*batch, *rest[0]]])
     y = transpose_tracer(y, [right.index(label) for label in [*batch, *rest[1]]])
     n = len(batch)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..errors import DTypeError, ShapeError, TracingError
 from .eager import api
-from .lnp_shape import atleast_1d, atleast_2d, atleast_3d, swapaxes
+from .lnp_index import take
+from .lnp_shape import atleast_1d, atleast_2d, atleast_3d, expand_dims, swapaxes
+from .lnp_ufuncs import floor
 from .moves import (
     broadcast_tracer,
     concat_tracers,
@@ -21,7 +24,7 @@ from .moves import (
     static_int,
     static_shape,
 )
-from .promotion import is_integer_dtype, result_type
+from .promotion import FLOAT64, is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import concrete_array, current, lift, lift_as, sequence_of_operands, token
 
@@ -216,8 +219,18 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 @api
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """`np.repeat`: each element a constant number of times along an axis."""
+def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+    """`np.repeat`: each element a constant number of times along an axis.
+
+    With `total_repeat_length`, jax's name, that many elements: the last one again if there are fewer.
+    """
+    if total_repeat_length is not None:
+        x = lift(a)
+        y = x if axis is not None else reshape_tracer(x, (x.size,))
+        dim = normalize_axis(axis or 0, y.ndim)
+        known = np.arange(y.shape[dim]).repeat(concrete_array(repeats))[:total_repeat_length]
+        more = total_repeat_length - known.size
+        return take(y, np.concatenate([known, np.full(more, y.shape[dim] - 1)]).astype(np.int64), dim)
     x = lift(a)
     if axis is None:
         x, axis = reshape_tracer(x, (x.size,)), 0
@@ -238,12 +251,30 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     return concat_tracers(parts, dim)
 
 
+_BY_PLACE = ("edge", "reflect", "symmetric", "wrap")
+"""Modes whose elements are others of the array: NumPy says which."""
+
+_BY_VALUE: dict[str, Callable[..., Any]] = {
+    "maximum": lambda x, d: x.max(d),
+    "mean": lambda x, d: x.mean(d),
+    "minimum": lambda x, d: x.min(d),
+}
+"""Modes whose elements are computed from all along the axis."""
+
+
 @api
-def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
-    """`np.pad` with `mode="constant"` and one constant."""
+def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0) -> Any:
+    """`np.pad` in the modes constant, empty (zeros), edge, reflect, symmetric, wrap, linear_ramp, maximum, mean and minimum.
+
+    Args:
+        array: any array.
+        pad_width: how many elements before and after: an int, a pair, or a pair for each dim.
+        constant_values, end_values: the same forms, for the modes constant and linear_ramp.
+
+    Raises:
+        ShapeError: a width is negative or does not fit, or the mode is none of these.
+    """
     x = lift(array)
-    if mode != "constant":
-        raise ShapeError(f"pad mode {mode!r} is not available: use 'constant'")
     widths = np.asarray(pad_width)
     if not is_integer_dtype(widths.dtype) or (widths < 0).any():
         raise ShapeError(f"pad widths must be integers that are not negative, got {pad_width!r:.40}")
@@ -251,13 +282,65 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
         widths = np.broadcast_to(widths, (x.ndim, 2))
     except ValueError:
         raise ShapeError(f"pad widths {pad_width!r:.40} do not fit {x.ndim} dims") from None
-    value = lift_as(constant_values, x.dtype)
-    if value.size != 1:
-        raise ShapeError("pad takes one constant for all sides")
-    value = reshape_tracer(value, ())
+    if mode == "empty":
+        mode, constant_values = "constant", 0
+    if mode == "constant" and lift(constant_values).size == 1:
+        return _pad_constant(x, widths, reshape_tracer(lift_as(constant_values, x.dtype), ()))
+    if mode in ("constant", "linear_ramp"):
+        ends = lift_as(constant_values if mode == "constant" else end_values, x.dtype)
+        ends = broadcast_tracer(ends, (x.ndim, 2))
+    elif mode not in _BY_PLACE and mode not in _BY_VALUE:
+        raise ShapeError(
+            f"pad mode must be one of constant, empty, linear_ramp, {', '.join((*_BY_PLACE, *_BY_VALUE))}, got {mode!r}"
+        )
+    for d in range(x.ndim):
+        low, high = (int(n) for n in widths[d])
+        if not low and not high:
+            continue
+        if mode in _BY_PLACE:
+            x = _pad_by_place(x, d, (low, high), mode)
+            continue
+        if mode in _BY_VALUE:
+            value = lift_as(expand_dims(_BY_VALUE[mode](x, d), d), x.dtype)
+            before, after = (broadcast_tracer(value, _resized(x, d, n)) for n in (low, high))
+        elif mode == "constant":
+            before, after = (broadcast_tracer(ends[d, side], _resized(x, d, n)) for side, n in enumerate((low, high)))
+        else:
+            n = x.shape[d]
+            before = _ramp(slice_axis(x, d, 0, 1), ends[d, 0], low, d)
+            after = flip(_ramp(slice_axis(x, d, n - 1, n), ends[d, 1], high, d), d)
+        x = concat_tracers([before, x, after], d)
+    return x
+
+
+def _resized(x: Tracer, dim: int, n: int) -> tuple[int, ...]:
+    return (*x.shape[:dim], n, *x.shape[dim + 1 :])
+
+
+def _pad_constant(x: Tracer, widths: np.ndarray[Any, Any], value: Tracer) -> Tracer:
     low, high = (tuple(int(w) for w in widths[:, side]) for side in (0, 1))
     if not any(low) and not any(high):
         return x
     trace = current()
     assert trace is not None
     return trace.wrap(trace.builder.pad(x.value, value.value, low=low, high=high, interior=(0,) * x.ndim))
+
+
+def _pad_by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any) -> Tracer:
+    n = x.shape[dim]
+    if n == 0:
+        raise ShapeError(f"pad mode {mode!r} has no element to repeat along dim {dim} of {list(x.shape)}")
+    # one copy of what is inside, and gathers of what is not
+    places = np.pad(np.arange(n), width, mode)
+    before, after = (take(x, part, dim) for part in (places[: width[0]], places[width[0] + n :]))
+    return concat_tracers([before, x, after], dim)
+
+
+def _ramp(edge: Tracer, end: Tracer, count: int, dim: int) -> Tracer:
+    """Numbers from `end` on towards an edge, which they do not reach."""
+    shape = _resized(edge, dim, count)
+    fraction = (np.arange(count) / max(count, 1)).reshape([-1 if k == dim else 1 for k in range(edge.ndim)])
+    wide = edge if edge.dtype.kind == "f" else lift_as(edge, FLOAT64)
+    end = lift_as(end, wide.dtype)
+    y = broadcast_tracer(end + (wide - end) * lift_as(fraction, wide.dtype), shape)
+    return y if edge.dtype.kind == "f" else lift_as(floor(y), edge.dtype)

@@ -93,8 +93,12 @@ fmax, fmin = _ignoring_nan(np.fmax, "max"), _ignoring_nan(np.fmin, "min")
 
 
 @api
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
-    """`np.where(condition, x, y)`: `x` where the condition holds, else `y`."""
+def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`np.where(condition, x, y)`: `x` where the condition holds, else `y`. `where(condition, size=n)` is `nonzero`."""
+    if x is None and y is None and size is not None:
+        from .lnp_nonzero import nonzero
+
+        return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
         raise ShapeError("where(condition) alone has a result whose size depends on values: use where(condition, x, y)")
     x, y = operand(x), operand(y)

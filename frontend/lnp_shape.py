@@ -29,10 +29,10 @@ __all__ = [
 
 @api
 def reshape(a: Any, shape: Any, *, order: str = "C", copy: Any = None) -> Any:
-    """`np.reshape`; one size may be -1."""
+    """`np.reshape`; one size may be -1. With order "F" the first index counts fastest, on both sides."""
     x = lift(a)
-    if order not in ("C", "A"):
-        raise ShapeError(f"reshape order must be 'C', got {order!r}")
+    if order not in ("C", "A", "F"):
+        raise ShapeError(f"reshape order must be 'C', 'A' or 'F', got {order!r}")
     sizes = static_shape(shape)
     if sizes.count(-1) > 1:
         raise ShapeError(f"reshape can infer only one size, got {list(sizes)}")
@@ -43,14 +43,13 @@ def reshape(a: Any, shape: Any, *, order: str = "C", copy: Any = None) -> Any:
         sizes = tuple(x.size // known if n == -1 else n for n in sizes)
     if math.prod(nonnegative(sizes)) != x.size:
         raise ShapeError(f"cannot reshape {list(x.shape)} ({x.size} elements) into {list(sizes)}")
-    return reshape_tracer(x, sizes)
+    return transpose(reshape_tracer(transpose(x), sizes[::-1])) if order == "F" else reshape_tracer(x, sizes)
 
 
 @api
-def ravel(a: Any) -> Any:
+def ravel(a: Any, order: str = "C") -> Any:
     """`np.ravel`: all elements in one dim."""
-    x = lift(a)
-    return reshape_tracer(x, (x.size,))
+    return reshape(a, -1, order=order)
 
 
 @api

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DTypeError, ShapeError
+from . import lnp  # noqa: F401  operators of tracers call it
 from .eager import api
 from .elementwise import full_like_tracer, select
 from .lnp_create import iota

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from . import lnp  # noqa: F401  operators of tracers call it
 from .eager import api
 from .elementwise import compare, full_like_tracer, prepare, select
 from .lnp_math import sign_factor

@@ -255,11 +255,11 @@ class Tracer:
     def transpose(self, *axes: Any) -> Any:
         return lnp.transpose(self, axes[0] if len(axes) == 1 else axes or None)
 
-    def ravel(self) -> Any:
-        return lnp.ravel(self)
+    def ravel(self, order: str = "C") -> Any:
+        return lnp.ravel(self, order)
 
-    def flatten(self) -> Any:
-        return lnp.ravel(self)
+    def flatten(self, order: str = "C") -> Any:
+        return lnp.ravel(self, order)
 
     def squeeze(self, axis: Any = None) -> Any:
         return lnp.squeeze(self, axis)

@@ -1,0 +1,184 @@
+"""`jacfwd`, `jacrev`, `hessian` and `linearize`, made of `jvp`, `vjp` and `vmap`; `eval_shape`; `checkpoint`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .autodiff import function_name, jvp
+from .batching import vmap
+from .functions import Program, TensorSpec, abstract, argument_paths, trace_function
+from .lnp_create import eye, zeros_like
+from .lnp_shape import reshape, shape
+from .pytree import TreeDef, flatten
+from .retrace import each_call
+from .vjp import vjp
+
+ShapeDtypeStruct = TensorSpec
+
+
+def _jacobian(make: Callable[..., Any], what: str, function: Callable[..., Any], argnums: Any) -> Callable[..., Any]:
+    """The function of the arguments whose blocks are `make(of_leaves, leaves)`: one for each leaf of the result and of the
+    arguments, the dims of the first before those of the second."""
+
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        leaves, structure = flatten(tuple(args[k] for k in positions))
+        out: list[TreeDef] = []
+
+        def of_leaves(*given: Any) -> list[Any]:
+            whole = list(args)
+            for k, value in zip(positions, structure.unflatten(given), strict=True):
+                whole[k] = value
+            results, tree = flatten(function(*whole, **kwargs))
+            out[:] = [tree]
+            return results
+
+        blocks = make(of_leaves, leaves)
+        trees = [structure.unflatten(row) for row in blocks]
+        return out[0].unflatten([tree[0] if isinstance(argnums, int) else tree for tree in trees])
+
+    return functools.wraps(function)(each_call(transformed, f"{what}_{function_name(function)}", function))
+
+
+def _basis(x: Any) -> Any:
+    """The unit vectors of the space of an array, stacked."""
+    size = int(np.prod(shape(x)))
+    return reshape(eye(size, dtype=abstract(x).dtype), (size, *shape(x)))
+
+
+def _forward(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list[list[Any]]:
+    columns = []
+    for k, x in enumerate(leaves):
+
+        def along(direction: Any, k: int = k) -> list[Any]:
+            tangents = [direction if j == k else zeros_like(leaf) for j, leaf in enumerate(leaves)]
+            return jvp(of_leaves, tuple(leaves), tuple(tangents))[1]
+
+        columns.append([reshape(y, (*y.shape[:-1], *shape(x))) for y in vmap(along, out_axes=-1)(_basis(x))])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _reverse(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list[list[Any]]:
+    values, pull = vjp(of_leaves, *leaves)
+    rows = []
+    for k, y in enumerate(values):
+
+        def along(direction: Any, k: int = k) -> tuple[Any, ...]:
+            return pull([direction if j == k else zeros_like(value) for j, value in enumerate(values)])
+
+        rows.append([reshape(x, (*shape(y), *x.shape[1:])) for x in vmap(along)(_basis(y))])
+    return rows
+
+
+def jacfwd(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that returns the Jacobian, by forward mode: a `jvp` for each element of the argument, all at once.
+
+    Args:
+        function: any function of trees of float arrays.
+        argnums: the position of the argument to differentiate by, or a sequence of positions.
+
+    Returns:
+        A function of the same arguments. Its result has the structure of that of `function`, and in the place of each array
+        that of the argument, with arrays `[*result.shape, *argument.shape]`. Cheap where the argument is small.
+
+    Raises:
+        DifferentiationError: an argument to differentiate by is not float.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.jacfwd(lambda x: x * x[0])(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [2., 1.]])
+    """
+    return _jacobian(_forward, "jacfwd", function, argnums)
+
+
+def jacrev(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that returns the Jacobian, by reverse mode: a `vjp` for each element of the result, all at once.
+
+    Args:
+        function, argnums: as for `jacfwd`.
+
+    Returns:
+        As `jacfwd`. Cheap where the result is small.
+
+    Raises:
+        DifferentiationError: an argument to differentiate by, or a result, is not float.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.jacrev(lambda x: x * x[0])(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [2., 1.]])
+    """
+    return _jacobian(_reverse, "jacrev", function, argnums)
+
+
+def hessian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that returns the second derivatives, `jacfwd(jacrev(function))`.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    return jacfwd(jacrev(function, argnums), argnums)
+
+
+def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of a function, and the linear map from tangents of its arguments to that of its result.
+
+    The map computes the function again in each call.
+
+    >>> import numpy as np, lamina as lm
+    >>> y, push = lm.linearize(lambda x: x * x, np.float32(3))
+    >>> push(np.float32(1))
+    array(6., dtype=float32)
+    """
+
+    def value(*args: Any) -> Any:
+        return function(*args)
+
+    def push(*tangents: Any) -> Any:
+        return jvp(function, primals, tangents)[1]
+
+    return each_call(value, function_name(function), function)(*primals), push
+
+
+def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of what a function would return, without computing it.
+
+    Args:
+        function: any function of trees of arrays.
+        args, kwargs: arrays, numbers, or `ShapeDtypeStruct` in their places.
+
+    Returns:
+        A tree of `ShapeDtypeStruct`.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.eval_shape(lambda x: x.T @ x, lm.ShapeDtypeStruct((5, 3), "float32"))
+    TensorSpec((3, 3), 'float32')
+    """
+    leaves, structure = flatten((args, kwargs))
+    paths = argument_paths(function, structure)
+    avals = [abstract(leaf, f"eval_shape() argument {path}") for leaf, path in zip(leaves, paths, strict=True)]
+    traced = trace_function(Program(), function, structure, avals, name=function_name(function), paths=paths)
+    return traced.out_structure.unflatten(TensorSpec(aval.shape, aval.dtype) for aval in traced.out_avals)
+
+
+def checkpoint(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """The function itself: which values of a program reverse mode keeps and which it computes again is the compiler's choice.
+
+    The options of `jax.checkpoint` are taken and say nothing.
+    """
+    return function
+
+
+remat = checkpoint
+
+
+def block_until_ready(tree: Any) -> Any:
+    """The tree itself: results are there when a call returns."""
+    return tree

@@ -1,0 +1,404 @@
+"""`lamina.lax`: the names of jax.lax, over the functions of `lamina.numpy`; dtypes promote as there."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from . import lnp
+from .autodiff import stop_gradient
+from .control import fori_loop, scan
+from .eager import api
+from .elementwise import compare
+from .elementwise import select as select_of
+from .lnp_contract import contract
+from .lnp_create import arange, full, full_like
+from .lnp_join import concatenate
+from .lnp_math import power as pow
+from .lnp_shape import expand_dims, reshape, squeeze, transpose
+from .moves import (
+    broadcast_tracer,
+    nonnegative,
+    normalize_axis,
+    reshape_tracer,
+    reverse_tracer,
+    slice_axis,
+    slice_tracer,
+    static_int,
+    static_shape,
+)
+from .nn import erf
+from .nn import sigmoid as logistic
+from .promotion import canonical
+from .pytree import flatten
+from .special import digamma, erfc
+from .special import gammaln as lgamma
+from .tracer import Tracer
+from .tracing import build, current, lift, lift_as
+
+_RENAMED = {
+    "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+    "atan2": "arctan2", "atanh": "arctanh", "bitwise_and": "bitwise_and", "bitwise_not": "bitwise_not",
+    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
+    "eq": "equal", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
+    "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p", "lt": "less", "max": "maximum",
+    "min": "minimum", "mul": "multiply", "ne": "not_equal", "neg": "negative", "rem": "fmod", "round": "round", "sign": "sign",
+    "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "sub": "subtract", "tan": "tan", "tanh": "tanh",
+    "dynamic_slice": "dynamic_slice", "dynamic_update_slice": "dynamic_update_slice",
+}  # fmt: skip
+"""Functions of `lamina.numpy` under jax.lax's names."""
+globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *_RENAMED,
+    "argmax", "argmin", "associative_scan", "batch_matmul", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp",
+    "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma", "div",
+    "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
+    "dynamic_update_slice_in_dim", "erf", "erfc", "expand_dims", "fori_loop", "full", "full_like", "index_in_dim",
+    "integer_pow", "iota", "lgamma", "logistic", "map", "pad", "pow", "reciprocal", "reduce", "reduce_and", "reduce_max",
+    "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select", "select_n", "slice",
+    "slice_in_dim", "squeeze", "stop_gradient", "transpose",
+]  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Elementwise
+
+
+@api
+def div(x: Any, y: Any) -> Any:
+    """`x / y`; of integers the quotient toward zero."""
+    a, b = lift(x), lift(y)
+    if a.dtype.kind == "f" or b.dtype.kind == "f":
+        return lnp.divide(x, y)
+    dtype = lnp.result_type(x, y)
+    a, b = lnp.broadcast_arrays(lift_as(x, dtype), lift_as(y, dtype))
+    return build("div", a, b)
+
+
+@api
+def rsqrt(x: Any) -> Any:
+    """`1 / sqrt(x)`."""
+    return build("rsqrt", lift(x))
+
+
+@api
+def reciprocal(x: Any) -> Any:
+    """`1 / x`."""
+    return lnp.reciprocal(x)
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """`x ** y` for a number `y`."""
+    return pow(x, static_int(y, "y"))
+
+
+@api
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+    """`operand` in another dtype."""
+    return lift_as(operand, canonical(new_dtype))
+
+
+@api
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """`x` limited to `[min, max]`, whose slope at a limit is that of the limit."""
+    x = lift(x)
+    low, high = (broadcast_tracer(lift_as(limit, x.dtype), x.shape) for limit in (min, max))
+    y = select_of(compare("lt", x, low), low, x)
+    return select_of(compare("gt", y, high), high, y)
+
+
+@api
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """`on_true` where `pred` holds, else `on_false`."""
+    return lnp.where(pred, on_true, on_false)
+
+
+@api
+def select_n(which: Any, *cases: Any) -> Any:
+    """At each place the element of the case that a bool or an integer names; the nearest if there is none."""
+    which = lift(which)
+    index = lift_as(which, np.dtype(np.int64))
+    y = cases[-1]
+    for k in range(len(cases) - 2, -1, -1):
+        y = lnp.where(index <= k, cases[k], y)
+    return y
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Shapes
+
+
+@api
+def broadcast(operand: Any, sizes: Any) -> Any:
+    """`operand` repeated along new dims in front."""
+    x = lift(operand)
+    return broadcast_tracer(x, (*nonnegative(static_shape(sizes)), *x.shape))
+
+
+@api
+def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any:
+    """`operand` repeated to a shape, in which its dims stand at `broadcast_dimensions`.
+
+    Raises:
+        ShapeError: there is not one place a dim, or a size fits no place.
+    """
+    x, sizes, places = lift(operand), nonnegative(static_shape(shape)), static_shape(broadcast_dimensions)
+    if len(places) != x.ndim or sorted(set(places)) != list(places):
+        raise ShapeError(f"broadcast_in_dim needs increasing places for {x.ndim} dims, got {list(places)}")
+    own = {place: n for place, n in zip(places, x.shape, strict=True)}
+    return broadcast_tracer(reshape_tracer(x, tuple(own.get(k, 1) for k in range(len(sizes)))), sizes)
+
+
+@api
+def rev(operand: Any, dimensions: Any) -> Any:
+    """`operand` reversed along dims."""
+    x = lift(operand)
+    return reverse_tracer(x, [normalize_axis(d, x.ndim) for d in dimensions])
+
+
+@api
+def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None) -> Any:
+    """`operand[start:limit:stride]` along all dims.
+
+    Raises:
+        ShapeError: not one number a dim, or a limit beyond the end.
+    """
+    x, start, limit = lift(operand), static_shape(start_indices), static_shape(limit_indices)
+    steps = (1,) * x.ndim if strides is None else static_shape(strides)
+    if not len(start) == len(limit) == len(steps) == x.ndim:
+        raise ShapeError(f"slice needs a start, a limit and a stride for each of {x.ndim} dims")
+    for d, n in enumerate(x.shape):
+        if not 0 <= start[d] <= limit[d] <= n or steps[d] < 1:
+            raise ShapeError(f"slice [{start[d]}:{limit[d]}:{steps[d]}] does not fit dim {d} of {list(x.shape)}")
+    return slice_tracer(x, start, limit, steps)
+
+
+@api
+def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
+    """`operand[start:limit:stride]` along one dim; negative limits count from the end."""
+    x = lift(operand)
+    dim = normalize_axis(axis, x.ndim)
+    start, stop, step = builtins.slice(start_index, limit_index, stride).indices(x.shape[dim])
+    return slice_axis(x, dim, start, builtins.max(start, stop), step)
+
+
+@api
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+    """The slice at a known index of a dim."""
+    x = lift(operand)
+    dim = normalize_axis(axis, x.ndim)
+    k = normalize_axis(index, x.shape[dim])
+    y = slice_axis(x, dim, k, k + 1)
+    return y if keepdims else squeeze(y, dim)
+
+
+def _block(operand: Any, axis: int, start: Any) -> tuple[Tracer, int, list[Any]]:
+    x = lift(operand)
+    dim = normalize_axis(axis, x.ndim)
+    return x, dim, [start if d == dim else 0 for d in range(x.ndim)]
+
+
+@api
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
+    """`slice_size` elements along a dim from a start on that may be traced, moved so that they are inside."""
+    x, dim, starts = _block(operand, axis, start_index)
+    return lnp.dynamic_slice(x, starts, [slice_size if d == dim else n for d, n in enumerate(x.shape)])
+
+
+@api
+def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
+    """The slice at an index of a dim that may be traced."""
+    y = dynamic_slice_in_dim(operand, index, 1, axis)
+    return y if keepdims else squeeze(y, axis)
+
+
+@api
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
+    """`operand` with a block along a dim replaced, from a start on that may be traced."""
+    x, _, starts = _block(operand, axis, start_index)
+    return lnp.dynamic_update_slice(x, update, starts)
+
+
+@api
+def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Any:
+    """`operand` with the slice at an index of a dim replaced."""
+    x, u = lift(operand), lift(update)
+    return dynamic_update_slice_in_dim(x, u if u.ndim == x.ndim else expand_dims(u, axis), index, axis)
+
+
+@api
+def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
+    """`operand` with elements before, after and between its own along each dim: triples `(low, high, interior)`.
+
+    Negative `low` and `high` take elements away.
+    """
+    x = lift(operand)
+    if len(padding_config) != x.ndim:
+        raise ShapeError(f"pad needs a triple for each of {x.ndim} dims, got {len(padding_config)}")
+    low, high, interior = ([int(triple[k]) for triple in padding_config] for k in range(3))
+    trace = current()
+    assert trace is not None
+    value = reshape_tracer(lift_as(padding_value, x.dtype), ())
+    return trace.wrap(trace.builder.pad(x.value, value.value, low=low, high=high, interior=interior))
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """The numbers from 0 to `size - 1`."""
+    return arange(size, dtype=dtype)
+
+
+def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Any:
+    """The index along a dim at each place."""
+    sizes = static_shape(shape)
+    return broadcast_in_dim(arange(sizes[dimension], dtype=dtype), sizes, (dimension,))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Products
+
+
+@api
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Sums of products over paired dims: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
+
+    Dims of the result: batch, the rest of `lhs`, the rest of `rhs`. `precision` says nothing: products are never rounded.
+    """
+    over, batch = dimension_numbers
+    dtype = lnp.result_type(lhs, rhs) if preferred_element_type is None else canonical(preferred_element_type)
+    return contract(lift_as(lhs, dtype), lift_as(rhs, dtype), over, batch)
+
+
+def dot(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """The product of vectors and matrices."""
+    return lnp.dot(lhs, rhs)
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """Products of stacks of matrices."""
+    return lnp.matmul(lhs, rhs)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Reductions
+
+
+def _reduction(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def reduction(operand: Any, axes: Any) -> Any:
+        x = lift(operand)
+        return lift_as(function(x, tuple(axes)), x.dtype)
+
+    reduction.__name__ = reduction.__qualname__ = name
+    reduction.__doc__ = f"`lamina.numpy.{function.__name__}` over axes, in the dtype of the operand."
+    return api(reduction)
+
+
+reduce_sum, reduce_prod = _reduction("reduce_sum", lnp.sum), _reduction("reduce_prod", lnp.prod)
+reduce_max, reduce_min = _reduction("reduce_max", lnp.max), _reduction("reduce_min", lnp.min)
+reduce_and, reduce_or = _reduction("reduce_and", lnp.all), _reduction("reduce_or", lnp.any)
+
+_MONOIDS = {
+    lnp.add: lnp.sum, lnp.multiply: lnp.prod, lnp.maximum: lnp.max, lnp.minimum: lnp.min, lnp.bitwise_and: lnp.all,
+    lnp.bitwise_or: lnp.any, lnp.logical_and: lnp.all, lnp.logical_or: lnp.any,
+}  # fmt: skip
+"""The computations that `reduce` knows, each with its reduction."""
+
+
+def reduce(operand: Any, init_value: Any, computation: Callable[..., Any], dimensions: Any) -> Any:
+    """All elements along dims combined by `add`, `mul`, `max`, `min`, `bitwise_and` or `bitwise_or` (the last two of bools).
+
+    Raises:
+        ShapeError: another computation: use `scan`.
+    """
+    function = _MONOIDS.get(computation)
+    if function is None:
+        names = "add, mul, max, min, bitwise_and, bitwise_or"
+        raise ShapeError(f"reduce knows the computations {names}, got {computation!r:.60}: use scan")
+    return computation(_reduced(operand, function, tuple(dimensions)), init_value)
+
+
+@api
+def _reduced(operand: Any, function: Any, dims: tuple[int, ...]) -> Any:
+    x = lift(operand)
+    if function in (lnp.max, lnp.min) and 0 in (x.shape[normalize_axis(d, x.ndim)] for d in dims):
+        infinite = x.dtype.kind == "f"
+        limits = (-np.inf, np.inf) if infinite else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+        return function(x, dims, initial=limits[function is lnp.min])
+    return lift_as(function(x, dims), x.dtype)
+
+
+@api
+def argmax(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
+    """The index of the first greatest element along an axis."""
+    return lift_as(lnp.argmax(operand, axis), canonical(index_dtype))
+
+
+@api
+def argmin(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
+    """The index of the first least element along an axis."""
+    return lift_as(lnp.argmin(operand, axis), canonical(index_dtype))
+
+
+def _cumulative(name: str) -> Callable[..., Any]:
+    function = getattr(lnp, name)
+
+    def cumulative(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+        x = lift(operand)
+        return lift_as(function(x, axis, reverse=reverse), x.dtype)
+
+    cumulative.__name__ = cumulative.__qualname__ = name
+    cumulative.__doc__ = f"`lamina.numpy.{name}` along an axis, in the dtype of the operand."
+    return api(cumulative)
+
+
+cumsum, cumprod, cummax, cummin = map(_cumulative, ("cumsum", "cumprod", "cummax", "cummin"))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Control
+
+
+def map(f: Callable[[Any], Any], xs: Any) -> Any:
+    """`f` of each element along the first dim, one after the other, stacked."""
+    return scan(lambda carry, x: (carry, f(x)), (), xs)[1]
+
+
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All prefixes of elements along an axis combined by an associative function, in a logarithmic number of calls.
+
+    Args:
+        fn: takes two trees of arrays (stacked along the axis) and returns one.
+        elems: a tree of arrays of one size along the axis.
+        reverse: combine from the end.
+    """
+    leaves, structure = flatten(elems)
+    dims = [normalize_axis(axis, lnp.ndim(x)) for x in leaves]
+    sizes = {lnp.shape(x)[d] for x, d in zip(leaves, dims, strict=True)}
+    if len(sizes) != 1:
+        raise ShapeError(f"associative_scan needs arrays of one size along axis {axis}, got {sorted(sizes)}")
+
+    def part(xs: Sequence[Any], *limits: Any) -> list[Any]:
+        chosen = builtins.slice(*limits)
+        return [x[(builtins.slice(None),) * d + (chosen,)] for x, d in zip(xs, dims, strict=True)]
+
+    def combine(xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
+        return flatten(fn(structure.unflatten(xs), structure.unflatten(ys)))[0]
+
+    (n,) = sizes
+    xs: list[Any] = [lnp.flip(x, d) if reverse else x for x, d in zip(leaves, dims, strict=True)]
+    reach = 1
+    while reach < n:  # after each round every element covers twice as many
+        combined = combine(part(xs, 0, n - reach), part(xs, reach, n))
+        kept = part(xs, 0, reach)
+        xs = [lnp.concatenate([a, b], d) for a, b, d in zip(kept, combined, dims, strict=True)]
+        reach *= 2
+    return structure.unflatten([lnp.flip(x, d) if reverse else x for x, d in zip(xs, dims, strict=True)])
+
+
+def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """`log(cumsum(exp(x)))` along an axis, without overflow."""
+    return associative_scan(lnp.logaddexp, operand, reverse, axis)
