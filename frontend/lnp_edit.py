@@ -131,11 +131,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     dim, places = normalize_axis(axis, x.ndim), _known(obj, "insert")
     n, v = x.shape[dim], lift_as(values, x.dtype)
-    if not isinstance(places, slice) and np.ndim(places) == 0:
-        v = moveaxis(reshape_tracer(v, (1,) * (x.ndim - v.ndim) + v.shape), 0, dim)
+    count = _places(lambda: np.insert(np.arange(n), places, 0), "insert").size - n
+    if count == 1:  # of any number of values
+        v = reshape_tracer(v, (1,) * (x.ndim - v.ndim) + v.shape)
+        v = moveaxis(v, 0, dim) if not isinstance(places, slice) and np.ndim(places) == 0 else v
         count = v.shape[dim]
-    else:
-        count = _places(lambda: np.insert(np.arange(n), places, 0), "insert").size - n
     v = broadcast_tracer(v, (*x.shape[:dim], count, *x.shape[dim + 1 :]))
     order = _places(lambda: np.insert(np.arange(n), places, np.arange(n, n + count)), "insert")
     return take(concat_tracers([x, v], dim), order, dim)
@@ -186,7 +186,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, *, inp
         raise ShapeError(f"put_along_axis needs indices of {x.ndim} dims, got {index.ndim}")
     others = [n for d, n in enumerate(x.shape) if d != axis]
     places = np.ix_(*map(np.arange, others))
-    grid = [np.expand_dims(place, axis) for place in places]
+    grid: list[Any] = [np.expand_dims(place, axis) for place in places]
     grid.insert(axis, counted(index, x.shape[axis], axis))
     return At(x)[tuple(grid)].set(values)
 

@@ -286,17 +286,17 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
         mode, constant_values = "constant", 0
     if mode == "constant" and lift(constant_values).size == 1:
         return _pad_constant(x, widths, reshape_tracer(lift_as(constant_values, x.dtype), ()))
-    if mode in ("constant", "linear_ramp"):
-        ends = lift_as(constant_values if mode == "constant" else end_values, x.dtype)
-        ends = broadcast_tracer(ends, (x.ndim, 2))
-    elif mode not in _BY_PLACE and mode not in _BY_VALUE:
+    if mode not in ("constant", "linear_ramp", *_BY_PLACE, *_BY_VALUE):
         raise ShapeError(
             f"pad mode must be one of constant, empty, linear_ramp, {', '.join((*_BY_PLACE, *_BY_VALUE))}, got {mode!r}"
         )
+    ends = broadcast_tracer(lift_as(end_values if mode == "linear_ramp" else constant_values, x.dtype), (x.ndim, 2))
     for d in range(x.ndim):
         low, high = (int(n) for n in widths[d])
         if not low and not high:
             continue
+        if not x.shape[d] and mode != "constant":
+            raise ShapeError(f"pad mode {mode!r} needs an element along dim {d} of {list(x.shape)}")
         if mode in _BY_PLACE:
             x = _pad_by_place(x, d, (low, high), mode)
             continue
@@ -328,8 +328,6 @@ def _pad_constant(x: Tracer, widths: np.ndarray[Any, Any], value: Tracer) -> Tra
 
 def _pad_by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any) -> Tracer:
     n = x.shape[dim]
-    if n == 0:
-        raise ShapeError(f"pad mode {mode!r} has no element to repeat along dim {dim} of {list(x.shape)}")
     # one copy of what is inside, and gathers of what is not
     places = np.pad(np.arange(n), width, mode)
     before, after = (take(x, part, dim) for part in (places[: width[0]], places[width[0] + n :]))

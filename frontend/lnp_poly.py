@@ -19,7 +19,7 @@ from .lnp_ufuncs import not_equal, sqrt
 from .moves import broadcast_tracer, normalize_axis, slice_axis, static_int
 from .promotion import BOOL, FLOAT64, INT64, result_type
 from .tracer import Tracer
-from .tracing import lift, lift_as, operand, token
+from .tracing import concrete_array, lift, lift_as, operand, token
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "polyadd", "polyder", "polyint",
@@ -99,7 +99,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     x = lift(x)
     if x.ndim != 1:
         raise ShapeError(f"vander needs one dim, got shape {list(x.shape)}")
-    wide = x if x.dtype.kind == "f" else lift_as(x, INT64)
+    wide = lift_as(x, result_type([x.dtype, INT64]))
     count = x.size if N is None else static_int(N, "N")
     columns = [broadcast_tracer(lift_as(1, wide.dtype), x.shape)]
     while len(columns) < count:
@@ -156,7 +156,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     dim = normalize_axis(axis, x.ndim)
     if static_int(n, "n") < 0:
         raise ShapeError(f"diff order must not be negative, got {n}")
-    ends = [more if more is None else lift(more) for more in (prepend, append)]
+    # numbers have a dtype here, as in NumPy
+    ends = [more if more is None or isinstance(more, Tracer) else concrete_array(more) for more in (prepend, append)]
+    ends = [end if end is None else lift(end) for end in ends]
     before, after = ([] if end is None else [end if end.ndim else _beside(end, x, dim)] for end in ends)
     x = concatenate([*before, x, *after], dim) if before or after else x
     for _ in range(n):

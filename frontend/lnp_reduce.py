@@ -185,7 +185,9 @@ def _mean_where(x: Tracer, mask: Tracer, axis: Any, keepdims: bool, less: float 
     """The mean of the elements where a mask holds, whose count is taken as `less` smaller."""
     shape = broadcast_shapes([x.shape, mask.shape])
     count = lift_as(sum(broadcast_tracer(mask, shape), axis, keepdims=keepdims), x.dtype)
-    return sum(x, axis, keepdims=keepdims, where=mask) / (count - less if less else count)
+    if less:  # NumPy: what has no more elements than that has no variance
+        count = build("max", count - less, full_like_tracer(count, 0))
+    return sum(x, axis, keepdims=keepdims, where=mask) / count
 
 
 @api

@@ -234,7 +234,7 @@ def test_gather_of_constants_in_arrays(interpret: Any) -> None:
         (lambda: lnp.broadcast_to(V, (4,)), "cannot broadcast"),
         (lambda: lnp.where(V > 1), "size depends on values"),
         (lambda: lnp.zeros((-1,)), "must not be negative"),
-        (lambda: lnp.pad(V, 1, "reflect"), "'reflect' is not available"),
+        (lambda: lnp.pad(V, 1, "median"), "must be one of constant, .* got 'median'"),
     ],
 )
 def test_shape_errors(call: Any, match: str) -> None:
@@ -243,10 +243,8 @@ def test_shape_errors(call: Any, match: str) -> None:
 
 
 def test_names_that_are_missing() -> None:
-    with pytest.raises(AttributeError, match=r"lnp\.where"):
-        _ = lnp.nonzero
     with pytest.raises(AttributeError, match="compute it outside"):
-        _ = lnp.interp
+        _ = lnp.roots
     with pytest.raises(AttributeError, match="NumPy has none either"):
         _ = lnp.nonsense
 

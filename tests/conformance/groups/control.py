@@ -11,7 +11,7 @@ select_n | f[5] f[5] | jx.lax.select_n(x > y, x, y)
 while_loop | f[5]+ | jx.lax.while_loop(lambda a: a.sum() < 50, lambda a: a * 2, x) | value
 map | f[5,3] | jx.lax.map(lambda r: np.sin(r) * r.sum(), x)
 associative_scan | f[7] | jx.lax.associative_scan(np.add, x)
-clamp | f[5] | jx.lax.clamp(-1.0, x, 1.0)
+clamp | f[5] | jx.lax.clamp(np.asarray(-1, x.dtype), x, np.asarray(1, x.dtype))
 stop_gradient | f[5] | x * jx.lax.stop_gradient(np.sin(x))
 straight_through | f[5] | x + jx.lax.stop_gradient(np.round(x) - x)
 unrolled_newton | f[5]+ | __import__("functools").reduce(lambda r, _: 0.5 * (r + x / r), range(5), x)

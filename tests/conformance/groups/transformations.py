@@ -21,6 +21,9 @@ hvp_reverse | f[5] f[5] | jx.grad(lambda v: jx.grad(lambda u: (u**4).sum())(v) @
 jacfwd | f[4] | jx.jacfwd(lambda v: np.sin(v) * v[0])(x)
 jacrev | f[4] | jx.jacrev(lambda v: np.sin(v) * v[0])(x)
 hessian | f[4] | jx.hessian(lambda v: (v**3).sum() * v[0])(x)
+jacfwd_argnums | f[3] f[3] | jx.jacfwd(lambda a, b: a * b.sum(), argnums=(0, 1))(x, y)
+jacrev_of_dict | f[3] | jx.jacrev(lambda d: {"p": d["a"] * d["b"], "q": d["b"].sum()})({"a": x, "b": x * 2})["p"]["a"]
+jacrev_matrix | f[2,3] | jx.jacrev(lambda v: v @ v.T)(x)
 jacobian_by_vmap | f[4] | jx.vmap(lambda e: jx.jvp(lambda v: np.sin(v) * v[0], (x,), (e,))[1])(np.eye(4, dtype=x.dtype))
 hessian_by_vmap | f[3] | jx.vmap(lambda e: jx.jvp(jx.grad(lambda v: (v**3).sum() * v[0]), (x,), (e,))[1])(np.eye(3, dtype=x.dtype))
 linearize | f[5] f[5] | jx.linearize(np.sin, x)[1](y)
