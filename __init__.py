@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .frontend import lnp as numpy  # noqa: F401
     from .frontend import nn as nn
     from .frontend import pytree as tree  # noqa: F401
+    from .frontend import random as random
     from .frontend import special as special
     from .frontend.autodiff import grad as grad
     from .frontend.autodiff import jvp as jvp
@@ -135,6 +136,7 @@ _ALIASES = {
     "linalg": ".frontend.linalg",
     "numpy": ".frontend.lnp",
     "nn": ".frontend.nn",
+    "random": ".frontend.random",
     "special": ".frontend.special",
     "tree": ".frontend.pytree",
 }

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, LocationAttr, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, LocationAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
-from .types import Kind, i1, i64, integer_range, is_bool, is_float, is_unsigned, kind_of, scalar_of, vector
+from .types import Kind, i1, i64, integer_range, is_bool, is_float, is_unsigned, kind_of, scalar_of, vector, width_of
 from .types import index as index_type
 
 _FASTMATH_NONE = arith.FastMathFlagsAttr("none")
@@ -58,6 +58,8 @@ _UNARY: dict[str, type[Operation]] = {
     "erf": math.ErfOp,
     "erfc": vocabulary.ErfcOp,
 }
+
+_COUNTS: dict[str, type[Operation]] = {"popcount": math.CtPopOp, "clz": math.CountLeadingZerosOp}
 
 # comparison -> predicate of arith.cmpf, of arith.cmpi on signed and on unsigned integers; i1 compares as the unsigned 0 and 1
 _CMPF = {"eq": 1, "gt": 2, "ge": 3, "lt": 4, "le": 5, "ne": 13}
@@ -134,6 +136,23 @@ class ScalarBuilder:
         """A `math` function of a float, by its graph name."""
         return self.insert(_UNARY[name].create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
 
+    def fma(self, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
+        """`x * y + z` of floats, in one rounding where the target has the instruction."""
+        properties: dict[str, Attribute] = {"fastmath": _FASTMATH_NONE}
+        return self.insert(math.FmaOp.create(operands=[x, y, z], result_types=[x.type], properties=properties))
+
+    def count(self, name: str, x: SSAValue) -> SSAValue:
+        """`popcount`, the bits that are set, or `clz`, those above the highest that is, of an integer."""
+        element = scalar_of(x.type)
+        signless = self.bitcast(x, IntegerType(width_of(element)))
+        return self.bitcast(self.insert(_COUNTS[name].create(operands=[signless], result_types=[signless.type])), element)
+
+    def bitcast(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """The same bits as another element type, as wide as that of `x`."""
+        if scalar_of(x.type) == element:
+            return x
+        return self.insert(arith.BitcastOp.create(operands=[x], result_types=[_with_element(x.type, element)]))
+
     def neg(self, x: SSAValue) -> SSAValue:
         if is_float(scalar_of(x.type)):
             return self.insert(
@@ -167,7 +186,7 @@ class ScalarBuilder:
     def cmp(self, predicate: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """`eq ne lt le gt ge` as NumPy has them: every comparison with NaN but `ne` is false."""
         element = scalar_of(x.type)
-        result = vector(i1, x.type.get_shape()[0]) if isinstance(x.type, VectorType) else i1
+        result = _with_element(x.type, i1)
         if is_float(element):
             properties: dict[str, Attribute] = {
                 "predicate": IntegerAttr(_CMPF[predicate], 64),
@@ -190,8 +209,7 @@ class ScalarBuilder:
             return self.cmp("ne", x, self.const(0, x.type))
         if index_type in (source, element) and (is_unsigned(source) or is_unsigned(element)):
             return self.convert(self.convert(x, i64), element)
-        result = vector(element, x.type.get_shape()[0]) if isinstance(x.type, VectorType) else element
-        return self.insert(_cast(source, element).create(operands=[x], result_types=[result]))
+        return self.insert(_cast(source, element).create(operands=[x], result_types=[_with_element(x.type, element)]))
 
     def combine(self, monoid: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """One step of a reduction by a scalar monoid."""
@@ -202,8 +220,9 @@ class ScalarBuilder:
         return self.const(identity_value(monoid, scalar_of(type)), type)
 
 
-def _bits(element: Attribute) -> int:
-    return element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+def _with_element(type: Attribute, element: Attribute) -> Attribute:
+    """As many lanes of another element type."""
+    return vector(element, type.get_shape()[0]) if isinstance(type, VectorType) else element
 
 
 def _cast(source: Attribute, target: Attribute) -> type[Operation]:
@@ -216,10 +235,10 @@ def _cast(source: Attribute, target: Attribute) -> type[Operation]:
     if is_float(target) and not is_float(source):
         return vocabulary.SIToFPOp if signed else vocabulary.UIToFPOp
     if is_float(source):
-        return vocabulary.ExtFOp if _bits(target) > _bits(source) else vocabulary.TruncFOp
-    if _bits(target) == _bits(source):
+        return vocabulary.ExtFOp if width_of(target) > width_of(source) else vocabulary.TruncFOp
+    if width_of(target) == width_of(source):
         return arith.BitcastOp
-    if _bits(target) < _bits(source):
+    if width_of(target) < width_of(source):
         return vocabulary.TruncIOp
     return vocabulary.ExtSIOp if signed else vocabulary.ExtUIOp
 

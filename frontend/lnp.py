@@ -42,6 +42,7 @@ from numpy import (  # noqa: F401
 from ..errors import TracingError
 from . import (
     lnp_at,
+    lnp_bits,
     lnp_contract,
     lnp_create,
     lnp_edit,
@@ -61,6 +62,7 @@ from . import (
 )
 from .elementwise import broadcast_shapes as _broadcast_shapes
 from .lnp_at import *  # noqa: F403
+from .lnp_bits import *  # noqa: F403
 from .lnp_contract import *  # noqa: F403
 from .lnp_create import *  # noqa: F403
 from .lnp_edit import *  # noqa: F403
@@ -94,7 +96,7 @@ _HOMES = {"i0": "special", "linalg": "linalg"}
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = (
-    *(lnp_at, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_join, lnp_logic, lnp_math),
+    *(lnp_at, lnp_bits, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_join, lnp_logic, lnp_math),
     *(lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_ufuncs),
 )
 __all__ = [

@@ -195,6 +195,18 @@ class Tracer:
     def __rxor__(self, other: Any) -> Any:
         return lnp.bitwise_xor(other, self)
 
+    def __lshift__(self, other: Any) -> Any:
+        return lnp.left_shift(self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return lnp.left_shift(other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return lnp.right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return lnp.right_shift(other, self)
+
     def __neg__(self) -> Any:
         return lnp.negative(self)
 
@@ -248,6 +260,9 @@ class Tracer:
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         return lnp.astype(self, dtype)
+
+    def view(self, dtype: Any) -> Any:
+        return lnp.lnp_bits.view(self, dtype)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         return lnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)

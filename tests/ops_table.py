@@ -237,6 +237,19 @@ def _convert() -> Iterator[Row]:
     yield from (Row("convert", (size + "f64",), {}, size + "i32") for size in SIZES)
 
 
+def _bits() -> Iterator[Row]:
+    for name in ("shl", "shr"):
+        yield from _binary((name,), INTS)
+        for element in INTS:
+            yield Row(name, ("33x" + element,) * 2, domain=(-3, 70), edges="none")
+    yield from _unary(("popcount", "clz"), INTS)
+    width = {element: 1 if element == "i1" else numpy_dtype(type).itemsize * 8 for element, type in ELEMENTS.items()}
+    for source, target in itertools.product(ALL, ALL):
+        if width[source] == width[target]:
+            yield Row("bitcast", ("65x" + source,), {}, "65x" + target)
+    yield from (Row("bitcast", (size + "f32",), {}, size + "ui32") for size in SIZES)
+
+
 def _create() -> Iterator[Row]:
     for element in ALL:
         values = edge_values(numpy_dtype(ELEMENTS[element]), "all")
@@ -599,7 +612,9 @@ ROWS: tuple[Row, ...] = (
     *_unary(("rsqrt", "log"), FLOATS, domain=(0, 9), ulp=APPROXIMATE),
     *_unary(("log1p",), FLOATS, domain=(-0.9, 9), ulp=APPROXIMATE),
     *_unary(("exp", "expm1", "sin", "cos", "tan", "atan", "tanh", "erf", "erfc"), FLOATS, ulp=APPROXIMATE),
+    *_unary(("erf_inv",), FLOATS, domain=(-1, 1), ulp=APPROXIMATE),
     *_unary(("not",), INTEGERS),
+    *_bits(),
     *_binary(("add", "sub", "mul"), NUMBERS),
     *_binary(("div", "rem"), NUMBERS),
     *_binary(("pow",), FLOATS, domain=(0, 5), ulp=APPROXIMATE),

@@ -349,3 +349,43 @@ class XorOp(BinaryOp):
     numpy = np.bitwise_xor
     derivative = Zero()
     traits = traits_def(Pure(), Commutative())
+
+
+@graph_op
+class ShlOp(BinaryOp):
+    """`lhs * 2 ** rhs`, wrapping: bits move up and zeros follow. An amount outside of [0, bits) leaves 0, as in NumPy.
+
+    ```mlir
+    %y = graph.shl %a, %b : tensor<4xi32>
+    ```
+
+    (C1) Both operands have one element type.
+    (C2) Both operands have one shape.
+    (C3) The element type is an integer.
+    """
+
+    name = "graph.shl"
+    domain = "whole"
+    numpy = np.left_shift
+    derivative = Zero()
+
+
+@graph_op
+class ShrOp(BinaryOp):
+    """`floor(lhs / 2 ** rhs)`: bits move down, the sign, or zero if unsigned, follows.
+
+    An amount outside of [0, bits) leaves nothing but signs, as in NumPy: -1 for negative numbers, else 0.
+
+    ```mlir
+    %y = graph.shr %a, %b : tensor<4xi32>
+    ```
+
+    (C1) Both operands have one element type.
+    (C2) Both operands have one shape.
+    (C3) The element type is an integer.
+    """
+
+    name = "graph.shr"
+    domain = "whole"
+    numpy = np.right_shift
+    derivative = Zero()

@@ -100,6 +100,10 @@ class GraphBuilder:
         result = tensor(element, shape_of(x))
         return self.insert(OPS["convert"].make((x,), {}, (result,)))
 
+    def bitcast(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """The bits of `x` as another element type of its width."""
+        return self.insert(OPS["bitcast"].make((x,), {}, (tensor(element, shape_of(x)),)))
+
     def trunc(self, x: SSAValue) -> SSAValue:
         """Toward zero: floor of positive, ceil of negative values; integers are themselves."""
         if not is_float(element_of(x)):

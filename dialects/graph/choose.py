@@ -12,7 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError
-from ..types import HALVES, element_of, f32, i1, is_bool, is_half, tensor
+from ..types import HALVES, element_of, f32, i1, is_bool, is_half, tensor, width_of
 from .base import (
     GraphOp,
     Linear,
@@ -158,3 +158,40 @@ class ConvertOp(ElementwiseOp):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         return (convert_array(operands[0], self.result_dtype()),)
+
+
+@graph_op
+class BitcastOp(ElementwiseOp):
+    """The same bits as numbers of another type, without arithmetic: every NaN keeps its payload.
+
+    ```mlir
+    %y = graph.bitcast %x : tensor<4xf32> -> tensor<4xi32>
+    ```
+
+    (C1) Operand and result have one shape.
+    (C2) Their element types have one width.
+    """
+
+    name = "graph.bitcast"
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x"
+    derivative = Zero()
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        assert results is not None
+        require_same_shape((operands[0], results[0]), ("operand", "result"))  # C1
+        elements = operands[0].element_type, results[0].element_type
+        if width_of(elements[0]) != width_of(elements[1]):  # C2
+            raise DTypeError(f"element types must have one width, got {elements[0]} and {elements[1]}")
+        return (tensor(results[0].element_type, operands[0].get_shape()),)
+
+    def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
+        return b.bitcast(operands[0], element_of(self.y))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (operands[0].view(self.result_dtype()),)

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...errors import DTypeError
-from ..types import is_bool, is_float, unify
+from ..types import is_bool, is_float, is_integer, unify
 from .base import (
     Equation,
     GraphOp,
@@ -55,12 +55,13 @@ _DOMAINS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "float": (is_float, "f32 or f64"),
     "number": (lambda t: not is_bool(t), "an integer or a float"),
     "integer": (lambda t: not is_float(t), "an integer or i1"),
+    "whole": (is_integer, "an integer"),
     "any": (lambda t: True, "any supported type"),
 }
 
 
 def require_domain(domain: str, operand: TensorType) -> None:
-    """Raise DTypeError unless the element type belongs to `float`, `number`, `integer` or `any`."""
+    """Raise DTypeError unless the element type belongs to `float`, `number`, `integer`, `whole` or `any`."""
     accepts, words = _DOMAINS[domain]
     if not accepts(operand.element_type):
         raise DTypeError(f"operand element type must be {words}, got {operand.element_type}")

@@ -15,8 +15,8 @@ from .create import ConstOp
 from .rules import holds_floats, is_splat, made_by, rule, splat, ulp
 
 UNARY = ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan")
-UNARY += ("atan", "tanh", "erf", "erfc", "not", "convert")
-BINARY = ("add", "sub", "mul", "div", "rem", "pow", "atan2", "max", "min", "and", "or", "xor", "cmp")
+UNARY += ("atan", "tanh", "erf", "erfc", "erf_inv", "not", "popcount", "clz", "convert")
+BINARY = ("add", "sub", "mul", "div", "rem", "pow", "atan2", "max", "min", "and", "or", "xor", "shl", "shr", "cmp")
 ELEMENTWISE = (*UNARY, *BINARY, "select")
 
 # --------------------------------------------------------------------------------------------------------------------

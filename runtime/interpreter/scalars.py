@@ -181,6 +181,8 @@ MEANINGS: dict[str, Meaning] = {
     "vector.broadcast": broadcast,
     "vector.step": step,
     "vector.create_mask": mask,
+    "math.ctpop": _graph("popcount"),
+    "math.ctlz": _graph("clz"),
     **{f"math.{name}": _plain(function) for name, function in _NUMPY_NAMES.items()},
     **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf erfc".split()},
     **vectors.MEANINGS,

@@ -1056,3 +1056,91 @@ func.func @stop_gradient_c1_type(%x: tensor<4xf32>) {
   %r = "graph.stop_gradient"(%x) : (tensor<4xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+
+func.func @shl_c1_element_types(%x: tensor<4xi32>, %y: tensor<4xi64>) {
+  // expected-error@+1 {{'graph.shl' op operand element types must be equal, lhs is i32, rhs is i64}}
+  %r = "graph.shl"(%x, %y) : (tensor<4xi32>, tensor<4xi64>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @shl_c2_shapes(%x: tensor<4xi32>, %y: tensor<5xi32>) {
+  // expected-error@+1 {{'graph.shl' op operand shapes must be equal, lhs is [4], rhs is [5]}}
+  %r = "graph.shl"(%x, %y) : (tensor<4xi32>, tensor<5xi32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @shl_c3_element_type(%x: tensor<4xi1>) {
+  // expected-error@+1 {{'graph.shl' op operand element type must be an integer, got i1}}
+  %r = graph.shl %x, %x : tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @shr_c1_element_types(%x: tensor<4xi32>, %y: tensor<4xi64>) {
+  // expected-error@+1 {{'graph.shr' op operand element types must be equal, lhs is i32, rhs is i64}}
+  %r = "graph.shr"(%x, %y) : (tensor<4xi32>, tensor<4xi64>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @shr_c2_shapes(%x: tensor<4xi32>, %y: tensor<5xi32>) {
+  // expected-error@+1 {{'graph.shr' op operand shapes must be equal, lhs is [4], rhs is [5]}}
+  %r = "graph.shr"(%x, %y) : (tensor<4xi32>, tensor<5xi32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @shr_c3_element_type(%x: tensor<4xi1>) {
+  // expected-error@+1 {{'graph.shr' op operand element type must be an integer, got i1}}
+  %r = graph.shr %x, %x : tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @popcount_c1_element_type(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.popcount' op operand element type must be an integer, got f32}}
+  %r = graph.popcount %x : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @clz_c1_element_type(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.clz' op operand element type must be an integer, got f32}}
+  %r = graph.clz %x : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @erf_inv_c1_element_type(%i: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.erf_inv' op operand element type must be f32 or f64, got i32}}
+  %r = graph.erf_inv %i : tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @bitcast_c1_shape(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.bitcast' op operand shapes must be equal, operand is [4], result is [5]}}
+  %r = graph.bitcast %x : tensor<4xf32> -> tensor<5xi32>
+  return
+}
+
+// -----
+
+func.func @bitcast_c2_width(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'graph.bitcast' op element types must have one width, got f32 and i64}}
+  %r = graph.bitcast %x : tensor<4xf32> -> tensor<4xi64>
+  return
+}

@@ -1,0 +1,260 @@
+"""Random numbers of other distributions, each an expression of uniform ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from .eager import creation
+from .elementwise import compare, full_like_tracer, select
+from .lnp_bits import nextafter
+from .lnp_index import take
+from .lnp_logic import clip
+from .lnp_reduce import argmax, sum
+from .lnp_scan import cumsum
+from .moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_shape
+from .promotion import FLOAT64, INT64, canonical
+from .random_bits import float_dtype, randint, sample_shape, spread, uniform_floats
+from .tracer import Tracer
+from .tracing import build, lift, lift_as, operand
+
+__all__ = [
+    "bernoulli", "categorical", "cauchy", "choice", "exponential", "geometric", "gumbel", "laplace", "logistic", "lognormal",
+    "maxwell", "normal", "pareto", "rademacher", "rayleigh", "triangular", "truncated_normal", "weibull_min",
+]  # fmt: skip
+
+
+def _standard(draw: Callable[[Any, tuple[int, ...], np.dtype[Any]], Tracer], name: str, text: str) -> Callable[..., Any]:
+    """A distribution without parameters."""
+
+    def function(key: Any, shape: Any = (), dtype: Any = float) -> Any:
+        return draw(key, static_shape(shape), float_dtype(dtype))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{text}\n\n    Args:\n        key: uint32[2].\n        shape: sizes.\n        dtype: float32 or float64.\n    "
+    )
+    return creation(function)
+
+
+def _times(x: Tracer, factor: float) -> Tracer:
+    return build("mul", x, full_like_tracer(x, factor))
+
+
+def _log_of_rest(x: Tracer) -> Tracer:
+    """`log(1 - x)`"""
+    return build("log1p", build("neg", x))
+
+
+def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    least = np.nextafter(dtype.type(-1), dtype.type(0))
+    return _times(build("erf_inv", uniform_floats(key, shape, dtype, least, dtype.type(1))), math.sqrt(2))
+
+
+def _exponential(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    return build("neg", _log_of_rest(uniform_floats(key, shape, dtype)))
+
+
+def _positive(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    """Uniform numbers that are not 0."""
+    return uniform_floats(key, shape, dtype, np.finfo(dtype).tiny, dtype.type(1))
+
+
+def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    return build("neg", build("log", build("neg", build("log", _positive(key, shape, dtype)))))
+
+
+def _logistic(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    x = _positive(key, shape, dtype)
+    return build("sub", build("log", x), _log_of_rest(x))
+
+
+def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    least = dtype.type(-1) + np.finfo(dtype).epsneg
+    u = uniform_floats(key, shape, dtype, least, dtype.type(1))
+    return build("mul", build("sign", u), _log_of_rest(build("abs", u)))
+
+
+def _cauchy(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    u = uniform_floats(key, shape, dtype, np.finfo(dtype).eps, dtype.type(1))
+    return build("tan", _times(build("sub", u, full_like_tracer(u, 0.5)), math.pi))
+
+
+def _maxwell(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    x = _normal(key, (*shape, 3), dtype)
+    return build("sqrt", sum(build("mul", x, x), -1))
+
+
+normal = _standard(_normal, "normal", "Normal numbers of mean 0 and variance 1.")
+exponential = _standard(_exponential, "exponential", "Exponential numbers of mean 1.")
+gumbel = _standard(_gumbel, "gumbel", "Gumbel numbers, of density `exp(-(x + exp(-x)))`.")
+logistic = _standard(_logistic, "logistic", "Logistic numbers, whose distribution function is the sigmoid.")
+laplace = _standard(_laplace, "laplace", "Laplace numbers, of density `exp(-|x|) / 2`.")
+cauchy = _standard(_cauchy, "cauchy", "Cauchy numbers, of density `1 / (pi (x^2 + 1))`.")
+maxwell = _standard(_maxwell, "maxwell", "Maxwell numbers: lengths of normal vectors of three dims.")
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# With parameters, by which results can be differentiated
+
+
+def _parameters(shape: Any, dtype: Any, *values: Any) -> tuple[tuple[int, ...], np.dtype[Any], list[Tracer]]:
+    """The shape of a sample, its dtype, and parameters spread over it."""
+    dtype = float_dtype(dtype)
+    tracers = [lift_as(operand(v), dtype) for v in values]
+    shape = sample_shape(shape, *(t.shape for t in tracers))
+    return shape, dtype, [spread(t, shape) for t in tracers]
+
+
+@creation
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = float) -> Any:
+    """Normal numbers in (lower, upper)."""
+    shape, dtype, (low, high) = _parameters(shape, dtype, lower, upper)
+    root = full_like_tracer(low, math.sqrt(2))
+    ends = [build("erf", build("div", x, root)) for x in (low, high)]
+    x = build("mul", root, build("erf_inv", uniform_floats(key, shape, dtype, *ends)))
+    return clip(x, nextafter(low, math.inf), nextafter(high, -math.inf))
+
+
+@creation
+def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = float) -> Any:
+    """`exp(sigma x)` of normal numbers."""
+    shape, dtype, (sigma,) = _parameters(shape, dtype, sigma)
+    return build("exp", build("mul", _normal(key, shape, dtype), sigma))
+
+
+@creation
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = float) -> Any:
+    """Pareto numbers, of density `b / x^(b + 1)` from 1 on."""
+    shape, dtype, (b,) = _parameters(shape, dtype, b)
+    return build("exp", build("div", _exponential(key, shape, dtype), b))
+
+
+@creation
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = float) -> Any:
+    """Rayleigh numbers: lengths of normal vectors of two dims and a standard deviation."""
+    shape, dtype, (scale,) = _parameters(shape, dtype, scale)
+    return build("mul", scale, build("sqrt", _times(build("log", uniform_floats(key, shape, dtype)), -2)))
+
+
+@creation
+def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = float) -> Any:
+    """Weibull numbers, `scale x^(1 / concentration)` of exponential ones."""
+    shape, dtype, (scale, concentration) = _parameters(shape, dtype, scale, concentration)
+    power = build("div", full_like_tracer(concentration, 1), concentration)
+    return build("mul", build("pow", _exponential(key, shape, dtype), power), scale)
+
+
+@creation
+def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = float) -> Any:
+    """Numbers of a density that rises from `left` to `mode` and falls to `right`."""
+    shape, dtype, (left, mode, right) = _parameters(shape, dtype, left, mode, right)
+    width, rise, fall = build("sub", right, left), build("sub", mode, left), build("sub", right, mode)
+    u = uniform_floats(key, shape, dtype)
+    rest = build("sub", full_like_tracer(u, 1), u)
+    below = build("add", left, build("sqrt", build("mul", build("mul", u, width), rise)))
+    above = build("sub", right, build("sqrt", build("mul", build("mul", rest, width), fall)))
+    return select(compare("lt", u, build("div", rise, width)), below, above)
+
+
+def _probability(p: Any) -> Tracer:
+    p = lift(p)
+    if p.dtype.kind != "f":
+        raise DTypeError(f"a probability is a float, got {p.dtype}")
+    return p
+
+
+@creation
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
+    """Bools that are true with probability `p`; the dtype of `p` is that of the uniform numbers that are compared with it."""
+    p = _probability(p)
+    shape = sample_shape(shape, p.shape)
+    return compare("lt", uniform_floats(key, shape, p.dtype), spread(p, shape))
+
+
+@creation
+def rademacher(key: Any, shape: Any = (), dtype: Any = int) -> Any:
+    """-1 or 1, equally likely."""
+    heads = lift_as(bernoulli(key, 0.5, shape), canonical(dtype))
+    return build("sub", _times(heads, 2), full_like_tracer(heads, 1))
+
+
+@creation
+def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = int) -> Any:
+    """How many trials of probability `p` the first success takes, from 1."""
+    p = _probability(p)
+    shape = sample_shape(shape, p.shape)
+    u = uniform_floats(key, shape, p.dtype)
+    one = full_like_tracer(u, 1)
+    u = select(compare("eq", u, full_like_tracer(u, 0)), one, u)
+    failures = build("floor", build("div", build("log", u), _log_of_rest(spread(p, shape))))
+    return lift_as(build("add", failures, one), canonical(dtype))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Choices
+
+
+@creation
+def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Any:
+    """Indices along an axis, each as likely as `softmax(logits)` says; drawn with replacement.
+
+    Args:
+        key: uint32[2].
+        logits: float array, unnormalized logarithms of probabilities.
+        axis: of the categories.
+        shape: of the result; its last dims are those of `logits` without the axis.
+    """
+    logits = lift(logits)
+    logits = logits if logits.dtype.kind == "f" else lift_as(logits, FLOAT64)
+    axis = normalize_axis(axis, logits.ndim)
+    batch = logits.shape[:axis] + logits.shape[axis + 1 :]
+    shape = batch if shape is None else static_shape(shape)
+    first = len(shape) - len(batch)
+    if first < 0 or shape[first:] != batch:
+        raise ShapeError(f"the shape {list(shape)} must end in that of the logits without the axis, {list(batch)}")
+    drawn = (*shape[:first], *logits.shape)
+    return argmax(build("add", _gumbel(key, drawn, logits.dtype), broadcast_tracer(logits, drawn)), first + axis)
+
+
+@creation
+def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
+    """Elements of an array, or numbers below `a`, drawn with replacement.
+
+    Args:
+        key: uint32[2].
+        a: an array whose slices along the axis are chosen from, or an integer `n` for `arange(n)`.
+        shape: how many, as sizes.
+        p: their probabilities, f32 or f64 of one dim; equal ones by default.
+
+    Raises:
+        ShapeError: there is nothing to choose from, or `p` has another size.
+        NotImplementedError: without `replace`, which takes sorting.
+    """
+    if not replace:
+        raise NotImplementedError("choice without replacement takes sorting, which is not here yet")
+    shape = static_shape(shape)
+    among = None if isinstance(a, int) else lift(a)
+    axis = 0 if among is None else normalize_axis(axis, among.ndim)
+    count = int(a) if among is None else among.shape[axis]
+    if count <= 0 and math.prod(shape):
+        raise ShapeError(f"nothing to choose from: the size is {count}")
+    index = randint(key, shape, 0, count) if p is None else _weighted(key, shape, lift(p), count)
+    return index if among is None else take(among, index, axis)
+
+
+def _weighted(key: Any, shape: tuple[int, ...], p: Tracer, count: int) -> Tracer:
+    p = p if p.dtype.kind == "f" else lift_as(p, FLOAT64)
+    if p.shape != (count,):
+        raise ShapeError(f"p must have one probability for each of {count} choices, got shape {list(p.shape)}")
+    ends = cumsum(p)
+    u = uniform_floats(key, shape, p.dtype)
+    total = broadcast_tracer(reshape_tracer(slice_axis(ends, 0, count - 1, count), ()), shape)
+    drawn = build("mul", total, build("sub", full_like_tracer(u, 1), u))
+    table = (*shape, count)
+    passed = compare("lt", broadcast_tracer(ends, table), broadcast_tracer(reshape_tracer(drawn, (*shape, 1)), table))
+    return sum(lift_as(passed, INT64), -1)
