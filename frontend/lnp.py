@@ -57,6 +57,7 @@ from . import (
     lnp_reduce,
     lnp_scan,
     lnp_shape,
+    lnp_sort,
     lnp_ufuncs,
     tracer,
 )
@@ -77,6 +78,7 @@ from .lnp_poly import *  # noqa: F403
 from .lnp_reduce import *  # noqa: F403
 from .lnp_scan import *  # noqa: F403
 from .lnp_shape import *  # noqa: F403
+from .lnp_sort import *  # noqa: F403
 from .lnp_ufuncs import *  # noqa: F403
 from .locations import located
 from .promotion import result_type as _result_type
@@ -97,7 +99,7 @@ _HOMES = {"i0": "special", "linalg": "linalg"}
 
 _PARTS = (
     *(lnp_at, lnp_bits, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_join, lnp_logic, lnp_math),
-    *(lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_ufuncs),
+    *(lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort, lnp_ufuncs),
 )
 __all__ = [
     *_CONSTANTS,

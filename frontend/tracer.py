@@ -321,6 +321,13 @@ class Tracer:
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
         return lnp.argmin(self, axis, keepdims=keepdims)
 
+    def sort(self, axis: int | None = -1) -> Any:
+        """A sorted copy: traced arrays do not change."""
+        return lnp.sort(self, axis)
+
+    def argsort(self, axis: int | None = -1) -> Any:
+        return lnp.argsort(self, axis)
+
     def cumsum(self, axis: int | None = None, dtype: Any = None) -> Any:
         return lnp.cumsum(self, axis, dtype)
 

@@ -12,7 +12,7 @@ from .base import OPS
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
     *("conv", "window", "norms"),
-    *("index", "scan"),
+    *("index", "scan", "sort"),
     *("attention", "autodiff", "control", "kernel"),
 )
 
