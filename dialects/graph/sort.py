@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import reduce
 from math import prod
 from typing import Any, NamedTuple
 
@@ -202,26 +201,24 @@ def _by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: An
         for k, row in enumerate(rows):
             b.store(ordered(b.scalar, read(k, i.index)), row, [i.index])
 
-    def before(i: Any, j: Any, last: str) -> SSAValue:
-        """1 where element `j` comes before element `i`; `last` compares the last key, `le` of those that stand before it."""
-        found: SSAValue | None = None
+    ranks = b.local((max(1, n),), count, name="ranks")
+
+    def before(i: Any, j: Any) -> SSAValue:
+        """Whether element `j` comes before element `i`: by its first key that is another one, or by its position."""
+        found = b.scalar.cmp("lt", *(b.scalar.convert(b.position(at), count) for at in (j, i)))
         for row in reversed(rows):
             x, y = b.load(row, [j]), b.load(row, [i])
-            if found is None:
-                found = b.scalar.cmp(last, x, y)
-            else:
-                equal = b.scalar.binary("and", b.scalar.cmp("eq", x, y), found)
-                found = b.scalar.binary("or", b.scalar.cmp("lt", x, y), equal)
-        return b.scalar.select(found, b.scalar.const(1, count), b.scalar.const(0, count))
+            found = b.scalar.binary("and", b.scalar.cmp("eq", x, y), found)
+            found = b.scalar.binary("or", b.scalar.cmp("lt", x, y), found)
+        return found
 
     with b.loop(n) as i:
-        zero = b.scalar.const(0, count)
-        with b.loop(i.index, "reduce", monoid="add", inits=[zero]) as j:
-            j.give(before(i.index, j.index, "le"))
-        with b.loop(n, "reduce", lower=i.index, monoid="add", inits=[zero]) as k:
-            k.give(before(i.index, k.index, "lt"))
-        rank = b.scalar.convert(b.scalar.add(j.results[0], k.results[0]), index)
-        to = b.index_of(rank)
+        zero, one = (b.scalar.const(x, count) for x in (0, 1))
+        with b.loop(n, "reduce", monoid="add", inits=[zero]) as j:
+            j.give(b.scalar.select(before(i.index, j.index), one, zero))
+        b.store(j.results[0], ranks, [i.index])
+    with b.loop(n) as i:
+        to = b.index_of(b.scalar.convert(b.load(ranks, [i.index]), index))
         for k, _ in enumerate(elements):
             write(k, read(k, i.index), to)
 
