@@ -12,15 +12,36 @@ import numpy as np
 
 from ..dialects.graph.sort import position_type
 from ..dialects.types import numpy_dtype
-from ..errors import ShapeError
+from ..errors import DTypeError, ShapeError
 from .eager import api
-from .lnp_create import iota
-from .moves import normalize_axis, reshape_tracer, reverse_tracer, transpose_tracer
-from .promotion import INT64
+from .elementwise import compare, full_like_tracer, select
+from .lnp_create import full, iota, linspace
+from .lnp_index import take_along_axis
+from .lnp_join import concatenate
+from .lnp_reduce import any as any_of
+from .lnp_reduce import max as max_of
+from .lnp_reduce import min as min_of
+from .lnp_reduce import sum as sum_of
+from .lnp_scan import cumsum
+from .moves import (
+    broadcast_tracer,
+    normalize_axes,
+    normalize_axis,
+    reshape_tracer,
+    reverse_tracer,
+    slice_axis,
+    static_int,
+    transpose_tracer,
+)
+from .promotion import BOOL, FLOAT64, INT64, is_integer_dtype
 from .tracer import Tracer
-from .tracing import current, lift, lift_as
+from .tracing import build, current, lift, lift_as
 
-__all__ = ["argpartition", "argsort", "lexsort", "partition", "sort"]
+__all__ = [
+    "argpartition", "argsort", "bincount", "digitize", "histogram", "histogram_bin_edges", "isin", "lexsort", "median",
+    "nanmedian", "nanpercentile", "nanquantile", "partition", "percentile", "quantile", "searchsorted", "sort", "top_k",
+    "union1d", "unique",
+]  # fmt: skip
 
 
 def _rows(x: Tracer, axis: int | None) -> tuple[Tracer, list[int]]:
@@ -37,8 +58,7 @@ def _sorted(keys: Sequence[Tracer], *others: Tracer) -> Sequence[Tracer]:
     trace = current()
     assert trace is not None
     operands = (*keys, *others)
-    values = [x.value if x.trace is trace else trace.lift(x).value for x in operands]
-    found = trace.builder.build("sort", values, {"keys": len(keys)})
+    found = trace.builder.build("sort", [trace.lift(x).value for x in operands], {"keys": len(keys)})
     return [trace.wrap(value) for value in (found if len(operands) > 1 else (found,))]
 
 
@@ -123,3 +143,344 @@ def _checked(x: Tracer, kth: int, axis: int | None) -> Tracer:
     if not -size <= kth < size:
         raise ShapeError(f"kth {kth} is out of bounds for {size} elements")
     return x
+
+
+@api
+def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
+    """The `k` greatest elements along an axis, in descending order, and their indices, int64.
+
+    Of equal elements the first ones are taken; NaN are the greatest. Cost: one pass over the array where `k` is small.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.top_k(np.array([3, 9, 5, 9]), 2)
+    (array([9, 9]), array([1, 3]))
+    """
+    x, back = _rows(lift(a), axis)
+    trace = current()
+    assert trace is not None
+    found = trace.builder.build("top_k", [trace.lift(x).value], {"k": static_int(k, "k")})
+    values, places = (transpose_tracer(trace.wrap(value), back) for value in found)
+    return values, places
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Quantiles
+
+_METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+
+
+def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan: bool, unit: float = 1) -> Tracer:
+    """Quantiles of the elements along some axes; the dims of `q` come first."""
+    if method not in _METHODS:
+        raise ShapeError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
+    x = lift(a)
+    wanted = x.dtype if x.dtype.kind == "f" else FLOAT64
+    q = lift_as(q, wanted if type(q) in (int, float) else np.result_type(wanted, lift(q).dtype))
+    if q.dtype.kind != "f" or q.ndim > 1:
+        raise ShapeError(f"quantiles are numbers or one dim of them, got {q.dtype} {list(q.shape)}")
+    q = q / unit if unit != 1 else q
+    axes = normalize_axes(axis, x.ndim)
+    kept = [d for d in range(x.ndim) if d not in axes]
+    others = tuple(x.shape[d] for d in kept)
+    n = int(np.prod([x.shape[d] for d in axes]))
+    if n == 0:
+        raise ShapeError("a quantile of no elements has no value")
+    rows = reshape_tracer(transpose_tracer(x, [*kept, *axes]), (*others, n))
+    (rows,) = _sorted([rows])
+    # one column for each quantile
+    points = broadcast_tracer(reshape_tracer(q, (q.size,)), (*others, q.size))
+    if skips_nan:
+        count = sum_of(compare("eq", rows, rows), -1, keepdims=True)
+        last = lift_as(broadcast_tracer(count, (*others, q.size)), q.dtype) - 1
+        found = _between(rows, _at_least_zero(points * last), method)
+    else:
+        found = _between(rows, points * (n - 1), method)
+    if x.dtype.kind == "f" and not skips_nan:
+        greatest = slice_axis(rows, rows.ndim - 1, n - 1, n)
+        has_nan = broadcast_tracer(compare("ne", greatest, greatest), found.shape)
+        found = select(has_nan, full_like_tracer(found, np.nan), found)
+    found = transpose_tracer(found, [found.ndim - 1, *range(found.ndim - 1)])
+    shape = tuple(1 if d in axes else m for d, m in enumerate(x.shape)) if keepdims else others
+    return reshape_tracer(found, (*q.shape, *shape))
+
+
+def _at_least_zero(x: Tracer) -> Tracer:
+    return build("max", x, full_like_tracer(x, 0))
+
+
+def _between(rows: Tracer, place: Tracer, method: str) -> Tracer:
+    """What stands at places of sorted rows that may lie between two elements."""
+    low = build("floor", place)
+    if method == "nearest":
+        return take_along_axis(rows, lift_as(build("rint", place), INT64), -1)
+    if method == "lower":
+        return take_along_axis(rows, lift_as(low, INT64), -1)
+    high = build("ceil", place)
+    if method == "higher":
+        return take_along_axis(rows, lift_as(high, INT64), -1)
+    first, second = (lift_as(take_along_axis(rows, lift_as(at, INT64), -1), place.dtype) for at in (low, high))
+    share = full_like_tracer(place, 0.5) if method == "midpoint" else place - low
+    if method == "midpoint":
+        share = select(compare("eq", low, high), full_like_tracer(place, 0), share)
+    # from the nearer end, as NumPy: exact at both
+    step = second - first
+    near, far = first + step * share, second - step * (1 - share)
+    mixed = select(compare("ge", share, full_like_tracer(share, 0.5)), far, near)
+    return select(compare("eq", first, second), first, mixed)  # inf - inf
+
+
+@api
+def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+    """`np.quantile`; NaN where an element is. Methods are linear, lower, higher, nearest and midpoint.
+
+    >>> import numpy as np, lamina as lm
+    >>> float(lm.numpy.quantile(np.array([1., 2., 4., 8.]), 0.5))
+    3.0
+    """
+    return _quantile(a, q, axis, method, keepdims, False)
+
+
+@api
+def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+    """`np.percentile`: `quantile` in percent."""
+    return _quantile(a, q, axis, method, keepdims, False, 100)
+
+
+@api
+def nanquantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+    """`np.nanquantile`: of what is not NaN."""
+    return _quantile(a, q, axis, method, keepdims, True)
+
+
+@api
+def nanpercentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+    """`np.nanpercentile`: of what is not NaN."""
+    return _quantile(a, q, axis, method, keepdims, True, 100)
+
+
+@api
+def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`np.median`: the mean of the two elements in the middle, or the one; NaN where an element is."""
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, False)
+
+
+@api
+def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """`np.nanmedian`: of what is not NaN."""
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, True)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Places in sorted arrays
+
+_FEW = 32
+"""A sorted array of fewer elements is compared as a whole, a longer one is halved."""
+
+
+def _is_less(x: Tracer, y: Tracer) -> Tracer:
+    """Whether `x` comes before `y`, NaN last."""
+    less = compare("lt", x, y)
+    if x.dtype.kind != "f":
+        return less
+    return build("or_", less, build("and_", compare("eq", x, x), compare("ne", y, y)))
+
+
+def _places(x: Tracer, v: Tracer, side: str) -> Tracer:
+    """How many elements of sorted `x` come before each one of `v`, or with side `right` do not come after it."""
+
+    def is_before(element: Tracer, value: Tracer) -> Tracer:
+        return _is_less(element, value) if side == "left" else build("not", _is_less(value, element))
+
+    n = x.shape[0]
+    if n < _FEW:
+        shape = (*v.shape, n)
+        values = broadcast_tracer(reshape_tracer(v, (*v.shape, 1)), shape)
+        return sum_of(is_before(broadcast_tracer(x, shape), values), -1)
+    count = lift_as(full(v.shape, 0, INT64), INT64)
+    step = 1 << (n.bit_length() - 1)
+    while step:  # `count` elements come before
+        next_one = count + step
+        element = build("gather", x, next_one - 1, at=(0,))  # its last element where this is outside, which is excluded
+        fits = build("and_", compare("le", next_one, full_like_tracer(next_one, n)), is_before(element, v))
+        count = select(fits, next_one, count)
+        step //= 2
+    return count
+
+
+@api
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """`np.searchsorted`: where elements of `v` go into sorted `a`, int64.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.searchsorted(np.array([1, 3, 5]), np.array([0, 3, 9]))
+    array([0, 1, 3])
+    """
+    if side not in ("left", "right"):
+        raise ShapeError(f"side must be left or right, got {side!r}")
+    x, v = lift(a), lift(v)
+    if x.ndim != 1:
+        raise ShapeError(f"searchsorted needs a sorted array of one dim, got {list(x.shape)}")
+    if sorter is not None:
+        x = take_along_axis(x, sorter, 0)
+    dtype = np.result_type(x.dtype, v.dtype)
+    return _places(lift_as(x, dtype), lift_as(v, dtype), side)
+
+
+@api
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """`np.digitize`: the number of the bin that each element is in; bins ascend or descend."""
+    edges, side = lift(bins), "left" if right else "right"
+    up = searchsorted(edges, x, side)
+    down = edges.shape[0] - searchsorted(reverse_tracer(edges, [0]), x, side)
+    if edges.shape[0] < 2:
+        return up
+    ascends = compare("le", *(reshape_tracer(slice_axis(edges, 0, k, k + 1), ()) for k in (0, edges.shape[0] - 1)))
+    return select(broadcast_tracer(ascends, up.shape), up, down)
+
+
+@api
+def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
+    """`np.isin`: which elements are among others."""
+    x, tests = lift(element), lift(test_elements)
+    dtype = np.result_type(x.dtype, tests.dtype)
+    x, tests = lift_as(x, dtype), reshape_tracer(lift_as(tests, dtype), (tests.size,))
+    if tests.size < _FEW:
+        shape = (*x.shape, tests.size)
+        found = any_of(
+            compare("eq", broadcast_tracer(reshape_tracer(x, (*x.shape, 1)), shape), broadcast_tracer(tests, shape)), -1
+        )
+    else:
+        (ordered,) = _sorted([tests])
+        found = compare("eq", build("gather", ordered, _places(ordered, x, "left"), at=(0,)), x)
+    return build("not", found) if invert else found
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Counts
+
+
+@api
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+    """`np.bincount`: how often each integer occurs, or the sum of its weights.
+
+    Args:
+        length: the number of counts, needed while tracing; integers that are no less are left out, negative ones count as 0.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.bincount(np.array([1, 3, 1]), length=5)
+    array([0, 2, 0, 1, 0])
+    """
+    if length is None and isinstance(x, Tracer):
+        raise ShapeError("bincount has a result whose size depends on values: give length=")
+    if length is None:
+        known = np.asarray(x)
+        length = max(int(minlength), int(known.max(initial=-1)) + 1)
+    values = lift(x)
+    if not is_integer_dtype(values.dtype) or values.ndim != 1:
+        raise DTypeError(f"bincount needs integers in one dim, got {values.dtype} {list(values.shape)}")
+    places = _at_least_zero(lift_as(values, INT64))
+    each = full_like_tracer(places, 1) if weights is None else lift_as(weights, FLOAT64)
+    return build("scatter", full((length,), 0, each.dtype), each, places, kind="add", at=(0,))
+
+
+@api
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
+    """`np.histogram_bin_edges`: of a number of bins of equal width, or of bins that are given."""
+    if not isinstance(bins, int):
+        return lift(bins)
+    x = lift(a)
+    wanted = x.dtype if x.dtype.kind == "f" else FLOAT64
+    if range is None:
+        low, high = (lift_as(f(x) if x.size else k, FLOAT64) for k, f in enumerate((min_of, max_of)))
+    else:
+        low, high = (lift_as(end, FLOAT64) for end in range)
+    alike = compare("eq", low, high)
+    half = full_like_tracer(low, 0.5)
+    return lift_as(linspace(select(alike, low - half, low), select(alike, high + half, high), bins + 1), wanted)
+
+
+@api
+def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None) -> tuple[Any, Any]:
+    """`np.histogram`: how many elements are in each bin, the last one with its end, and the edges of the bins."""
+    edges = histogram_bin_edges(a, bins, range)
+    x = lift(a)
+    x, n = reshape_tracer(x, (x.size,)), edges.shape[0] - 1
+    place = searchsorted(edges, x, "right") - 1
+    last = broadcast_tracer(slice_axis(edges, 0, n, n + 1), x.shape)
+    place = select(x == last, full_like_tracer(place, n - 1), place)
+    each = full_like_tracer(place, 1) if weights is None else reshape_tracer(lift(weights), x.shape)
+    counts = build("scatter", full((n,), 0, each.dtype), each, place, kind="add", at=(0,))
+    if density:
+        counts = counts / (edges[1:] - edges[:-1]) / sum_of(counts)
+    return counts, edges
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Sets
+
+
+@api
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """`np.unique` of a given size: the different elements in order, the first `size` of them.
+
+    Args:
+        size: the number of elements of the result, which cannot depend on values.
+        fill_value: what stands behind the last one; the least element by default. Counts of those are 0.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.unique(np.array([3, 1, 3]), size=3, fill_value=0)
+    array([1, 3, 0])
+    """
+    if size is None:
+        raise ShapeError("unique has a result whose size depends on values: give size=")
+    x = lift(ar)
+    shape, x = x.shape, reshape_tracer(x, (x.size,))
+    if not x.size:
+        raise ShapeError("unique of no elements has no size to fill")
+    ordered, order = _sorted([x], iota(x.shape, 0, INT64))
+    before = slice_axis(ordered, 0, 0, x.size - 1)
+    is_new = build("not", _alike(slice_axis(ordered, 0, 1, x.size), before))
+    is_new = concatenate([full((1,), True, BOOL), is_new])
+    number = cumsum(is_new) - 1
+    # the first one of each run; what a result has no place for is left out
+    where = select(is_new, number, full_like_tracer(number, size))
+
+    def put(fill: Any, values: Tracer, at: Tracer, kind: str = "set") -> Tracer:
+        base = broadcast_tracer(lift_as(fill, values.dtype), (size,))
+        return build("scatter", base, values, at, kind=kind, at=(0,))
+
+    first = reshape_tracer(slice_axis(ordered, 0, 0, 1), ())
+    found = [put(first if fill_value is None else fill_value, ordered, where)]
+    if return_index:
+        index_of_first = reshape_tracer(slice_axis(order, 0, 0, 1), ())
+        found.append(put(index_of_first, order, where))
+    if return_inverse:
+        inverse = build("scatter", full_like_tracer(number, 0), number, order, kind="set", at=(0,))
+        found.append(reshape_tracer(inverse, shape))
+    if return_counts:
+        found.append(put(0, full_like_tracer(number, 1), number, "add"))
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _alike(x: Tracer, y: Tracer) -> Tracer:
+    """Whether elements are equal, or both NaN."""
+    same = compare("eq", x, y)
+    if x.dtype.kind != "f":
+        return same
+    return build("or_", same, build("and_", compare("ne", x, x), compare("ne", y, y)))
+
+
+@api
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """`np.union1d` of a given size: the different elements of two arrays in order."""
+    x, y = lift(ar1), lift(ar2)
+    both = concatenate([reshape_tracer(x, (x.size,)), reshape_tracer(y, (y.size,))])
+    return unique(both, size=size, fill_value=fill_value)
