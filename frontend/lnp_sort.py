@@ -167,11 +167,13 @@ def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
 # Quantiles
 
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+_MEAN = "mean"
+"""As midpoint, rounded as a mean: what a median is."""
 
 
 def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan: bool, unit: float = 1) -> Tracer:
     """Quantiles of the elements along some axes; the dims of `q` come first."""
-    if method not in _METHODS:
+    if method not in (*_METHODS, _MEAN):
         raise ShapeError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
     x = lift(a)
     wanted = x.dtype if x.dtype.kind == "f" else FLOAT64
@@ -219,13 +221,14 @@ def _between(rows: Tracer, place: Tracer, method: str) -> Tracer:
     if method == "higher":
         return take_along_axis(rows, lift_as(high, INT64), -1)
     first, second = (lift_as(take_along_axis(rows, lift_as(at, INT64), -1), place.dtype) for at in (low, high))
-    share = full_like_tracer(place, 0.5) if method == "midpoint" else place - low
-    if method == "midpoint":
-        share = select(compare("eq", low, high), full_like_tracer(place, 0), share)
-    # from the nearer end, as NumPy: exact at both
-    step = second - first
-    near, far = first + step * share, second - step * (1 - share)
-    mixed = select(compare("ge", share, full_like_tracer(share, 0.5)), far, near)
+    if method == _MEAN:
+        mixed = (first + second) * 0.5
+    else:
+        share = full_like_tracer(place, 0.5) if method == "midpoint" else place - low
+        # from the nearer end, as NumPy: exact at both
+        step = second - first
+        near, far = first + step * share, second - step * (1 - share)
+        mixed = select(compare("ge", share, full_like_tracer(share, 0.5)), far, near)
     return select(compare("eq", first, second), first, mixed)  # inf - inf
 
 
@@ -261,13 +264,13 @@ def nanpercentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", k
 @api
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """`np.median`: the mean of the two elements in the middle, or the one; NaN where an element is."""
-    return _quantile(a, 0.5, axis, "midpoint", keepdims, False)
+    return _quantile(a, 0.5, axis, _MEAN, keepdims, False)
 
 
 @api
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """`np.nanmedian`: of what is not NaN."""
-    return _quantile(a, 0.5, axis, "midpoint", keepdims, True)
+    return _quantile(a, 0.5, axis, _MEAN, keepdims, True)
 
 
 # --------------------------------------------------------------------------------------------------------------------

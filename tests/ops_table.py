@@ -186,6 +186,12 @@ def check(got: np.ndarray, want: np.ndarray, row: Row, args: Sequence[np.ndarray
     )
 
 
+def check_results(got: Any, want: Sequence[np.ndarray], row: Row, args: Sequence[np.ndarray]) -> None:
+    """`check` of each result of an op: one array, or a tuple of them."""
+    for one, other in zip(got if isinstance(got, tuple) else (got,), want, strict=True):
+        check(one, other, row, args)
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # Rows
 
@@ -470,6 +476,22 @@ def _scan() -> Iterator[Row]:
         yield Row("recurrence", (x + element,) * 2, props, ulp=SUM, **more)
 
 
+def _sort() -> Iterator[Row]:
+    """Rows of no, one and few elements, as many as are sorted by ranks, one more, and in blocks; zeros and NaN among them."""
+    sizes = ("0x", "1x", "2x", "33x", "64x", "65x", "3x0x", "0x3x", "5x7x", "17x67x", "3x130x")
+    for size, element in _at_times(sizes, ALL):
+        yield Row("sort", (size + element,), {"keys": 1})
+    for element in ("f32", "i16"):
+        yield Row("sort", ("70000x" + element,), {"keys": 1})
+    for size, (one, two) in itertools.product(
+        ("33x", "4x90x"), (("i1", "f32"), ("i8", "f64"), ("f64", "ui16"), ("f32", "i64"))
+    ):
+        yield Row("sort", (size + one, size + two), {"keys": 1}, domain=(-2, 2))
+        yield Row("sort", (size + one, size + two, size + "i64"), {"keys": 2}, domain=(-2, 2))
+    for (size, k), element in _at_times((("7x", 3), ("1x", 1), ("5x", 0), ("0x", 0), ("3x70x", 70), ("5000x", 5)), ALL):
+        yield Row("top_k", (size + element,), {"k": k})
+
+
 def _conv() -> Iterator[Row]:
     nhwc = {"x_dims": (0, 3, 1, 2), "w_dims": (3, 2, 0, 1), "y_dims": (0, 3, 1, 2)}
     for x, w, stride, low, high, more in (
@@ -632,6 +654,7 @@ ROWS: tuple[Row, ...] = (
     *_windows(),
     *_index(),
     *_scan(),
+    *_sort(),
     *_composite(),
     *_attention(),
 )

@@ -149,7 +149,8 @@ class SortOp(GraphOp):
         if not operands[0].get_shape():  # C1
             raise ShapeError(f"rows need a dim, got {show_shape(())}")
         if not 0 < integer(props["keys"]) <= len(operands):  # C2
-            raise ShapeError(f"keys must be one at least and operands, got {integer(props['keys'])} of {len(operands)}")
+            most = f"the number of operands, {len(operands)}"
+            raise ShapeError(f"keys must be between 1 and {most}, got {integer(props['keys'])}")
         return tuple(operands)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -159,6 +160,8 @@ class SortOp(GraphOp):
 
     def nest(self, b: Any) -> None:
         *rows, n = self.result_shape()
+        if 0 in (*rows, n):
+            return
         elements = [element_of(x) for x in self.operands]
         keys = elements[: integer(self.keys)]
         many = prod(rows) >= _MANY_ROWS or n <= SHORT
@@ -194,12 +197,12 @@ def _blocks(n: int) -> int:
 def _by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any, write: Any) -> None:
     """Sort a short row: an element goes to the number of elements that come before it."""
     count = i64 if max(width_of(e) for e in elements[:keys]) > 32 else i32
-    rows = [b.local((max(1, n),), _key_type(e), name="keys") for e in elements[:keys]]
+    rows = [b.local((n,), _key_type(e), name="keys") for e in elements[:keys]]
     with b.loop(n) as i:
         for k, row in enumerate(rows):
             b.store(ordered(b.scalar, read(k, i.index)), row, [i.index])
 
-    ranks = b.local((max(1, n),), count, name="ranks")
+    ranks = b.local((n,), count, name="ranks")
 
     def before(i: Any, j: Any) -> SSAValue:
         """Whether element `j` comes before element `i`: by its first key that is another one, or by its position."""
@@ -354,7 +357,7 @@ class TopKOp(GraphOp):
                 with b.loop(n) as i:
                     b.store(key(i.index), keys, [i.index])
                     b.store(b.scalar.convert(b.position(i.index), element_of(places)), places, [i.index])
-            least, equal = _select(b, keys, b.index_of(count), b.scalar.const(k, index))
+            least, equal = _select(b, keys, b.index_of(count), b.scalar.const(k, i64))
             _keep(b, keys, places, b.index_of(count), least, equal)
 
             def write(operand: int, value: SSAValue, at: Any) -> None:
@@ -382,7 +385,7 @@ def _candidates(b: Any, n: int, k: int, key: Callable[[Any], SSAValue], keys: SS
         with b.loop(ends(group.index), "reduce", monoid="max", inits=[lowest]) as i:
             i.give(key(first + i.index))
         b.store(i.results[0], greatest, [group.index])
-    least, _ = _select(b, greatest, groups, b.scalar.const(k, index))
+    least, _ = _select(b, greatest, groups, b.scalar.const(k, i64))
 
     with b.loop(groups, "seq", inits=[b.scalar.const(0, index)]) as group:
         first = group.index * _GROUP
@@ -410,8 +413,8 @@ def _select(b: Any, keys: SSAValue, count: Any, k: SSAValue) -> tuple[SSAValue, 
     element = element_of(keys)
     digits = _digits([element], _FEW_DIGIT_BITS)
     bins = 1 << digits[0].bits
-    counts = b.local((bins,), index, "stack", name="begin")
-    zero, one = b.scalar.const(0, index), b.scalar.const(1, index)
+    counts = b.local((bins,), i64, name="counts")
+    zero, one = b.scalar.const(0, i64), b.scalar.const(1, i64)
     least = b.scalar.const(0, element)
     for digit in reversed(digits):
         with b.loop(bins) as d:
@@ -430,7 +433,9 @@ def _select(b: Any, keys: SSAValue, count: Any, k: SSAValue) -> tuple[SSAValue, 
             at = d.index * -1 + (bins - 1)
             total = b.scalar.add(greater, b.load(counts, [at]))
             hit = b.scalar.binary("and", b.scalar.cmp("lt", greater, k), b.scalar.cmp("ge", total, k))
-            d.give(total, b.scalar.select(hit, b.position(at), found), b.scalar.select(hit, greater, before))
+            d.give(
+                total, b.scalar.select(hit, b.scalar.convert(b.position(at), i64), found), b.scalar.select(hit, greater, before)
+            )
         _, found, before = d.results
         k = b.scalar.sub(k, before)
         shifted = b.scalar.binary("shl", b.scalar.convert(found, element), b.scalar.const(digit.shift, element))
@@ -440,8 +445,8 @@ def _select(b: Any, keys: SSAValue, count: Any, k: SSAValue) -> tuple[SSAValue, 
 
 def _keep(b: Any, keys: SSAValue, places: SSAValue, count: Any, least: SSAValue, equal: SSAValue) -> None:
     """Move the keys greater than `least`, and the first of those equal to it, to the front, in their order."""
-    zero, one = b.scalar.const(0, index), b.scalar.const(1, index)
-    with b.loop(count, "seq", inits=[zero, zero]) as i:
+    none, first, one = b.scalar.const(0, i64), b.scalar.const(0, index), b.scalar.const(1, index)
+    with b.loop(count, "seq", inits=[first, none]) as i:
         kept, met = i.carried
         key, place = b.load(keys, [i.index]), b.load(places, [i.index])
         is_equal = b.scalar.cmp("eq", key, least)
@@ -451,7 +456,10 @@ def _keep(b: Any, keys: SSAValue, places: SSAValue, count: Any, least: SSAValue,
             to = b.index_of(kept)
             b.store(key, keys, [to])
             b.store(place, places, [to])
-        i.give(b.scalar.select(taken, b.scalar.add(kept, one), kept), b.scalar.select(is_equal, b.scalar.add(met, one), met))
+        i.give(
+            b.scalar.select(taken, b.scalar.add(kept, one), kept),
+            b.scalar.select(is_equal, b.scalar.add(met, b.scalar.const(1, i64)), met),
+        )
 
 
 def _descending(b: Any, k: int, keys: SSAValue, places: SSAValue, write: Callable[[int, SSAValue, Any], None]) -> None:

@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
 from graphs import parse, run
-from ops_table import ROWS, Row, check, inputs, make_module, make_text, op_of
+from ops_table import ROWS, Row, check, check_results, inputs, make_module, make_text, op_of
 
 KINDS = ("normal", "edge", "edge", "edge")
 NAMES = [f"{k}-{row}" for k, row in enumerate(ROWS)]
@@ -64,7 +64,7 @@ def test_compiled_equals_evaluate(row: Row) -> None:
     op = op_of(row)
     compiled = Compiled(build(parse(make_text(row))))
     for args in arguments(row):
-        check(compiled(*args), op.evaluate(*args)[0], row, args)
+        check_results(compiled(*args), op.evaluate(*args), row, args)
 
 
 COMPILE_ALL = """
@@ -72,7 +72,7 @@ import sys
 sys.path[:0] = sys.argv[1:]
 import numpy as np
 from graphs import parse
-from ops_table import ROWS, check, inputs, make_text, op_of
+from ops_table import ROWS, check_results, inputs, make_text, op_of
 from lamina.codegen.targets.host import host
 from lamina.pipeline import build
 from lamina.runtime.callable import Compiled
@@ -83,7 +83,7 @@ for row in ROWS[::3]:
     compiled = Compiled(build(parse(make_text(row))))
     for kind in ("normal", "edge"):
         args = inputs(row, rng, kind)
-        check(compiled(*args), op_of(row).evaluate(*args)[0], row, args)
+        check_results(compiled(*args), op_of(row).evaluate(*args), row, args)
 """
 
 

@@ -144,6 +144,18 @@ def _scan(d: Sketch) -> Case:
     return _case([shape], lambda b, x: b.scan(x, kind=kind, dim=dim, direction=direction, bound=bound), (-1.5, 1.5))
 
 
+def _sort(d: Sketch) -> Case:
+    shape = d.shape(1, 3, FILLED)
+    keys, k = d.one((1, 2)), d.one((0, 1))
+    return _case([shape, shape], lambda b, x, y: b.sort(x, y, keys=keys)[k])
+
+
+def _top_k(d: Sketch) -> Case:
+    shape = d.shape(1, 3, FILLED)
+    k = d.random.randrange(shape[-1] + 1)
+    return _case([shape], lambda b, x: b.top_k(x, k=k)[0])
+
+
 def _recurrence(d: Sketch) -> Case:
     shape = d.shape(1, 3, SIZES)
     dim, direction = d.random.randrange(len(shape)), d.one(("forward", "reverse"))
@@ -300,6 +312,8 @@ CASE_DRAWS: dict[str, Callable[[Sketch], Case]] = {
     "embedding": _embedding,
     "scan": _scan,
     "recurrence": _recurrence,
+    "sort": _sort,
+    "top_k": _top_k,
     "conv": _conv,
     "reduce_window": _reduce_window,
     "window_pick": _window_pick,

@@ -191,3 +191,51 @@ func.func @recurrence_c3_direction(%x: tensor<3xf32>) {
   %r = graph.recurrence %x, %x along 0 up : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+
+func.func @sort_c1_shapes(%x: tensor<2x3xf32>, %i: tensor<3x2xi64>) {
+  // expected-error@+1 {{'graph.sort' op operand shapes must be equal, operand 0 is [2,3], operand 1 is [3,2]}}
+  %r, %s = graph.sort %x, %i keys 1 : (tensor<2x3xf32>, tensor<3x2xi64>) -> (tensor<2x3xf32>, tensor<3x2xi64>)
+  return
+}
+
+// -----
+
+func.func @sort_c1_rank(%x: tensor<f32>) {
+  // expected-error@+1 {{'graph.sort' op rows need a dim, got []}}
+  %r = graph.sort %x keys 1 : tensor<f32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @sort_c2_keys(%x: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.sort' op keys must be between 1 and the number of operands, 1, got 2}}
+  %r = graph.sort %x keys 2 : tensor<3xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @sort_c2_no_keys(%x: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.sort' op keys must be between 1 and the number of operands, 1, got 0}}
+  %r = graph.sort %x keys 0 : tensor<3xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @top_k_c1_rank(%x: tensor<f32>) {
+  // expected-error@+1 {{'graph.top_k' op rows need a dim, got []}}
+  %r, %s = graph.top_k %x first 1 : tensor<f32> -> (tensor<1xf32>, tensor<1xi64>)
+  return
+}
+
+// -----
+
+func.func @top_k_c2_size(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.top_k' op k must be within the size of rows, got 4 of 3}}
+  %r, %s = graph.top_k %x first 4 : tensor<2x3xf32> -> (tensor<2x4xf32>, tensor<2x4xi64>)
+  return
+}
