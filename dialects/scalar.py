@@ -211,10 +211,6 @@ class ScalarBuilder:
             return self.convert(self.convert(x, i64), element)
         return self.insert(_cast(source, element).create(operands=[x], result_types=[_with_element(x.type, element)]))
 
-    def bitcast(self, x: SSAValue, element: Attribute) -> SSAValue:
-        """The same bits as another element type of the same width."""
-        return x if x.type == element else self.insert(arith.BitcastOp.create(operands=[x], result_types=[element]))
-
     def combine(self, monoid: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """One step of a reduction by a scalar monoid."""
         return self.binary(monoid, x, y)

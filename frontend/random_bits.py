@@ -21,8 +21,8 @@ from .lnp_bits import bitcast
 from .lnp_create import filled, iota
 from .lnp_join import stack
 from .lnp_logic import clip
-from .moves import broadcast_tracer, nonnegative, reshape_tracer, slice_axis, static_int, static_shape
-from .promotion import FLOAT64, INT32, INT64, canonical, is_integer_dtype
+from .moves import broadcast_tracer, nonnegative, reshape_tracer, slice_axis, static_shape
+from .promotion import INT32, INT64, canonical, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand
 
