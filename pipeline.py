@@ -76,6 +76,7 @@ STEPS = (
         "register tiles and vectors: LLVM is not asked to find them; kernels called from C take no threads unless they ask",
         (("threads", False),),
     ),
+    Step("program", "lowering.default_threads", "schedules by hand need not say which loops run on threads"),
     Step("program", "lowering.plan_buffers", "last, when all buffers and launches are known: one arena"),
 )
 
@@ -304,11 +305,15 @@ def build_kernel(
     key = _kernel_key(module, kernel, target, by_default)
 
     def make() -> tuple[Signature, str]:
+        from .lowering.default_threads import place_loops
         from .lowering.llvm.emit import emit_module
+        from .lowering.target import set_target
         from .runtime.module_signatures import kernel_signature_of
 
         with about(kernel):
-            compiled = scheduled_by_default(module, target) if by_default else module
+            compiled = scheduled_by_default(module, target) if by_default else module.clone()
+            set_target(compiled, target)
+            place_loops(compiled)
             return kernel_signature_of(kernel), emit_module(compiled, target, callable_kernels=True)
 
     executable = cached_executable(key, make, target=target)

@@ -235,7 +235,7 @@ class _State:
         from ..codegen import targets
 
         module = self.latest.clone()
-        module.attributes["lamina.phase"] = StringAttr("program")  # nothing is added to what the schedule says
+        module.attributes["lamina.phase"] = StringAttr("scheduled")  # by hand, or by default in `latest`
         text = pipeline.compile_to(module, phase, target=None if target is None else targets.get(target))
         assert isinstance(text, str)
         return text

@@ -23,10 +23,11 @@ from ..codegen.targets import Target
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import InternalError, LaminaError
 from ..lowering.analysis.bounds import code_size
+from ..lowering.default_threads import place_loops
 from ..lowering.llvm.emit import emit_module
 from ..lowering.schedule.auto import schedule_module
 from ..lowering.schedule.base import Primitive
-from ..lowering.target import target_of
+from ..lowering.target import set_target, target_of
 from ..runtime.callable import KernelFunction
 from ..runtime.module_signatures import kernel_signature_of
 from ..runtime.signature import ArrayParam
@@ -157,6 +158,8 @@ class _Search:
                 return None
             module = ModuleOp([kernel])
             signature = kernel_signature_of(kernel)
+            set_target(module, self.target)
+            place_loops(module)
             text = emit_module(module, self.target, callable_kernels=True)
         except LaminaError:
             return None

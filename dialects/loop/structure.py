@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     StringAttr,
+    UnitAttr,
     i1,
     i32,
     i64,
@@ -115,6 +116,10 @@ class ForOp(LoopOp):
     (C4) The body's first argument is the index; a carrying loop has one more argument a carried value.
     (C5) The body yields one value a result, of the result's type, and as many inits are given.
     (C6) Only seq and unroll loops carry values, only reduce loops reduce.
+    (C7) A parallel loop may say how it runs on threads: `threads`, `threads(collapse 2)` where so many nested loops are divided
+    together, `threads(interchange)` where each thread runs the sequential loop that is the body around its iterations,
+    `threads(interchange, align)` where its share begins at a cache line.
+    (C8) A seq or parallel loop without results may be `outlined` into a function of its own.
     """
 
     name = "loop.for"
@@ -126,6 +131,10 @@ class ForOp(LoopOp):
     step = prop_def(IntegerAttr)
     kind = prop_def(StringAttr)
     monoid = opt_prop_def(StringAttr)
+    threads = opt_prop_def(IntegerAttr)
+    interchange = opt_prop_def(UnitAttr)
+    align = opt_prop_def(UnitAttr)
+    outlined = opt_prop_def(UnitAttr)
     results_ = var_result_def()
     body = region_def("single_block")
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -221,6 +230,23 @@ class ForOp(LoopOp):
             raise VerifyException(f"'loop.for' op of kind {kind} cannot carry values")
         if kind == "reduce" and not self.results:  # C6
             raise VerifyException("'loop.for' op of kind reduce needs an init")
+        self._verify_placement()
+
+    def _verify_placement(self) -> None:
+        """Where a loop says that it runs; what analyses prove of it, the lowering checks (`lowering/analysis/placement.py`)."""
+        kind, threads = self.kind.data, self.threads
+        if threads is not None and (kind != "parallel" or threads.value.data < 1):  # C7
+            raise VerifyException(
+                f"'loop.for' op threads divide one or more parallel loops, got {threads.value.data} of kind {kind}"
+            )
+        if threads is not None and any(loop.threads or loop.outlined for loop in parent_loops(self)):  # C7
+            raise VerifyException("'loop.for' op cannot be divided among threads inside of a loop that is, or is outlined")
+        if self.interchange is not None and (threads is None or threads.value.data != 1):  # C7
+            raise VerifyException("'loop.for' op interchange is for threads that divide one loop")
+        if self.align is not None and self.interchange is None:  # C7
+            raise VerifyException("'loop.for' op align needs interchange")
+        if self.outlined is not None and (kind not in ("seq", "parallel") or self.results or threads is not None):  # C8
+            raise VerifyException("'loop.for' op outlined is for seq and parallel loops without results or threads")
 
     def print(self, printer: Printer) -> None:
         kind = self.kind.data
@@ -243,9 +269,19 @@ class ForOp(LoopOp):
                 printer.print_ssa_value(value)
                 printer.print_string(" : ")
                 printer.print_attribute(value.type)
+        if self.threads is not None:
+            printer.print_string(f" threads{self._division(self.threads.value.data)}")
+        if self.outlined is not None:
+            printer.print_string(" outlined")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False, print_block_terminators=bool(self.results))
+
+    def _division(self, loops: int) -> str:
+        """How threads divide a loop, as the text says it."""
+        words = [f"collapse {loops}"] if loops > 1 else []
+        words += [word for word in ("interchange", "align") if word in self.properties]
+        return f"({', '.join(words)})" if words else ""
 
     @classmethod
     def parse(cls, parser: Parser) -> ForOp:
@@ -282,6 +318,7 @@ class ForOp(LoopOp):
             carried()
             while parser.parse_optional_punctuation(","):
                 carried()
+        placement = _parse_placement(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
         if not isinstance(region.block.last_op, YieldOp):
@@ -292,6 +329,7 @@ class ForOp(LoopOp):
             "step": IntegerAttr(step, i64),
             "kind": StringAttr(kind),
             **segment_sizes(len(lower.operands), len(upper.operands), len(inits)),
+            **placement,
         }
         if monoid is not None:
             properties["monoid"] = StringAttr(monoid)
@@ -302,6 +340,31 @@ class ForOp(LoopOp):
             attributes={} if attributes is None else attributes.data,
             regions=[region],
         )
+
+
+def _parse_placement(parser: Parser) -> dict[str, Attribute]:
+    """The properties that say where a loop runs."""
+    found: dict[str, Attribute] = {}
+
+    def word() -> None:
+        if parser.parse_optional_keyword("collapse"):
+            found["threads"] = IntegerAttr(parser.parse_integer(), i64)
+        elif parser.parse_optional_keyword("interchange"):
+            found["interchange"] = UnitAttr()
+        else:
+            parser.parse_keyword("align")
+            found["align"] = UnitAttr()
+
+    if parser.parse_optional_keyword("threads"):
+        found["threads"] = IntegerAttr(1, i64)
+        if parser.parse_optional_punctuation("("):
+            word()
+            while parser.parse_optional_punctuation(","):
+                word()
+            parser.parse_punctuation(")")
+    if parser.parse_optional_keyword("outlined"):
+        found["outlined"] = UnitAttr()
+    return found
 
 
 _ACCESSORS = {

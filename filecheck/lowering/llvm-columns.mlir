@@ -31,7 +31,7 @@ builtin.module attributes {lamina.phase = "program"} {
       shapes(%x[%E, %D], %p[%E], %out[%N + 1, %D]) {
     %size = arith.constant 32 : index
     %zero = arith.constant 0 : index
-    loop.for parallel %do = 0 to %D step 32 {
+    loop.for parallel %do = 0 to %D step 32 threads(interchange, align) {
       loop.for seq %e = 0 to %E {
         %rest = arith.subi %D, %do : index
         %n = arith.minsi %size, %rest : index

@@ -1,6 +1,6 @@
 """The part of several nested loops that a thread runs, of chunks numbered through all of them.
 
-Chunk `c` of a region of loops with `n0, n1, n2` iterations (`analysis/parallel.py`) is iteration `c floordiv (n1 * n2)` of the
+Chunk `c` of a region of loops with `n0, n1, n2` iterations (`analysis/placement.py`) is iteration `c floordiv (n1 * n2)` of the
 first loop, `(c floordiv n2) mod n1` of the second, `c mod n2` of the third. A thread gets a range of them, and its nest is the
 one that was there with other bounds:
 
@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 
 from ...codegen.text import I64
 from ...dialects.loop.structure import ForOp
-from ..analysis.parallel import Region
+from ..analysis.placement import Region
 from .emit_core import FunctionEmitter
 
 

@@ -19,14 +19,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...codegen.text import I64, const
-from ...dialects.loop import grain
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.types import is_unsigned, scalar_of, shape_of
 from ...dialects.vocabulary import IndexCastOp, StepOp
 from ..analysis.bounds import too_much_code
 from ..analysis.nests import walk
-from ..analysis.parallel import worth_threads
 from . import emit_parallel
 from .emit_affine import bound
 from .emit_chunks import bounds_of_share
@@ -42,12 +40,11 @@ def loop(e: FunctionEmitter, op: ForOp) -> None:
     lower = bound(e, "smax", op.lower.data.results, op.lower_operands, op)
     upper = bound(e, "smin", op.upper.data.results, op.upper_operands, op)
     step = op.step.value.data
-    # a function takes a number of threads by `WORTH_OPS` alone: what a machine measured does not change how it is called
-    if kind == "parallel" and not e.on_threads and worth_threads(op, max(grain.WORTH_OPS, e.module.target.wake_ops)):
+    if op.threads is not None and not e.on_threads:
         emit_parallel.parallel(e, op, lower, upper, rotated)
         return
-    if e.on_threads and emit_parallel.takes_registers(op):
-        emit_parallel.apart(e, op, lower, upper, rotated)
+    if op.outlined is not None:
+        emit_parallel.outlined(e, op, lower, upper, rotated)
         return
     if op in e.divided:
         lower, upper = bounds_of_share(e, op, lower, upper)

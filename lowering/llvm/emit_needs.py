@@ -22,13 +22,17 @@ def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
 
 
 def reports_status(op: KernelOp) -> bool:
-    """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads."""
+    """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads.
+
+    How a kernel is called does not depend on what a machine measured (`wake`): it takes a number of threads for any loop that
+    would be worth them on some machine.
+    """
     for inner in walk(op):
         if isinstance(inner, CheckOp):
             return True
         if isinstance(inner, AllocOp) and inner.place.data == "scratch":
             if inner.sizes or size_bytes(inner.buffer.type, inner) > STACK_LIMIT_BYTES:
                 return True
-        if isinstance(inner, ForOp) and inner.kind.data == "parallel" and worth_threads(inner):
+        if isinstance(inner, ForOp) and (inner.threads is not None or (inner.kind.data == "parallel" and worth_threads(inner))):
             return True
     return False

@@ -8,32 +8,33 @@ arguments say `noalias` as those of the kernel do. Which thread runs an iteratio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from math import prod
 
 from xdsl.dialects.builtin import IndexType, MemRefType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...codegen.text import I64, PTR, Ty
 from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
-from ..analysis.lanes import varying_values
-from ..analysis.nests import kernel_of, name_of, only_loop_in, ops_in, walk
-from ..analysis.parallel import EXPENSIVE, Region, region_of, weight
+from ..analysis.columns import Columns, find_columns
+from ..analysis.nests import kernel_of, name_of, ops_in, walk
+from ..analysis.parallel import weight
+from ..analysis.placement import Region, obstacle, region_of, sequence_in
 from .emit_affine import affine, bound
 from .emit_chunks import iterations_of_first
-from .emit_columns import Columns, begin_before_row, find_columns, share_of_columns
+from .emit_columns import begin_before_row, share_of_columns
 from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .emit_needs import uses_heap
+from .emit_types import fail
 
 _TYPICAL_TRIPS = 64
 """What a loop runs of which nothing is known."""
 _ONCE = 1 << 32
 """Added to the number of threads: no more pieces than these (`ONCE` of runtime/workers.py)."""
-_MANY_SUMS = 8
-"""Results of a loop that are most of the registers."""
 
 WriteLoop = Callable[[FunctionEmitter, ForOp, str, str, int, int | None, list[str]], list[str]]
 """Writes a loop with given bounds, step, trip count and initial values: `emit_loops.rotated`."""
@@ -105,8 +106,11 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: Write
     count = _trips(e, lower, upper, step)
     each = _emitted_work(e, op.body.block, count, {op.index})
     work = b.emit(f"mul i64 {count}, {each}")
+    if (reason := obstacle(op)) is not None:
+        raise fail(op, reason)
     region = region_of(op)
-    count = count if region.chunks is None else str(region.chunks)
+    inner = prod(region.inner_trips)
+    count = str(int(count) * inner) if is_number(count) else count if inner == 1 else b.emit(f"mul i64 {count}, {inner}")
     name, fields = _outlined(e, region, lower, write)
     offsets, words = _layout(fields)
     data = e.alloca(f"[{max(1, words)} x i64]", 64)
@@ -114,7 +118,7 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: Write
         b.store(x, data if k == 0 else b.gep(data, str(k), "i64"), ty, 8)
     callee = b.module.declare("lamina_parallel", "void", ("ptr", "ptr", "i64", "i64", "i64"))
     threads = e.threads
-    if _sequence_in(op) is not None:  # one piece a thread: each goes through all rows
+    if op.interchange is not None:  # one piece a thread: each goes through all rows
         threads = str(int(threads) + _ONCE) if is_number(threads) else b.emit(f"add i64 {threads}, {_ONCE}")
     b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {threads})')
     _stop_where_failed(e)
@@ -132,25 +136,7 @@ def _stop_where_failed(e: FunctionEmitter) -> None:
         b.label(fine)
 
 
-def takes_registers(op: ForOp) -> bool:
-    """Whether a parallel loop that computes functions stands beside one that keeps many sums in registers.
-
-    Code generation loads the constants of the functions before all loops of a function, and there they take registers from
-    the sums. The body of a loop for threads is one function, unless such loops are functions of their own (`apart`).
-    """
-    if op.kind.data != "parallel" or op.results or not _computes(op):
-        return False
-    block = op.parent_block()
-    assert block is not None
-    others = [other for other in block.ops if isinstance(other, ForOp) and other is not op]
-    return any(len(inner.results) >= _MANY_SUMS for other in others for inner in ops_in(other, ForOp))
-
-
-def _computes(op: ForOp) -> bool:
-    return any(inner.name.startswith("math.") and weight(inner) >= EXPENSIVE for inner in walk(op))
-
-
-def apart(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: WriteLoop) -> None:
+def outlined(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: WriteLoop) -> None:
     """Write a loop as a call of a function of its own, in the same thread."""
     count = _trips(e, lower, upper, op.step.value.data)
     name, fields = _outlined(e, Region((op,), (op.trip_count(),)), lower, write)
@@ -193,37 +179,6 @@ def _captured(op: ForOp) -> list[SSAValue]:
     return list(found)
 
 
-def _sequence_in(op: ForOp) -> ForOp | None:
-    """The sequential loop that is all of a parallel loop and goes from row to row, where the parallel one divides each row.
-
-    As in a sum over segments, whose columns are divided among threads: each of them goes through all rows, and should do so
-    once when it has several parts.
-    """
-    inside = only_loop_in(op)
-    if inside is None or inside.kind.data != "seq" or op.index in (*inside.lower_operands, *inside.upper_operands):
-        return None
-    found = ops_in(inside, LoadOp, StoreOp)
-    if not _hands_on(found) or not all(_divides_rows(access, op, inside) for access in found):
-        return None
-    return inside
-
-
-def _hands_on(found: Sequence[LoadOp | StoreOp]) -> bool:
-    """Whether what a row gets may depend on rows before: written at places that data gives, or read as well as written."""
-    stores = [op for op in found if isinstance(op, StoreOp)]
-    read = {op.buffer for op in found if isinstance(op, LoadOp)}
-    return any(op.buffer in read or any(isinstance(value.owner, Operation) for value in op.indices) for op in stores)
-
-
-def _divides_rows(access: LoadOp | StoreOp, parts: ForOp, rows: ForOp) -> bool:
-    """Whether an access goes to another row with `rows`, by an earlier dim than the one along which `parts` moves it."""
-    moved = varying_values(rows)
-    along = [[access.indices[k] for k in expr.used_dims()] for expr in access.map.data.results]
-    part = next((dim for dim, values in enumerate(along) if parts.index in values), None)
-    row = next((dim for dim, values in enumerate(along) if any(value in moved for value in values)), None)
-    return part is None or (row is not None and row < part)
-
-
 def _interchanged(op: ForOp, inside: ForOp, columns: Columns | None) -> Block:
     """A parallel loop from one argument of a block to the other, inside of the loop that is all of it.
 
@@ -259,11 +214,11 @@ def _parts(op: ForOp, inside: ForOp, *ends: SSAValue) -> tuple[ForOp, ForOp]:
 def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str, write: WriteLoop) -> None:
     """Write the share of a thread in rows that follow one another: a single part of each as it stands, several row by row.
 
-    Parts begin with cache lines where they may (`emit_columns.py`), unless the thread has all of them.
+    Parts begin with cache lines (`emit_columns.py`), if the loop says so, unless the thread has all of them.
     """
     b, step = e.b, op.step.value.data
     slot = e.open_slot()
-    columns = find_columns(op)
+    columns = None if op.align is None else find_columns(op)
     ends = (first, last) if columns is None else share_of_columns(e, columns, first, last)
     first, last, *before = ends
     is_one = b.icmp("sle", b.emit(f"sub nsw i64 {last}, {first}"), str(step), I64)
@@ -337,8 +292,8 @@ def _body(e: FunctionEmitter, region: Region, name: str, lower: str, write: Writ
     first, last = (b.emit(f"add nsw i64 {start}, {b.emit(f'mul nsw i64 {x}, {step}')}") for x in chunks)
     if start == "0" or start in child.not_negative or (is_number(start) and int(start) >= 0):
         child.not_negative.add(first)
-    inside = _sequence_in(op)
-    if inside is None:
+    inside = sequence_in(op)
+    if inside is None or op.interchange is None:
         write(child, op, first, last, step, None, [])
     else:
         _rows(child, op, inside, first, last, write)

@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp
 from ...errors import ScheduleError, placed
 from ..analysis.nests import loops, unique_names
+from ..analysis.placement import drop_obstacles
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,12 @@ class Primitive(ModulePass):
         try:
             self._check_numbers()
             self.check(kernel)
-            return self.commit(kernel)
+            made = self.commit(kernel)
         except ScheduleError as error:
             placed(error, self._subject(kernel))
             raise
+        unique_names(kernel)  # of what was copied: a refused step that follows changes nothing
+        return made
 
     def _subject(self, kernel: KernelOp) -> ForOp | KernelOp:
         """What a refusal is about: the first loop that the step names, else the kernel."""
@@ -65,7 +68,9 @@ class Primitive(ModulePass):
         module = kernel.parent_op()
         if module is not None:  # what is scheduled by hand is not scheduled again
             module.attributes["lamina.phase"] = StringAttr("scheduled")
-        return self.rewrite(kernel)
+        made = self.rewrite(kernel)
+        drop_obstacles(kernel)
+        return made
 
     def _check_numbers(self) -> None:
         """Sizes, factors and counts leave room for arithmetic on indices in 64 bits."""

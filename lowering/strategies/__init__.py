@@ -18,6 +18,7 @@ from .rows import schedule_rows
 from .skinny import schedule_skinny
 from .sums import schedule_sums
 from .sweeps import schedule_sweeps
+from .threads import schedule_threads
 from .transposes import schedule_transposes
 from .windows import schedule_windows
 from .winograd import schedule_features
@@ -35,6 +36,10 @@ LOOPS = NestStrategy(
     schedule_loops,
     leaves=_VECTORS | steps("split reorder sink accumulate parallelize interleave"),
     order_free=False,
+)
+
+THREADS = KernelStrategy(
+    schedule_threads, leaves=steps("use-threads outline"), settled=_PRODUCTS | _LAYOUT | _HINTS, order_free=False
 )
 
 STRATEGIES: tuple[Strategy, ...] = (
@@ -58,6 +63,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     KernelStrategy(schedule_prefetches, leaves=steps("prefetch"), settled=_LOOPS),
     KernelStrategy(schedule_roots, leaves=steps("share-roots"), settled=_LOOPS, order_free=False),
     KernelStrategy(schedule_sums, leaves=steps("regroup"), settled=_LOOPS | _HINTS),
+    THREADS,
 )
 """For all kernels; what is not `order_free` also for those that no program launches."""
 
@@ -66,4 +72,4 @@ WITHOUT_THREADS: tuple[Strategy, ...] = tuple(
 )
 """The same without threads where their author did not ask for any."""
 
-__all__ = ["STRATEGIES", "WITHOUT_THREADS", "KernelStrategy", "NestStrategy", "Strategy", "Take"]
+__all__ = ["STRATEGIES", "THREADS", "WITHOUT_THREADS", "KernelStrategy", "NestStrategy", "Strategy", "Take"]

@@ -16,7 +16,8 @@ import lamina.numpy as lnp
 from lamina import nn, pipeline
 from lamina.codegen import targets
 from lamina.dialects.loop.structure import ForOp, KernelOp
-from lamina.lowering.analysis.parallel import region_of, work_of, worth_threads
+from lamina.lowering.analysis.parallel import work_of
+from lamina.lowering.analysis.placement import region_of
 from lamina.lowering.target import set_target
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
@@ -39,7 +40,7 @@ def shared(module: ModuleOp) -> list[Shared]:
 
 def _in_block(block: Block, times: int) -> Iterator[Shared]:
     for op in block.ops:
-        if isinstance(op, ForOp) and op.kind.data == "parallel" and worth_threads(op):
+        if isinstance(op, ForOp) and op.threads is not None:
             count = region_of(op).chunks
             yield Shared(math.inf if count is None else count, (op.trip_count() or 1) * work_of(op.body.block), times)
             continue

@@ -11,7 +11,9 @@ from lamina.codegen.jit import load_object
 from lamina.codegen.targets import Target, host
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import LaminaParser
+from lamina.lowering.default_threads import place_loops
 from lamina.lowering.llvm.emit import emit_module
+from lamina.lowering.target import set_target
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -32,7 +34,10 @@ def parse(text: str, verify: bool = True) -> ModuleOp:
 
 
 def emit(text: str, target: Target | None = None, verify: bool = True) -> str:
-    ir = emit_module(parse(text, verify), target or host())
+    module = parse(text, verify)
+    set_target(module, target or host())
+    place_loops(module)
+    ir = emit_module(module, target or host())
     verify_llvm(ir)
     return ir
 

@@ -13,7 +13,7 @@ import pytest
 from lamina import pipeline
 from lamina.codegen.compile import compile_object
 from lamina.codegen.jit import load_object
-from lamina.lowering.llvm.emit_columns import find_columns
+from lamina.lowering.analysis.columns import find_columns
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import emit, parse

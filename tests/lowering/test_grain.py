@@ -17,7 +17,9 @@ from lamina.codegen.jit import load_object
 from lamina.codegen.targets import host
 from lamina.dialects.loop import grain
 from lamina.dialects.loop.structure import ForOp, KernelOp
-from lamina.lowering.analysis.parallel import region_of
+from lamina.lowering.analysis.placement import region_of
+from lamina.lowering.default_threads import place_loops
+from lamina.lowering.target import set_target
 
 sys.path.insert(0, str(Path(__file__).parent))
 from chunks import PROGRAMS, batched, chunks, conv, product, scheduled, shared, spec
@@ -210,7 +212,10 @@ def test_each_iteration_runs_once_whatever_the_pieces(name: str, monkeypatch: py
     nest = nest.replace("BODY", BODY).replace("LOADED", LOADED)
     text = f"loop.kernel @k(%x: memref<12xi64>, %out: memref<12x12xi64>){attributes} {{\n{nest}\n}}"
     verify = not attributes  # memory of two types is never the same
-    (kernel,) = [op for op in parse(text, verify).walk() if isinstance(op, KernelOp)]
+    module = parse(text, verify)
+    set_target(module, replace(host(), wake_ops=0))
+    place_loops(module)
+    (kernel,) = [op for op in module.walk() if isinstance(op, KernelOp)]
     outer = next(op for op in kernel.body.block.ops if isinstance(op, ForOp))
     assert region_of(outer).chunks == count
     ir = (

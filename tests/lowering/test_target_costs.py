@@ -9,9 +9,10 @@ from lamina import pipeline
 from lamina.codegen.targets import get
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
+from lamina.lowering.default_threads import place_loops
 from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.op_costs import weight
-from lamina.lowering.target import set_target
+from lamina.lowering.target import set_target, target_of
 
 COLUMN = """
 loop.kernel @column(%x: memref<512x4xTY>, %y: memref<512x4xTY>) {
@@ -144,6 +145,9 @@ def test_what_waking_costs_decides_which_loops_get_threads():
         loop.store %a, %y[%i] : memref<200000xf32>
       }
     }"""
-    module = parse_module(make_context(), text, "k.mlir")
-    assert "@lamina_parallel" in emit_module(module, get("x86-64-v3{wake=64K}"))
-    assert "@lamina_parallel" not in emit_module(module, get("x86-64-v3{wake=16M}"))
+    for wake, expected in (("64K", True), ("16M", False)):
+        module = parse_module(make_context(), text, "k.mlir")
+        set_target(module, get(f"x86-64-v3{{wake={wake}}}"))
+        place_loops(module)
+        assert ("threads {" in str(module)) == expected
+        assert ("@lamina_parallel" in emit_module(module, target_of(module))) == expected

@@ -33,10 +33,11 @@ from lamina.errors import ScheduleError
 from lamina.frontend.schedules import Schedule, primitives
 from lamina.lowering.analysis.bounds import constant_extent
 from lamina.lowering.analysis.dependence import Conflict
+from lamina.lowering.default_threads import place_loops
 from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.schedule.pad import Pad
-from lamina.lowering.target import set_target
+from lamina.lowering.target import set_target, target_of
 from lamina.runtime.callable import KernelFunction
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.module_signatures import kernel_signature_of
@@ -118,7 +119,9 @@ def compiled(module: ModuleOp) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"WORTH_OPS": 0, "LEAST_CHUNK_OPS": 0, "MOST_AGAIN": math.inf}.items():
             patch.setattr(grain, name, value)
-        text = emit_module(module, replace(host(), wake_ops=0), callable_kernels=True)
+        set_target(module, replace(host(), wake_ops=0))
+        place_loops(module)
+        text = emit_module(module, target_of(module), callable_kernels=True)
     if "@lamina_parallel" in text:
         text = re.sub(r"call void @lamina_parallel\(", "call void @test.parallel(", text) + FORCED
     signature = kernel_signature_of(kernel)

@@ -35,6 +35,56 @@ loop.kernel @for_c6_parallel_carries(%x: f32) {
 
 // -----
 
+loop.kernel @for_c7_threads_kind() {
+  // expected-error@+1 {{'loop.for' op threads divide one or more parallel loops, got 1 of kind seq}}
+  loop.for seq %i = 0 to 8 threads {
+  }
+}
+
+// -----
+
+loop.kernel @for_c7_no_loops() {
+  // expected-error@+1 {{'loop.for' op threads divide one or more parallel loops, got 0 of kind parallel}}
+  loop.for parallel %i = 0 to 8 threads(collapse 0) {
+  }
+}
+
+// -----
+
+loop.kernel @for_c7_inside() {
+  loop.for parallel %i = 0 to 8 threads {
+    // expected-error@+1 {{'loop.for' op cannot be divided among threads inside of a loop that is, or is outlined}}
+    loop.for parallel %j = 0 to 8 threads {
+    }
+  }
+}
+
+// -----
+
+loop.kernel @for_c7_interchange_of_two() {
+  // expected-error@+1 {{'loop.for' op interchange is for threads that divide one loop}}
+  loop.for parallel %i = 0 to 8 threads(collapse 2, interchange) {
+  }
+}
+
+// -----
+
+loop.kernel @for_c7_align() {
+  // expected-error@+1 {{'loop.for' op align needs interchange}}
+  loop.for parallel %i = 0 to 8 threads(align) {
+  }
+}
+
+// -----
+
+loop.kernel @for_c8_outlined_vector() {
+  // expected-error@+1 {{'loop.for' op outlined is for seq and parallel loops without results or threads}}
+  loop.for vector %i = 0 to 8 step 8 outlined {
+  }
+}
+
+// -----
+
 loop.kernel @load_c1_subscripts(%x: memref<4x4xf32>) {
   // expected-error@+1 {{'loop.load' op needs one subscript a dim of memref<4x4xf32>, got 1}}
   %a = loop.load %x[0] : memref<4x4xf32>

@@ -1,0 +1,39 @@
+"""Threads for kernels whose schedule says nothing of them: those that were scheduled by hand.
+
+The default schedule says where loops run (`strategies/threads.py`). A schedule by hand may (`loop-use-threads`), and need not:
+its parallel loops then run on threads as they would by default. `loop-serialize` keeps a loop from them.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import builtin
+from xdsl.passes import ModulePass
+
+from ..dialects.loop.structure import ForOp, KernelOp
+from .analysis.nests import ops_in, unique_names
+from .schedule.transactions import run_strategies
+from .target import target_of
+
+
+def place_loops(module: builtin.ModuleOp) -> None:
+    """Place the parallel loops of kernels in which no loop says that it runs on threads."""
+    from .strategies import THREADS
+
+    target = target_of(module)
+    attributes = dict(module.attributes)  # what is placed here nobody has scheduled by hand
+    for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp)]:
+        found = ops_in(kernel, ForOp)
+        if any(loop.kind.data == "parallel" for loop in found) and all(loop.threads is None for loop in found):
+            unique_names(kernel)
+            run_strategies(kernel, target, (THREADS,), lambda kernel, taken: None)
+    module.attributes = attributes
+
+
+class DefaultThreadsPass(ModulePass):
+    """Place the parallel loops of kernels in which no loop says that it runs on threads."""
+
+    name = "default-threads"
+
+    def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        place_loops(op)

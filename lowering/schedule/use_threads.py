@@ -1,0 +1,57 @@
+"""Let a parallel loop run on threads.
+
+    before                                  after loop-use-threads{loop=i}
+    loop.for parallel %i = 0 to 64 {        loop.for parallel %i = 0 to 64 threads {
+
+Threads take ranges of iterations, of `collapse` nested loops where the outermost has too few: each of these stands at the end
+of the one around it, and what stands before it is computed by every thread that has a part of it. With `interchange` a thread
+with several iterations runs the sequential loop that is all of their body around them: it goes through the rows of a sum over
+segments once, whatever the number of its columns. With `align` its share of the columns begins at a cache line.
+
+Requires a parallel loop, none around it on threads. Legal when the loops may be divided together (what is computed again is
+local), interchanged (the inner bounds do not depend on the loop) and aligned (a part of the columns may begin anywhere), which
+is proved again where the loops are translated. Returns the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.nests import around, find, name_of, ops_in
+from ..analysis.placement import obstacle, place_on_threads, remove_from_threads
+from .base import Primitive
+
+
+@dataclass(frozen=True)
+class UseThreads(Primitive):
+    """`loop` runs on threads, divided together with as many loops as `collapse` says."""
+
+    name = "loop-use-threads"
+    loop: str
+    collapse: int = 1
+    interchange: bool = False
+    align: bool = False
+
+    def check(self, kernel: KernelOp) -> None:
+        loop = find(kernel, self.loop, self.name)
+        if loop.kind.data != "parallel":
+            raise self.refuse(f"'{self.loop}' is {loop.kind.data}: parallelize it first")
+        beside = [*around(loop), *ops_in(loop.body.block, ForOp)]
+        placed = next((other for other in beside if other.threads is not None), None)
+        if placed is not None:
+            raise self.refuse(f"'{name_of(placed)}' runs on threads already")
+        if any(other.outlined is not None for other in (loop, *around(loop))):
+            raise self.refuse("an outlined loop runs in the thread that meets it")
+        if self.collapse < 1 or (self.collapse > 1 and self.interchange) or (self.align and not self.interchange):
+            raise self.refuse("collapse is 1 or more, interchange is for one loop, align for one that is interchanged")
+        place_on_threads(loop, self.collapse, interchange=self.interchange, align=self.align)
+        reason = obstacle(loop)
+        remove_from_threads(loop)
+        if reason is not None:
+            raise self.refuse(reason)
+
+    def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
+        loop = find(kernel, self.loop, self.name)
+        place_on_threads(loop, self.collapse, interchange=self.interchange, align=self.align)
+        return (self.loop,)

@@ -1,0 +1,112 @@
+"""Which parallel loops run on threads, and how they are divided.
+
+The outermost parallel loop with enough work runs on threads, those inside run in the thread that meets them. Where it has too
+few iterations to be shared evenly (`dialects/loop/grain.py`), the loop inside of it is divided with it, and so on.
+
+Where threads divide the columns of rows that follow one another, as in a sum over segments, each goes through all rows, and
+does so once when it has several parts; parts begin at cache lines where they may, so that no two threads write into one.
+
+Code generation loads the constants of functions before all loops of a function, and there they take registers from sums. The
+body of a loop for threads is one function, so loops that compute functions beside such sums are outlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Block, Operation
+
+from ...codegen.targets import Target
+from ...dialects.loop import grain
+from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.columns import find_columns
+from ..analysis.lanes import varying_values
+from ..analysis.nests import name_of, ops_in, statements, walk
+from ..analysis.parallel import EXPENSIVE, most_trips, weight, work, work_of, worth_threads
+from ..analysis.placement import divisible, sequence_in
+from ..schedule.outline import Outline
+from ..schedule.use_threads import UseThreads
+from .base import Take
+
+_MANY_SUMS = 8
+"""Results of a loop that are most of the registers."""
+
+
+def schedule_threads(kernel: KernelOp, target: Target, take: Take) -> None:
+    """Place the loops of a kernel."""
+    for loop in _outermost(kernel.body.block, max(grain.WORTH_OPS, target.wake_ops)):
+        inside = sequence_in(loop)
+        if inside is not None and _divides_all_rows(loop, inside):
+            take(UseThreads(name_of(loop), interchange=True, align=find_columns(loop) is not None))
+            band = [loop]
+        else:
+            band = _band(loop)
+            take(UseThreads(name_of(loop), collapse=len(band)))
+        for inner in ops_in(loop, ForOp):
+            if inner not in band and _takes_registers(inner):
+                take(Outline(name_of(inner)))
+
+
+def _outermost(block: Block, least: float) -> Iterator[ForOp]:
+    """The parallel loops that are worth threads and have none around them that is."""
+    for op in block.ops:
+        if isinstance(op, ForOp) and op.outlined is not None:
+            continue
+        if isinstance(op, ForOp) and op.kind.data == "parallel" and worth_threads(op, least):
+            yield op
+            continue
+        for region in op.regions:
+            for inner in region.blocks:
+                yield from _outermost(inner, least)
+
+
+def _band(loop: ForOp) -> list[ForOp]:
+    """The loops that are divided together, from the outermost one on: as few as are shared evenly."""
+    band, count = [loop], loop.trip_count()
+    while count is not None and not grain.is_even(count):
+        body = band[-1].body.block
+        inner = divisible(band[-1])
+        if inner is None or (trips := most_trips(inner) or 0) < 2 or work_of(body) < 2 * grain.LEAST_CHUNK_OPS:
+            break
+        if sum(map(work, statements(body)[:-1])) > grain.MOST_AGAIN * work(inner):
+            break
+        band.append(inner)
+        count *= trips
+    return band
+
+
+def _divides_all_rows(loop: ForOp, rows: ForOp) -> bool:
+    """Whether a loop divides each of the rows that `rows` goes through, in an order that matters."""
+    found = ops_in(rows, LoadOp, StoreOp)
+    return _hands_on(found) and all(_divides_rows(access, loop, rows) for access in found)
+
+
+def _hands_on(found: Sequence[LoadOp | StoreOp]) -> bool:
+    """Whether what a row gets may depend on rows before: written at places that data gives, or read as well as written."""
+    stores = [op for op in found if isinstance(op, StoreOp)]
+    read = {op.buffer for op in found if isinstance(op, LoadOp)}
+    return any(op.buffer in read or any(isinstance(value.owner, Operation) for value in op.indices) for op in stores)
+
+
+def _divides_rows(access: LoadOp | StoreOp, parts: ForOp, rows: ForOp) -> bool:
+    """Whether an access goes to another row with `rows`, by an earlier dim than the one along which `parts` moves it."""
+    moved = varying_values(rows)
+    along = [[access.indices[k] for k in expr.used_dims()] for expr in access.map.data.results]
+    part = next((dim for dim, values in enumerate(along) if parts.index in values), None)
+    row = next((dim for dim, values in enumerate(along) if any(value in moved for value in values)), None)
+    return part is None or (row is not None and row < part)
+
+
+def _takes_registers(op: ForOp) -> bool:
+    """Whether a parallel loop that computes functions stands beside one that keeps many sums in registers."""
+    if op.kind.data != "parallel" or op.results or not _computes(op):
+        return False
+    block = op.parent_block()
+    assert block is not None
+    others = [other for other in block.ops if isinstance(other, ForOp) and other is not op]
+    return any(len(inner.results) >= _MANY_SUMS for other in others for inner in ops_in(other, ForOp))
+
+
+def _computes(op: ForOp) -> bool:
+    return any(inner.name.startswith("math.") and weight(inner) >= EXPENSIVE for inner in walk(op))
