@@ -120,6 +120,23 @@ class Flow(Builder):
         """Write what a struct holds at an offset in bytes."""
         self.store(value, self.gep(pointer, str(offset), "i8", ""), ty)
 
+    # Memory that threads share
+
+    def atomic_load(self, pointer: str, ty: Ty, ordering: str) -> str:
+        return self.emit(f"load atomic {ty}, ptr {pointer} {ordering}, align {ty.bits // 8}")
+
+    def atomic_store(self, value: str, pointer: str, ty: Ty, ordering: str) -> None:
+        self.emit_void(f"store atomic {ty} {value}, ptr {pointer} {ordering}, align {ty.bits // 8}")
+
+    def atomic(self, operation: str, pointer: str, value: str, ty: Ty, ordering: str) -> str:
+        """`add`, `sub`, `or` ... what memory holds with a value, in one step; what it held before."""
+        return self.emit(f"atomicrmw {operation} ptr {pointer}, {ty} {value} {ordering}")
+
+    def compare_exchange(self, pointer: str, expected: str, value: str, ty: Ty, orderings: str) -> tuple[str, str]:
+        """Write a value where memory holds the expected one: (what it held before, whether that was it)."""
+        pair = self.emit(f"cmpxchg ptr {pointer}, {ty} {expected}, {ty} {value} {orderings}")
+        return self.emit(f"extractvalue {{ {ty}, i1 }} {pair}, 0"), self.emit(f"extractvalue {{ {ty}, i1 }} {pair}, 1")
+
     # What others define
 
     def extern(self, name: str, result: str, *arguments: tuple[str, str]) -> str:

@@ -24,8 +24,9 @@
 from __future__ import annotations
 
 from ..errors import CompileError
-from ..runtime import threads, workers
+from ..runtime import threads
 from . import cache as object_cache
+from . import workers
 from ._llvm import lock_across_forks
 from .compile import compile_object
 from .loading import Library, link

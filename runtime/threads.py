@@ -1,4 +1,4 @@
-"""Threads: how many, and the words that the code of `workers.py` goes by.
+"""Threads: how many, and the words that the code of `codegen/workers.py` goes by.
 
 The words belong to this module and outlive all that reads them, so the number of threads can be set at any time.
 """

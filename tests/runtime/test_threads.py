@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lamina.codegen import parallel
+from lamina.codegen import parallel, workers
 from lamina.codegen.compile import compile_object
 from lamina.codegen.jit import load_object
-from lamina.runtime import threads, workers
+from lamina.runtime import threads
 
 MUCH = 1 << 40
 
