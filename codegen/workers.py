@@ -5,8 +5,8 @@
 `@lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)`, which runs the iterations 0 to `count` of a
 loop through `body(ptr %data, i64 %begin, i64 %end)`: in pieces, on several threads; or all at once in the calling thread,
 when `work` (scalar operations of the whole loop) is too little, when one thread is asked for (`threads`; 0 means the
-default), or when another region is active. No more threads take part than the work is worth. `ONCE` added to `threads` asks
-for one piece a thread, where each goes through all of something.
+default), or when another region is active. No more threads take part than the work is worth. `threads.ONCE` added to the
+number of threads asks for one piece a thread, where each goes through all of something.
 
 The workers belong to the process and are made when a region first needs them. A region does not wait for them to come: the
 calling thread begins at the front of the pieces, workers take from the back whenever they are there, and the region ends
@@ -29,7 +29,6 @@ from .flow import Flow, define
 from .text import I1, I32, I64, PTR, Module
 
 PARALLEL_SYMBOLS = ("lamina_parallel",)
-ONCE = 1 << 32
 
 _FRONT, _BACK = 1, 1 << 32
 """Added to `taken` for a piece from an end."""
@@ -116,7 +115,7 @@ def _alone(b: Flow) -> None:
 def _parallel(b: Flow) -> None:
     b.require(_is(b, "sgt", "%count", 1), "alone")
     b.require(_is(b, "sge", "%work", threads.AWAKE_THRESHOLD), "alone")
-    number = b.and_("%threads", str(ONCE - 1), I64)
+    number = b.and_("%threads", str(threads.ONCE - 1), I64)
     asked = b.select(_is(b, "sgt", number, 0), number, _read(b, "threads"), I64)
     # a thread more for each of these shares: waking and waiting for it is nothing beside
     shares = b.binary("udiv", "%work", str(threads.AWAKE_THRESHOLD), I64)
@@ -128,7 +127,7 @@ def _parallel(b: Flow) -> None:
     # unless a region is active: of another thread, or the one that this loop is in
     _, entered = b.compare_exchange(_at(b, "busy"), "0", "1", I64, "acquire monotonic")
     b.require(entered, "alone")
-    once = _is(b, "uge", "%threads", ONCE)
+    once = _is(b, "uge", "%threads", threads.ONCE)
     b.call("@region", "void", (PTR, "%body"), (PTR, "%data"), (I64, "%count"), (I64, team), (I1, once))
     _write(b, "0", "busy", "release")
     b.ret()

@@ -17,6 +17,9 @@ from typing import SupportsIndex
 
 STATE_SYMBOL = "lamina.threads"
 
+ONCE = 1 << 32
+"""Added to the number of threads of a region: one piece a thread, where each goes through all of something."""
+
 # Loops of less work (scalar operations, about 0.3 ns each) run in the calling thread: if the workers that they need are looking
 # for some, and if any of them sleeps. On two processors of a virtual machine the first costs 0.2 us, the second 50 to 110,
 # spent by the calling thread in telling the system.

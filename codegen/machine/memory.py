@@ -11,9 +11,8 @@ import numpy as np
 
 from ..compile import compile_object
 from ..jit import load_object
-from ..targets.base import Target
+from ..targets.base import LINE_BYTES, Target
 
-LINE_BYTES = 64
 _HOPS = 40_000
 _READ_BYTES = 4 << 20
 """In one run at least: the call should be nothing beside it."""

@@ -1,6 +1,6 @@
 """The grain of parallel loops: into how many chunks work is divided, by its sizes alone.
 
-A parallel region is a loop whose iterations run on threads (`lowering/analysis/parallel.py` says which loops those are). Its
+A parallel region is a loop whose iterations run on threads (`lowering/strategies/threads.py` says which loops those are). Its
 iterations are the chunks that threads may take; the runtime hands out ranges of them. What a chunk computes, and in which order
 partial sums are added, must not depend on how many threads there are, so everything that divides work asks this module, which
 knows no number of threads:
@@ -33,6 +33,9 @@ CHUNKS = 64
 
 LEAST_EVEN = 0.75
 """Which part of the time `CHUNKS` threads work at least, of chunks that are alike."""
+
+TYPICAL_TRIPS = 64
+"""What a loop runs of which nothing is known, where the work of a region is counted at run time."""
 
 MOST_AGAIN = 1 / 24
 """How much may be computed again by each thread, compared with what is divided."""

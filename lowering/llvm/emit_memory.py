@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 
+from ...codegen.targets.base import LINE_BYTES
 from ...codegen.text import I64, Builder, Ty, const
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import STREAMED, AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
@@ -25,9 +26,6 @@ from .emit_integer import is_number
 from .emit_masks import masked_load, masked_store, unfolded_mask
 from .emit_transpose import can_transpose, transposed
 from .emit_types import element_count, fail, memory_type
-
-_LINE = 64
-"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -339,7 +337,7 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
 def _is_aligned(ty: Ty) -> bool:
     """Whether vectors one after the other begin and end with cache lines, or divide them."""
     size = ty.lanes * ty.bits // 8
-    return size % _LINE == 0 or _LINE % size == 0
+    return size % LINE_BYTES == 0 or LINE_BYTES % size == 0
 
 
 def _stream(e: FunctionEmitter, buffer: SSAValue, x: str, address: str, memory: Ty, align: int) -> None:
@@ -347,7 +345,7 @@ def _stream(e: FunctionEmitter, buffer: SSAValue, x: str, address: str, memory: 
 
     A buffer whose size is known only now has to be large enough for that.
     """
-    b, whole = e.b, min(_LINE, memory.lanes * memory.bits // 8)
+    b, whole = e.b, min(LINE_BYTES, memory.lanes * memory.bits // 8)
     rest = b.emit(f"and i64 {b.emit(f'ptrtoint ptr {address} to i64')}, {whole - 1}")
     if (small := e.is_small(buffer)) != "0":
         rest = b.emit(f"or i64 {rest}, {small}")

@@ -16,8 +16,10 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...codegen.text import I64, PTR, Ty
+from ...dialects.loop.grain import TYPICAL_TRIPS
 from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
+from ...runtime.threads import ONCE
 from ..analysis.bounds import constant_extent
 from ..analysis.columns import Columns, find_columns
 from ..analysis.nests import kernel_of, name_of, ops_in, walk
@@ -30,11 +32,6 @@ from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .emit_needs import uses_heap
 from .emit_types import fail
-
-_TYPICAL_TRIPS = 64
-"""What a loop runs of which nothing is known."""
-_ONCE = 1 << 32
-"""Added to the number of threads: no more pieces than these (`ONCE` of runtime/workers.py)."""
 
 WriteLoop = Callable[[FunctionEmitter, ForOp, str, str, int, int | None, list[str]], list[str]]
 """Writes a loop with given bounds, step, trip count and initial values: `emit_loops.rotated`."""
@@ -60,7 +57,7 @@ def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAV
             else:
                 parts.append(e.b.emit(f"mul i64 {trips}, {body}"))
         elif isinstance(op, WhileOp):
-            fixed += _TYPICAL_TRIPS * weight(op)
+            fixed += TYPICAL_TRIPS * weight(op)
         elif not isinstance(op, YieldOp):
             fixed += weight(op)
     total = str(int(fixed))
@@ -81,11 +78,11 @@ def _share(e: FunctionEmitter, loop: ForOp, count: str) -> str:
         if any(op.indices[k] is loop.index for k in form.used_dims())
     ]
     if not sizes or any(value not in e.values for value in kernel.index_arguments):
-        return str(_TYPICAL_TRIPS // loop.step.value.data)
+        return str(TYPICAL_TRIPS // loop.step.value.data)
     dim = affine(e, sizes[0], kernel.index_arguments, loop)
     share = e.b.emit(f"udiv i64 {dim}, {e.b.intrinsic('smax', I64, count, '1')}")
     steps = e.b.emit(f"udiv i64 {share}, {loop.step.value.data}")
-    return e.b.intrinsic("smax", I64, steps, str(_TYPICAL_TRIPS // loop.step.value.data))
+    return e.b.intrinsic("smax", I64, steps, str(TYPICAL_TRIPS // loop.step.value.data))
 
 
 def _trips(e: FunctionEmitter, lower: str, upper: str, step: int) -> str:
@@ -119,7 +116,7 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: Write
     callee = b.module.declare("lamina_parallel", "void", ("ptr", "ptr", "i64", "i64", "i64"))
     threads = e.threads
     if op.interchange is not None:  # one piece a thread: each goes through all rows
-        threads = str(int(threads) + _ONCE) if is_number(threads) else b.emit(f"add i64 {threads}, {_ONCE}")
+        threads = str(int(threads) + ONCE) if is_number(threads) else b.emit(f"add i64 {threads}, {ONCE}")
     b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {threads})')
     _stop_where_failed(e)
 

@@ -30,6 +30,7 @@ from typing import cast
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation
 
+from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.memory import LoadOp, PrefetchOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import is_inside
@@ -39,8 +40,6 @@ from ..analysis.regions import extent, find_buffer, lowers
 from .base import Primitive
 from .cloning import Values, subscripts
 
-_LINE = 64
-"""Bytes of a cache line."""
 _Hint = tuple[LoadOp, Operation, list[Affine]]
 """A read, the op to put its hint before, and what the hint asks for."""
 
@@ -52,7 +51,7 @@ def _lines_of(loop: ForOp, read: LoadOp) -> tuple[int, int] | None:
         return None
     along = abs(at[-1].terms.get(loop.index, 0)) * length.step
     alone = all(loop.index not in form.values() for form in at[:-1])
-    together = max(1, _LINE // (_size(read) * along)) if along and alone else 1
+    together = max(1, LINE_BYTES // (_size(read) * along)) if along and alone else 1
     return -(-length.count // together), together * length.step
 
 
@@ -70,7 +69,7 @@ def _firsts(read: LoadOp) -> range:
     apart = read.stride is not None and read.stride.value.data != 1
     if read.lanes == 1 or read.lane_dim() != type.get_num_dims() - 1 or apart:
         return range(1)
-    return range(0, read.lanes, max(1, _LINE * 8 // max(8, getattr(type.element_type, "bitwidth", 64))))
+    return range(0, read.lanes, max(1, LINE_BYTES * 8 // max(8, getattr(type.element_type, "bitwidth", 64))))
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ class Prefetch(Primitive):
             moves = [index in form.values() for form in at]
             if any(moves):
                 alone = moves == [bool(step) for step in steps] and not any(moves[:-1]) and len(lowers(inner)) == 1
-                if not alone or length is None or length.count * length.step * abs(steps[-1]) * size > _LINE:
+                if not alone or length is None or length.count * length.step * abs(steps[-1]) * size > LINE_BYTES:
                     break
             outside = [form.substitute({index: lowers(inner)[0]}) for form in at] if any(moves) else at
             if any(is_inside(value, inner) for form in outside for value in form.values()):

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
@@ -35,9 +36,6 @@ from ..analysis.regions import conditional_in, find_buffer, lowers, uppers
 from ..index_arith import IndexArith
 from .base import Primitive
 from .cloning import Copier, is_vector, subscripts
-
-_LINE = 64
-"""Bytes of a cache line."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +192,7 @@ def _lines(read: LoadOp, at: list[Affine]) -> list[list[Affine]]:
     if not is_vector(read) or read.lane_dim() != type.get_num_dims() - 1 or read.lane_step() != 1:
         return [at]
     size = max(8, getattr(type.element_type, "bitwidth", 64)) // 8
-    return [[*at[:-1], at[-1] + start] for start in range(0, read.lanes, max(1, _LINE // size))]
+    return [[*at[:-1], at[-1] + start] for start in range(0, read.lanes, max(1, LINE_BYTES // size))]
 
 
 def _move(block: Block, before: Operation) -> None:

@@ -196,7 +196,7 @@ def test_each_iteration_runs_once(loops, count_threads):
 
 @pytest.mark.parametrize("count", [2, 7, 8, 9, 1001, (1 << 62) + 12345, (1 << 63) - 1])
 @pytest.mark.parametrize("count_threads", [2, 7])
-@pytest.mark.parametrize(("flag", "each"), [(0, 4), (workers.ONCE, 1)])
+@pytest.mark.parametrize(("flag", "each"), [(0, 4), (threads.ONCE, 1)])
 def test_chunks_are_the_whole_and_nearly_equal(loops, runtime, count, count_threads, flag, each):
     notes = np.zeros(1 + 2 * each * count_threads, np.int64)
     loops.run("ranges", notes, count, MUCH, count_threads + flag)
