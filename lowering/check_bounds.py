@@ -31,6 +31,7 @@ from ..dialects.vocabulary import StepOp
 from ..errors import CompileError, placed
 from .analysis.inbounds import materialize
 from .analysis.nests import buffer_name, ops_in, place
+from .analysis.placement import drop_obstacles
 from .analysis.proofs import AccessOp, Unproved, size_of, unproved, unsized
 
 
@@ -51,6 +52,7 @@ def guard_accesses(module: ModuleOp) -> None:
                 raise placed(CompileError(_refusal(one, kernel)), one.op)
         if found:
             _insert(kernel, found)
+            drop_obstacles(kernel)
 
 
 def _refusal(one: Unproved, kernel: KernelOp) -> str:

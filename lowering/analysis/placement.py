@@ -81,14 +81,17 @@ def obstacle(loop: ForOp) -> str | None:
 
 
 def drop_obstacles(kernel: KernelOp) -> None:
-    """What loops say of where they run goes if it is no longer so, since a step has changed or moved them."""
+    """What loops say of where they run goes if it is no longer so, since a step has changed or moved them, or added checks."""
     for loop in [op for op in ops_in(kernel, ForOp) if _PLACED & op.properties.keys()]:
         outer = around(loop)
         if loop.kind.data not in ("seq", "parallel"):
             loop.outlined = None
         if loop.kind.data != "parallel" or any(_PLACED & other.properties.keys() for other in outer):
             remove_from_threads(loop)
-        elif obstacle(loop) is not None:
+            continue
+        if loop.align is not None and obstacle(loop) is not None:
+            loop.align = None
+        if obstacle(loop) is not None:
             place_on_threads(loop)
 
 

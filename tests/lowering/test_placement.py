@@ -20,6 +20,7 @@ from lamina.runtime.callable import KernelFunction
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import emit, parse
+from test_columns import segment_sum
 
 DIVIDED = """
 loop.kernel @k(%x: memref<?xf32>, %y: memref<?x5x4096xf32>, %N: index) shapes(%x[%N], %y[%N, 5, 4096]) {
@@ -124,6 +125,16 @@ def test_a_step_keeps_what_stays_true() -> None:
     s.unroll(s["j"], 3)
     assert "threads" in str(s.module)
     emit_module(s.module, host())
+
+
+def test_checks_of_bounds_take_back_alignment() -> None:
+    """A kernel from text is checked where its author was not: then it may stop in the middle of a row."""
+    module = parse(segment_sum.default_schedule().as_text())
+    assert "threads(interchange, align) {" in str(module)
+    pipeline.guard_accesses(module)
+    assert "loop.check" in str(module)
+    assert "threads(interchange) {" in str(module)
+    emit_module(module, host())
 
 
 def test_threads_are_used_once() -> None:
