@@ -75,5 +75,5 @@ func.func @known(%x: tensor<?xf32>, %y: tensor<4x2xf32>) -> tensor<2xf32> {
 //        LOOP:   loop.for parallel %i = 0 to %N {
 //        LOOP:     loop.for parallel %j = 0 to 64 {
 // SCHEDULED-LABEL: loop.kernel @
-//       SCHEDULED:   loop.for parallel %i = 0 to %N {
+//       SCHEDULED:   loop.for parallel %i = 0 to %N threads {
 //       SCHEDULED:     loop.for vector %j = 0 to 64

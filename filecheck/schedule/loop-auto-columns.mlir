@@ -15,7 +15,7 @@ loop.kernel @segment_sum(%v: memref<?x?xf32>, %node: memref<?xi64>, %out: memref
   }
 }
 // CHECK-LABEL: loop.kernel @segment_sum(
-//       CHECK:   loop.for parallel %do = 0 to %D step 32 {
+//       CHECK:   loop.for parallel %do = 0 to %D step 32 threads(interchange{{.*}}) {
 //  CHECK-NEXT:     loop.for seq %e = 0 to %E {
 //       CHECK:       loop.for vector %di = 0 to 32 step 32 {
 //       CHECK:         loop.prefetch %out[%{{.+}}, %do + %di]
@@ -33,7 +33,7 @@ loop.kernel @recurrence(%x: memref<?x?xf64>, %h: memref<?x?xf64>, %T: index, %D:
   }
 }
 // CHECK-LABEL: loop.kernel @recurrence(
-//       CHECK:   loop.for parallel %do = 0 to %D step 16 {
+//       CHECK:   loop.for parallel %do = 0 to %D step 16 threads(interchange{{.*}}) {
 //  CHECK-NEXT:     loop.for seq %t = 1 to %T {
 //       CHECK:       loop.for vector %di = 0 to 16 step 16 {
 

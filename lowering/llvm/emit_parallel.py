@@ -19,7 +19,6 @@ from ...codegen.text import I64, PTR, Ty
 from ...dialects.loop.grain import TYPICAL_TRIPS
 from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
-from ...runtime.threads import ONCE
 from ..analysis.bounds import constant_extent
 from ..analysis.columns import Columns, find_columns
 from ..analysis.nests import kernel_of, name_of, ops_in, walk
@@ -32,6 +31,9 @@ from .emit_core import START, Buffer, FunctionEmitter
 from .emit_integer import is_number
 from .emit_needs import uses_heap
 from .emit_types import fail
+
+_ONCE = 1 << 32
+"""Added to the number of threads: no more pieces than these (`ONCE` of runtime/threads.py)."""
 
 WriteLoop = Callable[[FunctionEmitter, ForOp, str, str, int, int | None, list[str]], list[str]]
 """Writes a loop with given bounds, step, trip count and initial values: `emit_loops.rotated`."""
@@ -116,7 +118,7 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: Write
     callee = b.module.declare("lamina_parallel", "void", ("ptr", "ptr", "i64", "i64", "i64"))
     threads = e.threads
     if op.interchange is not None:  # one piece a thread: each goes through all rows
-        threads = str(int(threads) + ONCE) if is_number(threads) else b.emit(f"add i64 {threads}, {ONCE}")
+        threads = str(int(threads) + _ONCE) if is_number(threads) else b.emit(f"add i64 {threads}, {_ONCE}")
     b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {threads})')
     _stop_where_failed(e)
 
