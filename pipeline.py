@@ -137,10 +137,19 @@ def steps_to(module: ModuleOp, phase: str) -> Iterator[Step]:
     return (step for step in STEPS if reached < PHASES.index(step.phase) <= goal)
 
 
-def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any = None, *, tuned: bool = False) -> None:
+def run_to(
+    module: ModuleOp,
+    phase: str,
+    ctx: Context | None = None,
+    each: Any = None,
+    *,
+    tuned: bool = False,
+    scheduled: Callable[[KernelOp], None] | None = None,
+) -> None:
     """Bring a module to a phase, in place, for the target that it names. `each(step, module)` is called after every step.
 
-    With `tuned`, kernels get the schedules that were found for them before the default schedule sees the others.
+    With `tuned`, kernels get the schedules that were found for them before the default schedule sees the others. `scheduled` is
+    told of each kernel once it is scheduled, before the next one is.
     """
     from xdsl.dialects.builtin import StringAttr
 
@@ -153,7 +162,11 @@ def run_to(module: ModuleOp, phase: str, ctx: Context | None = None, each: Any =
         if tuned and step.module == _AUTO:
             replay_tuned(module)
         with about(module):
-            step.make().apply(ctx, module)
+            one: Any = step.make()
+            if step.module == _AUTO:
+                one.schedule(module, scheduled)
+            else:
+                one.apply(ctx, module)
         if each is not None:
             each(step, module)
     module.attributes["lamina.phase"] = StringAttr(goal)
@@ -238,26 +251,55 @@ def build(
     from .codegen import tuned
     from .codegen.cache import key_of
     from .codegen.executable import cached_executable
+    from .codegen.parts import Ahead
     from .dialects.fingerprint import fingerprint
 
     target = _runnable(module, target)
     key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
-    return cached_executable(key, lambda: lower(module if consume else module.clone(), entry, names, target), entry, target)
+    with Ahead(target) as ahead:
+
+        def make() -> tuple[Signature, str]:
+            return lower(module if consume else module.clone(), entry, names, target, ahead.add)
+
+        return cached_executable(key, make, entry, target, ahead)
 
 
 def lower(
-    module: ModuleOp, entry: str = "main", names: Sequence[str] | None = None, target: Target | None = None
+    module: ModuleOp,
+    entry: str = "main",
+    names: Sequence[str] | None = None,
+    target: Target | None = None,
+    ahead: Callable[[str], None] | None = None,
 ) -> tuple[Signature, str]:
-    """The signature of one function of a module, and the LLVM IR text of the module."""
-    from .lowering.llvm.emit import emit_module
+    """The signature of one function of a module, and the LLVM IR text of the module.
+
+    Args:
+        ahead: gets texts of kernels, which the text of the rest does without then, while others are still to be scheduled.
+    """
+    from .codegen.parts import LEAST_LINES
+    from .lowering.llvm.emit import ModuleWriter
+    from .lowering.plan_buffers import pairs_in_use
     from .lowering.target import set_target, target_of
     from .runtime.module_signatures import signature_of
 
     if target is not None:
         set_target(module, target)
     with about(module):
-        run_to(module, "program", tuned=True)
-        return signature_of(module, entry, names), emit_module(module, target_of(module))
+        if is_before(module, "loop"):
+            run_to(module, "loop")
+        if is_before(module, "scheduled"):
+            replay_tuned(module)
+        writer = ModuleWriter(module, target_of(module))
+        in_place = pairs_in_use(module)
+
+        def scheduled(kernel: KernelOp) -> None:
+            kernel.in_place_pairs = in_place[kernel.sym_name.data]
+            writer.write_ahead(kernel)
+            if ahead is not None and writer.waiting_lines >= LEAST_LINES:
+                ahead(writer.taken())
+
+        run_to(module, "program", scheduled=None if ahead is None else scheduled)
+        return signature_of(module, entry, names), writer.rest()
 
 
 def guard_accesses(module: ModuleOp) -> None:

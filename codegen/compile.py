@@ -99,9 +99,10 @@ def target_machine(target: Target) -> Any:
     if not native:
         binding = llvm_with_all_targets()
     # the default code model of llvmlite means `large`: a 64-bit constant for each address
+    # level 1 leaves out of 2 what processors that run out of order do themselves: scheduling after registers are allocated
     try:
         return binding.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small"
+            cpu=target.cpu, features=target.features, opt=1, reloc="pic", codemodel="small"
         )
     except RuntimeError as error:
         raise CompileError(f"LLVM has no target '{target.name}' ({target.triple}): {error}") from None

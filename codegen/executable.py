@@ -31,24 +31,27 @@ from ..runtime.signature import Signature
 from . import cache as object_cache
 from .compile import compile_object
 from .jit import Library, load_object
-from .parts import compile_parts
+from .parts import Ahead, compile_parts
 from .targets import Target
 from .targets.host import detect
 from .version import version
 
 
-def object_for(signature: Signature, text: str, host: str | None = None, target: Target | None = None) -> bytes:
+def object_for(
+    signature: Signature, text: str, host: str | None = None, target: Target | None = None, ahead: Ahead | None = None
+) -> bytes:
     """Compile a module, ready for `load_executable`: the bytes are what a cache keeps.
 
     Args:
         text: defines `@<host>`; or, of a kernel, `@<host>.invoke` with `Signature.slots`.
         host: by default the signature's name.
+        ahead: what compiles some of the module already.
     """
     if not signature.is_kernel:
         from .entry import emit_invoke
 
         text += "\n" + emit_invoke(host or signature.name, signature)
-    return compile_parts(text, target)
+    return compile_parts(text, target, ahead)
 
 
 def load_executable(signature: Signature, obj: bytes, host: str | None = None) -> Executable:
@@ -58,17 +61,22 @@ def load_executable(signature: Signature, obj: bytes, host: str | None = None) -
 
 
 def cached_executable(
-    key: str, make: Callable[[], tuple[Signature, str]], host: str | None = None, target: Target | None = None
+    key: str,
+    make: Callable[[], tuple[Signature, str]],
+    host: str | None = None,
+    target: Target | None = None,
+    ahead: Ahead | None = None,
 ) -> Executable:
     """The executable kept on disk under `key`, or else the one that `make` returns as a signature and LLVM IR text.
 
-    `key` (from `cache.key_of`) must cover all that the text depends on, the target's `key` included.
+    `key` (from `cache.key_of`) must cover all that the text depends on, the target's `key` included. `make` may give some of
+    the module to `ahead` before it returns the rest.
     """
     kept = _kept(key, host)
     if kept is not None:
         return kept
     signature, text = make()
-    obj = object_for(signature, text, host, target)
+    obj = object_for(signature, text, host, target, ahead)
     object_cache.put(key, obj, {"signature": signature.to_json()})
     return load_executable(signature, obj, host)
 

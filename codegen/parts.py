@@ -24,7 +24,7 @@ import os
 import re
 import struct
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,20 +40,64 @@ _MAGIC = b"lamina objects\n"
 _SYMBOL = re.compile(r'@("[^"]*"|[\w.$-]+)')
 
 
-def compile_parts(text: str, target: Target | None = None) -> bytes:
+class Ahead:
+    """Compiles texts on other threads while the rest of their module is written.
+
+    Each is a module of its own, and names that others use are visible in it.
+    """
+
+    def __init__(self, target: Target | None = None):
+        self.target = target
+        self._pool: ThreadPoolExecutor | None = None
+        self._objects: list[tuple[str, Future[bytes] | None]] = []
+
+    def __enter__(self) -> Ahead:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether it was given anything."""
+        return bool(self._objects)
+
+    def add(self, text: str) -> None:
+        """Compile a text as soon as a thread is free."""
+        try:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(_processors())
+            future = self._pool.submit(compile_object, text, self.target)
+        except RuntimeError:  # there are no more threads to have, as when the interpreter is about to end
+            future = None
+        self._objects.append((text, future))
+
+    def objects(self) -> list[bytes]:
+        """The objects of all texts.
+
+        Raises:
+            CompileError: as `compile_object`.
+        """
+        return [compile_object(text, self.target) if future is None else future.result() for text, future in self._objects]
+
+
+def compile_parts(text: str, target: Target | None = None, ahead: Ahead | None = None) -> bytes:
     """The objects of the parts of a module as one piece of data, which `jit.load_object` takes.
+
+    Args:
+        ahead: what has been given to compile of the module before.
 
     Raises:
         CompileError: as `compile_object`.
     """
     parts = parts_of(text)
-    if len(parts) == 1:
-        return compile_object(text, target)
-    try:
-        with ThreadPoolExecutor(min(len(parts), _processors())) as pool:
-            return joined(list(pool.map(lambda part: compile_object(part, target), parts)))
-    except RuntimeError:  # there are no more threads to have, as when the interpreter is about to end
-        return joined([compile_object(part, target) for part in parts])
+    with ahead or Ahead(target) as compiling:
+        if len(parts) == 1 and not compiling.is_used:
+            return compile_object(text, target)
+        for part in parts:
+            compiling.add(part)
+        return joined(compiling.objects())
 
 
 def _processors() -> int:

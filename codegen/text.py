@@ -7,6 +7,7 @@ type, every method takes the type last.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
@@ -152,12 +153,28 @@ class Module:
             self.functions[name] = f"define internal {header} {{\n{inner.text()}\n}}"
         return f"@{name}"
 
-    def text(self) -> str:
-        """All module-level definitions, to stand beside the functions that use them."""
-        parts = [text for _, text in self.globals.values()]
-        parts += self.functions.values()
-        parts += self.declarations.values()
-        return "\n".join(parts) + "\n"
+    def text(self, beside: str | None = None) -> str:
+        """All module-level definitions, or those that the text of some functions needs, to stand beside it."""
+        parts = [*(text for _, text in self.globals.values()), *self.functions.values()]
+        if beside is not None:
+            parts = _needed(parts, beside)
+        return "\n".join([*parts, *self.declarations.values()]) + "\n"
+
+
+def _needed(definitions: Sequence[str], text: str) -> list[str]:
+    """The definitions that a text uses, and those that these use."""
+    needed: list[str] = []
+    waiting, rest = [text], list(definitions)
+    while waiting:
+        user = waiting.pop()
+        found = [one for one in rest if re.search(re.escape(_DEFINED.findall(one)[0]) + r"\b", user)]
+        rest = [one for one in rest if one not in found]
+        needed += found
+        waiting += found
+    return needed
+
+
+_DEFINED = re.compile(r"@[\w.$-]+")
 
 
 class Builder:

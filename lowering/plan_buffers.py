@@ -329,11 +329,11 @@ class PlanBuffersPass(ModulePass):
     name = "plan-buffers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        relied = pairs_in_use(op)
         kernels = {k.sym_name.data: k for k in op.body.block.ops if isinstance(k, KernelOp)}
         scratch_sizes = {name: scratch_layout(kernel)[1] for name, kernel in kernels.items()}
         hosts = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, program.FuncOp)}
         planned: dict[str, int] = {}
-        used: dict[str, set[tuple[int, int]]] = {}
         in_progress: list[str] = []
 
         def visit(name: str) -> None:
@@ -347,19 +347,33 @@ class PlanBuffersPass(ModulePass):
                 if isinstance(inner, RepeatOp) and inner.callee.string_value() in hosts:
                     visit(inner.callee.string_value())
             in_progress.pop()
-            share_temporaries(function)
             planner = _Planner(function, kernels, scratch_sizes, planned)
             storages = planner.analyse()
             plan = plan_offsets([Lifetime(s.size, s.first, s.last) for s in storages])
-            pairs = {name: kernel.in_place_pairs for name, kernel in kernels.items()}
-            for kernel, result, operand in (*planner.in_place, *donate(function, pairs)):
-                used.setdefault(kernel, set()).add((result, operand))
             planner.rewrite(dict(zip(storages, plan.offsets, strict=True)), plan)
             planned[name] = plan.arena_bytes
 
-        fresh = [name for name, f in hosts.items() if f.arena is None]
         for name in hosts:
             visit(name)
-        if len(fresh) == len(hosts):  # else functions planned before may rely on the pairs
-            for name, kernel in kernels.items():
-                kernel.in_place_pairs = [pair for pair in kernel.in_place_pairs if pair in used.get(name, ())]
+        for name, kernel in kernels.items():
+            kernel.in_place_pairs = relied[name]
+
+
+def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
+    """By kernel, those of its `in_place` pairs that a launch uses; which, no schedule of a kernel changes.
+
+    Allocs whose size only a call knows become arguments, and donated arguments get their results.
+    """
+    kernels = {k.sym_name.data: k for k in module.body.block.ops if isinstance(k, KernelOp)}
+    pairs = {name: kernel.in_place_pairs for name, kernel in kernels.items()}
+    used: dict[str, set[tuple[int, int]]] = {name: set() for name in kernels}
+    for function in [op for op in module.body.block.ops if isinstance(op, program.FuncOp)]:
+        if function.arena is not None:  # was planned before, and may rely on all of them
+            used = {name: set(all_pairs) for name, all_pairs in pairs.items()}
+            continue
+        share_temporaries(function)
+        planner = _Planner(function, kernels, {}, {})
+        planner.analyse()
+        for kernel, result, operand in (*planner.in_place, *donate(function, pairs)):
+            used[kernel].add((result, operand))
+    return {name: [pair for pair in all_pairs if pair in used[name]] for name, all_pairs in pairs.items()}

@@ -22,7 +22,7 @@ from ...dialects.loop.memory import LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import CompileError, about
-from ..analysis.nests import ops_in
+from ..analysis.nests import holds, ops_in
 from ..donation import aliased_arguments
 from ..plan_buffers import scratch_layout
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
@@ -54,40 +54,81 @@ def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = Fa
     Raises:
         CompileError: An op has no translation, named with its place.
     """
-    symbols: dict[str, Operation] = {}
-    launched: set[str] = set()
-    for op in module.body.block.ops:
-        name: Any = op.properties.get("sym_name")
-        if name is not None:
-            symbols[name.data] = op
+    return ModuleWriter(module, target, callable_kernels=callable_kernels).rest()
+
+
+class ModuleWriter:
+    """Writes a module: all of it at once, or some kernels ahead of the rest. Each text is a module of its own."""
+
+    def __init__(self, module: ModuleOp, target: Target, *, callable_kernels: bool = False):
+        self.module, self.callable_kernels = module, callable_kernels
+        symbols: dict[str, Operation] = {}
+        self.launched: set[str] = set()
+        for op in module.body.block.ops:
+            name: Any = op.properties.get("sym_name")
+            if name is not None:
+                symbols[name.data] = op
+            if isinstance(op, program.FuncOp):
+                self.launched.update(inner.kernel.string_value() for inner in ops_in(op, LaunchOp))
+        self.shared = ModuleEmitter(Module(target.has_fma, target.has_avx512), target, EFFECTS, PURE, symbols)
+        self.waiting: dict[Operation, str] = {}
+        """Kernels that were written ahead of the rest, and are in no text yet."""
+        self.declared: dict[Operation, str] = {}
+        """Those that are in a text already."""
+        self.outlined = 0
+        """How many of the functions made of loops are in a text already."""
+
+    def write_ahead(self, kernel: KernelOp) -> None:
+        """Write a kernel that stays as it is, if its name alone connects it with the rest of the module."""
+        if kernel.sym_name.data in self.launched and not holds(kernel, memref.GetGlobalOp):
+            with about(kernel):
+                self.waiting[kernel] = self._top_level(kernel)[0]
+
+    @property
+    def waiting_lines(self) -> int:
+        """How long the text is that `taken` would return."""
+        return sum(text.count("\n") for text in (*self.waiting.values(), *self.shared.outlined[self.outlined :]))
+
+    def taken(self) -> str:
+        """The text of the kernels that wait, which the other texts know by their names."""
+        definitions = [text.replace(" internal ", " ", 1) for text in self.waiting.values()]
+        for kernel, text in zip(self.waiting, definitions, strict=True):
+            self.declared[kernel] = "declare" + text.partition(" {\n")[0].removeprefix("define")
+        self.waiting.clear()
+        return self._text(definitions)
+
+    def rest(self) -> str:
+        """The text of all that is in no other yet."""
+        definitions: list[str] = []
+        for op in self.module.body.block.ops:
+            with about(op):
+                known = self.waiting.get(op) or self.declared.get(op)
+                definitions += self._top_level(op) if known is None else [known]
+        return self._text(definitions)
+
+    def _text(self, definitions: list[str]) -> str:
+        text = "\n\n".join([*definitions, *self.shared.outlined[self.outlined :]])
+        self.outlined = len(self.shared.outlined)
+        return f"{text}\n\n{self.shared.text.text(text if self.declared else None)}"
+
+    def _top_level(self, op: Operation) -> list[str]:
+        """The definitions that an op of the module becomes."""
+        shared = self.shared
+        if isinstance(op, memref.GlobalOp):
+            return [global_text(op)]
+        if isinstance(op, KernelOp):
+            internal = op.sym_name.data in self.launched
+            if op.sym_name.data in CALLED and not internal and not self.callable_kernels:
+                raise fail(op, f"@{op.sym_name.data} has the name of a function that compiled code calls: rename it")
+            kernel = _kernel(shared, op, internal)
+            return [kernel, _invoke(shared, op)] if self.callable_kernels and not internal else [kernel]
         if isinstance(op, program.FuncOp):
-            launched.update(inner.kernel.string_value() for inner in ops_in(op, LaunchOp))
-    shared = ModuleEmitter(Module(target.has_fma, target.has_avx512), target, EFFECTS, PURE, symbols)
-    shared.scratch = {op: scratch_layout(op) for op in symbols.values() if isinstance(op, KernelOp)}
-    parts: list[str] = []
-    for op in module.body.block.ops:
-        with about(op):
-            parts += _top_level(shared, op, launched, callable_kernels)
-    return "\n\n".join([*parts, *shared.outlined]) + "\n\n" + shared.text.text()
-
-
-def _top_level(shared: ModuleEmitter, op: Operation, launched: set[str], callable_kernels: bool) -> list[str]:
-    """The definitions that an op of the module becomes."""
-    if isinstance(op, memref.GlobalOp):
-        return [global_text(op)]
-    if isinstance(op, KernelOp):
-        internal = op.sym_name.data in launched
-        if op.sym_name.data in CALLED and not internal and not callable_kernels:
-            raise fail(op, f"@{op.sym_name.data} has the name of a function that compiled code calls: rename it")
-        kernel = _kernel(shared, op, internal)
-        return [kernel, _invoke(shared, op)] if callable_kernels and not internal else [kernel]
-    if isinstance(op, program.FuncOp):
-        return [_host(shared, op)]
-    if isinstance(op, func.FuncOp):
-        if op.body.blocks:
-            raise fail(op, f"@{op.sym_name.data} is no program.func: run convert-graph-to-loop first")
-        return []
-    raise fail(op, "has no translation to LLVM IR")
+            return [_host(shared, op)]
+        if isinstance(op, func.FuncOp):
+            if op.body.blocks:
+                raise fail(op, f"@{op.sym_name.data} is no program.func: run convert-graph-to-loop first")
+            return []
+        raise fail(op, "has no translation to LLVM IR")
 
 
 def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
@@ -97,7 +138,7 @@ def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     shared_arguments = {k for pair in op.in_place_pairs for k in pair}
     e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}
     if internal:
-        e.scratch = shared.scratch[op][0]
+        e.scratch = scratch_layout(op)[0]
     header = _header(e, op, block, "internal " if internal else "", shared_arguments)
     indices = [e.values[a] for a in op.index_arguments]
     for argument, (sizes, strides) in op.given_shapes().items():

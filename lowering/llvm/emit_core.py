@@ -7,7 +7,7 @@ current one goes to the *slot* of the loop that need not repeat it: a list of li
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,8 +63,6 @@ class ModuleEmitter:
     effects: dict[str, Effect]
     pure: dict[str, Pure]
     symbols: dict[str, Operation]
-    scratch: dict[Operation, tuple[dict[Any, int], int]] = field(default_factory=dict)
-    """What `scratch_layout` says of each kernel."""
     outlined: list[str] = field(default_factory=list)
     """Functions made of the bodies of parallel loops."""
     types: dict[Attribute, Ty] = field(default_factory=dict)
@@ -95,7 +93,7 @@ class FunctionEmitter:
         """The unrolled loops that are being written, by their index."""
         self.affordable: set[tuple[Operation, int]] = set()
         """The loops that so many copies of are not too much code."""
-        self.scratch: dict[Operation, int] = {}
+        self.scratch: Mapping[Any, int] = {}
         self.shapes: dict[SSAValue, tuple[list[str], list[str] | None]] = {}
         """Sizes and strides of buffers that are known only at run time, as numbers and names."""
         self.heap: list[str] = []

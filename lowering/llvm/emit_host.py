@@ -15,7 +15,7 @@ from ...dialects.loop.repeat import RepeatOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.types import element_of, numpy_dtype, shape_of
 from ...dialects.types import memref as memref_of
-from ..plan_buffers import ALIGNMENT
+from ..plan_buffers import ALIGNMENT, scratch_layout
 from .emit_core import Effect, FunctionEmitter
 from .emit_needs import reports_status
 from .emit_types import buffer_strides, element_count, fail, memory_type
@@ -152,10 +152,10 @@ def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
         shown = [", ".join(map(str, types)) for types in (wanted, given)]
         raise fail(op, f"passes ({shown[1]}) to @{name}, which takes ({shown[0]})")
     arguments = [f"{e.ty(v.type, op)} {e.value(v, op)}" for v in op.operands]
-    if callee in e.module.scratch and e.module.scratch[callee][1]:
+    if size := scratch_layout(callee)[1]:
         if op.scratch is None or e.arena is None:
             raise fail(op, f"gives no scratch memory to @{name}: run plan-buffers first")
-        first, size = op.scratch.value.data, e.module.scratch[callee][1]
+        first = op.scratch.value.data
         host = op.parent_op()
         if not isinstance(host, program.FuncOp) or first % ALIGNMENT or first + size > host.arena_bytes:
             rule = "not aligned, or not in the arena"

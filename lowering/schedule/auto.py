@@ -40,6 +40,11 @@ class LoopAutoPass(ModulePass):
     threads: bool = True
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        self.schedule(op)
+
+    def schedule(self, module: builtin.ModuleOp, done: Callable[[KernelOp], None] | None = None) -> None:
+        """What the pass does; `done` is told of each kernel of the module once it is as it stays."""
+
         def took(kernel: KernelOp, taken: Taken) -> None:
             if self.verbose:
                 print(taken.step.as_text(), file=sys.stderr)
@@ -48,7 +53,7 @@ class LoopAutoPass(ModulePass):
             if self.verbose:
                 print(f"// {event}; none of its steps is taken", file=sys.stderr)
 
-        schedule_module(op, took, self.threads, failed)
+        schedule_module(module, took, self.threads, failed, done)
 
 
 Took = Callable[[KernelOp, Taken], None]
@@ -56,13 +61,25 @@ Took = Callable[[KernelOp, Taken], None]
 
 
 def schedule_module(
-    module: builtin.ModuleOp, took: Took, threads: bool = True, failed: Callable[[Fallback], None] | None = None
+    module: builtin.ModuleOp,
+    took: Took,
+    threads: bool = True,
+    failed: Callable[[Fallback], None] | None = None,
+    done: Callable[[KernelOp], None] | None = None,
 ) -> None:
-    """Schedule every kernel of a module that is not scheduled yet; `failed` is told of strategies that were rolled back."""
+    """Schedule every kernel of a module that is not scheduled yet.
+
+    Args:
+        failed: is told of strategies that were rolled back.
+        done: is told of each kernel of the module once it is as it stays.
+    """
     target = target_of(module)
     launched = {launch.kernel.string_value() for launch in ops_in(module, LaunchOp)}
-    for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp) and not k.is_scheduled]:
-        schedule_kernel(kernel, target, took, threads, failed, order_free=kernel.sym_name.data in launched)
+    for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp)]:
+        if not kernel.is_scheduled:
+            schedule_kernel(kernel, target, took, threads, failed, order_free=kernel.sym_name.data in launched)
+        if done is not None:
+            done(kernel)
 
 
 def _drop_empty(kernel: KernelOp) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 
 import numpy as np
 import pytest
 from lamina.codegen import parts
-from lamina.codegen.compile import compile_object
+from lamina.codegen.compile import compile_object, verify_llvm
 from lamina.codegen.jit import load_object
-from lamina.codegen.parts import compile_parts, joined, parts_of, separated
+from lamina.codegen.parts import Ahead, compile_parts, joined, parts_of, separated
 from lamina.errors import CompileError
 
 MODULE = """
@@ -124,3 +125,55 @@ def test_a_program_of_several_parts_runs():
     compiled = lm.jit(lambda x, w: lm.nn.conv2d(x, w, padding=1)).lower(x, w)
     assert len(parts_of(compiled.as_text("llvmir"))) > 1
     np.testing.assert_allclose(compiled.compile()(x, w)[0, :, 1:-1, 1:-1], 32 * 9, rtol=1e-5)
+
+
+def test_kernels_are_given_ahead_as_they_stand_in_the_whole(monkeypatch):
+    import lamina as lm
+    import lamina.numpy as lnp
+    from lamina import pipeline
+
+    def sums(*arrays):
+        """Kernels none like another; sines share helper functions and tables, and there is a constant."""
+        found = [lnp.sum((lnp.sin if k % 3 else lnp.tanh)(x * (k + 1.5)), axis=1) for k, x in enumerate(arrays)]
+        return [*found, arrays[0] @ np.ones((40, 3), np.float32)]
+
+    monkeypatch.setattr(parts, "LEAST_LINES", 100)
+    arrays = [np.random.default_rng(k).normal(size=(8, 40 + 9 * k)).astype(np.float32) for k in range(8)]
+    lowered = lm.jit(sums).lower(*arrays)
+    _, whole = pipeline.lower(lowered.module)
+    given = []
+    _, rest = pipeline.lower(lowered.module, ahead=given.append)
+    assert len(given) > 3
+    pieces = [functions(text) for text in [*given, rest]]
+    assert {name: text for piece in pieces for name, text in piece.items()} == functions(whole)
+    for text in [*given, rest]:
+        verify_llvm(text)  # a module of its own
+    helpers = ["lamina.reduce" in piece for piece in pieces]
+    assert any(helpers) and not all(helpers)  # with those that need them
+    for got, x, k in zip(lowered.compile()(*arrays), arrays, range(8), strict=False):
+        np.testing.assert_allclose(got, np.sum((np.sin if k % 3 else np.tanh)(x * (k + 1.5)), axis=1), rtol=1e-4, atol=1e-5)
+
+
+def functions(text):
+    found = re.finditer(r'^define [^\n]*?@([\w.$-]+|"[^"]*")\(.*?\n}$', text, re.MULTILINE | re.DOTALL)
+    return {one[1]: one[0].replace(" internal ", " ", 1) for one in found}
+
+
+@pytest.mark.parametrize("start", [threading.Thread.start, None])
+def test_what_was_given_ahead_is_linked(start, monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start or refuse)
+    with Ahead() as ahead:
+        ahead.add("define i64 @g(i64 %x) {\n  %y = add i64 %x, 7\n  ret i64 %y\n}")
+        data = compile_parts(
+            "define i64 @f(i64 %x) {\n  %y = call i64 @g(i64 %x)\n  ret i64 %y\n}\ndeclare i64 @g(i64)", ahead=ahead
+        )
+    assert load_object(data, ["f"]).function("f", ctypes.c_int64, ctypes.c_int64)(3) == 10
+
+
+def test_an_error_of_what_was_given_ahead_arrives():
+    with Ahead() as ahead, pytest.raises(CompileError, match="frob"):
+        ahead.add("define void @g() {\n  frob\n  ret void\n}")
+        compile_parts("define void @f() {\n  ret void\n}", ahead=ahead)
