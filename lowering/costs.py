@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IndexType, VectorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from ..codegen.targets import Target
 from ..codegen.targets.base import LINE_BYTES
@@ -131,7 +131,7 @@ class Costs:
     def _scalar(self, op: Operation) -> float:
         """Instructions of an op on scalars; an access of another cache line in each iteration waits for it."""
         if self.target is not None and isinstance(op, LoadOp | StoreOp):
-            by_data = any(isinstance(index.owner, Operation) for index in op.indices)
+            by_data = any(type(index) is OpResult for index in op.indices)
             loops = () if by_data else reversed(around(op))
             stride = next((s for loop in loops if (s := lane_stride(op, loop.index)) != (0, 0)), None)
             is_far = stride is not None and not isinstance(op.buffer.owner, AllocOp) and _is_far(op, *stride)

@@ -302,10 +302,11 @@ class StoreOp(_Access):
         )
 
 
-_LOADED, _STORED = property(lambda op: op.results[0]), property(lambda op: op._operands[0])
+# xDSL's tuples of values ask in Python whether an index is a slice
+_LOADED, _STORED = (property(lambda op, k=k: tuple.__getitem__(getattr(op, k), 0)) for k in ("results", "_operands"))
 
 for _op, _k, _value in ((LoadOp, 1, _LOADED), (StoreOp, 2, _STORED)):
-    _buffer = property(lambda op, k=_k: op._operands[k - 1])
+    _buffer = property(lambda op, k=_k: tuple.__getitem__(op._operands, k - 1))
     for _name, _accessor in (("buffer", _buffer), ("indices", operand_group(_k)), ("value", _value)):
         setattr(_op, _name, _accessor)
 

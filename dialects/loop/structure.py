@@ -162,8 +162,8 @@ class ForOp(LoopOp):
         properties: dict[str, Attribute] = {
             "lower": AffineMapAttr(lower_map),
             "upper": AffineMapAttr(upper_map),
-            "step": IntegerAttr(step, i64),
-            "kind": StringAttr(kind),
+            "step": _step(step),
+            "kind": _kind(kind),
             **segment_sizes(len(lower_values), len(upper_values), len(inits)),
         }
         if monoid is not None:
@@ -326,8 +326,8 @@ class ForOp(LoopOp):
         properties: dict[str, Attribute] = {
             "lower": AffineMapAttr(lower_map),
             "upper": AffineMapAttr(upper_map),
-            "step": IntegerAttr(step, i64),
-            "kind": StringAttr(kind),
+            "step": _step(step),
+            "kind": _kind(kind),
             **segment_sizes(len(lower.operands), len(upper.operands), len(inits)),
             **placement,
         }
@@ -545,6 +545,16 @@ def _bound(bound: int | tuple[AffineMap, Sequence[SSAValue]]) -> tuple[AffineMap
 def segment_sizes(*sizes: int) -> dict[str, Attribute]:
     """The property that says how operands divide into variadic groups."""
     return {"operandSegmentSizes": _integers(sizes)}
+
+
+@cache
+def _kind(kind: str) -> StringAttr:
+    return StringAttr(kind)
+
+
+@cache
+def _step(step: int) -> IntegerAttr:
+    return IntegerAttr(step, i64)
 
 
 @cache

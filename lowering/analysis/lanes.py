@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, KernelOp, WhileOp, YieldOp
@@ -24,6 +24,10 @@ def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None
         return 0, 0
     moves: list[tuple[int, int]] = []
     for dim, expr in enumerate(op.map.data.results):
+        if type(expr) is AffineDimExpr:
+            if expr.position == position:
+                moves.append((dim, 1))
+            continue
         form = linear_form(expr, len(op.indices))
         if form is None:
             if position in expr.used_dims():
@@ -60,7 +64,7 @@ def varying_values(loop: ForOp) -> set[SSAValue]:
 def _visit(block: Block, loop: ForOp, varying: set[SSAValue]) -> None:
     for op in block.ops:
         if not op.regions:
-            if any(operand in varying for operand in op._operands) or type(op) is AllocOp:
+            if not varying.isdisjoint(op._operands) or type(op) is AllocOp:
                 varying.update(op.results)
         elif isinstance(op, ForOp):
             apart = has_own_bounds(op, varying)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, MemRefType
@@ -31,12 +31,13 @@ def ops_in(root: Operation | Block, *types: type[_Op]) -> list[_Op]:
 
 def _collected(root: Operation | Block, types: tuple[type[Operation], ...] | None) -> list[Operation]:
     found: list[Operation] = []
-    if isinstance(root, Block):
+    if type(root) is Block:
         _collect(root, types, found)
     else:
-        if types is None or type(root) in types:
-            found.append(root)
-        _enter(root, types, found)
+        op = cast("Operation", root)
+        if types is None or type(op) in types:
+            found.append(op)
+        _enter(op, types, found)
     return found
 
 
@@ -107,11 +108,14 @@ def kernel_of(op: Operation) -> KernelOp:
 def around(op: Operation) -> list[ForOp]:
     """The loops around an op, outermost first."""
     found: list[ForOp] = []
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        if isinstance(parent, ForOp):
+    block = op.parent
+    while block is not None and (region := block.parent) is not None:
+        parent = region.parent
+        if parent is None or type(parent) is KernelOp:
+            break
+        if type(parent) is ForOp:
             found.append(parent)
-        parent = parent.parent_op()
+        block = parent.parent
     return found[::-1]
 
 
@@ -146,18 +150,19 @@ def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
 
 def fresh_names(kernel: KernelOp, *wanted: str, taken: Sequence[str] = ()) -> tuple[str, ...]:
     """As `fresh` for several names that differ, at once."""
-    used = {*taken, *_names(kernel)}
+    used = _names(kernel).union(taken)
     return tuple(name if name not in used else _numbered(name, used) for name in wanted)
 
 
-def _names(kernel: KernelOp) -> Iterator[str | None]:
-    for op in walk(kernel):
-        for result in op.results:
-            yield result._name
+def _names(kernel: KernelOp) -> set[str | None]:
+    """The names of all values in a kernel."""
+    ops = walk(kernel)
+    names = {result._name for op in ops for result in op.results}
+    for op in ops:
         for region in op.regions:
             for block in region.blocks:
-                for argument in block._args:
-                    yield argument._name
+                names.update([argument._name for argument in block._args])
+    return names
 
 
 def _numbered(name: str, used: set[str | None]) -> str:
@@ -169,10 +174,10 @@ def _numbered(name: str, used: set[str | None]) -> str:
 
 def unique_names(kernel: KernelOp) -> None:
     """Give loops, and buffers, of one name numbers: steps find them by name, and questions about iterations name variables."""
-    ops = walk(kernel)
-    _unique_buffers(kernel, [op.buffer for op in ops if type(op) is AllocOp])
+    ops = cast("list[ForOp | AllocOp]", _collected(kernel, (ForOp, AllocOp)))
+    _unique_buffers(kernel, [op.buffer for op in ops if isinstance(op, AllocOp)])
     seen: set[str] = set()
-    for loop in [op for op in ops if type(op) is ForOp]:
+    for loop in [op for op in ops if isinstance(op, ForOp)]:
         name = loop.index.name_hint
         if name is not None and name in seen:
             name = fresh(kernel, name)

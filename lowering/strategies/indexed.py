@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from ...codegen.targets import Target
 from ...codegen.targets.base import LINE_BYTES
@@ -127,7 +127,7 @@ def _is_far(read: LoadOp, target: Target) -> bool:
 
 def _data_in(read: LoadOp) -> list[SSAValue]:
     """The parts of a place that are computed from loaded values."""
-    return [value for value in read.indices if isinstance(value.owner, Operation)]
+    return [value for value in read.indices if type(value) is OpResult]
 
 
 def _bags(nest: ForOp) -> ForOp | None:
@@ -141,7 +141,7 @@ def _bags(nest: ForOp) -> ForOp | None:
 
 def _at_data(op: LoadOp | StoreOp) -> bool:
     """Whether an access is at a place that is computed from loaded values."""
-    return any(isinstance(value.owner, Operation) for value in op.indices)
+    return any(type(value) is OpResult for value in op.indices)
 
 
 def _is_row(loop: ForOp) -> bool:
