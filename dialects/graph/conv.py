@@ -125,7 +125,8 @@ def placed(values: Sequence[Any], dims: Sequence[int]) -> list[Any]:
 # Derivative: a convolution again, for each operand
 
 
-def _transpose(b: Any, x: SSAValue, perm: Sequence[int]) -> SSAValue:
+def transposed(b: Any, x: SSAValue, perm: Sequence[int]) -> SSAValue:
+    """A transpose, where it changes the order."""
     return x if tuple(perm) == tuple(range(len(perm))) else b.transpose(x, perm=tuple(perm))
 
 
@@ -149,10 +150,10 @@ def _cotangent_of_x(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
     ]
     w_dims = (c.w_dims[1], c.w_dims[0], *c.w_dims[2:])
     if c.groups > 1:  # [groups * out, in, ...] -> [groups * in, out, ...]
-        w = _transpose(b, w, c.w_dims)
+        w = transposed(b, w, c.w_dims)
         features, depth, *rest = shape_of(w)
         w = b.reshape(w, (c.groups, features // c.groups, depth, *rest))
-        w = _transpose(b, w, (0, 2, 1, *range(3, 3 + len(rest))))
+        w = transposed(b, w, (0, 2, 1, *range(3, 3 + len(rest))))
         w = b.reshape(w, (c.groups * depth, features // c.groups, *rest))
         w_dims = tuple(range(len(c.w_dims)))
     mirrored = Convolution(
@@ -173,10 +174,10 @@ def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
         )
     ]
     if c.groups > 1:  # [batch, groups * in, ...] -> [in, groups * batch, ...]
-        x = _transpose(b, x, c.x_dims)
+        x = transposed(b, x, c.x_dims)
         batch, features, *rest = shape_of(x)
         x = b.reshape(x, (batch, c.groups, features // c.groups, *rest))
-        x = _transpose(b, x, (2, 1, 0, *range(3, 3 + len(rest))))
+        x = transposed(b, x, (2, 1, 0, *range(3, 3 + len(rest))))
         x = b.reshape(x, (features // c.groups, c.groups * batch, *rest))
         x_dims = tuple(range(len(x_dims)))
     ct_dims = (c.y_dims[1], c.y_dims[0], *c.y_dims[2:])
@@ -194,7 +195,7 @@ def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
 def _merge(b: Any, x: SSAValue, dim: int) -> SSAValue:
     """Dim 0 moved in front of dim `dim` of the others, and both made one."""
     rank = len(shape_of(x))
-    x = _transpose(b, x, (*range(1, dim + 1), 0, *range(dim + 1, rank)))
+    x = transposed(b, x, (*range(1, dim + 1), 0, *range(dim + 1, rank)))
     shape = shape_of(x)
     return b.reshape(x, (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :]))
 
@@ -205,7 +206,7 @@ def _split(b: Any, y: SSAValue, dim: int, sizes: Sequence[int]) -> SSAValue:
 
 
 def _to_front(b: Any, y: SSAValue, dim: int) -> SSAValue:
-    return _transpose(b, y, (dim, *(d for d in range(len(shape_of(y))) if d != dim)))
+    return transposed(b, y, (dim, *(d for d in range(len(shape_of(y))) if d != dim)))
 
 
 def _batch_conv(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
@@ -227,7 +228,7 @@ def _batch_conv(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequ
     each = features // groups
     w = _split(b, w, at + 1, (groups, each))
     rank = len(shape_of(w))
-    w = _transpose(b, w, (*range(1, at + 2), 0, *range(at + 2, rank)))
+    w = transposed(b, w, (*range(1, at + 2), 0, *range(at + 2, rank)))
     shape = shape_of(w)
     y = b.conv(x, b.reshape(w, (*shape[:at], features * size, *shape[at + 3 :])), **c.properties())
     y = _to_front(b, _split(b, y, dim, (groups, size, each)), dim + 1)

@@ -11,7 +11,7 @@ from ..types import DYNAMIC, shape_of
 from .base import ints
 from .builder import GraphBuilder
 from .contract import free_dims
-from .conv import Convolution, pick
+from .conv import Convolution, pick, placed, transposed
 from .reduce import kept_dims
 from .rules import REASSOCIATING, is_splat, made_by, rule
 
@@ -244,6 +244,55 @@ def conv_of_points(op: Any, b: GraphBuilder) -> SSAValue | None:
     if c.x_dims == c.y_dims == in_order and x[0] == 1:
         return b.reshape(b.dot(matrix, b.reshape(op.x, x[1:]), lhs_contract=contracted, rhs_contract=(0,)), shape_of(op.y))
     return None
+
+
+@rule(
+    "conv",
+    "conv(x, w) with strides as long as the windows -> dot of patches and filters",
+    lambda b, x, y, i, j: b.conv(
+        b.reshape(x, (1, 1, 2, 3)), b.reshape(y, (1, 1, 3, 2)), stride=(3, 2), low=(0, 0), high=(1, 0), groups=1
+    ),
+    REASSOCIATING,
+)
+def conv_of_patches(op: Any, b: GraphBuilder) -> SSAValue | None:
+    c, x, w, y = Convolution.of(op.properties), shape_of(op.x), shape_of(op.w), shape_of(op.y)
+    if DYNAMIC in (*x, *w) or 0 in y or c.y_dims[1] == len(y) - 1 or not _are_apart(c, pick(w, c.w_dims[2:])):
+        return None
+    points = [role for role in map(c.y_dims.index, range(len(y))) if role != 1]
+    depth = [role for role in map(c.w_dims.index, range(len(w))) if role != 0]
+    rows, features, size = prod(y[c.y_dims[role]] for role in points), w[c.w_dims[0]], prod(pick(w, c.w_dims[1:]))
+    filters = transposed(b, op.w, (c.w_dims[0], *(c.w_dims[role] for role in depth)))
+    filters = b.reshape(filters, (features, size))
+    if features > rows:  # the larger operand on the right
+        order, patches = [*points, 1], b.reshape(_patches(op, b, c, [*points, *depth], len(points)), (rows, size))
+        made = b.dot(patches, filters, lhs_contract=(1,), rhs_contract=(1,))
+    else:
+        order, patches = [1, *points], b.reshape(_patches(op, b, c, [*depth, *points], 0), (size, rows))
+        made = b.dot(filters, patches, lhs_contract=(1,), rhs_contract=(0,))
+    made = b.reshape(made, [y[c.y_dims[role]] for role in order])
+    return transposed(b, made, [order.index(c.y_dims.index(d)) for d in range(len(y))])
+
+
+def _are_apart(c: Convolution, window: tuple[int, ...]) -> bool:
+    """Whether windows, of more than one element, have none in common and leave none between them out, without padding."""
+    plain = {*c.base_dilation, c.groups} == {1} and {*c.low} == {0} and max(c.high) <= 0
+    dense = all(n == 1 or by == 1 for n, by in zip(window, c.dilation, strict=True))
+    return plain and dense and c.stride == window and max(window) > 1
+
+
+def _patches(op: Any, b: GraphBuilder, c: Convolution, order: list[int], at: int) -> SSAValue:
+    """What windows that are apart read: dims by their roles, of which those from number `at` on, one a role, are a window's."""
+    x, image, points = shape_of(op.x), op.x, pick(shape_of(op.y), c.y_dims)
+    taps = range(at, at + len(x) - 1)
+    cut = placed((points[0], x[c.x_dims[1]], *(n * by for n, by in zip(points[2:], c.stride, strict=True))), c.x_dims)
+    if tuple(cut) != x:
+        image = b.slice(image, start=(0,) * len(x), stop=cut, step=(1,) * len(x))
+    # each spatial dim becomes two: which window, and which element of it
+    sizes, found = list[int](), list[tuple[int, bool]]()
+    for role, n in zip(map(c.x_dims.index, range(len(x))), cut, strict=True):
+        sizes += [n] if role < 2 else [points[role], c.stride[role - 2]]
+        found += [(role, role == 1)] if role < 2 else [(role, False), (role, True)]
+    return transposed(b, b.reshape(image, sizes), [found.index((role, k in taps)) for k, role in enumerate(order)])
 
 
 @rule(

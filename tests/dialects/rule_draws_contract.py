@@ -210,6 +210,36 @@ def conv_of_points(d: Sketch, root: str) -> Drawn:
     return y, odd not in ("stride", "low", "high", "base_dilation", "window", "groups") and ordered
 
 
+def conv_of_patches(d: Sketch, root: str) -> Drawn:
+    spatial = d.one((1, 2, 2))
+    rank, element = spatial + 2, d.one(FLOATS)
+    odd = d.one((None,) * 5 + ("stride", "low", "high", "base_dilation", "dilation", "groups", "last"))
+    groups, batch, depth, features = 2 if odd == "groups" else 1, d.one((0, 1, 1, 2, 3)), d.one((1, 2)), d.one((1, 2, 30))
+    window = [d.one((1, 2, 3)) for _ in range(spatial)]
+    props: dict[str, Any] = {name: [1] * spatial for name in ("base_dilation", "dilation")}
+    props |= {"low": [0] * spatial, "high": [d.one((0, 0, -1)) for _ in range(spatial)], "stride": list(window)}
+    k = d.random.randrange(spatial)
+    if odd == "high":
+        props[odd][k] = 1
+    elif odd in props:
+        props[odd][k] += 1
+    sizes = {
+        "x": [batch, depth * groups, *(n * d.one((1, 2, 3)) + d.one((0, 1, 2)) for n in window)],
+        "w": [features * groups, depth, *window],
+    }
+    x_dims, w_dims, y_dims = d.perm(rank), d.perm(rank), d.perm(rank)
+    if (odd == "last") != (y_dims[1] == rank - 1):
+        at = y_dims.index(rank - 1) if odd == "last" else (0 if y_dims[1] == rank - 1 else 1)
+        y_dims = list(y_dims)
+        y_dims[1], y_dims[at] = y_dims[at], y_dims[1]
+    x = d.arg([sizes["x"][x_dims.index(k)] for k in range(rank)], element)
+    w = d.arg([sizes["w"][w_dims.index(k)] for k in range(rank)], element)
+    y = d.b.conv(x, w, groups=groups, x_dims=x_dims, w_dims=w_dims, y_dims=y_dims, **props)
+    apart = odd not in ("stride", "low", "high", "base_dilation", "groups", "last") and max(window) > 1
+    dense = all(n == 1 or by == 1 for n, by in zip(window, props["dilation"], strict=True))
+    return y, apart and dense and 0 not in shape_of(y)
+
+
 def attention_over_batch(d: Sketch, root: str) -> Drawn:
     outer = d.shape(1, 3, (1, 2, 2, 2, 2)) if d.rarely(0.85) else d.shape(1, 3, (0, 1))
     element = d.one(FLOATS)
@@ -240,5 +270,6 @@ DRAWS: dict[str, Draw] = {
     "dot_of_neg": dot_of_neg,
     "dot_with_ones": dot_with_ones,
     "conv_of_points": conv_of_points,
+    "conv_of_patches": conv_of_patches,
     "attention_over_batch": attention_over_batch,
 }

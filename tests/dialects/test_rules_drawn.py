@@ -45,6 +45,7 @@ MORE = {
     "choose_from_repeated": 2,
     "sum_of_repeated": 2,
     "conv_of_points": 2,
+    "conv_of_patches": 2,
     "attention_over_batch": 2,
     "dot_with_ones": 2,
 }
