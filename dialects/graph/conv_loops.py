@@ -11,7 +11,7 @@ few points that lie in the padding are computed and not stored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -37,6 +37,9 @@ Half or twice as many take up to a fifth longer."""
 
 FEW_TAPS = 8
 """Elements of a window along its last dim, in all phases of rows: where there are more, phases that are alike are a loop."""
+
+FEW_PHASES = 4
+"""Phases that are copied each in loops of its own, between bounds that are numbers."""
 
 LEAST_CHUNK = 32
 """Features of the result that are worth a block of their own: each reads the image once."""
@@ -148,8 +151,9 @@ class _Flat:
 
     def _pitch(self) -> int:
         """Elements from one row of the copy to the next. The padding behind a row is also that before the next one."""
-        low, high = zip(*(self.last.inside(phase, self.last.stride) for phase in self.last.phases), strict=True)
-        reached = self.width + self.last.reach
+        axis = self.last
+        low, high = zip(*(axis.inside(phase, axis.stride) for phase in axis.phases), strict=True)
+        reached = self.width + axis.reach
         return max(self.width, min(reached, max(high)), reached - max(0, min(low)))
 
     def _columns(self, rows: int) -> int:
@@ -219,7 +223,9 @@ class _Flat:
         with over(b, (form.depth,)) as (feature,):
             with over(b, shape) as at:
                 b.store(form.zero, laid, [feature, *at])
-            for (i, of_row), (j, of_column) in product(enumerate(first.phases), enumerate(last.phases)):
+
+            def copy(i: Index, j: Index) -> None:
+                of_row, of_column = first.phase(i), last.phase(j)
                 bounds = [clipped(axis.inside(0, 1), axis.positions) for axis in self.outer]
                 bounds.append(clipped(first.inside(of_row, first.stride), height, start))
                 bounds.append(clipped(last.inside(of_column, last.stride), self.pitch))
@@ -228,7 +234,23 @@ class _Flat:
                     source = [p + -axis.low for p, axis in zip(places, self.axes, strict=True)]
                     value = form.x(image, group * form.depth + feature, source[: len(form.axes)])
                     b.store(value, laid, [feature, *at, i, j, row * self.pitch + column])
+
+            self._phases(copy)
         return laid
+
+    def _phases(self, write: Callable[[Index, Index], None]) -> None:
+        """Write what is done for each phase of rows and of columns, by their numbers: where there are many, in a loop over rows'.
+
+        Those of columns have loops of their own, whose bounds are numbers.
+        """
+        rows, columns = len(self.first.phases), len(self.last.phases)
+        if rows * columns <= FEW_PHASES or not self.first.are_even:
+            for i, j in product(range(rows), range(columns)):
+                write(i, j)
+            return
+        with over(self.b, (rows,)) as (i,):
+            for j in range(columns):
+                write(i, j)
 
     def _filters(self, block: _Block, filters: Part) -> None:
         """Some features of the result at the points of a block."""
@@ -260,27 +282,21 @@ class _Flat:
     def _multiply(self, block: _Block, sums: SSAValue, filters: Part, features: Part) -> None:
         """Add the products of some features: the sum of each phase goes on from that of the phase before."""
         form, b, (chunk, count) = self.form, self.b, filters
-        down, right = ([axis.taps(phase) for phase in axis.phases] for axis in (self.first, self.last))
+        sizes = [len(axis.phases) for axis in (self.first, self.last)]
         with b.loop(count) as i, b.loop(self.columns) as j:
             filter_ = block.group * form.per_group + chunk + i.index
 
-            def phase(taps: tuple[Taps, Taps], start: SSAValue) -> SSAValue:
+            def phase(at: Sequence[Index], start: SSAValue) -> SSAValue:
+                taps = self.first.taps(at[0]), self.last.taps(at[1])
                 sizes = (features[1], *(axis.window for axis in self.outer), *(tap.count for tap in taps))
                 return reduced(b, "add", sizes, form.zero, partial(self._term, block, features, taps, filter_, j.index), start)
 
-            def phase_at(at: Sequence[Index]) -> SSAValue:
-                rows, columns = Taps.of_phase(down, at[0]), Taps.of_phase(right, at[1])
-                assert rows is not None and columns is not None
-                return phase((rows, columns), form.zero)
-
             total = b.load(sums, [i.index, j.index]) if self.depth < form.depth else form.zero
-            if self.last.window * len(down) > FEW_TAPS and all(
-                Taps.of_phase(e, AffineExpr.dimension(0)) for e in (down, right)
-            ):
-                total = reduced(b, "add", (len(down), len(right)), form.zero, phase_at, total)
+            if self.last.window * sizes[0] > FEW_TAPS and self.first.are_even and self.last.are_even:
+                total = reduced(b, "add", sizes, form.zero, lambda at: phase(at, form.zero), total)
             else:
-                for taps in product(down, right):
-                    total = phase(taps, total)
+                for at in product(*map(range, sizes)):
+                    total = phase(at, total)
             b.store(total, sums, [i.index, j.index])
 
     def _term(

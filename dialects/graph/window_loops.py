@@ -60,27 +60,6 @@ class Taps:
     by: int
     count: Index
 
-    @staticmethod
-    def of_phase(each: Sequence[Taps], phase: Index) -> Taps | None:
-        """Those of the phase that an index says, if what differs from phase to phase is linear in it.
-
-        >>> taps = Taps.of_phase([Taps(0, 0, 2, 0, 1, 4), Taps(1, 1, 2, 0, 1, 3)], AffineExpr.dimension(0))
-        >>> str(taps.first), str(taps.count)
-        ('d0', '((d0 * -1) + 4)')
-        """
-        if len(each) == 1:
-            return each[0]
-
-        def line(name: str) -> Index | None:
-            start, *others = (getattr(taps, name) for taps in each)
-            slope = others[0] - start
-            return phase * slope + start if all(x == start + k * slope for k, x in enumerate(others, 1)) else None
-
-        first, at, count = line("first"), line("at"), line("count")
-        if first is None or at is None or count is None:
-            return None
-        return Taps(phase, first, each[0].step, at, each[0].by, count)
-
 
 @dataclass(frozen=True)
 class Axis:
@@ -118,22 +97,57 @@ class Axis:
         """Padded positions that all windows together reach over."""
         return (self.count - 1) * self.stride + self.span
 
-    def taps(self, phase: int) -> Taps:
-        """The elements of a window that have a phase."""
-        step = self.step
-        first = next(k for k in range(self.window) if k * self.dilation % self.stride == phase)
-        at, by = first * self.dilation // self.stride, step * self.dilation // self.stride
-        return Taps(self.phases.index(phase), first, step, at, by, -(-(self.window - first) // step))
+    @property
+    def are_even(self) -> bool:
+        """Whether phases are multiples of the dilation: phase number `k` is that of element `k` of a window."""
+        return self.phases == tuple(k * self.dilation for k in range(len(self.phases)))
 
-    def inside(self, phase: int, stride: int) -> tuple[int, int]:
+    def taps(self, number: Index) -> Taps:
+        """The elements of a window that have a phase, by its number; an index where phases `are_even`.
+
+        >>> taps = Axis(9, 7, stride=3).taps(AffineExpr.dimension(0))
+        >>> str(taps.first), str(taps.count)
+        ('d0', '(((d0 * -1) + 7) ceildiv 3)')
+        """
+        if isinstance(number, int) and not self.are_even:
+            first = next(k for k in range(self.window) if k * self.dilation % self.stride == self.phases[number])
+            at = first * self.dilation // self.stride
+        else:
+            first, at = number, 0
+        return Taps(number, first, self.step, at, self.step * self.dilation // self.stride, self._count(first))
+
+    def _count(self, first: Index) -> Index:
+        """How many elements of a window there are from one on, `step` apart."""
+        if isinstance(first, int):
+            return -((first - self.window) // self.step)
+        counts = [-((k - self.window) // self.step) for k in range(len(self.phases))]
+        slope = counts[-1] - counts[0]
+        if counts == [counts[0] + k * slope for k in range(len(counts))]:
+            return first * slope + counts[0]
+        return (first * -1 + self.window).ceil_div(self.step)
+
+    def phase(self, number: Index) -> Index:
+        """A phase by its number."""
+        return self.phases[number] if isinstance(number, int) else number * self.dilation
+
+    def inside(self, phase: Index, stride: int) -> tuple[Index, Index]:
         """The range of `q` for which position `q * stride + phase` is an element of the operand."""
-        return -(-(self.low - phase) // stride), -(-(self.low + self.size - phase) // stride)
+        if isinstance(phase, int):
+            return -((phase - self.low) // stride), -((phase - self.low - self.size) // stride)
+        ends = (phase * -1 + self.low, phase * -1 + (self.low + self.size))
+        return ends[0].ceil_div(stride), ends[1].ceil_div(stride)
 
 
-def clipped(bounds: tuple[int, int], size: int, start: Index = 0) -> tuple[Any, Any]:
+def clipped(bounds: tuple[Index, Index], size: int, start: Index = 0) -> tuple[Any, Any]:
     """Loop bounds of the part of a range that lies in `start ... start + size`, counted from there."""
     low, high = bounds
-    if isinstance(start, int):
+    if isinstance(start, int) and isinstance(low, int) and isinstance(high, int):
         low, high = min(max(0, low - start), size), max(0, min(size, high - start))
         return low, max(low, high)
-    return [AffineConstantExpr(0), start * -1 + low], [AffineConstantExpr(size), start * -1 + high]
+    return [AffineConstantExpr(0), _less(low, start)], [AffineConstantExpr(size), _less(high, start)]
+
+
+def _less(end: Index, start: Index) -> AffineExpr:
+    if isinstance(start, int):
+        return AffineConstantExpr(end - start) if isinstance(end, int) else end if start == 0 else end + -start
+    return start * -1 + end
