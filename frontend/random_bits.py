@@ -1,7 +1,7 @@
 """Keys, and the random bits, uniform floats and integers that follow from them.
 
-Numbers are a function of a key and of their position: Threefry-2x32 with 20 rounds enciphers the position (Salmon, Moraes, Dror,
-Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Streams are those of jax, bit for bit, with its default
+Numbers are a function of a key and of their position: Threefry-2x32 with 20 rounds enciphers the position (Salmon, Moraes,
+Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Streams are those of jax, bit for bit, with its default
 `jax_threefry_partitionable=True` and 64-bit types on. A key is an array of two uint32, as `jax.random.PRNGKey` and
 `jax.random.key_data` give it; keys in one array are mapped over with `vmap`.
 """

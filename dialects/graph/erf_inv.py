@@ -1,7 +1,7 @@
 """The inverse of the error function, as polynomials in `w = -log(1 - x^2)`.
 
-M. Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition, 2011: `x p(w)` with a few polynomials, each over an
-interval of `w`. jax takes the same, so that normal random numbers differ by rounding alone.
+M. Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition, 2011: `x p(w)` with a few polynomials, each
+over an interval of `w`. jax takes the same, so that normal random numbers differ by rounding alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
 
 _Piece = tuple[float, float, Sequence[float]]
-"""Where an interval of `w` ends, its middle (of `sqrt(w)` in all but the first), and a polynomial around that, highest power first."""
+"""Where an interval of `w` ends, its middle (of `sqrt(w)` in all but the first), and a polynomial around that."""
 
 _F32: tuple[_Piece, ...] = (
     (
