@@ -29,8 +29,6 @@ from .tracing import build, lift, lift_as, operand
 __all__ = ["PRNGKey", "bits", "fold_in", "key", "key_data", "randint", "split", "uniform", "wrap_key_data"]
 
 UINT32, UINT64 = canonical(np.uint32), canonical(np.uint64)
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = 0x1BD11BDA
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -43,24 +41,14 @@ def threefry2x32(key: Any, x0: Any, x1: Any) -> Any:
     return encipher(_words(key), lift_as(x0, UINT32), lift_as(x1, UINT32))
 
 
-def encipher(key: tuple[Tracer, Tracer], x0: Tracer | None, x1: Tracer) -> tuple[Tracer, Tracer]:
-    """The two words of each position; without `x0` its words are zeros."""
-    k0, k1 = key
-    keys = (k0, k1, build("xor", build("xor", k0, k1), full_like_tracer(k0, _PARITY)))
+def encipher(key: tuple[Tracer, Tracer], x0: Tracer, x1: Tracer) -> tuple[Tracer, Tracer]:
+    """The two words of each position."""
+    return _word("first", key, x0, x1), _word("second", key, x0, x1)
 
-    def plus(x: Tracer, k: Tracer) -> Tracer:
-        return build("add", x, broadcast_tracer(k, x.shape))
 
-    y0 = broadcast_tracer(k0, x1.shape) if x0 is None else plus(x0, k0)
-    y1 = plus(x1, k1)
-    for block in range(5):
-        for amount in _ROTATIONS[block % 2]:
-            y0 = build("add", y0, y1)
-            up, down = (full_like_tracer(y1, n) for n in (amount, 32 - amount))
-            y1 = build("xor", y0, build("or", build("shl", y1, up), build("shr", y1, down)))
-        injected = build("add", keys[(block + 2) % 3], full_like_tracer(k0, block + 1))
-        y0, y1 = plus(y0, keys[(block + 1) % 3]), plus(y1, injected)
-    return y0, y1
+def _word(word: str, key: tuple[Tracer, Tracer], x0: Tracer, x1: Tracer) -> Tracer:
+    k0, k1 = (broadcast_tracer(k, x1.shape) for k in key)
+    return build("threefry2x32", k0, k1, x0, x1, word=word)
 
 
 def _words(key: Any) -> tuple[Tracer, Tracer]:
@@ -72,13 +60,13 @@ def _words(key: Any) -> tuple[Tracer, Tracer]:
     return k0, k1
 
 
-def _pairs(key: Any, shape: tuple[int, ...]) -> tuple[Tracer, Tracer]:
-    """Two random words for each position of a shape."""
+def _numbers(key: Any, shape: tuple[int, ...], *words: str) -> list[Tracer]:
+    """Words at each position of a shape: `first`, `second`, or `xor` of both."""
     count = math.prod(nonnegative(shape))
     if count >= 1 << 32:
         raise ShapeError(f"a key gives less than 2**32 numbers here, not {count}: split it")
-    y0, y1 = encipher(_words(key), None, iota((count,), 0, UINT32))
-    return reshape_tracer(y0, shape), reshape_tracer(y1, shape)
+    pair, at = _words(key), iota((count,), 0, UINT32)
+    return [reshape_tracer(_word(word, pair, full_like_tracer(at, 0), at), shape) for word in words]
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -141,8 +129,7 @@ def split(key: Any, num: Any = 2) -> Any:
     array([[1797259609, 2579123966],
            [ 928981903, 3453687069]], dtype=uint32)
     """
-    pairs = _pairs(key, static_shape(num))
-    return stack(pairs, -1)
+    return stack(_numbers(key, static_shape(num), "first", "second"), -1)
 
 
 @api
@@ -151,7 +138,7 @@ def fold_in(key: Any, data: Any) -> Any:
     data = lift_as(data, UINT32)
     if data.ndim:
         raise ShapeError(f"fold_in takes one integer, got shape {list(data.shape)}: map over them with vmap")
-    return stack(encipher(_words(key), None, data))
+    return stack(encipher(_words(key), full_like_tracer(data, 0), data))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -160,11 +147,10 @@ def fold_in(key: Any, data: Any) -> Any:
 
 def random_bits(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
     """Random bits of an unsigned dtype."""
-    high, low = _pairs(key, shape)
     if dtype.itemsize < 8:
-        return lift_as(build("xor", high, low), dtype)
-    high = lift_as(high, dtype)
-    return build("or", build("shl", high, full_like_tracer(high, 32)), lift_as(low, dtype))
+        return lift_as(_numbers(key, shape, "xor")[0], dtype)
+    high, low = (lift_as(word, dtype) for word in _numbers(key, shape, "first", "second"))
+    return build("or", build("shl", high, full_like_tracer(high, 32)), low)
 
 
 @creation
@@ -210,16 +196,9 @@ def uniform_floats(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], low: 
     unit = build("sub", bitcast(build("or", fraction, bitcast(one, unsigned)), dtype), one)  # in [1, 2), less 1
     if isinstance(low, float) and isinstance(high, float) and (low, high) == (0, 1):
         return unit
-    least, most = (spread(lift_as(x, dtype), shape) for x in (low, high))
+    least, most = (broadcast_tracer(lift_as(x, dtype), shape) for x in (low, high))
     scaled = build("add", build("mul", unit, build("sub", most, least)), least)
     return build("max", least, scaled)
-
-
-def spread(x: Tracer, shape: tuple[int, ...]) -> Tracer:
-    """A parameter over all of a shape."""
-    if broadcast_shapes([x.shape, shape]) != shape:
-        raise ShapeError(f"a parameter of shape {list(x.shape)} does not broadcast to the shape {list(shape)}")
-    return broadcast_tracer(x, shape)
 
 
 @creation
@@ -246,12 +225,12 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = int) ->
     over = compare("gt", bounds[1], full_like_tracer(bounds[1], last)) if drawn == dtype else None
     if over is not None:
         bounds = [lift(clip(x, None, last)) for x in bounds]
-    least, end = (spread(lift_as(x, drawn), shape) for x in bounds)
+    least, end = (broadcast_tracer(lift_as(x, drawn), shape) for x in bounds)
     empty = compare("le", end, least)
     span = lift_as(build("sub", end, least), np.dtype(f"u{drawn.itemsize}"))
     span = select(empty, full_like_tracer(span, 1), span)
     if over is not None:
-        wider = build("and", spread(over, shape), build("not", empty))
+        wider = build("and", broadcast_tracer(over, shape), build("not", empty))
         span = select(wider, build("add", span, full_like_tracer(span, 1)), span)
     return lift_as(build("add", least, lift_as(_below(key, span), drawn)), dtype)
 
@@ -272,14 +251,14 @@ def _bound(x: Any, limits: np.iinfo[Any], narrow: bool) -> Tracer:
 
 
 def _below(key: Any, span: Tracer) -> Tracer:
-    """Uniform integers below `span`: a number of twice as many bits, modulo `span`."""
-    y0, y1 = _pairs(key, (2,))
-    keys = stack([y0, y1], -1)
+    """Uniform integers below `span`, of which 0 stands for all: a number of twice as many bits, modulo `span`."""
+    keys = stack(_numbers(key, (2,), "first", "second"), -1)
     high, low = (random_bits(reshape_tracer(slice_axis(keys, 0, k, k + 1), (2,)), span.shape, span.dtype) for k in range(2))
     base = build("rem", full_like_tracer(span, 1 << 4 * span.dtype.itemsize), span)
     base = build("rem", build("mul", base, base), span)
     offset = build("add", build("mul", build("rem", high, span), base), build("rem", low, span))
-    return build("rem", offset, span)
+    every = compare("eq", span, full_like_tracer(span, 0))  # a span of all numbers has wrapped
+    return select(every, low, build("rem", offset, span))
 
 
 def sample_shape(shape: Any, *parameters: Sequence[int]) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from .lnp_reduce import argmax, sum
 from .lnp_scan import cumsum
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_shape
 from .promotion import FLOAT64, INT64, canonical
-from .random_bits import float_dtype, randint, sample_shape, spread, uniform_floats
+from .random_bits import float_dtype, randint, sample_shape, uniform_floats
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand
 
@@ -35,9 +35,7 @@ def _standard(draw: Callable[[Any, tuple[int, ...], np.dtype[Any]], Tracer], nam
         return draw(key, static_shape(shape), float_dtype(dtype))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"{text}\n\n    Args:\n        key: uint32[2].\n        shape: sizes.\n        dtype: float32 or float64.\n    "
-    )
+    function.__doc__ = f"{text} `shape` are sizes, `dtype` is float32 or float64."
     return creation(function)
 
 
@@ -107,7 +105,7 @@ def _parameters(shape: Any, dtype: Any, *values: Any) -> tuple[tuple[int, ...], 
     dtype = float_dtype(dtype)
     tracers = [lift_as(operand(v), dtype) for v in values]
     shape = sample_shape(shape, *(t.shape for t in tracers))
-    return shape, dtype, [spread(t, shape) for t in tracers]
+    return shape, dtype, [broadcast_tracer(t, shape) for t in tracers]
 
 
 @creation
@@ -173,7 +171,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
     """Bools that are true with probability `p`; the dtype of `p` is that of the uniform numbers that are compared with it."""
     p = _probability(p)
     shape = sample_shape(shape, p.shape)
-    return compare("lt", uniform_floats(key, shape, p.dtype), spread(p, shape))
+    return compare("lt", uniform_floats(key, shape, p.dtype), broadcast_tracer(p, shape))
 
 
 @creation
@@ -191,7 +189,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = int) -> Any:
     u = uniform_floats(key, shape, p.dtype)
     one = full_like_tracer(u, 1)
     u = select(compare("eq", u, full_like_tracer(u, 0)), one, u)
-    failures = build("floor", build("div", build("log", u), _log_of_rest(spread(p, shape))))
+    failures = build("floor", build("div", build("log", u), _log_of_rest(broadcast_tracer(p, shape))))
     return lift_as(build("add", failures, one), canonical(dtype))
 
 

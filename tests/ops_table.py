@@ -247,8 +247,11 @@ def _bits() -> Iterator[Row]:
     for name in ("shl", "shr"):
         yield from _binary((name,), INTS)
         for element in INTS:
-            yield Row(name, ("33x" + element,) * 2, domain=(-3, 70), edges="none")
+            yield Row(name, ("35x" + element,) * 2, domain=(-3, 70), edges="none")
     yield from _unary(("popcount", "clz"), INTS)
+    for word in ("first", "second", "xor"):
+        for size in ("65x", *SIZES):
+            yield Row("threefry2x32", (size + "ui32",) * 4, {"word": word}, domain=(0, 1 << 31))
     width = {element: 1 if element == "i1" else numpy_dtype(type).itemsize * 8 for element, type in ELEMENTS.items()}
     for source, target in itertools.product(ALL, ALL):
         if width[source] == width[target]:

@@ -10,7 +10,7 @@ from xdsl.ir import Dialect
 from .base import OPS
 
 FAMILIES = (
-    *("structure", "create", "unary", "binary", "choose", "shape", "reduce", "contract", "composite"),
+    *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("conv", "window", "norms"),
     *("index", "scan", "sort"),
     *("attention", "autodiff", "control", "kernel"),

@@ -1,7 +1,8 @@
-"""The inverse of the error function, as polynomials in `w = -log(1 - x^2)`.
+"""The inverse of the error function, as polynomials in `w = -log((1 - x) (1 + x))`.
 
-M. Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition, 2011: `x p(w)` with a few polynomials, each
-over an interval of `w`. jax takes the same, so that normal random numbers differ by rounding alone.
+M. Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition, 2011: `x p(w)` with a few polynomials, each over
+an interval of `w`. jax has the same polynomials of `-log1p(-x x)`, where the square has been rounded: near 1 and -1 that is
+as far off as if `x` were the next float.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
 
 _Piece = tuple[float, float, Sequence[float]]
-"""Where an interval of `w` ends, its middle (of `sqrt(w)` in all but the first), and a polynomial around that."""
+"""Where an interval of `w` ends, its middle (of `sqrt(w)` but in the first), a polynomial around it, highest power first."""
 
 _F32: tuple[_Piece, ...] = (
     (
@@ -80,7 +81,7 @@ _F64: tuple[_Piece, ...] = (
 def evaluated(x: np.ndarray) -> np.ndarray:
     """The function in NumPy, computed in f64."""
     wide = x.astype(np.float64)
-    w = -np.log1p(-wide * wide)
+    w = -np.log((1 - wide) * (1 + wide))
     result = wide * math.inf
     for k in reversed(range(len(_F64))):
         end, middle, polynomial = _F64[k]
@@ -90,7 +91,8 @@ def evaluated(x: np.ndarray) -> np.ndarray:
 
 def written(b: ScalarBuilder, x: SSAValue) -> SSAValue:
     """The function in scalar arithmetic."""
-    w = b.neg(b.unary("log1p", b.neg(b.mul(x, x))))
+    one = b.const(1.0, x.type)
+    w = b.neg(b.unary("log", b.mul(b.sub(one, x), b.add(one, x))))
     root = b.unary("sqrt", w)
     result = b.mul(x, b.const(math.inf, x.type))
     pieces = _F32 if scalar_of(x.type) == f32 else _F64

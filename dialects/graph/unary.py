@@ -411,7 +411,7 @@ class ErfcOp(UnaryOp):
 
 @graph_op
 class ErfInvOp(UnaryOp):
-    """Inverse of the error function: inf at 1, -inf at -1, NaN beyond. Within 5 ulp for f32, 3 for f64 (`erf_inv.py`).
+    """Inverse of the error function: inf at 1, -inf at -1, NaN beyond. Within 4 ulp (`erf_inv.py`).
 
     ```mlir
     %y = graph.erf_inv %x : tensor<4xf32>

@@ -18,10 +18,11 @@ Draw = Callable[[Sketch, str], Drawn]
 DOMAINS: dict[str, Sequence[Any]] = {
     **dict.fromkeys(("neg", "abs", "sign", "add", "sub", "mul", "div", "rem"), NUMBERS),
     **dict.fromkeys(("not", "and", "or", "xor"), INTEGERS),
+    **dict.fromkeys(("popcount", "clz", "shl", "shr"), tuple(e for e in INTEGERS if not is_bool(e))),
     **dict.fromkeys(("max", "min", "cmp", "select", "convert"), ANY),
 }
 """Element types of elementwise ops; of those that are not here floats."""
-BINARY = ("add", "sub", "mul", "div", "rem", "pow", "atan2", "max", "min", "and", "or", "xor", "cmp")
+BINARY = ("add", "sub", "mul", "div", "rem", "pow", "atan2", "max", "min", "and", "or", "xor", "shl", "shr", "cmp")
 PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 
 

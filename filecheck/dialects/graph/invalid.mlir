@@ -1144,3 +1144,27 @@ func.func @bitcast_c2_width(%x: tensor<4xf32>) {
   %r = graph.bitcast %x : tensor<4xf32> -> tensor<4xi64>
   return
 }
+
+// -----
+
+func.func @threefry2x32_c1_element_types(%k: tensor<4xui32>, %x: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.threefry2x32' op operand element types must be ui32, x1 is i32}}
+  %r = "graph.threefry2x32"(%k, %k, %k, %x) <{word = "first"}> : (tensor<4xui32>, tensor<4xui32>, tensor<4xui32>, tensor<4xi32>) -> tensor<4xui32>
+  return
+}
+
+// -----
+
+func.func @threefry2x32_c2_shapes(%k: tensor<4xui32>, %x: tensor<5xui32>) {
+  // expected-error@+1 {{'graph.threefry2x32' op operand shapes must be equal, key0 is [4], x1 is [5]}}
+  %r = "graph.threefry2x32"(%k, %k, %k, %x) <{word = "first"}> : (tensor<4xui32>, tensor<4xui32>, tensor<4xui32>, tensor<5xui32>) -> tensor<4xui32>
+  return
+}
+
+// -----
+
+func.func @threefry2x32_c3_word(%k: tensor<4xui32>) {
+  // expected-error@+1 {{'graph.threefry2x32' op word must be one of first, second, xor, got third}}
+  %r = graph.threefry2x32 third %k, %k, %k, %k : tensor<4xui32>
+  return
+}

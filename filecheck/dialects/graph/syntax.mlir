@@ -29,6 +29,25 @@ func.func @elementwise(%x: tensor<4xf32>) {
   return
 }
 
+// CHECK-LABEL: @bits
+//       CHECK:   graph.shl %x, %x : tensor<4xui32>
+//  CHECK-NEXT:   graph.shr %x, %{{.*}} : tensor<4xui32>
+//  CHECK-NEXT:   graph.popcount %{{.*}} : tensor<4xui32>
+//  CHECK-NEXT:   graph.clz %{{.*}} : tensor<4xui32>
+//  CHECK-NEXT:   graph.threefry2x32 xor %x, %x, %{{.*}}, %{{.*}} : tensor<4xui32>
+//  CHECK-NEXT:   graph.bitcast %{{.*}} : tensor<4xui32> -> tensor<4xf32>
+//  CHECK-NEXT:   graph.erf_inv %{{.*}} : tensor<4xf32>
+func.func @bits(%x: tensor<4xui32>) {
+  %0 = graph.shl %x, %x : tensor<4xui32>
+  %1 = graph.shr %x, %0 : tensor<4xui32>
+  %2 = graph.popcount %1 : tensor<4xui32>
+  %3 = graph.clz %2 : tensor<4xui32>
+  %4 = graph.threefry2x32 xor %x, %x, %2, %3 : tensor<4xui32>
+  %5 = graph.bitcast %4 : tensor<4xui32> -> tensor<4xf32>
+  %6 = graph.erf_inv %5 : tensor<4xf32>
+  return
+}
+
 /// Sizes may be open.
 // CHECK-LABEL: @shape
 //       CHECK:   graph.reshape %x : tensor<2x6xf32> -> tensor<3x4xf32>

@@ -4,7 +4,7 @@ _KEY = "jx.random.key(3)"
 
 TABLE = f"""
 uniform | f[5] | jx.random.uniform({_KEY}, (5,), x.dtype) + x | novmap
-uniform_range | f[5] | jx.random.uniform({_KEY}, (5,), x.dtype, minval=-1.0, maxval=2.0) * x | novmap
+uniform_range | f[5] | jx.random.uniform({_KEY}, (5,), x.dtype, minval=-1.0, maxval=2.0) * x | novmap value
 normal | f[5] | jx.random.normal({_KEY}, (5,), x.dtype) * x | novmap value
 bernoulli | f[5] | np.where(jx.random.bernoulli({_KEY}, 0.5, (5,)), x, 0) | novmap
 randint | f[5] | jx.random.randint({_KEY}, (5,), 0, 10) | novmap
