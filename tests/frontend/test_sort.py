@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_top_k_where_all_are_equal() -> None:
 
 def test_derivatives_and_batching() -> None:
     rng = np.random.default_rng(0)
-    x, w, z = rng.permutation(24.0).reshape(4, 6), rng.standard_normal((4, 6)), rng.standard_normal((2, 4, 6))
+    x, w, z = rng.permutation(np.arange(24.0)).reshape(4, 6), rng.standard_normal((4, 6)), rng.standard_normal((2, 4, 6))
     got = [
         lm.grad(lambda x: (lnp.sort(x, 0) * w).sum())(x),
         lm.grad(lambda x: lnp.median(x, 0).sum())(x),
@@ -151,7 +152,7 @@ def test_quantiles(dtype: str, method: str) -> None:
         assert (np.asarray(got).dtype, np.shape(got)) == (want.dtype, want.shape)
         np.testing.assert_allclose(got, want, rtol=1e-6 if dtype == "f4" else 1e-14)
     got, want = (f.percentile(x, [0, 25, 100], 1, method=method) for f in (lnp, np))
-    np.testing.assert_allclose(got, want)
+    np.testing.assert_allclose(got, want, atol=1e-5 if dtype == "f4" else 1e-13)
 
 
 def test_medians_and_nan() -> None:
@@ -160,8 +161,8 @@ def test_medians_and_nan() -> None:
     identical(lnp.median(x, 1), np.median(x, 1))
     x[0, 3] = x[5] = np.nan
     np.testing.assert_array_equal(lnp.median(x, 1), np.median(x, 1))
-    with np.testing.suppress_warnings() as quiet:
-        quiet.filter(RuntimeWarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of rows of NaN
         np.testing.assert_allclose(lnp.nanmedian(x, 1), np.nanmedian(x, 1))
         np.testing.assert_allclose(lnp.nanquantile(x, 0.7, 0), np.nanquantile(x, 0.7, 0))
         np.testing.assert_allclose(lnp.nanpercentile(x, [10, 70], 1), np.nanpercentile(x, [10, 70], 1))
