@@ -239,7 +239,7 @@ class _Flat:
         return laid
 
     def _phases(self, write: Callable[[Index, Index], None]) -> None:
-        """Write what is done for each phase of rows and of columns, by their numbers: where there are many, in a loop over rows'.
+        """Write what is done for each phase of rows and of columns, by their numbers; many of rows in a loop.
 
         Those of columns have loops of their own, whose bounds are numbers.
         """
