@@ -122,21 +122,32 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     return _broadcast_shapes([tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes])
 
 
-_REDUCTIONS = {
-    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+_METHODS = {
+    "reduce": {
+        "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+    },
+    "accumulate": {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"},
 }  # fmt: skip
+"""The function that is a method of a ufunc, whose axis is the first by default."""
+
+
+def _over_first_axis(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, axis=0, **options: function(a, axis, **options)
+
+
+for _method, _functions in _METHODS.items():
+    for _ufunc, _function in _functions.items():
+        setattr(globals()[_ufunc], _method, _over_first_axis(globals()[_function]))
 
 
 def ufunc_counterpart(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
-    """The function here that stands for a NumPy ufunc, or for its `reduce`.
+    """The function here that stands for a NumPy ufunc, or for its `reduce` or `accumulate`.
 
     Raises:
         TracingError: there is none.
     """
-    reduction = _REDUCTIONS.get(ufunc.__name__) if method == "reduce" else None
-    if reduction is not None:
-        function = globals()[reduction]
-        return lambda x, axis=0, **options: function(x, axis, **options)
+    if ufunc.__name__ in _METHODS.get(method, ()):
+        return getattr(globals()[ufunc.__name__], method)
     name = ufunc.__name__ if method == "__call__" else None
     if name is None or name not in _PUBLIC:
         shown = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"

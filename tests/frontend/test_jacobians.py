@@ -91,4 +91,4 @@ def test_prefixes_of_what_is_not_commutative(n: int, reverse: bool) -> None:
     got = lax.associative_scan(lambda x, y: x @ y, a, reverse=reverse)
     rows = a[::-1] if reverse else a
     want = [reduce(np.matmul, rows[: k + 1]) for k in range(n)]
-    np.testing.assert_allclose(got, want[::-1] if reverse else np.reshape(want, a.shape), rtol=1e-12)
+    np.testing.assert_allclose(got, np.reshape(want[::-1] if reverse else want, a.shape), rtol=1e-12)

@@ -26,6 +26,8 @@ def of_math(function: Callable[[float], float]) -> Callable[[np.ndarray], np.nda
 
 def log_ndtr(x: float) -> float:
     # far out its asymptotic series
+    if x > 0:
+        return math.log1p(-0.5 * math.erfc(x / math.sqrt(2)))
     if x > -20:
         return math.log(0.5 * math.erfc(-x / math.sqrt(2)))
     series = sum((-1) ** k * math.prod(range(1, 2 * k, 2)) / x ** (2 * k) for k in range(12))
@@ -53,7 +55,8 @@ def test_values(name: str, dtype: str) -> None:
         got = np.asarray(run(x))
         assert got.dtype == x.dtype
         limits = np.finfo(dtype)
-        np.testing.assert_allclose(got, want, rtol=64 * limits.eps, atol=limits.tiny, err_msg=name)
+        near = 8 * limits.eps if name == "gammaln" else limits.tiny  # near 1 and 2 that of `math` is no better
+        np.testing.assert_allclose(got, want, rtol=64 * limits.eps, atol=near, err_msg=name)
 
 
 def test_logarithms_at_zero() -> None:
