@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from . import tracer
 from .eager import api
 from .elementwise import (
     broadcast_shapes,
@@ -96,9 +97,7 @@ fmax, fmin = _ignoring_nan(np.fmax, "max"), _ignoring_nan(np.fmin, "min")
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """`np.where(condition, x, y)`: `x` where the condition holds, else `y`. `where(condition, size=n)` is `nonzero`."""
     if x is None and y is None and size is not None:
-        from .lnp_nonzero import nonzero
-
-        return nonzero(condition, size=size, fill_value=fill_value)
+        return tracer.lnp.nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
         raise ShapeError("where(condition) alone has a result whose size depends on values: use where(condition, x, y)")
     x, y = operand(x), operand(y)

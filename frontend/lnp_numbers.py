@@ -1,4 +1,4 @@
-"""lamina.numpy: floats taken apart and put together, common divisors."""
+"""lamina.numpy: floats taken apart and put together."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 
 from .eager import api
 from .elementwise import compare, full_like_tracer, prepare, select
-from .lnp_logic import where
-from .lnp_shape import broadcast_arrays
-from .lnp_ufuncs import absolute, copysign, fmod, maximum, trunc
-from .promotion import INT32, ufunc_dtypes
+from .lnp_ufuncs import copysign, trunc
+from .promotion import INT32
 from .tracer import Tracer
-from .tracing import build, lift, lift_as, operand, token
+from .tracing import build, lift, lift_as
 
-__all__ = ["frexp", "gcd", "isneginf", "isposinf", "lcm", "ldexp", "modf"]
+__all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf"]
 
 
 def _equal_to(ufunc_name: str, value: float) -> Callable[[Any], Any]:
@@ -94,34 +92,3 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
         step = build("min", build("max", e, full_like_tracer(e, low)), full_like_tracer(e, high))
         x, e = x * _power_of_two(step, x.dtype), e - step
     return x
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Common divisors
-
-
-def gcd(x1: Any, x2: Any, /) -> Any:
-    """`np.gcd`: the greatest common divisor by Euclid's algorithm, as many steps as the dtype may need."""
-    from .control import fori_loop
-
-    dtypes, _ = ufunc_dtypes(np.gcd, tuple(token(operand(x)) for x in (x1, x2)))
-    x, y = broadcast_arrays(absolute(_as(x1, dtypes[0])), absolute(_as(x2, dtypes[0])))
-
-    def step(_: Any, pair: Any) -> Any:
-        a, b = pair
-        return where(b == 0, a, b), where(b == 0, 0, fmod(a, where(b == 0, 1, b)))
-
-    # the worst case are neighbours in Fibonacci's sequence, which grows by 1.618 a step
-    steps = math.ceil(8 * dtypes[0].itemsize * math.log(2) / math.log((1 + math.sqrt(5)) / 2))
-    return fori_loop(0, steps, step, (x, y))[0]
-
-
-@api
-def _as(x: Any, dtype: Any) -> Any:
-    return lift_as(x, dtype)
-
-
-def lcm(x1: Any, x2: Any, /) -> Any:
-    """`np.lcm`: the least common multiple; 0 if one of both is."""
-    divisor = gcd(x1, x2)
-    return absolute(x1 // maximum(divisor, 1) * x2)

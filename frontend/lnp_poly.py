@@ -83,9 +83,8 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @api
 def polyint(p: Any, m: int = 1, k: Any = 0) -> Any:
-    """`np.polyint`: the `m`-th antiderivative, with integration constants `k` (one, or one each)."""
-    x = lift(p)
-    x = x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    """`np.polyint`: the `m`-th antiderivative, with integration constants `k` (one, or one each), in float64."""
+    x = lift_as(p, FLOAT64)
     times = static_int(m, "m")
     constants = broadcast_tracer(lift_as(k, x.dtype), (times,))
     for j in range(times):

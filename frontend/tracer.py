@@ -114,9 +114,8 @@ class Tracer:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
         function = lnp.ufunc_counterpart(ufunc, method)
-        if kwargs and (
-            method not in ("reduce", "accumulate") or not kwargs.keys() <= {"axis", "dtype", "keepdims", "initial", "where"}
-        ):
+        taken = {"axis", "dtype", "keepdims", "initial", "where"} if method in ("reduce", "accumulate") else set[str]()
+        if not kwargs.keys() <= taken:
             raise located(TracingError(f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported on traced arrays"))
         return function(*args, **kwargs)
 

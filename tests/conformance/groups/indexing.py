@@ -100,7 +100,7 @@ put | f[7] | np.put(x, np.array([1, 2]), 5.0, inplace=False)
 put_along_axis | f[3,4] | np.put_along_axis(x, np.array([[0], [1], [2]]), 9.0, axis=1, inplace=False)
 insert | f[5] | np.insert(x, 2, 7.0)
 insert_rows | f[3,4] f[2,4] | np.insert(x, np.array([0, 2]), y, axis=0)
-delete_columns | f[3,4] | np.delete(x, np.array([0, 3]), axis=1)
+delete_columns | f[3,4] | np.delete(x, slice(1, 3), axis=1)
 segment_prod | f[6]n i[6]k+ | jx.ops.segment_prod(x, y, num_segments=3) | value
 segment_min | f[6] i[6]k+ | jx.ops.segment_min(x, y, num_segments=3) | value
 delete | f[5] | np.delete(x, 2)
