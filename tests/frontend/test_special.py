@@ -56,7 +56,7 @@ def test_values(name: str, dtype: str) -> None:
         assert got.dtype == x.dtype
         limits = np.finfo(dtype)
         near = 8 * limits.eps if name == "gammaln" else limits.tiny  # near 1 and 2 that of `math` is no better
-        np.testing.assert_allclose(got, want, rtol=64 * limits.eps, atol=near, err_msg=name)
+        np.testing.assert_allclose(got, want, rtol=float(64 * limits.eps), atol=float(near), err_msg=name)
 
 
 def test_logarithms_at_zero() -> None:
