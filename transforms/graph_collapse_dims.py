@@ -141,6 +141,8 @@ def collapse(fusion: FusionOp) -> None:
         return  # which may give values the dim that they are put together along
     if any(len(set(classes)) < len(classes) for classes in map(axes.of, axes.values)):
         return  # two dims of one value are one loop, as in x[i] * y[j] added to its transpose
+    if any(isinstance(op, BroadcastOp) and not {*axes.of(op.x)} <= {*axes.of(op.y)} for op in body.ops):
+        return  # a dim of size 1 is stretched, and put together with others besides
     following = axes.merged()
     ordered = [axes.find((outputs[0], dim)) for dim in fusion.loop_order() if shape_of(outputs[0])[dim] != 1]
     beside = dict(pairwise(ordered))

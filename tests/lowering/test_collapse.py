@@ -52,3 +52,8 @@ def test_a_loop_that_is_two_dims_of_one_value() -> None:
 def test_a_result_with_unit_dims() -> None:
     got = lm.jit(lambda x: lnp.sum(x, (0, 3), keepdims=True) * 2)(X)
     np.testing.assert_allclose(got, X.sum((0, 3), keepdims=True) * 2, rtol=2e-6, atol=1e-6)
+
+
+def test_a_unit_dim_that_is_stretched_and_put_together() -> None:
+    x = np.full((1, 1), 3, np.float32)
+    np.testing.assert_array_equal(lm.jit(lambda x: lnp.concatenate([lnp.broadcast_to(x, (2, 1)), x]))(x), np.full((3, 1), 3))
