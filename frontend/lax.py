@@ -20,6 +20,8 @@ from .lnp_create import arange, full, full_like
 from .lnp_join import concatenate
 from .lnp_math import power as pow
 from .lnp_shape import expand_dims, reshape, squeeze, transpose
+from .lnp_sort import sort_together
+from .lnp_sort import top_k as lnp_top_k
 from .moves import (
     broadcast_tracer,
     nonnegative,
@@ -61,7 +63,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "dynamic_update_slice_in_dim", "erf", "erfc", "expand_dims", "fori_loop", "full", "full_like", "index_in_dim",
     "integer_pow", "iota", "lgamma", "logistic", "map", "pad", "pow", "reciprocal", "reduce", "reduce_and", "reduce_max",
     "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select", "select_n", "slice",
-    "slice_in_dim", "squeeze", "stop_gradient", "transpose",
+    "slice_in_dim", "sort", "sort_key_val", "squeeze", "stop_gradient", "top_k", "transpose",
 ]  # fmt: skip
 
 
@@ -402,3 +404,38 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """`log(cumsum(exp(x)))` along an axis, without overflow."""
     return associative_scan(lnp.logaddexp, operand, reverse, axis)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Order
+
+
+@api
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Elements in ascending order along a dim; of several arrays the first `num_keys` decide, and the others move along.
+
+    Args:
+        operand: an array, or a sequence of arrays of one shape.
+        is_stable: every sort is.
+
+    Raises:
+        ShapeError: shapes differ, or there are fewer arrays than keys.
+    """
+    if not isinstance(operand, Sequence):
+        return sort_together([lift(operand)], [], dimension)[0]
+    arrays = [lift(x) for x in operand]
+    if len({x.shape for x in arrays}) != 1 or not 1 <= num_keys <= len(arrays):
+        shapes = [list(x.shape) for x in arrays]
+        raise ShapeError(f"sort takes arrays of one shape, {num_keys} of them keys, got shapes {shapes}")
+    return tuple(sort_together(arrays[:num_keys], arrays[num_keys:], dimension))
+
+
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+    """Keys in ascending order along a dim, and values moved along."""
+    return sort((keys, values), dimension, is_stable)
+
+
+def top_k(operand: Any, k: int) -> tuple[Any, Any]:
+    """The `k` greatest elements along the last dim, the greatest first, and their indices, as int32."""
+    values, indices = lnp_top_k(operand, k)
+    return values, indices.astype(np.int32)

@@ -68,6 +68,14 @@ def _order(keys: Sequence[Tracer]) -> Tracer:
     return _sorted(keys, iota(shape, len(shape) - 1, numpy_dtype(position_type(shape[-1]))))[-1]
 
 
+def sort_together(keys: Sequence[Tracer], others: Sequence[Tracer], axis: int) -> list[Tracer]:
+    """Keys, the first of which decides, in their order along an axis, and others of their shape moved along."""
+    rows = [_rows(x, axis) for x in (*keys, *others)]
+    _, back = rows[0]
+    found = _sorted([x for x, _ in rows[: len(keys)]], *(x for x, _ in rows[len(keys) :]))
+    return [transpose_tracer(x, back) for x in found]
+
+
 @api
 def sort(
     a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None, descending: bool = False

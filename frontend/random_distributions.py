@@ -12,19 +12,21 @@ from ..errors import DTypeError, ShapeError
 from .eager import creation
 from .elementwise import compare, full_like_tracer, select
 from .lnp_bits import nextafter
+from .lnp_create import iota
 from .lnp_index import take
 from .lnp_logic import clip
 from .lnp_reduce import argmax, sum
 from .lnp_scan import cumsum
+from .lnp_sort import sort_together, top_k
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_shape
 from .promotion import FLOAT64, INT64, canonical
-from .random_bits import float_dtype, randint, sample_shape, uniform_floats
+from .random_bits import UINT32, float_dtype, randint, random_bits, sample_shape, split, uniform_floats
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand
 
 __all__ = [
     "bernoulli", "categorical", "cauchy", "choice", "exponential", "geometric", "gumbel", "laplace", "logistic", "lognormal",
-    "maxwell", "normal", "pareto", "rademacher", "rayleigh", "triangular", "truncated_normal", "weibull_min",
+    "maxwell", "normal", "pareto", "permutation", "rademacher", "rayleigh", "triangular", "truncated_normal", "weibull_min",
 ]  # fmt: skip
 
 
@@ -220,8 +222,39 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Any
 
 
 @creation
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+    """The slices of an array along an axis, or the numbers below `x`, in random order.
+
+    Args:
+        key: uint32[2].
+        x: an array, or an integer `n` for `arange(n)`.
+        independent: each row along the axis in an order of its own.
+
+    >>> import lamina as lm
+    >>> lm.random.permutation(lm.random.key(0), 5)
+    array([4, 3, 2, 0, 1])
+    """
+    if isinstance(x, int):
+        return _shuffled(key, iota((x,), 0, INT64), 0)
+    x = lift(x)
+    axis = normalize_axis(axis, x.ndim)
+    if independent or x.ndim == 1:
+        return _shuffled(key, x, axis)
+    return take(x, _shuffled(key, iota((x.shape[axis],), 0, INT64), 0), axis)
+
+
+def _shuffled(key: Any, x: Tracer, axis: int) -> Tracer:
+    """Sorted by random keys, so often that equal ones hardly matter: the cube of the size is below what rounds can number."""
+    rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(2**32 - 1))
+    for _ in range(rounds):
+        key, mine = (take(split(key), k, 0) for k in range(2))
+        _, x = sort_together([random_bits(mine, x.shape, UINT32)], [x], axis)
+    return x
+
+
+@creation
 def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
-    """Elements of an array, or numbers below `a`, drawn with replacement.
+    """Elements of an array, or numbers below `a`.
 
     Args:
         key: uint32[2].
@@ -230,25 +263,39 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         p: their probabilities, f32 or f64 of one dim; equal ones by default.
 
     Raises:
-        ShapeError: there is nothing to choose from, or `p` has another size.
-        NotImplementedError: without `replace`, which takes sorting.
+        ShapeError: there is nothing to choose from, less than is asked without replacement, or `p` has another size.
     """
-    if not replace:
-        raise NotImplementedError("choice without replacement takes sorting, which is not here yet")
     shape = static_shape(shape)
     among = None if isinstance(a, int) else lift(a)
     axis = 0 if among is None else normalize_axis(axis, among.ndim)
     count = int(a) if among is None else among.shape[axis]
     if count <= 0 and math.prod(shape):
         raise ShapeError(f"nothing to choose from: the size is {count}")
-    index = randint(key, shape, 0, count) if p is None else _weighted(key, shape, lift(p), count)
+    if not replace and count < math.prod(shape):
+        raise ShapeError(f"{math.prod(shape)} are to be chosen from {count} without replacement")
+    if replace:
+        index = randint(key, shape, 0, count) if p is None else _weighted(key, shape, lift(p), count)
+    else:
+        index = reshape_tracer(_without_replacement(key, math.prod(shape), p, count), shape)
     return index if among is None else take(among, index, axis)
 
 
-def _weighted(key: Any, shape: tuple[int, ...], p: Tracer, count: int) -> Tracer:
-    p = p if p.dtype.kind == "f" else lift_as(p, FLOAT64)
+def _without_replacement(key: Any, n: int, p: Any, count: int) -> Tracer:
+    """Numbers below `count`, all different: the first of a permutation, or those of the greatest `log(p)` and Gumbel noise."""
+    if p is None:
+        return slice_axis(_shuffled(key, iota((count,), 0, INT64), 0), 0, 0, n)
+    p = _probabilities(lift(p), count)
+    return top_k(gumbel(key, (count,), p.dtype) + build("log", p), n)[1]
+
+
+def _probabilities(p: Tracer, count: int) -> Tracer:
     if p.shape != (count,):
         raise ShapeError(f"p must have one probability for each of {count} choices, got shape {list(p.shape)}")
+    return p if p.dtype.kind == "f" else lift_as(p, FLOAT64)
+
+
+def _weighted(key: Any, shape: tuple[int, ...], p: Tracer, count: int) -> Tracer:
+    p = _probabilities(p, count)
     ends = cumsum(p)
     u = uniform_floats(key, shape, p.dtype)
     total = broadcast_tracer(reshape_tracer(slice_axis(ends, 0, count - 1, count), ()), shape)

@@ -76,6 +76,16 @@ EXACT = (
     "random.choice(key, x, (2, 3))",
     "random.choice(key, x, (2, 3), axis=1)",
     "random.choice(key, 4, (30,), p=p)",
+    "random.choice(key, 10, (2, 4), replace=False)",
+    "random.choice(key, x, (2,), replace=False)",
+    "random.choice(key, x, (3,), replace=False, axis=1)",
+    "random.choice(key, 4, (3,), replace=False, p=p)",
+    "random.permutation(key, 0)",
+    "random.permutation(key, 1)",
+    "random.permutation(key, 2000)",
+    "random.permutation(key, x)",
+    "random.permutation(key, x, axis=1)",
+    "random.permutation(key, x, axis=1, independent=True)",
     "random.categorical(key, x)",
     "random.categorical(key, x, axis=0)",
     "random.categorical(key, x, axis=0, shape=(6, 5))",
@@ -221,8 +231,8 @@ def test_what_is_refused() -> None:
         lm.random.fold_in(key, np.arange(3))
     with pytest.raises(lm.ShapeError, match="less than 2\\*\\*32 numbers"):
         lm.random.bits(key, (1 << 16, 1 << 16))
-    with pytest.raises(NotImplementedError, match="without replacement"):
-        lm.random.choice(key, 5, (2,), replace=False)
+    with pytest.raises(lm.ShapeError, match="6 are to be chosen from 5 without replacement"):
+        lm.random.choice(key, 5, (2, 3), replace=False)
     with pytest.raises(lm.ShapeError, match="nothing to choose from"):
         lm.random.choice(key, 0, (2,))
     with pytest.raises(lm.ShapeError, match=r"one probability for each of 3 choices, got shape \[2\]"):

@@ -215,3 +215,24 @@ def test_refusals() -> None:
         lnp.partition(np.arange(3), 3)
     with pytest.raises(lm.ShapeError, match="k must be within"):
         lnp.top_k(np.arange(3), 4)
+
+
+def test_names_of_lax() -> None:
+    """Several keys, others moved along, another dim; places as int32."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 3, (5, 7)), rng.standard_normal((5, 7))
+    for dim in (0, 1, -1):
+        order = np.argsort(a, axis=dim, kind="stable")
+        keys, values = lm.lax.sort_key_val(a, b, dim)
+        np.testing.assert_array_equal(keys, np.take_along_axis(a, order, dim))
+        np.testing.assert_array_equal(values, np.take_along_axis(b, order, dim))
+    order = np.lexsort([b, a])
+    first, second = lm.jit(lambda a, b: lm.lax.sort((a, b), num_keys=2))(a, b)
+    np.testing.assert_array_equal(first, np.take_along_axis(a, order, 1))
+    np.testing.assert_array_equal(second, np.take_along_axis(b, order, 1))
+    np.testing.assert_array_equal(lm.lax.sort(b, 0), np.sort(b, 0))
+    values, places = lm.lax.top_k(b, 2)
+    assert places.dtype == np.int32
+    np.testing.assert_array_equal(values, np.take_along_axis(b, places, 1))
+    with pytest.raises(lm.ShapeError, match=r"sort takes arrays of one shape, 2 of them keys, got shapes \[\[5, 7\], \[5\]\]"):
+        lm.lax.sort((a, b[:, 0]), num_keys=2)
