@@ -102,7 +102,12 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 # Indices that are known
 
 
-tril_indices, triu_indices, diag_indices = np.tril_indices, np.triu_indices, np.diag_indices
+tril_indices, triu_indices = np.tril_indices, np.triu_indices
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """`np.diag_indices`, each an array of its own."""
+    return tuple(np.arange(n) for _ in range(ndim))
 
 
 def _matrix(arr: Any, what: str) -> tuple[int, ...]:
@@ -135,7 +140,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 def ix_(*args: Any) -> tuple[Any, ...]:
     """`np.ix_`: index arrays for the product of lists of indices."""
     if not is_traced(args):
-        return np.ix_(*args)
+        return tuple(map(np.array, np.ix_(*args)))
     return tuple(x.reshape([-1 if k == d else 1 for k in range(len(args))]) for d, x in enumerate(map(atleast_1d, args)))
 
 

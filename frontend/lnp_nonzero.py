@@ -41,7 +41,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
         return _nonzero(a, static_int(size, "size"), fill_value)
     if is_traced((a,)):
         raise TracingError("the number of elements that are not zero depends on values: give size=, or use where(mask, x, y)")
-    return np.nonzero(concrete_array(a))
+    return tuple(map(np.ascontiguousarray, np.nonzero(concrete_array(a))))
 
 
 def _flat_places(a: Any, size: int) -> tuple[Tracer, Tracer]:

@@ -250,7 +250,7 @@ def conv_of_points(op: Any, b: GraphBuilder) -> SSAValue | None:
     "conv",
     "conv(x, w) with strides as long as the windows -> dot of patches and filters",
     lambda b, x, y, i, j: b.conv(
-        b.reshape(x, (1, 1, 2, 3)), b.reshape(y, (1, 1, 3, 2)), stride=(3, 2), low=(0, 0), high=(1, 0), groups=1
+        b.reshape(x, (1, 1, 2, 3)), b.reshape(y, (3, 1, 2, 1)), stride=(2, 1), low=(0, 0), high=(0, 0), groups=1
     ),
     REASSOCIATING,
 )

@@ -22,7 +22,19 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import ShapeError
-from ..types import element_of, element_type, index, is_bool, is_float, is_unsigned, shape_of, show_shape, tensor, width_of
+from ..types import (
+    DYNAMIC,
+    element_of,
+    element_type,
+    index,
+    is_bool,
+    is_float,
+    is_unsigned,
+    shape_of,
+    show_shape,
+    tensor,
+    width_of,
+)
 from .base import Custom, GraphOp, Props, graph_op, integer, require_same_shape
 
 SHORT = 64
@@ -326,7 +338,7 @@ class TopKOp(GraphOp):
         shape, k = operands[0].get_shape(), integer(props["k"])
         if not shape:  # C1
             raise ShapeError(f"rows need a dim, got {show_shape(shape)}")
-        if not 0 <= k <= shape[-1]:  # C2
+        if k < 0 or DYNAMIC != shape[-1] < k:  # C2
             raise ShapeError(f"k must be within the size of rows, got {k} of {shape[-1]}")
         taken = (*shape[:-1], k)
         return tensor(operands[0].element_type, taken), tensor(i64, taken)

@@ -177,11 +177,13 @@ def test_equations_of_drawn(name: str) -> None:
             if not isinstance(op, GraphOp):
                 continue
             given = [values[o] for o in op.operands]
-            (values[op.results[0]],) = (want,) = op.evaluate(*given)
+            results = op.evaluate(*given)
+            values.update(zip(op.results, results, strict=True))
             if isinstance(op, CompositeOp) or type(op).nest is not GraphOp.nest or op.name == "graph.const":
                 continue
             if op.name == "graph.reshape" and not op.equations():
                 continue  # a view
+            (want,) = results
             result = np.full(want.shape, 77, want.dtype)
             for equation in op.equations():
                 run(op, equation, given, result)
@@ -193,21 +195,22 @@ def test_unknown_sizes(row: Row) -> None:
     """With any size of an operand unknown, the result's sizes are right or unknown."""
     op = op_of(row)
     types = [o.type for o in op.operands]
-    (want,) = (r.type for r in op.results)
+    wants = [r.type for r in op.results]
     dims = [(k, d) for k, t in enumerate(types) for d in range(len(t.get_shape()))]
     for hidden in ([], *([one] for one in dims), dims):
         seen = [
             tensor(t.element_type, [DYNAMIC if (k, d) in hidden else n for d, n in enumerate(t.get_shape())])
             for k, t in enumerate(types)
         ]
-        unknown = tensor(want.element_type, [DYNAMIC] * len(want.get_shape()))
-        for declared in (want, unknown) if row.result is not None and row.op != "iota" else (want,):
-            (got,) = op.infer_types(seen, op.properties, [declared])
-            assert got.element_type == want.element_type
-            sizes = zip(got.get_shape(), want.get_shape(), strict=True)
-            assert all(a in (DYNAMIC, b) for a, b in sizes), f"{seen} -> {got}, not {want}"
-        if not hidden and row.result is None:
-            assert got == want
+        unknown = [tensor(want.element_type, [DYNAMIC] * len(want.get_shape())) for want in wants]
+        for declared in (wants, unknown) if row.result is not None and row.op != "iota" else (wants,):
+            found = op.infer_types(seen, op.properties, declared)
+            for got, want in zip(found, wants, strict=True):
+                assert got.element_type == want.element_type
+                sizes = zip(got.get_shape(), want.get_shape(), strict=True)
+                assert all(a in (DYNAMIC, b) for a, b in sizes), f"{seen} -> {got}, not {want}"
+            if not hidden and row.result is None:
+                assert [*found] == wants
 
 
 @pytest.mark.parametrize(

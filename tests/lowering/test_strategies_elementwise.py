@@ -95,7 +95,7 @@ def test_large_on_any_number_of_threads(name, threads):
 
 def test_a_long_loop_is_split_into_blocks_without_rest():
     text = scheduled(lambda x, y: x * y, (1_000_000,), (1_000_000,))
-    assert re.search(r"loop.for parallel %io = 0 to 1000000 step (\d+) \{\n\s*loop.for vector %ii = 0 to \1 step", text)
+    assert re.search(r"loop.for parallel %io = 0 to 1000000 step (\d+) threads \{\n\s*loop.for vector %ii = 0 to \1 step", text)
     assert text.count("loop.for") == 2
 
 
