@@ -18,7 +18,6 @@ from ..errors import CompileError
 from ._for_loops import batch_for
 from ._functions import (
     called_function,
-    copy_locations,
     error_at,
     replace_op,
     require_static,
@@ -60,9 +59,7 @@ class Batcher:
             batch_for(op, self)
             return
         if not any(flags):
-            clone = op.clone(self.values)
-            copy_locations(op, clone)
-            self.b.insert(clone)
+            self.b.insert(op.clone(self.values))
             return
         if not isinstance(op, GraphOp):
             raise error_at(op, CompileError, "has no batching rule")
