@@ -19,10 +19,11 @@ from graphs import CASES, define
 from lamina.dialects.graph import OPS
 from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero, to_attribute
 from lamina.dialects.graph.index import find_places
+from lamina.dialects.graph.sort import position_type
 from lamina.dialects.loop.structure import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
-from lamina.dialects.types import DYNAMIC, element_type, f32, f64, i64, numpy_dtype, tensor
+from lamina.dialects.types import DYNAMIC, element_type, f32, f64, i32, i64, numpy_dtype, tensor
 from lamina.errors import ShapeError
 from lamina.runtime.interpreter.monoids import combine
 from lamina.runtime.interpreter.scalars import MEANINGS
@@ -292,3 +293,7 @@ def test_every_op_that_has_a_derivative_is_checked_against_differences() -> None
         if issubclass(op, GraphOp) and not isinstance(op.derivative, Zero | NotDifferentiable) and name != "select"
     }
     assert not wanted - built
+
+
+def test_positions_in_a_row_are_as_narrow_as_they_can_be() -> None:
+    assert [position_type(n) for n in (0, 1, 2**31 - 1, 2**31)] == [i32, i32, i32, i64]
