@@ -195,7 +195,9 @@ def check_results(got: Any, want: Sequence[np.ndarray], row: Row, args: Sequence
 # --------------------------------------------------------------------------------------------------------------------
 # Rows
 
-SIZES = ("", "1x", "0x", "7x", "33x", "3x0x2x", "5x7x")
+DEEP = "2x1x3x1x5x1x1x2x"
+"""A shape of rank 8."""
+SIZES = ("", "1x", "0x", "7x", "33x", "3x0x2x", DEEP)
 """Shapes of elementwise ops: scalars, none, less than a vector, vectors and a rest, several dims."""
 PAIRS = "25x25x"
 """A shape with room for all pairs of edge values."""
@@ -227,8 +229,7 @@ def _compare() -> Iterator[Row]:
     for predicate in ("eq", "ne", "lt", "le", "gt", "ge"):
         for element in ALL:
             yield Row("cmp", (PAIRS + element,) * 2, {"predicate": predicate}, domain=(-2, 2) if element in INTS else None)
-        yield Row("cmp", ("f32", "f32"), {"predicate": predicate})
-        yield Row("cmp", ("7x3xf64", "7x3xf64"), {"predicate": predicate})
+        yield from (Row("cmp", (size + "f64",) * 2, {"predicate": predicate}, domain=(-2, 2)) for size in SIZES)
 
 
 def _select() -> Iterator[Row]:
@@ -596,12 +597,14 @@ def _composite() -> Iterator[Row]:
         norm: dict[str, Any] = {"ulp": SUM, "scale": lambda v: 4 * _largest(v), "edges": "simple", "zeros": False}
         for name in ("layer_norm", "rms_norm"):
             yield Row(name, operands, {**props, "epsilon": 0.5}, **norm)
-    for (x, dim, channels), element in itertools.product((("33x5x", 1, "5x"), ("3x4x9x", 0, "3x"), ("1x", 0, "1x")), FLOATS):
+    for (x, dim, channels), element in itertools.product(
+        (("33x5x", 1, "5x"), ("3x4x9x", 0, "3x"), ("1x", 0, "1x"), ("0x5x", 1, "5x")), FLOATS
+    ):
         more = {"ulp": SUM, "scale": lambda x, *_: 8 * _largest(x) ** 2, "edges": "none", "zeros": False, "domain": (0.5, 4.0)}
         operands = (x + element, *(channels + element,) * 4)
         yield Row("batch_norm", operands, {"dim": dim, "epsilon": 0.5}, **more)
     for element, label in itertools.product(FLOATS, INDICES):
-        for rows, classes in ((8, 10), (1, 1), (33, 7)):
+        for rows, classes in ((8, 10), (1, 1), (33, 7), (0, 7)):
             operands = (f"{rows}x{classes}x{element}", f"{rows}x{label}")
             more = {"ulp": SUM, "scale": lambda x, y: 8 * _largest(x), "edges": "tame", "zeros": False}
             yield Row("cross_entropy", operands, domain=(-2, 11), **more)
@@ -628,6 +631,51 @@ def _attention() -> Iterator[Row]:
             yield Row("attention", (*operands, bias + element) if bias else operands, props, **more)
             if bias:
                 yield Row("attention", (*operands, bias + "i1"), props, **more)
+
+
+def _deep() -> Iterator[Row]:
+    """Operands and results of rank 8, for the ops that are not elementwise."""
+    x, sums = DEEP + "f32", {"ulp": SUM, "scale": _largest, "edges": "tame", "zeros": False}
+    zeros, ones = (0,) * 8, (1,) * 8
+    sizes = tuple(map(int, DEEP[:-1].split("x")))
+    yield Row("const", (), {"value": dense(np.arange(60, dtype=np.float32).reshape(sizes))}, x)
+    yield Row("iota", (), {"dim": 4}, DEEP + "i32")
+    yield Row("reshape", (x,), {}, "5x2x1x2x1x3x1x1xf32")
+    yield Row("transpose", (x,), {"perm": (4, 0, 7, 2, 1, 3, 6, 5)})
+    yield Row("broadcast", ("2x5x1xf32",), {"dims": (0, 4, 6)}, x)
+    yield Row("broadcast", ("f32",), {"dims": ()}, x)
+    yield Row("slice", (x,), {"start": (0, 0, 1, 0, 1, 0, 0, 0), "stop": sizes, "step": (1, 1, 1, 1, 2, 1, 1, 1)})
+    yield Row("concat", (x, x), {"dim": 4})
+    yield Row("pad", (x, "f32"), {"low": (0, 1, -1, 0, 0, 0, 2, 0), "high": zeros, "interior": (0, 0, 0, 0, 1, 0, 0, 2)})
+    yield Row("reverse", (x,), {"dims": (0, 4, 7)})
+    for kind in ("add", "max"):
+        yield Row("reduce", (x,), {"kind": kind, "dims": (0, 4, 7)}, **(sums if kind == "add" else {"zeros": False}))
+    yield from (Row(name, (x,), {"dim": 4}) for name in ("argmax", "argmin"))
+    dims = {"lhs_batch": (0, 7), "rhs_batch": (0, 1), "lhs_contract": (4,), "rhs_contract": (2,)}
+    yield Row("dot", (x, "2x2x5x4xf32"), dims, ulp=SUM, scale=lambda x, y: 5 * _largest(x) * _largest(y), edges="none")
+    yield Row("gather", (x, "4xi32"), {"at": (4,)}, domain=(-2, 11))
+    yield Row("scatter", (x, "4x2x1x3x1x1x1x2xf32", "4xi64"), {"kind": "add", "at": (4,)}, domain=(-2, 11), ulp=SUM)
+    yield Row("embedding", ("2x1x3x1x1x1x2xi32", "9x5xf32"), domain=(-2, 11))
+    for direction in ("forward", "reverse"):
+        yield Row("scan", (x,), {"kind": "add", "dim": 4, "direction": direction, "bound": "inclusive"})
+    yield Row("recurrence", (x, x), {"dim": 4, "direction": "forward"}, domain=(0.1, 0.9), ulp=SUM, edges="simple", zeros=False)
+    yield Row("sort", (x, x), {"keys": 1})
+    yield Row("top_k", (x,), {"k": 2})
+    slide = {"window": (1, 1, 2, 1, 3, 1, 1, 2), "stride": ones, "low": zeros, "high": zeros, "dilation": ones}
+    yield Row("reduce_window", (x,), {"kind": "max", **slide}, zeros=False)
+    yield Row("window_pick", (x, x), {"kind": "max", **slide})
+    yield Row("window_put", (x, "2x1x2x1x3x1x1x1xf32"), {"kind": "max", **slide}, edges="none", ulp=SUM, zeros=False)
+    for name in ("softmax", "log_softmax", "logsumexp", "mean"):
+        yield Row(name, (x,), {"dims": (0, 4, 7)}, **sums)
+    yield Row("var", (x,), {"dims": (0, 4, 7), "correction": 0}, **{**sums, "scale": lambda v: 4 * _largest(v) ** 2})
+    for name in ("layer_norm", "rms_norm"):
+        norm = {**sums, "scale": lambda v: 4 * _largest(v), "edges": "simple"}
+        yield Row(name, (x,), {"dims": (0, 4, 7), "epsilon": 0.5}, **norm)
+    channels = {**sums, "scale": lambda x, *_: 8 * _largest(x) ** 2, "edges": "none", "domain": (0.5, 4.0)}
+    yield Row("batch_norm", (x, *("5xf32",) * 4), {"dim": 4, "epsilon": 0.5}, **channels)
+    heads = {"ulp": 4 * SUM, "scale": lambda q, k, v: _largest(v), "edges": "none", "zeros": False}
+    batch = "2x1x3x1x1x2x"
+    yield Row("attention", (batch + "5x4xf32", batch + "7x4xf32", batch + "7x3xf32"), {"mask": "none", "scale": 0.5}, **heads)
 
 
 ROWS: tuple[Row, ...] = (
@@ -660,4 +708,5 @@ ROWS: tuple[Row, ...] = (
     *_sort(),
     *_composite(),
     *_attention(),
+    *_deep(),
 )

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from lamina.dialects.graph import OPS
 from lamina.dialects.graph.base import CompositeOp
+from lamina.dialects.types import shape_of
 from lamina.pipeline import build
 from lamina.runtime.callable import Compiled
 from lamina.runtime.interpreter import interpret
@@ -108,6 +109,18 @@ def test_decomposition_equals_evaluate(row: Row) -> None:
     assert not any(isinstance(inner, CompositeOp) for inner in module.walk())
     for args in arguments(row):
         check(interpret(module, "main", args)[0], op.evaluate(*args)[0], row, args)
+
+
+RANK_OF_THEIR_OWN = {"conv", "cross_entropy"}
+"""Ops whose definition says how many dims there are."""
+
+
+@pytest.mark.parametrize("name", sorted({row.op for row in ROWS}))
+def test_every_op_has_rows_without_elements_and_of_rank_8(name: str) -> None:
+    ops = [op_of(row) for row in ROWS if row.op == name]
+    shapes = [shape_of(value) for op in ops for value in (*op.operands, *op.results)]
+    assert any(0 in shape for shape in shapes)
+    assert name in RANK_OF_THEIR_OWN or any(len(shape) == 8 for shape in shapes)
 
 
 def test_no_row_stands_twice() -> None:

@@ -16,8 +16,9 @@ import pytest
 from lamina.dialects.element_types import TABLE, Kind
 from lamina.frontend.random_bits import threefry2x32
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "dialects")]
 from oracles import by_jax
+from test_threefry import VECTORS
 
 INTEGERS = [row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED)]
 FLOATS = [np.dtype(np.float32), np.dtype(np.float64)]
@@ -25,13 +26,6 @@ of_integers = pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 of_floats = pytest.mark.parametrize("dtype", FLOATS, ids=str)
 EITHER = pytest.mark.parametrize("run", [lambda f: f, lm.jit], ids=["eager", "jit"])
 Run = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-# Random123, tests/kat_vectors: threefry2x32 of 20 rounds, counter, key, result
-VECTORS = (
-    ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
-    ((0xFFFFFFFF,) * 2, (0xFFFFFFFF,) * 2, (0x1CB996FC, 0xBB002BE7)),
-    ((0x243F6A88, 0x85A308D3), (0x13198A2E, 0x03707344), (0xC4923A9C, 0x483DF7A0)),
-)
 
 
 @EITHER

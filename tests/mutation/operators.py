@@ -389,6 +389,7 @@ def _call(edits: _Edits, node: ast.Call) -> None:
     symmetric = name == "cmp" and any(
         isinstance(k.value, ast.Constant) and k.value.value in ("eq", "ne") for k in node.keywords
     )
+    symmetric |= name == "binary" and isinstance(node.args[0], ast.Constant) and node.args[0].value in ("add", "xor", "or")
     if name not in COMMUTATIVE and not symmetric:
         for k in range(len(node.args) - 1):
             a, b = node.args[k], node.args[k + 1]

@@ -39,6 +39,7 @@ TESTS = (
     "tests/dialects/test_rules_more.py",
     "tests/dialects/test_equations.py",
     "tests/dialects/test_product_derivative.py",
+    "tests/dialects/test_threefry.py",
     "tests/transforms/test_derivatives.py",
     "tests/transforms/test_vmap.py",
     "tests/transforms/test_drawn_ops.py",
