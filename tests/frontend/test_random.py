@@ -16,7 +16,8 @@ import pytest
 from lamina.dialects.element_types import TABLE, Kind
 from lamina.frontend.random_bits import threefry2x32
 
-sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent / "dialects")]
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "dialects"))
 from oracles import by_jax
 from test_threefry import VECTORS
 
