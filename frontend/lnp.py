@@ -62,24 +62,24 @@ from . import (
     tracer,
 )
 from .elementwise import broadcast_shapes as _broadcast_shapes
-from .lnp_at import *  # noqa: F403
-from .lnp_bits import *  # noqa: F403
-from .lnp_contract import *  # noqa: F403
-from .lnp_create import *  # noqa: F403
-from .lnp_edit import *  # noqa: F403
-from .lnp_grids import *  # noqa: F403
-from .lnp_index import *  # noqa: F403
-from .lnp_join import *  # noqa: F403
-from .lnp_logic import *  # noqa: F403
-from .lnp_math import *  # noqa: F403
-from .lnp_nonzero import *  # noqa: F403
-from .lnp_numbers import *  # noqa: F403
-from .lnp_poly import *  # noqa: F403
-from .lnp_reduce import *  # noqa: F403
-from .lnp_scan import *  # noqa: F403
-from .lnp_shape import *  # noqa: F403
-from .lnp_sort import *  # noqa: F403
-from .lnp_ufuncs import *  # noqa: F403
+from .lnp_at import *
+from .lnp_bits import *
+from .lnp_contract import *
+from .lnp_create import *
+from .lnp_edit import *
+from .lnp_grids import *
+from .lnp_index import *
+from .lnp_join import *
+from .lnp_logic import *
+from .lnp_math import *
+from .lnp_nonzero import *
+from .lnp_numbers import *
+from .lnp_poly import *
+from .lnp_reduce import *
+from .lnp_scan import *
+from .lnp_shape import *
+from .lnp_sort import *
+from .lnp_ufuncs import *
 from .locations import located
 from .promotion import result_type as _result_type
 from .tracing import token as _token

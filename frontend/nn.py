@@ -21,73 +21,49 @@ from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
 if TYPE_CHECKING:
-    from .nn_activations import celu as celu
-    from .nn_activations import elu as elu
-    from .nn_activations import glu as glu
-    from .nn_activations import hard_sigmoid as hard_sigmoid
-    from .nn_activations import hard_silu as hard_silu
-    from .nn_activations import hard_swish as hard_swish
-    from .nn_activations import hard_tanh as hard_tanh
-    from .nn_activations import leaky_relu as leaky_relu
-    from .nn_activations import log1mexp as log1mexp
-    from .nn_activations import log_sigmoid as log_sigmoid
-    from .nn_activations import mish as mish
-    from .nn_activations import relu6 as relu6
-    from .nn_activations import selu as selu
-    from .nn_activations import soft_sign as soft_sign
-    from .nn_activations import sparse_plus as sparse_plus
-    from .nn_activations import sparse_sigmoid as sparse_sigmoid
-    from .nn_activations import squareplus as squareplus
-    from .nn_activations import standardize as standardize
-    from .nn_attention import attention as attention
-    from .nn_attention import dot_product_attention as dot_product_attention
-    from .nn_conv import avg_pool2d as avg_pool2d
-    from .nn_conv import conv2d as conv2d
-    from .nn_conv import max_pool2d as max_pool2d
-    from .nn_embedding import embedding as embedding
-    from .nn_norms import batch_norm as batch_norm
-    from .nn_norms import batch_norm_train as batch_norm_train
-    from .nn_norms import layer_norm as layer_norm
-    from .nn_norms import rms_norm as rms_norm
+    from .nn_activations import *
+    from .nn_attention import *
+    from .nn_conv import *
+    from .nn_dropout import *
+    from .nn_embedding import *
+    from .nn_losses import *
+    from .nn_norms import *
+    from .nn_pool import *
+    from .nn_recurrent import *
+    from .nn_resize import *
 
-__all__ = [
-    "attention", "avg_pool2d", "batch_norm", "batch_norm_train", "celu", "conv2d", "cross_entropy",
-    "dot_product_attention", "elu", "embedding", "erf", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish",
-    "hard_tanh", "identity", "layer_norm", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp",
-    "logsumexp", "max_pool2d", "mish", "one_hot", "relu", "relu6", "rms_norm", "selu", "sigmoid", "silu", "soft_sign",
-    "softmax", "softplus", "sparse_plus", "sparse_sigmoid", "squareplus", "standardize", "swish",
-]  # fmt: skip
-
-_HOMES = {
-    **dict.fromkeys(
-        (
-            "celu",
-            "elu",
-            "glu",
-            "hard_sigmoid",
-            "hard_silu",
-            "hard_swish",
-            "hard_tanh",
-            "leaky_relu",
-            "log1mexp",
-            "log_sigmoid",
-            "mish",
-            "relu6",
-            "selu",
-            "soft_sign",
-            "sparse_plus",
-            "sparse_sigmoid",
-            "squareplus",
-            "standardize",
-        ),
-        "nn_activations",
+_ELSEWHERE = {
+    "nn_activations": (
+        "celu", "elu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "leaky_relu", "log1mexp", "log_sigmoid",
+        "mish", "relu6", "selu", "soft_sign", "sparse_plus", "sparse_sigmoid", "squareplus", "standardize",
     ),
-    **dict.fromkeys(("attention", "dot_product_attention"), "nn_attention"),
-    **dict.fromkeys(("avg_pool2d", "conv2d", "max_pool2d"), "nn_conv"),
-    "embedding": "nn_embedding",
-    **dict.fromkeys(("batch_norm", "batch_norm_train", "layer_norm", "rms_norm"), "nn_norms"),
-}
-"""The functions with a file of their own, which is imported when they are first used."""
+    "nn_attention": ("attention", "dot_product_attention", "rotary_embedding"),
+    "nn_conv": ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
+    "nn_dropout": ("dropout",),
+    "nn_embedding": ("embedding",),
+    "nn_losses": (
+        "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "ctc_loss",
+        "focal_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
+        "mse_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+    ),
+    "nn_norms": (
+        "batch_norm", "batch_norm_train", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm",
+    ),
+    "nn_pool": (
+        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+        "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
+    ),
+    "nn_recurrent": ("gru", "lstm", "rnn"),
+    "nn_resize": ("interpolate", "resize"),
+}  # fmt: skip
+"""The functions of the files that are imported when one of theirs is first used."""
+
+_HOMES = {name: home for home, names in _ELSEWHERE.items() for name in names}
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    "cross_entropy", "erf", "gelu", "identity", "log_softmax", "logmeanexp", "logsumexp", "one_hot", "relu", "sigmoid", "silu",
+    "softmax", "softplus", "swish", *_HOMES,
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -8,14 +8,16 @@ import numpy as np
 
 from ..errors import ShapeError
 from .eager import api
+from .lnp_join import concatenate, stack
 from .lnp_logic import where
 from .lnp_shape import swapaxes
+from .lnp_ufuncs import cos, sin
 from .moves import broadcast_tracer, reshape_tracer
 from .promotion import FLOAT64
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
-__all__ = ["attention", "dot_product_attention"]
+__all__ = ["attention", "dot_product_attention", "rotary_embedding"]
 
 
 @api
@@ -115,3 +117,40 @@ def _attention(tensors: list[Tracer], bias: Any, causal: bool, scale: float | No
 
 def _shown(tensors: list[Tracer]) -> str:
     return ", ".join(str(list(x.shape)) for x in tensors)
+
+
+@api
+def rotary_embedding(x: Any, positions: Any = None, *, base: float = 10000.0, interleaved: bool = False) -> Any:
+    """Rotates pairs of features by angles that grow with the position, so that products of two rows depend on their distance.
+
+    Su et al., "RoFormer: enhanced transformer with rotary position embedding", 2021.
+
+    Args:
+        x: floats[..., length, dim], of an even dim; queries or keys.
+        positions: numbers that broadcast to [..., length]; by default 0, 1, 2, ...
+        base: pair k turns by `position * base ** (-2 * k / dim)`.
+        interleaved: whether a pair is two neighbours, (0, 1), (2, 3) ..., or an element of each half, (0, dim / 2) ...
+
+    Raises:
+        ShapeError: the dim is odd, or there are less than two dims.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.nn.rotary_embedding(np.array([[1.0, 0.0], [1.0, 0.0]])).round(4)
+    array([[1.    , 0.    ],
+           [0.5403, 0.8415]])
+    """
+    x = lift(x)
+    x = x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    if x.ndim < 2 or x.shape[-1] % 2:
+        raise ShapeError(f"rotary_embedding needs [..., length, dim] with an even dim, got {list(x.shape)}")
+    *_, length, dim = x.shape
+    rates = float(base) ** (-np.arange(0, dim, 2) / dim)
+    places = lift_as(np.arange(length) if positions is None else positions, x.dtype)
+    angles = places[..., None] * lift_as(rates, x.dtype)
+    if interleaved:
+        pairs = reshape_tracer(x, (*x.shape[:-1], dim // 2, 2))
+        first, second = pairs[..., 0], pairs[..., 1]
+    else:
+        first, second = x[..., : dim // 2], x[..., dim // 2 :]
+    turned = [first * cos(angles) - second * sin(angles), second * cos(angles) + first * sin(angles)]
+    return stack(turned, -1).reshape(x.shape) if interleaved else concatenate(turned, -1)

@@ -1,89 +1,88 @@
-"""Convolutions and pooling of `lamina.nn`."""
+"""Convolutions, of `lamina.nn`, and the transposed ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from ..dialects.graph.conv import dilated
 from ..errors import DTypeError, ShapeError
 from .eager import api
-from .moves import broadcast_tracer, reshape_tracer, static_int
-from .promotion import FLOAT64, result_type
+from .moves import reshape_tracer, reverse_tracer, static_int, transpose_tracer
+from .nn_windows import Layout, Padding, Sizes, Windows
+from .promotion import result_type
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, token
 
-__all__ = ["avg_pool2d", "conv2d", "max_pool2d"]
-
-Pair = int | Sequence[int]
-Padding = str | int | Sequence[int] | Sequence[Sequence[int]]
-
-_LAYOUTS = {
-    # of images and results (batch, features, height, width), of filters (result features, features, height, width)
-    "NCHW": ((0, 1, 2, 3), (0, 1, 2, 3)),
-    "NHWC": ((0, 3, 1, 2), (3, 2, 0, 1)),
-}
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
 
-def _pair(value: Any, what: str) -> tuple[int, int]:
-    """Two sizes: one for both, or one each."""
-    values = list(value) if isinstance(value, Sequence) else [value] * 2
-    if len(values) != 2:
-        raise ShapeError(f"{what} must be a number or a pair of numbers, got {value!r}")
-    first, second = (static_int(v, what) for v in values)
-    return first, second
+def _operands(what: str, x: Any, w: Any, layout: Layout) -> tuple[Tracer, Tracer]:
+    x, w = layout.image(x, what), lift(w)
+    if w.ndim != x.ndim:
+        raise ShapeError(f"{what} needs filters of {x.ndim} dims, got shape {list(w.shape)}")
+    if x.dtype != w.dtype:
+        common = result_type([token(x), token(w)])
+        x, w = lift_as(x, common), lift_as(w, common)
+    if x.dtype.kind == "b":
+        raise DTypeError(f"{what} needs numbers, got bool: convert with .astype")
+    return x, w
 
 
-def _positive(value: Any, what: str) -> tuple[int, int]:
-    pair = _pair(value, what)
-    if min(pair) < 1:
-        raise ShapeError(f"{what} must be at least 1, got {value!r}")
-    return pair
+def _windows(layout: Layout, w: Tracer, stride: Any, dilation: Any) -> Windows:
+    size = tuple(w.shape[d] for d in layout.w_dims[2:])
+    return Windows(size, layout.positive(stride, "stride"), layout.positive(dilation, "dilation"))
 
 
-def _layout(layout: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    if layout not in _LAYOUTS:
-        raise ShapeError(f"layout must be one of {', '.join(_LAYOUTS)}, got {layout!r}")
-    return _LAYOUTS[layout]
+def _build(x: Tracer, w: Tracer, layout: Layout, **given: Any) -> Tracer:
+    in_order = tuple(range(x.ndim))
+    dims = {"x_dims": layout.x_dims, "w_dims": layout.w_dims, "y_dims": layout.x_dims}
+    ones = (1,) * layout.rank
+    holes = {name: () if given[name] == ones else given[name] for name in ("base_dilation", "dilation")}
+    in_full = {name: () if value == in_order else value for name, value in dims.items()}
+    return build("conv", x, w, **{"tile": (), **given, **holes, **in_full})
 
 
-def _padding(
-    padding: Any, sizes: Sequence[int], window: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
-) -> list[tuple[int, int]]:
-    """(before, after) for height and width."""
-    if isinstance(padding, str):
-        if padding.upper() == "VALID":
-            return [(0, 0), (0, 0)]
-        if padding.upper() != "SAME":
-            raise ShapeError(f"padding must be 'SAME', 'VALID', numbers or pairs, got {padding!r}")
-        found: list[tuple[int, int]] = []
-        for size, n, step, by in zip(sizes, window, stride, dilation, strict=True):
-            total = max(0, (-(-size // step) - 1) * step + dilated(n, by) - size)
-            found.append((total // 2, total - total // 2))
-        return found
-    values = list(padding) if isinstance(padding, Sequence) else [padding] * 2
-    if len(values) != 2:
-        raise ShapeError(f"padding needs one entry for height and one for width, got {padding!r}")
-    pairs = [_pair(v, "padding") for v in values]
-    if min(n for pair in pairs for n in pair) < 0:
-        raise ShapeError(f"padding must not be negative, got {padding!r}")
-    return pairs
+def _conv(
+    what: str, x: Any, w: Any, stride: Any, padding: Any, dilation: Any, groups: Any, layout: Layout, tile: int | None = None
+) -> Tracer:
+    x, w = _operands(what, x, w, layout)
+    windows = _windows(layout, w, stride, dilation)
+    pads = layout.padding(padding, windows, [x.shape[d] for d in layout.spatial])
+    return _build(
+        x,
+        w,
+        layout,
+        stride=windows.stride,
+        low=[before for before, _ in pads],
+        high=[after for _, after in pads],
+        base_dilation=(1,) * layout.rank,
+        dilation=windows.dilation,
+        groups=static_int(groups, "groups"),
+        tile=() if tile is None else [static_int(tile, "tile")] * layout.rank,
+    )
 
 
-def _image(x: Any, what: str) -> Tracer:
-    x = lift(x)
-    if x.ndim != 4:
-        raise ShapeError(f"{what} needs images of 4 dims (a batch of them), got shape {list(x.shape)}")
-    return x
+@api
+def conv1d(
+    x: Any, w: Any, stride: Sizes = 1, padding: Padding = "VALID", dilation: Sizes = 1, groups: int = 1, layout: str = "NCW"
+) -> Any:
+    """The convolution of sequences `[batch, features, width]` with filters `[result features, features // groups, width]`.
+
+    The arguments are those of `conv2d`; layouts are "NCW" and "NWC".
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.nn.conv1d(np.arange(5.0).reshape(1, 1, 5), np.array([[[1.0, -1.0]]]), stride=2)
+    array([[[-1., -1.]]])
+    """
+    return _conv("conv1d", x, w, stride, padding, dilation, groups, Layout.of(layout, 1))
 
 
 @api
 def conv2d(
     x: Any,
     w: Any,
-    stride: Pair = 1,
+    stride: Sizes = 1,
     padding: Padding = "VALID",
-    dilation: Pair = 1,
+    dilation: Sizes = 1,
     groups: int = 1,
     layout: str = "NCHW",
     tile: int | None = None,
@@ -122,120 +121,139 @@ def conv2d(
     array([[[[ 8., 12.],
              [20., 24.]]]], dtype=float32)
     """
-    x, w = _image(x, "conv2d"), lift(w)
-    if w.ndim != 4:
-        raise ShapeError(f"conv2d needs filters of 4 dims, got shape {list(w.shape)}")
-    if x.dtype != w.dtype:
-        common = result_type([token(x), token(w)])
-        x, w = lift_as(x, common), lift_as(w, common)
-    if x.dtype.kind == "b":
-        raise DTypeError("conv2d needs numbers, got bool: convert with .astype")
-    x_dims, w_dims = _layout(layout)
-    sizes, window = [x.shape[d] for d in x_dims[2:]], [w.shape[d] for d in w_dims[2:]]
-    steps, holes = _positive(stride, "stride"), _positive(dilation, "dilation")
-    pads = _padding(padding, sizes, window, steps, holes)
-    in_order = layout == "NCHW"
-    return build(
-        "conv",
-        x,
-        w,
-        stride=steps,
-        low=[before for before, _ in pads],
-        high=[after for _, after in pads],
-        base_dilation=(),
-        dilation=() if holes == (1, 1) else holes,
-        x_dims=() if in_order else x_dims,
-        w_dims=() if in_order else w_dims,
-        y_dims=() if in_order else x_dims,
-        groups=static_int(groups, "groups"),
-        tile=() if tile is None else [static_int(tile, "tile")] * 2,
-    )
-
-
-def _pool(x: Tracer, kind: str, window: Any, stride: Any, padding: Any, dilation: Any, layout: str) -> Tracer:
-    dims = _layout(layout)[0][2:]
-    size = _positive(window, "window")
-    steps = size if stride is None else _positive(stride, "stride")
-    holes = _positive(dilation, "dilation")
-    pads = _padding(padding, [x.shape[d] for d in dims], size, steps, holes)
-
-    def everywhere(values: Sequence[int], otherwise: int) -> list[int]:
-        row = [otherwise] * 4
-        for d, value in zip(dims, values, strict=True):
-            row[d] = value
-        return row
-
-    return build(
-        "reduce_window",
-        x,
-        kind=kind,
-        window=everywhere(size, 1),
-        stride=everywhere(steps, 1),
-        low=everywhere([before for before, _ in pads], 0),
-        high=everywhere([after for _, after in pads], 0),
-        dilation=everywhere(holes, 1),
-    )
+    return _conv("conv2d", x, w, stride, padding, dilation, groups, Layout.of(layout, 2), tile)
 
 
 @api
-def max_pool2d(
-    x: Any, window: Pair, stride: Pair | None = None, padding: Padding = "VALID", dilation: Pair = 1, layout: str = "NCHW"
+def conv3d(
+    x: Any, w: Any, stride: Sizes = 1, padding: Padding = "VALID", dilation: Sizes = 1, groups: int = 1, layout: str = "NCDHW"
 ) -> Any:
-    """The maximum of every window of images; NaN where one holds a NaN.
+    """The convolution of volumes `[batch, features, depth, height, width]` with filters of such windows.
 
-    Padding never is a maximum: a window of padding alone gives -inf (the least integer). The gradient goes to the first
-    maximum of each window.
-
-    Args:
-        x: numbers `[batch, features, height, width]`, or as `layout` says.
-        window: its size, a number or (height, width).
-        stride: distance of neighbouring windows; None is the size of the window.
-        padding: as for `conv2d`.
-        dilation: distance of neighbouring elements of a window.
-        layout: "NCHW" or "NHWC".
-
-    >>> import numpy as np, lamina as lm
-    >>> lm.nn.max_pool2d(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), 2)
-    array([[[[ 5.,  7.],
-             [13., 15.]]]], dtype=float32)
+    The arguments are those of `conv2d`; layouts are "NCDHW" and "NDHWC".
     """
-    return _pool(_image(x, "max_pool2d"), "max", window, stride, padding, dilation, layout)
+    return _conv("conv3d", x, w, stride, padding, dilation, groups, Layout.of(layout, 3))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Transposed
+
+
+def _transposed(
+    what: str,
+    x: Any,
+    w: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    dilation: Any,
+    groups: Any,
+    layout: Layout,
+) -> Tracer:
+    """As a convolution of what stands `stride` apart, with the filters mirrored and their features exchanged."""
+    x, w = _operands(what, x, w, layout)
+    windows = _windows(layout, w, stride, dilation)
+    more = layout.sizes(output_padding, "output_padding")
+    results = [x.shape[d] * step for d, step in zip(layout.spatial, windows.stride, strict=True)]
+    pads = layout.padding(padding, windows, results)
+    if isinstance(padding, str) and padding.upper() == "SAME":
+        more = tuple(max(0, step - windows.reach(k)) for k, step in enumerate(windows.stride))
+    if any(not 0 <= n < max(step, by) for n, step, by in zip(more, windows.stride, windows.dilation, strict=True)):
+        raise ShapeError(f"output_padding must be less than the stride or the dilation, got {output_padding!r}")
+    reach = [windows.reach(k) - 1 for k in range(layout.rank)]
+    return _build(
+        x,
+        reverse_tracer(_exchanged(what, w, layout, static_int(groups, "groups")), layout.w_dims[2:]),
+        layout,
+        stride=(1,) * layout.rank,
+        low=[r - before for r, (before, _) in zip(reach, pads, strict=True)],
+        high=[r - after + n for r, (_, after), n in zip(reach, pads, more, strict=True)],
+        base_dilation=windows.stride,
+        dilation=windows.dilation,
+        groups=static_int(groups, "groups"),
+    )
+
+
+def _exchanged(what: str, w: Tracer, layout: Layout, groups: int) -> Tracer:
+    """Filters with their two dims of features exchanged, in each group."""
+    out, depth = layout.w_dims[:2]
+    if groups < 1 or w.shape[out] % groups:
+        raise ShapeError(f"{what} needs features in groups of one size, got {w.shape[out]} features and {groups} groups")
+    # the dim of groups stands where the features of the images are; the filters of a group then take their place
+    split = reshape_tracer(w, (*w.shape[:out], groups, w.shape[out] // groups, *w.shape[out + 1 :]))
+    group, inner, other = out, out + 1, depth + (depth > out)
+    order = list(range(split.ndim))
+    order[inner], order[other] = other, inner
+    order.remove(group)
+    order.insert(order.index(other), group)
+    sizes = list(w.shape)
+    sizes[out], sizes[depth] = w.shape[depth] * groups, w.shape[out] // groups
+    return reshape_tracer(transpose_tracer(split, order), tuple(sizes))
 
 
 @api
-def avg_pool2d(
+def conv_transpose1d(
     x: Any,
-    window: Pair,
-    stride: Pair | None = None,
+    w: Any,
+    stride: Sizes = 1,
     padding: Padding = "VALID",
-    count_include_pad: bool = True,
+    output_padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+    layout: str = "NCW",
+) -> Any:
+    """`conv_transpose2d` of sequences; layouts are "NCW" and "NWC"."""
+    arguments = (stride, padding, output_padding, dilation, groups)
+    return _transposed("conv_transpose1d", x, w, *arguments, Layout.of(layout, 1))
+
+
+@api
+def conv_transpose2d(
+    x: Any,
+    w: Any,
+    stride: Sizes = 1,
+    padding: Padding = "VALID",
+    output_padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
     layout: str = "NCHW",
 ) -> Any:
-    """The mean of every window of images.
+    """The transpose of `conv2d` by its images, as torch's function of the name: each element of x adds a filter to the result.
 
     Args:
-        x: numbers `[batch, features, height, width]`, or as `layout` says; integers become float64.
-        window: its size, a number or (height, width).
-        stride: distance of neighbouring windows; None is the size of the window.
-        padding: as for `conv2d`.
-        count_include_pad: whether the zeros of the padding count as elements; if not, a mean is over the elements of the image
-            alone, NaN where a window has none.
-        layout: "NCHW" or "NHWC".
+        x: images `[batch, features, height, width]`, or as `layout` says.
+        w: the filters of the convolution that is transposed: `[features, result features // groups, height, width]`; with
+            layout "NHWC" `[height, width, result features // groups, features]`.
+        stride: distance of what neighbouring elements of x add.
+        padding: what is cut off from the result, as for `conv2d`; "SAME" gives `stride` times as many results as elements.
+        output_padding: further results at the end; less than the stride or the dilation.
+        dilation, groups, layout: as for `conv2d`.
+
+    Raises:
+        ShapeError: shapes, groups or padding do not fit.
 
     >>> import numpy as np, lamina as lm
-    >>> lm.nn.avg_pool2d(np.ones((1, 1, 3, 3), np.float32), 2, stride=1, padding=((1, 0), (1, 0)))
-    array([[[[0.25, 0.5 , 0.5 ],
-             [0.5 , 1.  , 1.  ],
-             [0.5 , 1.  , 1.  ]]]], dtype=float32)
+    >>> image = np.array([[[[1, 2], [3, 4]]]], np.float32)
+    >>> lm.nn.conv_transpose2d(image, np.ones((1, 1, 2, 2), np.float32))
+    array([[[[ 1.,  3.,  2.],
+             [ 4., 10.,  6.],
+             [ 3.,  7.,  4.]]]], dtype=float32)
     """
-    x = _image(x, "avg_pool2d")
-    if x.dtype.kind != "f":
-        x = lift_as(x, FLOAT64)
-    height, width = _positive(window, "window")
-    total = _pool(x, "add", window, stride, padding, 1, layout)
-    if count_include_pad:
-        return total / (height * width)
-    dims = _layout(layout)[0][2:]
-    alone = tuple(n if d in dims else 1 for d, n in enumerate(x.shape))
-    ones = broadcast_tracer(reshape_tracer(lift_as(1.0, x.dtype), (1,) * 4), alone)
-    return total / _pool(ones, "add", window, stride, padding, 1, layout)
+    arguments = (stride, padding, output_padding, dilation, groups)
+    return _transposed("conv_transpose2d", x, w, *arguments, Layout.of(layout, 2))
+
+
+@api
+def conv_transpose3d(
+    x: Any,
+    w: Any,
+    stride: Sizes = 1,
+    padding: Padding = "VALID",
+    output_padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+    layout: str = "NCDHW",
+) -> Any:
+    """`conv_transpose2d` of volumes; layouts are "NCDHW" and "NDHWC"."""
+    arguments = (stride, padding, output_padding, dilation, groups)
+    return _transposed("conv_transpose3d", x, w, *arguments, Layout.of(layout, 3))

@@ -8,13 +8,15 @@ from ..errors import ShapeError
 from .eager import api
 from .lnp_create import full
 from .lnp_reduce import mean as mean_of
+from .lnp_reduce import sum as sum_of
 from .lnp_reduce import var as var_of
-from .moves import normalize_axes, normalize_axis, reshape_tracer
+from .lnp_ufuncs import maximum, sqrt
+from .moves import normalize_axes, normalize_axis, reshape_tracer, static_int
 from .promotion import FLOAT64
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
-__all__ = ["batch_norm", "batch_norm_train", "layer_norm", "rms_norm"]
+__all__ = ["batch_norm", "batch_norm_train", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
 
 
 def _float(x: Any) -> Tracer:
@@ -91,6 +93,56 @@ def rms_norm(x: Any, weight: Any = None, *, axis: Any = -1, eps: float = 1e-6) -
     """
     y, axes = _along("rms_norm", x, axis, eps)
     return _affine("rms_norm", y, axes, weight, None)
+
+
+@api
+def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, *, axis: int = 1, eps: float = 1e-5) -> Any:
+    """`layer_norm` of each example and group of neighbouring channels, then `weight` and `bias` of each channel.
+
+    Args:
+        x: floats[batch, ...] with a dim of channels; integers become float64.
+        groups: how many groups the channels are divided into.
+        weight, bias: floats[channels], or None.
+        axis: the dim of channels.
+        eps: a number that keeps groups of equal elements finite.
+
+    Raises:
+        ShapeError: the channels are no groups of one size, or weight or bias are not one number a channel.
+
+    Wu and He, "Group normalization", ECCV 2018.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.nn.group_norm(np.array([[1.0, 3.0, 10.0, 30.0]]), 2, eps=0.0)
+    array([[-1.,  1., -1.,  1.]])
+    """
+    return _group_norm("group_norm", _float(x), groups, weight, bias, axis, eps)
+
+
+@api
+def instance_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: int = 1, eps: float = 1e-5) -> Any:
+    """`group_norm` with a group for each channel."""
+    x = _float(x)
+    return _group_norm("instance_norm", x, x.shape[normalize_axis(axis, x.ndim)], weight, bias, axis, eps)
+
+
+def _group_norm(what: str, x: Tracer, groups: Any, weight: Any, bias: Any, axis: int, eps: float) -> Any:
+    axis, count = normalize_axis(axis, x.ndim), static_int(groups, "groups")
+    size = x.shape[axis]
+    if axis == 0:
+        raise ShapeError(f"{what} needs a dim of examples before that of channels, got axis 0 of {list(x.shape)}")
+    if count < 1 or size % count:
+        raise ShapeError(f"{what} needs channels in groups of one size, got {size} channels and {count} groups")
+    split = reshape_tracer(x, (*x.shape[:axis], count, size // count, *x.shape[axis + 1 :]))
+    over = tuple(k for k in range(1, split.ndim) if k != axis)
+    y = reshape_tracer(_along("layer_norm", split, over, eps)[0], x.shape)
+    return _affine(what, y, (axis,), weight, bias)
+
+
+@api
+def normalize(x: Any, *, axis: Any = -1, eps: float = 1e-12) -> Any:
+    """`x / max(norm(x), eps)`, the Euclidean norm taken along `axis`."""
+    x = _float(x)
+    return x / maximum(sqrt(sum_of(x * x, axis, keepdims=True)), eps)
 
 
 def _channels(x: Tracer, name: str, value: Any, default: float | None, axis: int) -> Tracer:

@@ -248,7 +248,7 @@ def test_any_number_of_threads_gives_the_same_bits(count: int) -> None:
         (lambda x, w: lm.nn.conv2d(x, w, groups=2), "groups must divide the features of x and the result, got 2, 3 and 4"),
         (lambda x, w: lm.nn.conv2d(x, w[:, :2]), "a filter must have the features of one group, x has 3 in 1, a filter 2"),
         (lambda x, w: lm.nn.conv2d(x, w, 0), "stride must be at least 1, got 0"),
-        (lambda x, w: lm.nn.conv2d(x, w, (1, 2, 3)), r"stride must be a number or a pair of numbers, got \(1, 2, 3\)"),
+        (lambda x, w: lm.nn.conv2d(x, w, (1, 2, 3)), r"stride must be a number or 2 numbers, got \(1, 2, 3\)"),
         (lambda x, w: lm.nn.conv2d(x, w, padding=-1), "padding must not be negative, got -1"),
         (lambda x, w: lm.nn.conv2d(x, w, padding="FULL"), "padding must be 'SAME', 'VALID', numbers or pairs, got 'FULL'"),
         (lambda x, w: lm.nn.conv2d(x, w, padding=(1, 2, 3)), "padding needs one entry for height and one for width"),
