@@ -285,13 +285,25 @@ class _Splitter:
             step *= 2
         self.parts[op.results[0]] = x
 
-    def _shifted(self, x: Parts, dim: int, by: int) -> Parts:
-        """Elements moved along a dim; ones come in."""
+    def _recurrence(self, op: Operation) -> None:
+        dim = integer(op.properties["dim"])  # pyright: ignore[reportArgumentType]
+        sign = 1 if word(op.properties["direction"]) == "forward" else -1
+        factor, term = (self.parts[o] for o in op.operands)
+        step, size = 1, shape_of(term[0])[dim]
+        while step < size:  # the map that the `step` steps that end with each element are together
+            before = self._shifted(term, dim, sign * step, 0)
+            term = arithmetic.add(self.b, arithmetic.multiply(self.b, factor, before), term)
+            factor = arithmetic.multiply(self.b, self._shifted(factor, dim, sign * step), factor)
+            step *= 2
+        self.parts[op.results[0]] = term
+
+    def _shifted(self, x: Parts, dim: int, by: int, fill: float = 1) -> Parts:
+        """Elements moved along a dim; `fill` comes in."""
         rank = len(shape_of(x[0]))
         low, high = [0] * rank, [0] * rank
         low[dim], high[dim] = by, -by
         element = element_of(x[0])
-        fills = self.b.const(1, element), self.b.const(0, element)
+        fills = self.b.const(fill, element), self.b.const(0, element)
         re, im = (self.b.pad(p, v, low=low, high=high, interior=[0] * rank) for p, v in zip(x, fills, strict=True))
         return re, im
 
