@@ -28,6 +28,7 @@ from ..dialects.graph.complex import first_of_pairs, pairs_type
 from ..dialects.types import element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError
 from . import _complex_arithmetic as arithmetic
+from . import _fourier as fourier
 from ._complex_arithmetic import Parts
 from ._functions import error_at
 
@@ -231,6 +232,10 @@ class _Splitter:
         (a, b), (c, d) = (self.parts[o] for o in op.operands)
         re = self.b.sub(self._on(op, [a, c]), self._on(op, [b, d]))
         self.parts[op.results[0]] = re, self.b.add(self._on(op, [a, d]), self._on(op, [b, c]))
+
+    def _fft(self, op: Operation) -> None:
+        dim, direction = integer(op.properties["dim"]), word(op.properties["direction"])  # pyright: ignore[reportArgumentType]
+        self._known(op.results[0], fourier.transform(self.b, self.parts[op.operands[0]], dim, direction))
 
     def _scatter(self, op: Operation) -> None:
         if (kind := word(op.properties["kind"])) not in ("set", "add"):
