@@ -100,7 +100,7 @@ _CONSTANTS = (
     "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
     "uint64", "unsignedinteger",
 )  # fmt: skip
-_HOMES = {"gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors", "linalg": "linalg"}
+_HOMES = {"fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors", "linalg": "linalg"}
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = (

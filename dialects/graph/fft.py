@@ -30,6 +30,8 @@ _INTS = DenseArrayBase.constr(i64)
 DIRECTIONS = ("forward", "inverse")
 MOST_RADIX = 16
 """The greatest radix: the numbers of a butterfly and the roots beside them are in registers, as far as there are enough."""
+_MOST_STACK = 1 << 15
+"""Bytes of buffers that stand on the stack."""
 
 
 def _batch_fft(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
@@ -350,9 +352,10 @@ class _Nest:
                 self.block(row.index, block.index)
 
     def buffers(self, shape: tuple[int, ...], count: int) -> list[tuple[SSAValue, SSAValue]]:
-        b = self.b
+        size = 2 * count * math.prod(shape) * width_of(self.element) // 8
+        place = "stack" if size <= _MOST_STACK else "scratch"
         names = [("re", "im"), ("re_next", "im_next")]
-        return [tuple(b.local(shape, self.element, name=name) for name in names[k]) for k in range(count)]  # pyright: ignore
+        return [tuple(self.b.local(shape, self.element, place, name=name) for name in names[k]) for k in range(count)]  # pyright: ignore
 
     def butterfly(self, x: list[Number], step: Pass, p: Any) -> Iterator[Number]:
         """The numbers of a butterfly, times the roots of its place in the pass."""
