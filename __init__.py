@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .errors import ScheduleError as ScheduleError
     from .errors import ShapeError as ShapeError
     from .errors import TracingError as TracingError
+    from .frontend import fft as fft
     from .frontend import lax as lax
     from .frontend import linalg as linalg
     from .frontend import lnp as numpy  # noqa: F401
@@ -132,6 +133,7 @@ _HOMES = {
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
+    "fft": ".frontend.fft",
     "lax": ".frontend.lax",
     "linalg": ".frontend.linalg",
     "numpy": ".frontend.lnp",

@@ -13,7 +13,16 @@ from enum import Enum, auto
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, IntegerType, Signedness
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    ComplexType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    Signedness,
+)
 from xdsl.ir import Attribute
 
 from ..errors import DTypeError
@@ -26,6 +35,7 @@ class Kind(Enum):
     SIGNED = auto()
     UNSIGNED = auto()
     BOOL = auto()
+    COMPLEX = auto()
 
 
 @dataclass(frozen=True)
@@ -64,14 +74,22 @@ def _unsigned(width: int) -> ElementType:
     return ElementType(type, np.dtype(f"u{width // 8}"), Kind.UNSIGNED, f"i{width}", f"uint{width}_t")
 
 
+def _complex(part: ElementType, name: str) -> ElementType:
+    """Complex numbers: the real part, then the imaginary one. No value of LLVM IR is complex: `llvm` is the type of a part."""
+    return ElementType(ComplexType(part.type), np.dtype(name), Kind.COMPLEX, part.llvm, f"{part.c} _Complex")  # pyright: ignore[reportArgumentType]
+
+
 i1, i32, i64 = IntegerType(1), IntegerType(32), IntegerType(64)
 f32, f64 = Float32Type(), Float64Type()
 f16, bf16 = Float16Type(), BFloat16Type()
 index = IndexType()
 
+_F32 = ElementType(f32, np.dtype(np.float32), Kind.FLOAT, "float", "float")
+_F64 = ElementType(f64, np.dtype(np.float64), Kind.FLOAT, "double", "double")
+
 TABLE = (
-    ElementType(f32, np.dtype(np.float32), Kind.FLOAT, "float", "float"),
-    ElementType(f64, np.dtype(np.float64), Kind.FLOAT, "double", "double"),
+    _F32,
+    _F64,
     _signed(32),
     _signed(64),
     _signed(8),
@@ -83,12 +101,16 @@ TABLE = (
     ElementType(i1, np.dtype(np.bool_), Kind.BOOL, "i1", "bool"),
     ElementType(f16, np.dtype(np.float16), Kind.FLOAT, "i16", "uint16_t", is_stored=True),
     ElementType(bf16, np.dtype(ml_dtypes.bfloat16), Kind.FLOAT, "i16", "uint16_t", is_stored=True),
+    _complex(_F32, "complex64"),
+    _complex(_F64, "complex128"),
 )
 
 HALVES = tuple(row.type for row in TABLE if row.is_stored)
 """Element types that are only stored: arithmetic is done in f32."""
-SUPPORTED = tuple(row.type for row in TABLE if not row.is_stored)
-"""Element types that ops of the graph dialect compute with."""
+COMPLEX = tuple(row.type for row in TABLE if row.kind is Kind.COMPLEX)
+"""Complex element types: of the graph level alone, below it are their parts (`transforms/graph_split_complex.py`)."""
+SUPPORTED = tuple(row.type for row in TABLE if not row.is_stored and row.kind is not Kind.COMPLEX)
+"""Element types that ops of the graph dialect compute with, and so do loops."""
 
 _BY_TYPE: dict[Attribute, ElementType] = {row.type: row for row in TABLE}
 _BY_DTYPE = {row.dtype: row for row in TABLE}

@@ -31,7 +31,7 @@ from . import program
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.structure import MOST_LANES, KernelOp
-from .types import shape_of
+from .types import is_complex, part_of, shape_of
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program")
 """The phases that `lamina.phase` may name."""
@@ -241,7 +241,7 @@ def _meet(one: tuple[SSAValue, int, int], two: tuple[SSAValue, int, int]) -> boo
 
 
 def _element_bytes(type: Any) -> int:
-    return max(8, getattr(type.element_type, "bitwidth", 64)) // 8
+    return max(8, getattr(part_of(type.element_type), "bitwidth", 64)) // 8 * (2 if is_complex(type.element_type) else 1)
 
 
 def _bytes(type: Any) -> int:
@@ -277,7 +277,7 @@ def _reinterpret(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
     if sizes != list(result.get_shape()):
         yield f"has sizes {sizes} for {result}"
     last = offset + sum((n - 1) * stride for n, stride in zip(sizes, strides, strict=True))
-    count = prod(source.get_shape())
+    count = _bytes(source) // _element_bytes(result)
     if 0 not in sizes and (offset < 0 or min(strides, default=0) < 0 or last >= count):
         yield f"reaches element {max(last, offset)} of {count} of {source}"
 

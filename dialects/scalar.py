@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
-from .types import Kind, i1, i64, integer_range, is_bool, is_float, is_unsigned, kind_of, scalar_of, vector, width_of
+from .types import Kind, i1, i64, integer_range, is_bool, is_float, is_unsigned, kind_of, part_of, scalar_of, vector, width_of
 from .types import index as index_type
 
 _FASTMATH_NONE = arith.FastMathFlagsAttr("none")
@@ -246,7 +246,7 @@ def _cast(source: Attribute, target: Attribute) -> type[Operation]:
 def identity_value(monoid: str, element: Attribute) -> float | int:
     """The neutral element of `add mul max min and or` over an element type."""
     of_float, of_integer = _IDENTITY[monoid]
-    if is_float(element):
+    if is_float(part_of(element)):
         return of_float
     if isinstance(of_integer, int):
         return of_integer

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     BFloat16Type,
+    ComplexType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from .element_types import COMPLEX as COMPLEX
 from .element_types import HALVES as HALVES
 from .element_types import SUPPORTED as SUPPORTED
 from .element_types import Kind as Kind
@@ -95,6 +97,20 @@ def is_float(element: Attribute) -> bool:
     return isinstance(element, Float32Type | Float64Type | Float16Type | BFloat16Type)
 
 
+def is_complex(element: Attribute) -> bool:
+    return isinstance(element, ComplexType)
+
+
+def part_of(element: Attribute) -> Attribute:
+    """The type of the real and the imaginary part of a complex type; any other type itself."""
+    return element.element_type if isinstance(element, ComplexType) else element
+
+
+def complex_of(element: Attribute) -> ComplexType:
+    """The complex type with parts of a type, f32 or f64."""
+    return ComplexType(element)  # pyright: ignore[reportArgumentType]
+
+
 def is_half(element: Attribute) -> bool:
     """Whether an element type is only stored: f16 or bf16."""
     return isinstance(element, Float16Type | BFloat16Type)
@@ -117,6 +133,8 @@ def kind_of(element: Attribute) -> Kind:
     """What the values of an element type are; indices are signed."""
     if is_float(element):
         return Kind.FLOAT
+    if is_complex(element):
+        return Kind.COMPLEX
     return Kind.BOOL if is_bool(element) else Kind.UNSIGNED if is_unsigned(element) else Kind.SIGNED
 
 

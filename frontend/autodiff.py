@@ -21,7 +21,7 @@ from .functions import (
     trace_function,
 )
 from .lnp_create import filled
-from .promotion import is_float_dtype
+from .promotion import is_complex_dtype, is_float_dtype, is_inexact_dtype
 from .pytree import TreeDef, flatten
 from .pytree import map as tree_map
 from .retrace import each_call
@@ -70,10 +70,19 @@ def trace_at(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 def require_float(point: Point, leaves: Sequence[int], what: str) -> None:
     for k in leaves:
         aval = point.traced.avals[k]
-        if not is_float_dtype(aval.dtype):
+        if not is_inexact_dtype(aval.dtype):
             raise DifferentiationError(
                 f"{what}({point.name}) needs float inputs, argument {point.paths[k]} is {aval}: convert it with "
                 ".astype(lnp.float32), or leave it out with argnums"
+            )
+
+
+def require_complex(point: Point, leaves: Sequence[int], what: str) -> None:
+    for k in leaves:
+        if not is_complex_dtype(point.traced.avals[k].dtype):
+            raise DifferentiationError(
+                f"{what}({point.name}, holomorphic=True) needs complex inputs, argument {point.paths[k]} is "
+                f"{point.traced.avals[k]}"
             )
 
 
@@ -82,7 +91,10 @@ def require_float(point: Point, leaves: Sequence[int], what: str) -> None:
 
 
 def value_and_grad(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
     """A function that returns the value of `function` and its gradient.
 
@@ -90,6 +102,8 @@ def value_and_grad(
         function: returns a scalar float; with `has_aux`, a pair of it and any tree of arrays.
         argnums: the position of the argument to differentiate by, or a sequence of positions.
         has_aux: whether the result holds more than the scalar.
+        holomorphic: whether `function` takes and returns complex numbers and is holomorphic: then this is its complex
+            derivative. Otherwise, by a complex argument x + iy, the gradient is df/dx - i df/dy.
 
     Returns:
         A function of the same arguments that returns `(value, gradient)`: the gradient has the structure of the argument, or is
@@ -105,16 +119,21 @@ def value_and_grad(
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        return _value_and_grad(function, argnums, has_aux, "value_and_grad", args, kwargs)
+        return _value_and_grad(function, argnums, has_aux, holomorphic, "value_and_grad", args, kwargs)
 
     return functools.wraps(function)(each_call(transformed, f"value_and_grad_{function_name(function)}", function))
 
 
-def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
     """A function that returns the gradient of `function`, which must return a scalar float.
 
     Args:
-        function, argnums, has_aux: as for `value_and_grad`.
+        function, argnums, has_aux, holomorphic: as for `value_and_grad`.
 
     Returns:
         A function of the same arguments that returns the gradient; with `has_aux`, `(gradient, aux)`.
@@ -129,7 +148,7 @@ def grad(function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = _value_and_grad(function, argnums, has_aux, "grad", args, kwargs)
+        value, gradient = _value_and_grad(function, argnums, has_aux, holomorphic, "grad", args, kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
     return functools.wraps(function)(each_call(transformed, f"grad_{function_name(function)}", function))
@@ -139,6 +158,7 @@ def _value_and_grad(
     function: Callable[..., Any],
     argnums: int | Sequence[int],
     has_aux: bool,
+    holomorphic: bool,
     what: str,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -149,7 +169,9 @@ def _value_and_grad(
     starts = np.cumsum([0, *(s.num_leaves for s in structures)]).tolist()
     wrt = [k for p in positions for k in range(starts[p], starts[p + 1])]
     require_float(point, wrt, what)
-    scalar = _scalar_result(point, has_aux, what)
+    if holomorphic:
+        require_complex(point, wrt, what)
+    scalar = _scalar_result(point, has_aux, holomorphic, what)
     ones = {scalar: filled(1, (), point.traced.out_avals[scalar].dtype)}
     out, gradients = pull_back(point, wrt, ones)
     trees, taken = [], 0
@@ -168,7 +190,7 @@ def _positions(argnums: int | Sequence[int], n: int, what: str, name: str) -> li
     return [k % n for k in positions]
 
 
-def _scalar_result(point: Point, has_aux: bool, what: str) -> int:
+def _scalar_result(point: Point, has_aux: bool, holomorphic: bool, what: str) -> int:
     """The leaf of the result that is differentiated."""
     structure, avals = point.traced.out_structure, point.traced.out_avals
     if has_aux:
@@ -178,6 +200,14 @@ def _scalar_result(point: Point, has_aux: bool, what: str) -> int:
     if structure.kind is not None:
         hint = "; return (value, aux) with has_aux=True" if structure.kind is tuple else ""
         raise DifferentiationError(f"{what}({point.name}) needs a scalar result, got the tree {structure}{hint}")
+    if holomorphic and avals[0].shape == () and is_complex_dtype(avals[0].dtype):
+        return 0
+    if holomorphic:
+        raise DifferentiationError(f"{what}({point.name}, holomorphic=True) needs a scalar complex result, got {avals[0]}")
+    if is_complex_dtype(avals[0].dtype):
+        raise DifferentiationError(
+            f"{what}({point.name}) needs a real result, got {avals[0]}: take .real or abs() of it, or say holomorphic=True"
+        )
     if avals[0].shape != () or not is_float_dtype(avals[0].dtype):
         raise DifferentiationError(
             f"{what}({point.name}) needs a scalar float result, got {avals[0]}: reduce the result with .sum() or .mean(), "
@@ -190,7 +220,7 @@ def pull_back(point: Point, wrt: Sequence[int], cotangents: dict[int, Tracer]) -
     """Results, and the gradients by the leaves `wrt`; results without a cotangent get zeros."""
     vectors = []
     for k, aval in enumerate(point.traced.out_avals):
-        if is_float_dtype(aval.dtype):
+        if is_inexact_dtype(aval.dtype):
             vectors.append(cotangents[k] if k in cotangents else filled(0, aval.shape, aval.dtype))
     if not wrt:
         raise DifferentiationError(f"there is nothing to differentiate {point.name} by: the arguments hold no arrays")
@@ -249,7 +279,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         avals, structure = point.traced.out_avals, point.traced.out_structure
         changes = iter(op.results[len(avals) :])
         out = point.wrap(op.results[: len(avals)], avals)
-        moved = [point.wrap([next(changes)], [a])[0] if is_float_dtype(a.dtype) else filled(0, a.shape, a.dtype) for a in avals]
+        moved = [point.wrap([next(changes)], [a])[0] if is_inexact_dtype(a.dtype) else filled(0, a.shape, a.dtype) for a in avals]
         return structure.unflatten(out), structure.unflatten(moved)
 
     return each_call(pushed, f"jvp_{function_name(function)}", function)(tuple(primals), tuple(tangents))

@@ -50,15 +50,15 @@ class EagerTrace(Trace):
         sources: what each was made of.
     """
 
-    def __init__(self, numbers: Sequence[float] = ()) -> None:
+    def __init__(self, numbers: Sequence[complex] = ()) -> None:
         super().__init__()
         self.builder = GraphBuilder(self.block)
         self.inputs: list[Array] = []
         self.sources: list[Any] = []
         # small ints are one object wherever they are used
-        self._numbers = [x for x in numbers if type(x) is float or abs(x) > 256]
+        self._numbers = [x for x in numbers if type(x) is not int or abs(x) > 256]
 
-    def number(self, x: float, array: Array, weak: bool = False) -> Tracer:
+    def number(self, x: complex, array: Array, weak: bool = False) -> Tracer:
         """A number of the caller is an argument, so that calls with others are the same program; others are constants."""
         if any(x is given for given in self._numbers):
             return self._input(x, array, weak)
@@ -182,7 +182,7 @@ def evaluated(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     else:
         if (found := _kept.get(key)) is not None:
             return found.run(leaves)
-    with EagerTrace([x for x in leaves if type(x) in (int, float)]) as trace:
+    with EagerTrace([x for x in leaves if type(x) in _NUMBERS]) as trace:
         out = function(*args, **kwargs)
     program = EagerProgram(trace, out)
     if key is not None and (places := _places(trace.sources, leaves)) is not None:
@@ -206,6 +206,7 @@ class _NoKeyError(Exception):
     """An argument that no key stands for."""
 
 
+_NUMBERS = (int, float, complex)
 _PLAIN = (bool, str, type(None), type(Ellipsis), type)
 
 
@@ -215,9 +216,9 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
     if kind is np.ndarray:
         leaves.append(x)
         return x.dtype, x.shape
-    if kind in (float, int):
+    if kind in _NUMBERS:
         leaves.append(x)
-        return kind, x.hex() if kind is float else x
+        return kind, x if kind is int else x.hex() if kind is float else (x.real.hex(), x.imag.hex())
     if kind in (tuple, list) and len(x) <= 64:
         return kind, *[_key(item, leaves) for item in x]
     if kind in _PLAIN:

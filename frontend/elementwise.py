@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
+from . import complex_formulas
+from .complex_formulas import FORMULAS
 from .eager import api
 from .moves import broadcast_tracer
-from .promotion import Token, is_float_dtype, ufunc_dtypes
+from .promotion import Token, is_complex_dtype, is_float_dtype, ufunc_dtypes
 from .tracer import Tracer
 from .tracing import build, lift_as, operand, token
 
@@ -50,6 +52,11 @@ def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -
     """A ufunc that is one graph op."""
     tracers, result, weak = prepare(ufunc, args)
     name = op or ufunc.__name__
+    if is_complex_dtype(tracers[0].dtype):
+        if (formula := FORMULAS.get(name)) is not None:
+            return formula(tracers[0])
+        if name == "cmp" and props["predicate"] not in ("eq", "ne"):
+            return complex_formulas.compare(props["predicate"], *tracers)
     if ufunc.nin == 1 and not is_float_dtype(tracers[0].dtype) and name in ("floor", "ceil", "rint"):
         return tracers[0]
     if name == "cmp" and tracers[0].dtype != tracers[1].dtype:
@@ -70,7 +77,7 @@ def _compare_mixed(x: Tracer, y: Tracer, predicate: str) -> Tracer:
     return build("and", build("not", negative), inside)
 
 
-def full_like_tracer(x: Tracer, value: float) -> Tracer:
+def full_like_tracer(x: Tracer, value: complex) -> Tracer:
     """A tensor of one value with the type of `x`."""
     return broadcast_tracer(lift_as(value, x.dtype), x.shape)
 

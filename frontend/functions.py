@@ -17,7 +17,7 @@ from ..dialects import printing
 from ..errors import DTypeError, LaminaError, TracingError
 from . import lnp  # noqa: F401  operators of tracers call it
 from .locations import located, place_of
-from .promotion import BOOL, FLOAT64, INT64, canonical
+from .promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten
 from .tracer import Tracer
 from .tracing import CONST_LIMIT, Trace, current, input_array
@@ -126,8 +126,8 @@ class Program:
 
 def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     """Whether two contiguous arrays hold the same, NaN and the signs of zeros included."""
-    word = np.dtype(f"u{a.dtype.itemsize}")
-    return a.dtype == b.dtype and a.shape == b.shape and bool((a.view(word) == b.view(word)).all())
+    word = np.dtype(f"u{min(a.dtype.itemsize, 8)}")
+    return a.dtype == b.dtype and a.shape == b.shape and bool((a.reshape(-1).view(word) == b.reshape(-1).view(word)).all())
 
 
 @dataclass
@@ -175,6 +175,8 @@ def abstract(leaf: Any, path: str = "an argument") -> Aval:
         return Aval(INT64, (), True)
     if kind is float:
         return Aval(FLOAT64, (), True)
+    if kind is complex:
+        return Aval(COMPLEX128, (), True)
     if isinstance(leaf, Tracer):
         return Aval(leaf.dtype, leaf.shape, leaf.weak)
     if isinstance(leaf, TensorSpec):

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DifferentiationError
 from .autodiff import function_name, jvp
 from .batching import vmap
 from .functions import Program, TensorSpec, abstract, argument_paths, trace_function
 from .lnp_create import eye, zeros_like
 from .lnp_shape import reshape, shape
+from .promotion import is_complex_dtype
 from .pytree import TreeDef, flatten
 from .retrace import each_call
 from .vjp import vjp
@@ -20,7 +22,9 @@ from .vjp import vjp
 ShapeDtypeStruct = TensorSpec
 
 
-def _jacobian(make: Callable[..., Any], what: str, function: Callable[..., Any], argnums: Any) -> Callable[..., Any]:
+def _jacobian(
+    make: Callable[..., Any], what: str, function: Callable[..., Any], argnums: Any, holomorphic: bool
+) -> Callable[..., Any]:
     """The function of the arguments whose blocks are `make(of_leaves, leaves)`: one for each leaf of the result and of the
     arguments, the dims of the first before those of the second."""
 
@@ -28,12 +32,14 @@ def _jacobian(make: Callable[..., Any], what: str, function: Callable[..., Any],
         positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         leaves, structure = flatten(tuple(args[k] for k in positions))
         out: list[TreeDef] = []
+        _check_kind(what, function, leaves if make is _forward else (), holomorphic)
 
         def of_leaves(*given: Any) -> list[Any]:
             whole = list(args)
             for k, value in zip(positions, structure.unflatten(given), strict=True):
                 whole[k] = value
             results, tree = flatten(function(*whole, **kwargs))
+            _check_kind(what, function, () if make is _forward else results, holomorphic)
             out[:] = [tree]
             return results
 
@@ -42,6 +48,14 @@ def _jacobian(make: Callable[..., Any], what: str, function: Callable[..., Any],
         return out[0].unflatten([tree[0] if isinstance(argnums, int) else tree for tree in trees])
 
     return functools.wraps(function)(each_call(transformed, f"{what}_{function_name(function)}", function))
+
+
+def _check_kind(what: str, function: Callable[..., Any], values: Sequence[Any], holomorphic: bool) -> None:
+    """Raise DifferentiationError unless complex numbers are differentiated by, or are results, where that is asked for."""
+    for aval in map(abstract, values):
+        if is_complex_dtype(aval.dtype) != holomorphic:
+            remedy = "leave out holomorphic=True" if holomorphic else "say holomorphic=True if the function is"
+            raise DifferentiationError(f"{what}({function_name(function)}) got {aval}: {remedy}")
 
 
 def _basis(x: Any) -> Any:
@@ -74,12 +88,15 @@ def _reverse(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list
     return rows
 
 
-def jacfwd(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def jacfwd(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False
+) -> Callable[..., Any]:
     """A function that returns the Jacobian, by forward mode: a `jvp` for each element of the argument, all at once.
 
     Args:
         function: any function of trees of float arrays.
         argnums: the position of the argument to differentiate by, or a sequence of positions.
+        holomorphic: whether `function` is a holomorphic one of complex numbers.
 
     Returns:
         A function of the same arguments. Its result has the structure of that of `function`, and in the place of each array
@@ -93,14 +110,16 @@ def jacfwd(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Ca
     array([[2., 0.],
            [2., 1.]])
     """
-    return _jacobian(_forward, "jacfwd", function, argnums)
+    return _jacobian(_forward, "jacfwd", function, argnums, holomorphic)
 
 
-def jacrev(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def jacrev(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False
+) -> Callable[..., Any]:
     """A function that returns the Jacobian, by reverse mode: a `vjp` for each element of the result, all at once.
 
     Args:
-        function, argnums: as for `jacfwd`.
+        function, argnums, holomorphic: as for `jacfwd`.
 
     Returns:
         As `jacfwd`. Cheap where the result is small.
@@ -113,10 +132,12 @@ def jacrev(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Ca
     array([[2., 0.],
            [2., 1.]])
     """
-    return _jacobian(_reverse, "jacrev", function, argnums)
+    return _jacobian(_reverse, "jacrev", function, argnums, holomorphic)
 
 
-def hessian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def hessian(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False
+) -> Callable[..., Any]:
     """A function that returns the second derivatives, `jacfwd(jacrev(function))`.
 
     >>> import numpy as np, lamina as lm
@@ -124,7 +145,7 @@ def hessian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacfwd(jacrev(function, argnums), argnums)
+    return jacfwd(jacrev(function, argnums, holomorphic), argnums, holomorphic)
 
 
 def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

@@ -45,7 +45,7 @@ from .tracing import build, current, lift, lift_as
 _RENAMED = {
     "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
     "atan2": "arctan2", "atanh": "arctanh", "bitwise_and": "bitwise_and", "bitwise_not": "bitwise_not",
-    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
+    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "conj": "conjugate", "imag": "imag", "real": "real", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
     "eq": "equal", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
     "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p", "lt": "less", "max": "maximum",
     "min": "minimum", "mul": "multiply", "ne": "not_equal", "neg": "negative", "rem": "fmod", "round": "round", "sign": "sign",
@@ -58,6 +58,7 @@ globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *_RENAMED,
     "argmax", "argmin", "associative_scan", "batch_matmul", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp",
+    "complex",
     "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma", "div",
     "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
     "dynamic_update_slice_in_dim", "erf", "erfc", "expand_dims", "fori_loop", "full", "full_like", "index_in_dim",
@@ -69,6 +70,15 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 
 # --------------------------------------------------------------------------------------------------------------------
 # Elementwise
+
+
+@api
+def complex(x: Any, y: Any) -> Any:
+    """`jax.lax.complex`: complex numbers of their real and imaginary parts, broadcast."""
+    x, y = lift(x), lift(y)
+    dtype = np.result_type(np.float32 if x.dtype == y.dtype == np.float32 else np.float64)
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    return build("complex", *(broadcast_tracer(lift_as(part, dtype), shape) for part in (x, y)))
 
 
 @api

@@ -11,6 +11,9 @@ import numpy as np
 from numpy import (  # noqa: F401
     bool_,
     can_cast,
+    complex64,
+    complex128,
+    complexfloating,
     e,
     euler_gamma,
     float32,
@@ -43,6 +46,7 @@ from ..errors import TracingError
 from . import (
     lnp_at,
     lnp_bits,
+    lnp_complex,
     lnp_contract,
     lnp_create,
     lnp_edit,
@@ -64,6 +68,7 @@ from . import (
 from .elementwise import broadcast_shapes as _broadcast_shapes
 from .lnp_at import *
 from .lnp_bits import *
+from .lnp_complex import *
 from .lnp_contract import *
 from .lnp_create import *
 from .lnp_edit import *
@@ -89,16 +94,17 @@ ndarray = np.ndarray
 finfo, iinfo, dtype = np.finfo, np.iinfo, np.dtype
 
 _CONSTANTS = (
-    "bool", "bool_", "broadcast_shapes", "can_cast", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "floating",
+    "bool", "bool_", "broadcast_shapes", "can_cast", "complex64", "complex128",
+    "complexfloating", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "floating",
     "generic", "iinfo", "inexact", "inf", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
     "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
     "uint64", "unsignedinteger",
 )  # fmt: skip
-_HOMES = {"gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors", "linalg": "linalg"}
+_HOMES = {"fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors", "linalg": "linalg"}
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = (
-    *(lnp_at, lnp_bits, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_join, lnp_logic, lnp_math),
+    *(lnp_at, lnp_bits, lnp_complex, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_join, lnp_logic, lnp_math),
     *(lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort, lnp_ufuncs),
 )
 __all__ = [

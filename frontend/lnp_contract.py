@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ShapeError
 from .eager import api
 from .elementwise import broadcast_shapes
+from .lnp_complex import conjugate
 from .lnp_create import diagonal
 from .lnp_join import stack
 from .lnp_shape import moveaxis
@@ -99,8 +100,9 @@ def inner(a: Any, b: Any) -> Any:
 
 @api
 def vdot(a: Any, b: Any) -> Any:
-    """`np.vdot`: the sum of products of all elements."""
+    """`np.vdot`: the sum of products of all elements, complex ones of the first array conjugated."""
     (x, y), dtype = _common(a, b)
+    x = conjugate(x)
     x, y = reshape_tracer(x, (x.size,)), reshape_tracer(y, (y.size,))
     _paired(x, y, 0, 0, "vdot")
     return lift_as(contract(x, y, ((0,), (0,))), dtype)
@@ -108,8 +110,8 @@ def vdot(a: Any, b: Any) -> Any:
 
 @api
 def vecdot(x1: Any, x2: Any, /) -> Any:
-    """`np.vecdot`: over the last dims, the leading ones broadcast."""
-    return einsum("...i,...i->...", x1, x2)
+    """`np.vecdot`: over the last dims, the leading ones broadcast; complex numbers of the first array are conjugated."""
+    return einsum("...i,...i->...", conjugate(x1), x2)
 
 
 @api

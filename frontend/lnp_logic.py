@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from . import tracer
+from . import complex_formulas, tracer
 from .eager import api
 from .elementwise import (
     broadcast_shapes,
@@ -22,7 +22,7 @@ from .elementwise import (
 )
 from .lnp_ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 from .moves import broadcast_tracer
-from .promotion import BOOL, canonical, result_type
+from .promotion import BOOL, canonical, is_complex_dtype, result_type
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand, token
 
@@ -67,6 +67,8 @@ def isnan(x: Any, /) -> Any:
 def isinf(x: Any, /) -> Any:
     """`np.isinf`."""
     x = lift(x)
+    if is_complex_dtype(x.dtype):
+        return build("or", *(isinf(part) for part in complex_formulas.parts(x)))
     if x.dtype.kind != "f":
         return compare("ne", x, x)
     return compare("eq", build("abs", x), full_like_tracer(x, math.inf))
@@ -76,6 +78,8 @@ def isinf(x: Any, /) -> Any:
 def isfinite(x: Any, /) -> Any:
     """`np.isfinite`."""
     x = lift(x)
+    if is_complex_dtype(x.dtype):
+        return build("and", *(isfinite(part) for part in complex_formulas.parts(x)))
     if x.dtype.kind != "f":
         return compare("eq", x, x)
     return compare("lt", build("abs", x), full_like_tracer(x, math.inf))
@@ -122,6 +126,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, /, *, min: Any = None, ma
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
     """`np.nan_to_num`: NaN and infinities replaced by numbers."""
     x = lift(x)
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.joined(*(nan_to_num(part, copy, nan, posinf, neginf) for part in complex_formulas.parts(x)))
     if x.dtype.kind != "f":
         return x
     limits = np.finfo(x.dtype)

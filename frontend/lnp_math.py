@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import complex_formulas
 from .eager import api
 from .elementwise import (
     broadcast_shapes,
@@ -20,7 +21,7 @@ from .elementwise import (
     weak_result,
 )
 from .moves import broadcast_tracer
-from .promotion import FLOAT64, is_integer_dtype, ufunc_dtypes
+from .promotion import COMPLEX128, FLOAT64, dtype_of, is_complex_dtype, is_integer_dtype, ufunc_dtypes
 from .tracer import Tracer
 from .tracing import build, concrete_array, lift, lift_as, operand, token
 
@@ -40,7 +41,8 @@ def power(x1: Any, x2: Any, /) -> Any:
     constant = None if isinstance(x2, Tracer) else concrete_array(x2)
     if is_integer_dtype(result):
         return _power_by_bits(x1, x2, result) if constant is None else _integer_power(x1, constant, result)
-    if constant is not None and constant.ndim == 0 and (product := _product_power(x1, float(constant), result)) is not None:
+    small = constant is not None and constant.ndim == 0 and (constant.dtype.kind != "c" or not constant.imag)
+    if small and (product := _product_power(x1, float(constant.real), result)) is not None:
         product.weak = weak_result((token(x1), token(x2)))
         return product
     return ufunc_op(np.power, x1, x2, op="pow")
@@ -110,14 +112,17 @@ def _power_by_bits(base: Any, exponent: Tracer, dtype: np.dtype[Any]) -> Tracer:
 
 @api
 def float_power(x1: Any, x2: Any, /) -> Any:
-    """`np.float_power`: the power in float64."""
-    return power(lift_as(operand(x1), FLOAT64), x2)
+    """`np.float_power`: the power in float64 or complex128."""
+    complex_ = "c" in (dtype_of(token(operand(x))).kind for x in (x1, x2))
+    return power(lift_as(operand(x1), COMPLEX128 if complex_ else FLOAT64), x2)
 
 
 @api
 def exp2(x: Any, /) -> Any:
     """`np.exp2`: 2 to the power of `x`."""
     (x,), _, weak = prepare(np.exp2, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.exp2(x)
     return build("pow", full_like_tracer(x, 2), x, weak=weak)
 
 
@@ -155,6 +160,8 @@ def _half_exponentials(x: Tracer) -> tuple[Tracer, Tracer]:
 def cosh(x: Any, /) -> Any:
     """`np.cosh`."""
     (x,), _, weak = prepare(np.cosh, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.cosh(x)
     grown, shrunk = _half_exponentials(build("mul", x, sign_factor(x)))
     return build("add", grown, shrunk, weak=weak)
 
@@ -163,6 +170,8 @@ def cosh(x: Any, /) -> Any:
 def sinh(x: Any, /) -> Any:
     """`np.sinh`."""
     (x,), _, weak = prepare(np.sinh, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.sinh(x)
     one, sign = full_like_tracer(x, 1), sign_factor(x)
     size = build("mul", x, sign)
     near = compare("lt", size, one)
@@ -177,6 +186,8 @@ def sinh(x: Any, /) -> Any:
 def arcsinh(x: Any, /) -> Any:
     """`np.arcsinh`."""
     (x,), _, weak = prepare(np.arcsinh, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.arcsinh(x)
     one, sign = full_like_tracer(x, 1), sign_factor(x)
     size = build("mul", x, sign)
     large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
@@ -193,6 +204,8 @@ def arcsinh(x: Any, /) -> Any:
 def arccosh(x: Any, /) -> Any:
     """`np.arccosh`: NaN below 1."""
     (x,), _, _ = prepare(np.arccosh, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.arccosh(x)
     one = full_like_tracer(x, 1)
     large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
     t = build("sub", build("min", x, large), one)
@@ -206,6 +219,8 @@ def arccosh(x: Any, /) -> Any:
 def arcsin(x: Any, /) -> Any:
     """`np.arcsin`: NaN outside [-1, 1]."""
     (x,), _, weak = prepare(np.arcsin, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.arcsin(x)
     return build("atan2", x, _adjacent(x), weak=weak)
 
 
@@ -213,6 +228,8 @@ def arcsin(x: Any, /) -> Any:
 def arccos(x: Any, /) -> Any:
     """`np.arccos`: NaN outside [-1, 1]."""
     (x,), _, weak = prepare(np.arccos, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.arccos(x)
     return build("atan2", _adjacent(x), x, weak=weak)
 
 
@@ -226,6 +243,8 @@ def _adjacent(x: Tracer) -> Tracer:
 def arctanh(x: Any, /) -> Any:
     """`np.arctanh`: NaN outside [-1, 1]."""
     (x,), _, weak = prepare(np.arctanh, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.arctanh(x)
     half = full_like_tracer(x, 0.5)
     return build("mul", half, build("sub", build("log1p", x), build("log1p", build("neg", x))), weak=weak)
 

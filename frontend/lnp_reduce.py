@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
+from .complex_formulas import parts
 from .eager import api
 from .elementwise import broadcast_shapes, compare, full_like_tracer, select
 from .lnp_logic import as_bool, isclose
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer
-from .promotion import BOOL, FLOAT64, canonical
+from .promotion import BOOL, FLOAT64, canonical, is_complex_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -40,7 +41,7 @@ def accumulated(x: Tracer, dtype: Any) -> Tracer:
     """The operand of a sum or product in the dtype in which NumPy accumulates: integers in 64 bits."""
     if dtype is not None:
         return lift_as(x, canonical(dtype))
-    return x if x.dtype.kind == "f" else lift_as(x, canonical(np.uint64 if x.dtype.kind == "u" else np.int64))
+    return x if x.dtype.kind in "fc" else lift_as(x, canonical(np.uint64 if x.dtype.kind == "u" else np.int64))
 
 
 def _chosen(x: Tracer, where: Any, other: Any) -> Tracer:
@@ -157,10 +158,10 @@ def _as_float(a: Any, dtype: Any) -> Tracer:
     x = lift(a)
     if dtype is not None:
         wanted = canonical(dtype)
-        if wanted.kind != "f":
-            raise DTypeError(f"a mean is a float, got dtype={wanted}")
+        if wanted.kind not in "fc":
+            raise DTypeError(f"a mean is a float or a complex number, got dtype={wanted}")
         return lift_as(x, wanted)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind in "fc" else lift_as(x, FLOAT64)
 
 
 def _composite(op: str, x: Tracer, axes: tuple[int, ...], keepdims: bool, **props: Any) -> Tracer:
@@ -203,6 +204,9 @@ def var(
 ) -> Any:
     """`np.var`: the mean squared distance from the mean, over `n - ddof` (`correction` is another name)."""
     x = _as_float(a, dtype)
+    if is_complex_dtype(x.dtype):  # a squared distance is that of both parts
+        re, im = (var(p, axis, ddof=ddof, keepdims=keepdims, where=where, correction=correction) for p in parts(x))
+        return re + im
     axes = normalize_axes(axis, x.ndim)
     less = ddof if correction is None else correction
     if where is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError
+from . import complex_formulas
 from .eager import api
 from .elementwise import (
     binary,
@@ -17,15 +18,15 @@ from .elementwise import (
     select,
     unary,
 )
-from .promotion import BOOL, FLOAT64, is_integer_dtype
+from .promotion import BOOL, FLOAT64, is_complex_dtype, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
 __all__ = [
     "abs", "absolute", "add", "arctan", "arctan2", "atan", "atan2", "bitwise_and", "bitwise_invert", "bitwise_not",
-    "bitwise_or", "bitwise_xor", "ceil", "conj", "conjugate", "copysign", "cos", "divide", "divmod", "equal", "exp",
+    "bitwise_or", "bitwise_xor", "ceil", "copysign", "cos", "divide", "divmod", "equal", "exp",
     "expm1", "fabs", "floor", "floor_divide", "fmod", "greater", "greater_equal", "invert", "less", "less_equal", "log",
-    "log1p", "maximum", "minimum", "mod", "multiply", "negative", "not_equal", "positive", "real", "reciprocal",
+    "log1p", "maximum", "minimum", "mod", "multiply", "negative", "not_equal", "positive", "reciprocal",
     "remainder", "rint", "round", "sign", "signbit", "sin", "sqrt", "square", "subtract", "tan", "tanh", "true_divide",
     "trunc",
 ]  # fmt: skip
@@ -69,6 +70,8 @@ def multiply(x1: Any, x2: Any, /) -> Any:
 def absolute(x: Any, /) -> Any:
     """`np.absolute`."""
     (x,), _, weak = prepare(np.absolute, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.magnitude(x)
     return x if x.dtype == BOOL else build("abs", x, weak=weak)
 
 
@@ -86,21 +89,6 @@ def fabs(x: Any, /) -> Any:
 def positive(x: Any, /) -> Any:
     """`np.positive`: the operand itself."""
     return prepare(np.positive, (x,))[0][0]
-
-
-@api
-def conjugate(x: Any, /) -> Any:
-    """`np.conjugate` of real numbers: the operand itself."""
-    return prepare(np.conjugate, (x,))[0][0]
-
-
-conj = conjugate
-
-
-@api
-def real(x: Any, /) -> Any:
-    """`np.real` of real numbers: the operand itself."""
-    return lift(x)
 
 
 @api
@@ -137,6 +125,8 @@ def round(x: Any, decimals: int = 0) -> Any:
     x = lift(x)
     if x.dtype == BOOL:
         raise DTypeError("round has no meaning for bool")
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.joined(*(round(part, decimals) for part in complex_formulas.parts(x)))
     if is_integer_dtype(x.dtype):
         if decimals >= 0:
             return x

@@ -12,9 +12,10 @@ from ..dialects.element_types import TABLE, bf16, numpy_dtype
 from ..errors import DTypeError
 
 Token = np.dtype[Any] | type
-"""What promotion sees of an operand: a dtype, or `int` or `float` for a weakly typed Python number."""
+"""What promotion sees of an operand: a dtype, or `int`, `float` or `complex` for a weakly typed Python number."""
 
 FLOAT32, FLOAT64, INT32, INT64, BOOL = (np.dtype(n) for n in ("float32", "float64", "int32", "int64", "bool"))
+COMPLEX64, COMPLEX128 = np.dtype("complex64"), np.dtype("complex128")
 BFLOAT16 = numpy_dtype(bf16)
 HALVES = tuple(row.dtype for row in TABLE if row.is_stored)
 """Dtypes that are only stored: what is computed from such arrays is computed in float32."""
@@ -42,6 +43,21 @@ def canonical(dtype: Any) -> np.dtype[Any]:
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
     """Whether a supported dtype is one of floats, stored or computed with."""
     return dtype.kind == "f" or dtype == BFLOAT16
+
+
+def is_complex_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is one of complex numbers."""
+    return dtype.kind == "c"
+
+
+def is_inexact_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether a supported dtype is one of floats or of complex numbers: what has derivatives."""
+    return is_float_dtype(dtype) or is_complex_dtype(dtype)
+
+
+def part_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the parts of complex numbers; any other dtype itself."""
+    return (FLOAT32 if dtype.itemsize == 8 else FLOAT64) if is_complex_dtype(dtype) else dtype
 
 
 def is_integer_dtype(dtype: np.dtype[Any]) -> bool:

@@ -81,7 +81,7 @@ class Tracer:
         self._no_value("int()", "use .astype(lnp.int64), or make the value static with static_argnums")
 
     def __complex__(self) -> complex:
-        self._no_value("complex()", "complex numbers are not supported")
+        self._no_value("complex()", "use .astype(lnp.complex128), or return the value and convert it outside")
 
     def __index__(self) -> int:
         self._no_value("an index or size", "make the value static with static_argnums")
@@ -347,5 +347,15 @@ class Tracer:
     def dot(self, other: Any) -> Any:
         return lnp.dot(self, other)
 
+    @property
+    def real(self) -> Any:
+        return lnp.real(self)
+
+    @property
+    def imag(self) -> Any:
+        return lnp.imag(self)
+
     def conj(self) -> Any:
-        return self
+        return lnp.conjugate(self)
+
+    conjugate = conj

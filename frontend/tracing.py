@@ -19,7 +19,7 @@ from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
 from . import tracer
 from .locations import user_location
-from .promotion import BFLOAT16, FLOAT32, FLOAT64, HALVES, INT64, Token, canonical
+from .promotion import BFLOAT16, COMPLEX128, FLOAT32, FLOAT64, HALVES, INT64, Token, canonical
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -125,9 +125,11 @@ class Trace:
             return self.number(x, _python_int(x), weak=True)
         if isinstance(x, float) and not isinstance(x, np.floating):
             return self.number(x, np.asarray(x, FLOAT64), weak=True)
+        if isinstance(x, complex) and not isinstance(x, np.complexfloating):
+            return self.number(x, np.asarray(x, COMPLEX128), weak=True)
         return self._lift_array(x)
 
-    def number(self, x: float, array: np.ndarray[Any, Any], weak: bool = False) -> Tracer:
+    def number(self, x: complex, array: np.ndarray[Any, Any], weak: bool = False) -> Tracer:
         """A Python number as a tracer of the dtype of `array`: a constant, or an argument where the program says so."""
         if self.program is not None and self.program.is_argument(array):
             tracer = self._capture(array, array, array.dtype, array.shape)
@@ -197,7 +199,7 @@ def concrete_array(x: Any) -> np.ndarray[Any, Any]:
     """A contiguous array of a supported dtype from an array, NumPy scalar or nested list of numbers."""
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported: fill it with .filled() first")
-    if not isinstance(x, np.ndarray | np.generic | bool | int | float | list | tuple) and not hasattr(x, "__array__"):
+    if not isinstance(x, np.ndarray | np.generic | bool | int | float | complex | list | tuple) and not hasattr(x, "__array__"):
         raise TypeError(f"expected an array or a number, got {type(x).__name__}: {x!r:.60}")
     array = np.asarray(x)
     if array.dtype.kind in "OUSV" and array.dtype != BFLOAT16:
@@ -218,11 +220,11 @@ def token(x: Any) -> Token:
     """What promotion sees of an operand."""
     if isinstance(x, Tracer):
         if x.weak:
-            return float if x.dtype.kind == "f" else int
+            return {"f": float, "c": complex}.get(x.dtype.kind, int)
         return x.dtype
     if isinstance(x, bool):
         return np.dtype(bool)
-    if type(x) is int or type(x) is float:
+    if type(x) in (int, float, complex):
         return type(x)
     return concrete_array(x).dtype
 
@@ -246,7 +248,7 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     """An operand as a tracer of one dtype; Python numbers become constants of that dtype."""
     trace = current()
     assert trace is not None
-    if type(x) is int or type(x) is float:
+    if type(x) in (int, float) or (type(x) is complex and dtype.kind == "c"):
         # as NumPy: an integer that does not fit raises OverflowError
         return trace.number(x, np.asarray(x, dtype))
     x = trace.lift(operand(x))

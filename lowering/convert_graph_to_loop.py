@@ -241,7 +241,7 @@ class _FunctionConverter:
 
     def _assign(self, value: SSAValue, target: SSAValue) -> bool:
         """Let the op that computes a returned value store it into the result; False when it must be copied."""
-        while isinstance(value.owner, GraphOp) and value.owner.name == "graph.reshape":
+        while isinstance(value.owner, GraphOp) and value.owner.view:
             source = value.owner.operands[0]
             if value in self.destinations or len(list(value.uses)) > 1:
                 return False
@@ -264,7 +264,7 @@ class _FunctionConverter:
         return op
 
     def _view(self, buffer: SSAValue, type: Attribute, origin: Operation) -> SSAValue:
-        """The same contiguous buffer under another shape."""
+        """The same contiguous buffer under another shape, or with pairs for complex numbers."""
         shape = type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
         strides = [1] * len(shape)
         for k in range(len(shape) - 2, -1, -1):
@@ -298,7 +298,7 @@ class _FunctionConverter:
             self._repeat(op)
         elif op.name == "graph.const":
             self._constant(op)
-        elif op.name == "graph.reshape":
+        elif isinstance(op, GraphOp) and op.view:
             value = op.results[0]
             self.buffers[value] = self._view(self.buffers[op.operands[0]], value.type, op)
         elif isinstance(op, GraphOp) and (op.has_nest or op.equations()):

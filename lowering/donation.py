@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects import program
 from ..dialects.loop.memory import LaunchOp
+from ..dialects.types import is_complex
 from .analysis.nests import walk
 
 Pairs = Sequence[tuple[int, int]]
@@ -76,8 +77,13 @@ def _uses(function: program.FuncOp) -> tuple[dict[SSAValue, SSAValue], dict[SSAV
 def _shows_all(op: Operation) -> bool:
     """Whether the result of a view is all of its operand, element by element."""
     before, after = op.operands[0].type, op.results[0].type
-    sizes = [type.element_count() for type in (before, after) if isinstance(type, MemRefType)]
+    sizes = [type.element_count() * _parts(type) for type in (before, after) if isinstance(type, MemRefType)]
     return op.name in WHOLE_VIEWS and len(sizes) == 2 and sizes[0] == sizes[1]
+
+
+def _parts(type: MemRefType) -> int:
+    """How many numbers an element holds."""
+    return 2 if is_complex(type.element_type) else 1
 
 
 def _in_place(

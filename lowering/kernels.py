@@ -131,8 +131,9 @@ class KernelEmitter:
         elif isinstance(root, GraphOp) and root.equations() and root.single_equation() is None:
             if len(self.outputs) > 1:
                 raise CompileError(f"'{root.name}' op has several loop nests and cannot share a kernel with other results")
-            for equation in root.equations():
-                self._store_nest(root, equation)
+            equations = root.equations()
+            for together in [equations] if root.one_nest else [(equation,) for equation in equations]:
+                self._store_nest(root, together)
         else:
             for value in self.plan.stored_first:
                 self._store_first(value)
@@ -200,14 +201,15 @@ class KernelEmitter:
             self._store(found, target, point)
         self.stored.add((self.levels[-1], point))
 
-    def _store_nest(self, op: GraphOp, equation: Equation) -> None:
-        """One nest of an op that has several, stored through its `write` map."""
+    def _store_nest(self, op: GraphOp, equations: Sequence[Equation]) -> None:
+        """A nest of some of the equations of an op that has several, stored through their `write` maps."""
 
         def body(point: Point) -> None:
-            scalar = self._evaluate(op, equation, point)
-            self._store(scalar, self.targets[0], point if equation.write is None else compose(equation.write, point))
+            scalars = [self._evaluate(op, equation, point) for equation in equations]
+            for scalar, equation in zip(scalars, equations, strict=True):
+                self._store(scalar, self.targets[0], point if equation.write is None else compose(equation.write, point))
 
-        self._parallel_loops(equation.space[: equation.n_parallel], (), body)
+        self._parallel_loops(equations[0].space[: equations[0].n_parallel], (), body)
 
     def _find_inplace(self) -> None:
         if self.extents is not None:

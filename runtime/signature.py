@@ -19,7 +19,7 @@ from ..dialects.sizes import Dim
 
 DTYPES: dict[str, np.dtype[Any]] = {str(row.dtype): row.dtype for row in TABLE}
 """Element types that compiled code reads and writes in place, by NumPy's name: arrays of them are in native byte order."""
-SCALARS = {str(row.dtype): row.kind for row in TABLE if not row.is_stored}
+SCALARS = {str(row.dtype): row.kind for row in TABLE if not row.is_stored and row.kind is not Kind.COMPLEX}
 """Element types of scalar parameters: a float's bits stand in the low bytes of its slot, the others are 64-bit integers."""
 
 STATUS_WORDS = 4

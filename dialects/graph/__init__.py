@@ -11,7 +11,7 @@ from .base import OPS
 
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
-    *("conv", "window", "norms"),
+    *("complex", "fft", "conv", "window", "norms"),
     *("index", "scan", "sort"),
     *("attention", "autodiff", "control", "kernel"),
 )

@@ -33,7 +33,7 @@ from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import parse_signature, parse_values, print_signature, print_values
-from ..types import is_float, tensor
+from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Zero, graph_op, ints
 from .structure import YieldOp
 
@@ -41,8 +41,8 @@ _INTS = DenseArrayBase.constr(i64)
 
 
 def has_tangent(type: Attribute) -> bool:
-    """Whether values of a type have derivatives: tensors of floats."""
-    return isinstance(type, TensorType) and is_float(type.element_type)
+    """Whether values of a type have derivatives: tensors of floats and of complex numbers."""
+    return isinstance(type, TensorType) and is_float(part_of(type.element_type))
 
 
 def callee_of(op: Operation) -> FuncOp | None:
@@ -333,6 +333,7 @@ class StopGradientOp(CompositeOp):
     """
 
     name = "graph.stop_gradient"
+    stores = COMPLEX
     x = operand_def(TensorType)
     y = result_def(TensorType)
     traits = traits_def(Pure())

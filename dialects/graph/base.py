@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import DTypeError, ShapeError
-from ..types import DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape
+from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape
 from .syntax import parse_graph_op, print_graph_op
 
 Props = Mapping[str, Attribute]
@@ -170,6 +170,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     overwrites = None
     writes_once = False
     reads_all = False
+    one_nest = False
     if TYPE_CHECKING:
         syntax: str
         """What stands between the op name and the colon; see `syntax.py`."""
@@ -189,6 +190,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         writes_once: bool
         """Whether the op's nest writes each element of its one result once, with `b.write`, and reads none: elementwise ops
         that follow are then computed where it writes."""
+        one_nest: bool
+        """Whether the several equations of the op, all over one space and without a reduction, are stored in one nest."""
 
     @classmethod
     @abstractmethod
@@ -258,10 +261,18 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         props = props or {}
         try:
             props = {name: to_attribute(value) for name, value in props.items()}
+            cls._require_stored(operands)
             types = cls.infer_types([operand.type for operand in operands], props, results)  # pyright: ignore[reportArgumentType]
         except (ShapeError, DTypeError) as error:
             raise type(error)(f"'{cls.name}' op {error}") from None
         return cls.create(operands=operands, result_types=types, properties=props, location=UNKNOWN_LOC)
+
+    @classmethod
+    def _require_stored(cls, operands: Sequence[SSAValue]) -> None:
+        """Raise DTypeError for complex operands of an op that takes none."""
+        for operand in operands:
+            if (element := element_of(operand)) in COMPLEX and element not in cls.stores:
+                raise DTypeError(f"operand element type must not be complex, got {element}")
 
     def print(self, printer: Printer) -> None:
         print_graph_op(self, printer)
@@ -308,6 +319,7 @@ _DECLARATIONS = (
     "overwrites",
     "writes_once",
     "reads_all",
+    "one_nest",
     "syntax",
     "types",
     "derivative",

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Commutative, Pure
 
-from ..types import tensor
+from ..types import COMPLEX, tensor
 from .base import (
     Bilinear,
     Custom,
@@ -59,7 +59,7 @@ class BinaryOp(ElementwiseOp, ABC):
 
 def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """True division of floats; integers truncate toward zero, wrap at the minimum, and give 0 over 0."""
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fc":
         return np.divide(x, y)
     quotient = np.floor_divide(x, y)  # 0 where y is 0, the minimum for minimum / -1
     inexact = (quotient * y != x) & (y != 0)
@@ -134,6 +134,7 @@ class AddOp(BinaryOp):
     """
 
     name = "graph.add"
+    stores = COMPLEX
     numpy = np.add
     derivative = Linear(lambda b, op, k, ct: ct)
     traits = traits_def(Pure(), Commutative())
@@ -153,6 +154,7 @@ class SubOp(BinaryOp):
     """
 
     name = "graph.sub"
+    stores = COMPLEX
     numpy = np.subtract
     derivative = Linear(_transpose_sub)
 
@@ -171,6 +173,7 @@ class MulOp(BinaryOp):
     """
 
     name = "graph.mul"
+    stores = COMPLEX
     numpy = np.multiply
     derivative = Bilinear(_transpose_mul)
     traits = traits_def(Pure(), Commutative())
@@ -190,6 +193,7 @@ class DivOp(BinaryOp):
     """
 
     name = "graph.div"
+    stores = COMPLEX
     numpy = _divide
     derivative = Custom(_jvp_div, transpose=_transpose_div, linear=(0,))
 
@@ -227,6 +231,7 @@ class PowOp(BinaryOp):
     """
 
     name = "graph.pow"
+    stores = COMPLEX
     domain = "float"
     numpy = np.power
     derivative = Elementwise(_pow_factor_x, _pow_factor_y)

@@ -12,7 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError
-from ..types import HALVES, element_of, f32, i1, is_bool, is_half, tensor, width_of
+from ..types import COMPLEX, HALVES, element_of, f32, i1, is_bool, is_complex, is_half, tensor, width_of
 from .base import (
     GraphOp,
     Linear,
@@ -49,9 +49,11 @@ class CmpOp(ElementwiseOp):
     (C1) Both operands have one element type.
     (C2) Both operands have one shape.
     (C3) The predicate is one of eq, ne, lt, le, gt, ge.
+    (C4) Complex numbers have no order: they are equal or not.
     """
 
     name = "graph.cmp"
+    stores = COMPLEX
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     predicate = prop_def(StringAttr)
@@ -70,6 +72,8 @@ class CmpOp(ElementwiseOp):
         predicate = props["predicate"]
         if not isinstance(predicate, StringAttr) or predicate.data not in _COMPARE:  # C3
             raise DTypeError(f"predicate must be one of eq, ne, lt, le, gt, ge, got {predicate}")
+        if is_complex(operands[0].element_type) and predicate.data not in ("eq", "ne"):  # C4
+            raise DTypeError(f"predicate of complex numbers must be eq or ne, got {predicate.data}")
         return (tensor(i1, joined_shape(operands)),)
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
@@ -93,6 +97,7 @@ class SelectOp(ElementwiseOp):
     """
 
     name = "graph.select"
+    stores = COMPLEX
     condition = operand_def(TensorType)
     on_true = operand_def(TensorType)
     on_false = operand_def(TensorType)
@@ -126,6 +131,8 @@ def _transpose_select(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 class ConvertOp(ElementwiseOp):
     """Conversion to another element type. Floats to integers truncate and saturate, NaN gives 0; to i1 is `x != 0`.
 
+    Of complex numbers the real part is converted, but to i1 and to complex types.
+
     ```mlir
     %y = graph.convert %x : tensor<4xf32> -> tensor<4xi32>
     ```
@@ -135,7 +142,7 @@ class ConvertOp(ElementwiseOp):
     """
 
     name = "graph.convert"
-    stores = HALVES
+    stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     y = result_def(TensorType)
     traits = traits_def(Pure())
@@ -186,7 +193,7 @@ class BitcastOp(ElementwiseOp):
         assert results is not None
         require_same_shape((operands[0], results[0]), ("operand", "result"))  # C1
         elements = operands[0].element_type, results[0].element_type
-        if width_of(elements[0]) != width_of(elements[1]):  # C2
+        if any(map(is_complex, elements)) or width_of(elements[0]) != width_of(elements[1]):  # C2
             raise DTypeError(f"element types must have one width, got {elements[0]} and {elements[1]}")
         return (tensor(results[0].element_type, operands[0].get_shape()),)
 

@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import INDICES, compatible, element_of, is_float, shape_of, show_shape, spelled, tensor
+from ..types import COMPLEX, INDICES, compatible, element_of, is_float, shape_of, show_shape, spelled, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
@@ -356,6 +356,7 @@ class MeanOp(AlongDims):
     """
 
     name = "graph.mean"
+    stores = COMPLEX
     types = "arrow"
     reduces = True
     derivative = None

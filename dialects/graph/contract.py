@@ -13,7 +13,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import compatible, is_bool, show_shape, tensor, unify
+from ..types import COMPLEX, compatible, is_bool, show_shape, tensor, unify
 from .base import Bilinear, Equation, GraphOp, Props, Read, graph_op, ints, normalize_dims, require_same_element
 
 _INTS = DenseArrayBase.constr(i64)
@@ -96,6 +96,7 @@ class DotOp(GraphOp):
     """
 
     name = "graph.dot"
+    stores = COMPLEX
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     lhs_batch = prop_def(_INTS, default_value=_NONE)

@@ -12,7 +12,7 @@ from xdsl.irdl import prop_def, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import element_of, i64, is_bool, show_shape
+from ..types import COMPLEX, element_of, i64, is_bool, show_shape
 from .base import Equation, GraphOp, Props, Zero, graph_op
 from .builder import dense_array
 
@@ -36,6 +36,7 @@ class ConstOp(GraphOp):
     """
 
     name = "graph.const"
+    stores = COMPLEX
     value = prop_def(DenseIntOrFPElementsAttr)
     y = result_def(TensorType)
     traits = traits_def(Pure(), ConstantLike())

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...errors import DTypeError
-from ..types import is_bool, is_float, is_integer, unify
+from ..types import is_bool, is_float, is_integer, part_of, unify
 from .base import (
     Equation,
     GraphOp,
@@ -61,15 +61,20 @@ _DOMAINS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def require_domain(domain: str, operand: TensorType) -> None:
-    """Raise DTypeError unless the element type belongs to `float`, `number`, `integer`, `whole` or `any`."""
+    """Raise DTypeError unless the element type belongs to `float`, `number`, `integer`, `whole` or `any`.
+
+    Complex types belong where their parts do: which ops take them is said by `stores`.
+    """
     accepts, words = _DOMAINS[domain]
-    if not accepts(operand.element_type):
+    if not accepts(part_of(operand.element_type)):
         raise DTypeError(f"operand element type must be {words}, got {operand.element_type}")
 
 
 def convert_array(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The meaning of `graph.convert`: NumPy's cast, but floats saturate at the integer range and NaN becomes 0."""
     with np.errstate(all="ignore"):
+        if x.dtype.kind == "c" and dtype.kind != "c":
+            x = x != 0 if dtype.kind == "b" else x.real
         if x.dtype.kind != "f" or dtype.kind not in "iu":
             return np.asarray(x.astype(dtype))
         limits = np.iinfo(dtype)

@@ -23,6 +23,7 @@ from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import (
+    COMPLEX,
     DYNAMIC,
     INDICES,
     compatible,
@@ -262,6 +263,7 @@ class GatherOp(GraphOp):
     """
 
     name = "graph.gather"
+    stores = COMPLEX
     x = operand_def(TensorType)
     indices = var_operand_def(TensorType)
     at = prop_def(_INTS)
@@ -441,6 +443,7 @@ class ScatterOp(GraphOp):
     """
 
     name = "graph.scatter"
+    stores = COMPLEX
     x = operand_def(TensorType)
     updates = operand_def(TensorType)
     indices = var_operand_def(TensorType)

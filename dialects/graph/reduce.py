@@ -15,7 +15,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import element_of, is_bool, is_float, shape_of, show_shape, tensor, width_of
+from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, shape_of, show_shape, tensor, width_of
 from .base import Custom, Equation, GraphOp, Props, Read, Zero, graph_op, integer, ints, normalize_dims, word
 
 if TYPE_CHECKING:
@@ -116,10 +116,11 @@ class ReduceOp(GraphOp):
 
     (C1) The kind is one of add, mul, max, min, and, or.
     (C2) Dims are distinct and within the rank.
-    (C3) `and` and `or` are of integers or i1, `add` and `mul` not of i1.
+    (C3) `and` and `or` are of integers or i1, `add` and `mul` not of i1, `max` and `min` not of complex numbers.
     """
 
     name = "graph.reduce"
+    stores = COMPLEX
     x = operand_def(TensorType)
     kind = prop_def(StringAttr)
     dims = prop_def(_INTS)
@@ -139,7 +140,7 @@ class ReduceOp(GraphOp):
         if kind not in _NUMPY:  # C1
             raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
         normalize_dims(dims, len(shape), "reduced")  # C2
-        if (kind in ("and", "or") and is_float(element)) or (kind in ("add", "mul") and is_bool(element)):  # C3
+        if (kind in ("and", "or", "max", "min") and is_complex(element)) or (kind in ("and", "or") and is_float(element)) or (kind in ("add", "mul") and is_bool(element)):  # C3
             raise DTypeError(f"cannot reduce {element} by {kind}")
         return (tensor(element, [shape[d] for d in kept_dims(len(shape), dims)]),)
 

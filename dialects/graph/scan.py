@@ -19,7 +19,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import element_of, is_bool, is_float, shape_of, show_shape, tensor
+from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, graph_op, integer, require_same_element, require_same_shape, word
 
 _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
@@ -134,12 +134,13 @@ class ScanOp(GraphOp):
     %z = graph.scan max %x along 0 reverse exclusive : tensor<2x3xf32>
     ```
 
-    (C1) The kind is one of add, mul, max, min; add and mul are not of i1.
+    (C1) The kind is one of add, mul, max, min; add and mul are not of i1, max and min not of complex numbers.
     (C2) The dim is within the rank.
     (C3) The direction is forward or reverse, the bound inclusive or exclusive.
     """
 
     name = "graph.scan"
+    stores = COMPLEX
     x = operand_def(TensorType)
     kind = prop_def(StringAttr)
     dim = prop_def(IntegerAttr)
@@ -158,7 +159,7 @@ class ScanOp(GraphOp):
     ) -> tuple[TensorType, ...]:
         kind, element = word(props["kind"]), operands[0].element_type
         _require_word("kind", kind, tuple(_ACCUMULATE))  # C1
-        if kind in ("add", "mul") and is_bool(element):  # C1
+        if (kind in ("add", "mul") and is_bool(element)) or (kind in ("max", "min") and is_complex(element)):  # C1
             raise DTypeError(f"cannot scan {element} by {kind}")
         _require_dim(integer(props["dim"]), operands[0])  # C2
         _require_word("direction", word(props["direction"]), _DIRECTIONS)  # C3
@@ -259,12 +260,13 @@ class RecurrenceOp(GraphOp):
     %y = graph.recurrence %a, %b along 1 forward : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
     ```
 
-    (C1) Both operands have one element type, f32 or f64, and one shape.
+    (C1) Both operands have one element type, a float or complex, and one shape.
     (C2) The dim is within the rank.
     (C3) The direction is forward or reverse.
     """
 
     name = "graph.recurrence"
+    stores = COMPLEX
     factor = operand_def(TensorType)
     term = operand_def(TensorType)
     dim = prop_def(IntegerAttr)
@@ -281,7 +283,7 @@ class RecurrenceOp(GraphOp):
     ) -> tuple[TensorType, ...]:
         require_same_element(operands, ("the factor", "the term"))  # C1
         require_same_shape(operands, ("the factor", "the term"))  # C1
-        if not is_float(operands[0].element_type):  # C1
+        if not is_float(part_of(operands[0].element_type)):  # C1
             raise DTypeError(f"element type must be f32 or f64, got {operands[0].element_type}")
         _require_dim(integer(props["dim"]), operands[0])  # C2
         _require_word("direction", word(props["direction"]), _DIRECTIONS)  # C3

@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import DYNAMIC, HALVES, compatible, element_of, shape_of, show_shape, tensor, unify
+from ..types import COMPLEX, DYNAMIC, HALVES, compatible, element_of, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, integer, ints, normalize_dims
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ReshapeOp(GraphOp):
     """
 
     name = "graph.reshape"
-    stores = HALVES
+    stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     y = result_def(TensorType)
     traits = traits_def(Pure())
@@ -123,7 +123,7 @@ class TransposeOp(GraphOp):
     """
 
     name = "graph.transpose"
-    stores = HALVES
+    stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     perm = prop_def(_INTS)
     y = result_def(TensorType)
@@ -182,7 +182,7 @@ class BroadcastOp(GraphOp):
     """
 
     name = "graph.broadcast"
-    stores = HALVES
+    stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
@@ -263,7 +263,7 @@ class SliceOp(GraphOp):
     """
 
     name = "graph.slice"
-    stores = HALVES
+    stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     start = prop_def(_INTS)
     stop = prop_def(_INTS)
@@ -340,7 +340,7 @@ class ConcatOp(GraphOp):
     """
 
     name = "graph.concat"
-    stores = HALVES
+    stores = (*HALVES, *COMPLEX)
     parts = var_operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
@@ -463,6 +463,7 @@ class PadOp(GraphOp):
     """
 
     name = "graph.pad"
+    stores = COMPLEX
     x = operand_def(TensorType)
     value = operand_def(TensorType)
     low = prop_def(_INTS)
@@ -541,7 +542,7 @@ class ReverseOp(GraphOp):
     """
 
     name = "graph.reverse"
-    stores = HALVES
+    stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from ..types import COMPLEX
 from . import erf_inv
 from .base import (
     Elementwise,
@@ -105,6 +106,7 @@ class NegOp(UnaryOp):
     """
 
     name = "graph.neg"
+    stores = COMPLEX
     domain = "number"
     numpy = np.negative
     derivative = Linear(lambda b, op, k, ct: b.neg(ct))
@@ -213,6 +215,7 @@ class ExpOp(UnaryOp):
     """
 
     name = "graph.exp"
+    stores = COMPLEX
     numpy = np.exp
     derivative = Elementwise(lambda b, x, y: y)
 
@@ -245,6 +248,7 @@ class LogOp(UnaryOp):
     """
 
     name = "graph.log"
+    stores = COMPLEX
     numpy = np.log
     derivative = Elementwise(lambda b, x, y: b.div(b.full_like(x, 1), x))
 
@@ -277,6 +281,7 @@ class SqrtOp(UnaryOp):
     """
 
     name = "graph.sqrt"
+    stores = COMPLEX
     numpy = np.sqrt
     derivative = Elementwise(lambda b, x, y: b.div(b.full_like(x, 0.5), y))
 
@@ -309,6 +314,7 @@ class SinOp(UnaryOp):
     """
 
     name = "graph.sin"
+    stores = COMPLEX
     numpy = np.sin
     derivative = Elementwise(lambda b, x, y: b.cos(x))
 
@@ -325,6 +331,7 @@ class CosOp(UnaryOp):
     """
 
     name = "graph.cos"
+    stores = COMPLEX
     numpy = np.cos
     derivative = Elementwise(lambda b, x, y: b.neg(b.sin(x)))
 
@@ -373,6 +380,7 @@ class TanhOp(UnaryOp):
     """
 
     name = "graph.tanh"
+    stores = COMPLEX
     numpy = np.tanh
     derivative = Elementwise(lambda b, x, y: b.sub(b.full_like(y, 1), b.mul(y, y)))
 

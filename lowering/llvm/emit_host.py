@@ -133,7 +133,7 @@ def _copy(e: FunctionEmitter, op: memref.CopyOp) -> None:
     type: Any = op.source.type
     count = _contiguous(type, op)
     _contiguous(op.destination.type, op)
-    size = count * memory_type(e.ty(type.element_type, op)).bits // 8
+    size = count * numpy_dtype(type.element_type).itemsize
     if size:
         callee = e.b.module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
         source, target = e.value(op.source, op), e.value(op.destination, op)

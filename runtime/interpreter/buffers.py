@@ -10,7 +10,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.types import DYNAMIC, numpy_dtype, shape_of
+from ...dialects.types import DYNAMIC, element_of, numpy_dtype, shape_of
 from ...errors import LaminaError
 
 Values = dict[SSAValue, Any]
@@ -69,6 +69,9 @@ def reinterpret(op: memref.ReinterpretCastOp, values: Values) -> None:
     sizes = [int(v) for v in op.static_sizes.get_values()]
     strides = [int(v) for v in op.static_strides.get_values()]
     offset = int(op.static_offsets.get_values()[0])
+    dtype = numpy_dtype(element_of(op.results[0]))
+    if buffer.flags.c_contiguous and buffer.dtype != dtype:
+        buffer = buffer.reshape(-1).view(dtype)
     span = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + 1 if 0 not in sizes else 0
     if span > buffer.size or not buffer.flags.c_contiguous:
         raise InterpreterError(f"'memref.reinterpret_cast' op needs {span} elements, the buffer has {buffer.size}", op)

@@ -1,0 +1,345 @@
+"""Complex numbers: their parts, their magnitude, and complex arrays seen as arrays of pairs.
+
+Complex types are of the graph level alone. `graph-split-complex` turns each value into its real and its imaginary part, so that
+what is below computes with floats, in planes. In memory a complex array is an array of pairs: `as_pairs` and `from_pairs` show
+one as the other, `interleave` makes pairs of two planes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineMap
+from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from ...errors import DTypeError, ShapeError
+from ..types import COMPLEX, complex_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
+from .base import (
+    CompositeOp,
+    Custom,
+    Equation,
+    GraphOp,
+    Linear,
+    Props,
+    Read,
+    graph_op,
+    require_same_element,
+    require_same_shape,
+)
+from .elementwise import ElementwiseOp, joined_shape
+
+
+def _require_complex(operand: TensorType) -> None:
+    if not is_complex(operand.element_type):
+        raise DTypeError(f"operand element type must be complex, got {operand.element_type}")
+
+
+def _require_part(operand: TensorType) -> None:
+    if operand.element_type not in (f32, f64):
+        raise DTypeError(f"operand element type must be f32 or f64, got {operand.element_type}")
+
+
+def imaginary(b: Any, x: SSAValue) -> SSAValue:
+    """`1j * x` of a real tensor."""
+    return b.complex(b.zeros_like(x), x)
+
+
+def conjugate(b: Any, z: SSAValue) -> SSAValue:
+    """The complex conjugate."""
+    return b.complex(b.real(z), b.neg(b.imag(z)))
+
+
+@graph_op
+class ComplexOp(ElementwiseOp):
+    """Complex numbers of their real and imaginary parts.
+
+    ```mlir
+    %z = graph.complex %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+    ```
+
+    (C1) Both operands have one element type.
+    (C2) Both operands have one shape.
+    (C3) The element type is f32 or f64.
+    """
+
+    name = "graph.complex"
+    stores = COMPLEX
+    re = operand_def(TensorType)
+    im = operand_def(TensorType)
+    z = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$re, $im"
+    derivative = Linear(lambda b, op, k, ct: b.real(ct) if k == 0 else b.neg(b.imag(ct)))
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_same_element(operands, ("the real part", "the imaginary part"))  # C1
+        require_same_shape(operands, ("the real part", "the imaginary part"))  # C2
+        _require_part(operands[0])  # C3
+        return (tensor(complex_of(operands[0].element_type), joined_shape(operands)),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        z = np.empty(operands[0].shape, self.result_dtype())
+        z.real, z.imag = operands
+        return (z,)
+
+
+class PartOp(ElementwiseOp, ABC):
+    """Base of the parts of complex numbers."""
+
+    z = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$z"
+    stores = COMPLEX
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        _require_complex(operands[0])  # C1
+        return (tensor(part_of(operands[0].element_type), operands[0].get_shape()),)
+
+
+@graph_op
+class RealOp(PartOp):
+    """The real parts.
+
+    ```mlir
+    %x = graph.real %z : tensor<4xcomplex<f32>> -> tensor<4xf32>
+    ```
+
+    (C1) The element type of the operand is complex.
+    """
+
+    name = "graph.real"
+    derivative = Linear(lambda b, op, k, ct: b.complex(ct, b.zeros_like(ct)))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (operands[0].real.copy(),)
+
+
+@graph_op
+class ImagOp(PartOp):
+    """The imaginary parts.
+
+    ```mlir
+    %y = graph.imag %z : tensor<4xcomplex<f32>> -> tensor<4xf32>
+    ```
+
+    (C1) The element type of the operand is complex.
+    """
+
+    name = "graph.imag"
+    derivative = Linear(lambda b, op, k, ct: imaginary(b, b.neg(ct)))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (operands[0].imag.copy(),)
+
+
+def length(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    """`sqrt(x * x + y * y)` of real tensors, without overflow: the larger one is taken out of the squares."""
+    zero, inf = b.zeros_like(x), b.full_like(x, np.inf)
+    x, y = b.abs(x), b.abs(y)
+    high, low = b.max(x, y), b.min(x, y)
+    plain = b.or_(b.cmp(high, zero, predicate="eq"), b.cmp(high, inf, predicate="eq"))
+    ratio = b.div(b.select(plain, zero, low), b.select(plain, b.full_like(x, 1), high))
+    found = b.mul(high, b.sqrt(b.add(b.full_like(x, 1), b.mul(ratio, ratio))))
+    infinite = b.or_(b.cmp(x, inf, predicate="eq"), b.cmp(y, inf, predicate="eq"))  # also beside NaN
+    return b.select(infinite, inf, found)
+
+
+def _jvp_magnitude(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    # d|z| = Re(conj(z) / |z| dz), and 0 at 0
+    (dz,) = tangents
+    z, size = op.operands[0], op.results[0]
+    one = b.full_like(size, 1)
+    safe = b.select(b.cmp(size, b.zeros_like(size), predicate="eq"), one, size)
+    direction = b.complex(b.div(b.real(z), safe), b.neg(b.div(b.imag(z), safe)))
+    return [b.real(b.mul(dz, direction))]
+
+
+@graph_op
+class MagnitudeOp(CompositeOp):
+    """The absolute values of complex numbers, without overflow; the derivative at 0 is 0.
+
+    ```mlir
+    %r = graph.magnitude %z : tensor<4xcomplex<f32>> -> tensor<4xf32>
+    ```
+
+    (C1) The element type of the operand is complex.
+    """
+
+    name = "graph.magnitude"
+    z = operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$z"
+    stores = COMPLEX
+    batching = "elementwise"
+    derivative = Custom(_jvp_magnitude)
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        _require_complex(operands[0])  # C1
+        return (tensor(part_of(operands[0].element_type), operands[0].get_shape()),)
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        return length(b, b.real(operands[0]), b.imag(operands[0]))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        with np.errstate(all="ignore"):
+            return (np.asarray(np.abs(operands[0])),)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Pairs
+
+
+@graph_op
+class AsPairsOp(GraphOp):
+    """A complex array seen as an array of pairs: a last dim of size 2 has the real and the imaginary part.
+
+    ```mlir
+    %p = graph.as_pairs %z : tensor<4xcomplex<f32>> -> tensor<4x2xf32>
+    ```
+
+    (C1) The element type of the operand is complex.
+    """
+
+    name = "graph.as_pairs"
+    z = operand_def(TensorType)
+    pairs = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$z"
+    stores = COMPLEX
+    view = True
+    derivative = Linear(
+        lambda b, op, k, ct: b.complex(first_of_pairs(b, ct), b.neg(first_of_pairs(b, ct, 1)))
+    )
+    batching = lambda b, op, operands, batched: [b.as_pairs(operands[0])]  # noqa: E731
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        _require_complex(operands[0])  # C1
+        return (pairs_type(operands[0]),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.stack([operands[0].real, operands[0].imag], -1),)
+
+
+def pairs_type(type: TensorType) -> TensorType:
+    """The type of a complex array seen as pairs."""
+    return tensor(part_of(type.element_type), (*type.get_shape(), 2))
+
+
+def first_of_pairs(b: Any, pairs: SSAValue, which: int = 0) -> SSAValue:
+    """The first, or the other, elements of an array of pairs."""
+    shape = shape_of(pairs)[:-1]
+    start, step = [0] * len(shape), [1] * (len(shape) + 1)
+    return b.reshape(b.slice(pairs, start=(*start, which), stop=(*shape, which + 1), step=step), shape)
+
+
+@graph_op
+class FromPairsOp(GraphOp):
+    """An array of pairs seen as a complex array.
+
+    ```mlir
+    %z = graph.from_pairs %p : tensor<4x2xf32> -> tensor<4xcomplex<f32>>
+    ```
+
+    (C1) The element type of the operand is f32 or f64.
+    (C2) The last dim of the operand has size 2.
+    """
+
+    name = "graph.from_pairs"
+    pairs = operand_def(TensorType)
+    z = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$pairs"
+    stores = COMPLEX
+    view = True
+    derivative = Linear(lambda b, op, k, ct: b.interleave(b.real(ct), b.neg(b.imag(ct))))
+    batching = lambda b, op, operands, batched: [b.from_pairs(operands[0])]  # noqa: E731
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        _require_part(operands[0])  # C1
+        shape = operands[0].get_shape()
+        if not shape or shape[-1] != 2:  # C2
+            raise ShapeError(f"the last dim of the operand must have size 2, got {show_shape(shape)}")
+        return (tensor(complex_of(operands[0].element_type), shape[:-1]),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        z = np.empty(operands[0].shape[:-1], self.result_dtype())
+        z.real, z.imag = operands[0][..., 0], operands[0][..., 1]
+        return (z,)
+
+
+def _batch_interleave(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    rank = len(op.shape())
+    full = [
+        o if flag else b.broadcast(o, tuple(range(1, rank + 1)), (size, *shape_of(o)))
+        for o, flag in zip(operands, batched, strict=True)
+    ]
+    return [b.interleave(*full)]
+
+
+@graph_op
+class InterleaveOp(GraphOp):
+    """Pairs of the elements of two arrays, along a new last dim.
+
+    ```mlir
+    %p = graph.interleave %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4x2xf32>
+    ```
+
+    (C1) Both operands have one element type.
+    (C2) Both operands have one shape.
+    """
+
+    name = "graph.interleave"
+    x = operand_def(TensorType)
+    y = operand_def(TensorType)
+    pairs = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x, $y"
+    derivative = Linear(lambda b, op, k, ct: first_of_pairs(b, ct, k))
+    batching = _batch_interleave
+    one_nest = True
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_same_element(operands, ("x", "y"))  # C1
+        require_same_shape(operands, ("x", "y"))  # C2
+        return (tensor(operands[0].element_type, (*joined_shape(operands), 2)),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.stack(operands, -1),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        shape = self.result_shape()[:-1]
+        point = AffineMap.identity(len(shape))
+
+        def half(k: int) -> Equation:
+            place = AffineMap(len(shape), 0, (*point.results, AffineConstantExpr(k)))
+            return Equation(shape, (Read(k, point),), lambda b, x: x, write=place)
+
+        return half(0), half(1)

@@ -1,0 +1,432 @@
+"""Discrete Fourier transforms: `fft` of complex tensors, and `butterflies`, the loops that it becomes.
+
+`graph-split-complex` plans a transform (`transforms/_fourier.py`) and writes it with `butterflies`: a mixed-radix transform by
+Stockham's algorithm, which needs no reversal of digits. A pass of radix r takes transforms of length `r * m` apart:
+
+    y[q + s*(r*p + j)] = w**(p*j) * sum_i x[q + s*(p + i*m)] * exp(-2 pi i j / r)     for p < m, q < s, j < r
+
+with s the product of the radices before it. Real and imaginary parts are in buffers of their own, so that all arithmetic is on
+vectors: along other dims of the tensor, if there are some, else along q, and along p in the first pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from ...errors import DTypeError, ShapeError
+from ..types import COMPLEX, compatible, element_of, f32, f64, is_complex, numpy_dtype, show_shape, tensor, width_of
+from .base import GraphOp, Linear, Props, graph_op, integer, ints, require_same_element, require_same_shape, word
+
+_INTS = DenseArrayBase.constr(i64)
+DIRECTIONS = ("forward", "inverse")
+MOST_RADIX = 16
+"""The greatest radix: the numbers of a butterfly and the roots beside them are in registers, as far as there are enough."""
+_MOST_STACK = 1 << 15
+"""Bytes of buffers that stand on the stack."""
+
+
+def _batch_fft(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    return [b.fft(operands[0], dim=integer(op.properties["dim"]) + 1, direction=op.properties["direction"])]
+
+
+def _require_direction(direction: str) -> None:
+    if direction not in DIRECTIONS:
+        raise DTypeError(f"direction must be forward or inverse, got {direction}")
+
+
+@graph_op
+class FftOp(GraphOp):
+    """The discrete Fourier transform along a dim: `y[k] = sum_j x[j] * exp(-2 pi i j k / n)`; inverse with a plus, not scaled.
+
+    Cost: O(n log n) for every n; those with a prime factor above 31 take three transforms of powers of 2 (Bluestein).
+
+    ```mlir
+    %y = graph.fft %x along 1 forward : tensor<3x8xcomplex<f32>>
+    ```
+
+    (C1) The element type is complex.
+    (C2) The dim is within the rank, and its size at least 1.
+    (C3) The direction is forward or inverse.
+    """
+
+    name = "graph.fft"
+    stores = COMPLEX
+    x = operand_def(TensorType)
+    dim = prop_def(IntegerAttr)
+    direction = prop_def(StringAttr)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$x along #dim <direction>"
+    types = "same"
+    # the matrix of the map is symmetric
+    derivative = Linear(lambda b, op, k, ct: b.fft(ct, dim=op.properties["dim"], direction=op.properties["direction"]))
+    batching = _batch_fft
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        if not is_complex(operands[0].element_type):  # C1
+            raise DTypeError(f"operand element type must be complex, got {operands[0].element_type}")
+        shape, dim = operands[0].get_shape(), integer(props["dim"])
+        if not 0 <= dim < len(shape):  # C2
+            raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
+        if shape[dim] == 0:  # C2
+            raise ShapeError(f"dim {dim} of {show_shape(shape)} has no elements to transform")
+        _require_direction(word(props["direction"]))  # C3
+        return (operands[0],)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        if self.direction.data == "forward":
+            y = np.fft.fft(operands[0], axis=integer(self.dim))
+        else:
+            y = np.fft.ifft(operands[0], axis=integer(self.dim), norm="forward")
+        return (y.astype(self.result_dtype(), copy=False),)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Passes
+
+
+class Pass(NamedTuple):
+    """A pass: its radix, `m` and `s` as above, and where its roots begin in the table."""
+
+    radix: int
+    m: int
+    s: int
+    first: int
+
+
+def passes(radices: Sequence[int]) -> list[Pass]:
+    """The passes of a transform of length `prod(radices)`."""
+    found: list[Pass] = []
+    m, s, first = math.prod(radices), 1, 0
+    for radix in radices:
+        m //= radix
+        found.append(Pass(radix, m, s, first))
+        first += 0 if m == 1 else (radix - 1) * m
+        s *= radix
+    return found
+
+
+def table_size(radices: Sequence[int]) -> int:
+    """How many roots of unity the passes multiply by."""
+    return max(1, sum((radix - 1) * m for radix, m, *_ in passes(radices) if m > 1))
+
+
+def roots_of_unity(numbers: Any, n: int, direction: str, dtype: np.dtype) -> np.ndarray:
+    """`exp(-+ 2 pi i k / n)` of integers k, real parts before imaginary ones: each correctly rounded but for rare cases.
+
+    Angles are brought into an eighth of the circle, exactly, and evaluated in extended precision.
+    """
+    k = np.asarray(numbers, np.int64) % n * 8
+    octant, rest = k // n, k % n
+    odd = octant % 2 == 1
+    angle = np.where(odd, n - rest, rest).astype(np.longdouble) * _QUARTER_PI / n
+    c, s = np.cos(angle), np.sin(angle)
+    swap = (octant + 1) // 2 % 2 == 1
+    c, s = np.where(swap, s, c), np.where(swap, c, s)
+    c = np.where((octant >= 2) & (octant < 6), -c, c)
+    s = np.where(octant >= 4, -s, s)
+    return np.stack([c, -s if direction == "forward" else s]).astype(dtype)
+
+
+_QUARTER_PI = np.arctan(np.longdouble(1))
+
+
+@lru_cache(maxsize=64)
+def table(radices: tuple[int, ...], direction: str, dtype: np.dtype) -> np.ndarray:
+    """The roots that the passes multiply by: of each pass those of j = 1 for all p, then those of j = 2, and so on."""
+    parts = [np.zeros(0, np.int64)]
+    n = math.prod(radices)
+    for radix, m, s, _ in passes(radices):
+        if m > 1:
+            parts.append((np.arange(1, radix)[:, None] * np.arange(m) * s).reshape(-1))
+    numbers = np.concatenate(parts)
+    return roots_of_unity(numbers if len(numbers) else np.zeros(1, np.int64), n, direction, dtype)
+
+
+Number = tuple[SSAValue, SSAValue]
+"""A complex scalar: its parts."""
+
+
+class Butterfly:
+    """Writes transforms of a few complex scalars as straight-line code."""
+
+    def __init__(self, b: Any, element: Any, direction: str):
+        self.b, self.element = b, element
+        self.sign = -1 if direction == "forward" else 1
+
+    def add(self, x: Number, y: Number) -> Number:
+        return self.b.add(x[0], y[0]), self.b.add(x[1], y[1])
+
+    def sub(self, x: Number, y: Number) -> Number:
+        return self.b.sub(x[0], y[0]), self.b.sub(x[1], y[1])
+
+    def scale(self, x: Number, factor: float) -> Number:
+        c = self.b.const(factor, self.element)
+        return self.b.mul(x[0], c), self.b.mul(x[1], c)
+
+    def times(self, x: Number, w: Number) -> Number:
+        b = self.b
+        return b.sub(b.mul(x[0], w[0]), b.mul(x[1], w[1])), b.add(b.mul(x[0], w[1]), b.mul(x[1], w[0]))
+
+    def turned(self, x: Number) -> Number:
+        """`sign * i * x`."""
+        return (self.b.neg(x[1]), x[0]) if self.sign > 0 else (x[1], self.b.neg(x[0]))
+
+    def add_turned(self, x: Number, y: Number, sign: int = 1) -> Number:
+        """`x + sign * self.sign * i * y`."""
+        b, plus = self.b, sign * self.sign > 0
+        re = b.sub(x[0], y[1]) if plus else b.add(x[0], y[1])
+        return re, b.add(x[1], y[0]) if plus else b.sub(x[1], y[0])
+
+    def rotated(self, x: Number, k: int, n: int) -> Number:
+        """`x` times the root `exp(sign * 2 pi i k / n)`: the roots of 1 and 8 take less than a product."""
+        k %= n
+        if k == 0:
+            return x
+        if 2 * k == n:
+            return self.b.neg(x[0]), self.b.neg(x[1])
+        if 4 * k == n:
+            return self.turned(x)
+        if 4 * k == 3 * n:
+            re, im = self.turned(x)
+            return self.b.neg(re), self.b.neg(im)
+        if 8 * k == n:
+            return self.scale(self.add_turned(x, x), math.sqrt(0.5))
+        if 8 * k == 3 * n:
+            re, im = self.add_turned(x, x, -1)
+            return self.scale((self.b.neg(re), self.b.neg(im)), math.sqrt(0.5))
+        c, s = (float(v) for v in roots_of_unity(k, n, "inverse", np.dtype(np.float64)))
+        return self.times(x, (self.b.const(c, self.element), self.b.const(self.sign * s, self.element)))
+
+    def of(self, x: Sequence[Number]) -> list[Number]:
+        """The transform of some numbers."""
+        n = len(x)
+        if n == 1:
+            return list(x)
+        if n == 2:
+            return [self.add(*x), self.sub(*x)]
+        if n == 4:
+            even, odd = (self.add(x[0], x[2]), self.sub(x[0], x[2])), (self.add(x[1], x[3]), self.sub(x[1], x[3]))
+            return [
+                self.add(even[0], odd[0]),
+                self.add_turned(even[1], odd[1]),
+                self.sub(even[0], odd[0]),
+                self.add_turned(even[1], odd[1], -1),
+            ]
+        factor = next((k for k in (4, 2, 3, 5, 7, 11, 13) if n % k == 0 and k < n), n)
+        return self._prime(x) if factor == n else self._composite(x, factor)
+
+    def _composite(self, x: Sequence[Number], first: int) -> list[Number]:
+        """Cooley and Tukey: transforms of every `n / first`-th number, then across them."""
+        n, count = len(x), len(x) // first
+        inner = [self.of(x[k::count]) for k in range(count)]
+        rows = [self.of([self.rotated(inner[k][j], k * j, n) for k in range(count)]) for j in range(first)]
+        return [rows[k % first][k // first] for k in range(n)]
+
+    def _prime(self, x: Sequence[Number]) -> list[Number]:
+        """Numbers that are as far from the first on either side share their cosines, and but for the sign their sines."""
+        n = len(x)
+        half = range(1, n // 2 + 1)
+        sums, gaps = [self.add(x[k], x[n - k]) for k in half], [self.sub(x[k], x[n - k]) for k in half]
+        result = [x[0]] * n
+        for term in sums:
+            result[0] = self.add(result[0], term)
+        for j in half:
+            roots = [[float(v) for v in roots_of_unity(j * k, n, "inverse", np.dtype(np.float64))] for k in half]
+            level, turn = x[0], None
+            for term, gap, (c, s) in zip(sums, gaps, roots, strict=True):
+                level = self.add(level, self.scale(term, c))
+                part = self.scale(gap, s)
+                turn = part if turn is None else self.add(turn, part)
+            assert turn is not None
+            result[j], result[n - j] = self.add_turned(level, turn), self.add_turned(level, turn, -1)
+        return result
+
+
+@graph_op
+class ButterfliesOp(GraphOp):
+    """The transform along the middle dim of a tensor of three, by passes; the result has pairs along a new last dim.
+
+    `roots` has what the passes multiply by between each other (`table`).
+
+    ```mlir
+    %p = graph.butterflies %re, %im, %w radices [4, 2] forward
+      : (tensor<1x8x16xf32>, tensor<1x8x16xf32>, tensor<2x6xf32>) -> tensor<1x8x16x2xf32>
+    ```
+
+    (C1) The operands have one element type, f32 or f64.
+    (C2) The parts have one shape of three dims, the middle one the product of the radices, which are from 2 to 31.
+    (C3) There are two rows of roots, one for each product.
+    (C4) The direction is forward or inverse.
+    """
+
+    name = "graph.butterflies"
+    re = operand_def(TensorType)
+    im = operand_def(TensorType)
+    roots = operand_def(TensorType)
+    radices = prop_def(_INTS)
+    direction = prop_def(StringAttr)
+    pairs = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$re, $im, $roots radices [radices] <direction>"
+    derivative = Linear(lambda b, op, k, ct: _not_transposed(op), operands=(0, 1))
+    batching = lambda b, op, operands, batched: _batch_butterflies(b, op, operands, batched)  # noqa: E731
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_same_element(operands, ("re", "im", "roots"))  # C1
+        if operands[0].element_type not in (f32, f64):  # C1
+            raise DTypeError(f"operand element type must be f32 or f64, got {operands[0].element_type}")
+        require_same_shape(operands[:2], ("re", "im"))  # C2
+        shape, radices = operands[0].get_shape(), ints(props["radices"])
+        if any(not 2 <= radix <= 31 for radix in radices):  # C2
+            raise ShapeError(f"radices must be from 2 to 31, got {list(radices)}")
+        if len(shape) != 3 or not radices or not compatible(shape[1], math.prod(radices)):  # C2
+            raise ShapeError(f"needs three dims, the middle one of size {math.prod(radices)}, got {show_shape(shape)}")
+        roots = operands[2].get_shape()
+        if list(roots) != [2, table_size(radices)]:  # C3
+            raise ShapeError(f"needs roots [2,{table_size(radices)}], got {show_shape(roots)}")
+        _require_direction(word(props["direction"]))  # C4
+        return (tensor(operands[0].element_type, (*shape, 2)),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        re, im, roots = operands
+        outer, n, inner = re.shape
+        x = re + 1j * im
+        for radix, m, s, first in passes(ints(self.radices)):
+            k = np.arange(radix)
+            c, d = roots_of_unity(np.outer(k, k), radix, self.direction.data, re.dtype)
+            y = np.einsum("ji,aipqb->ajpqb", c + 1j * d, x.reshape(outer, radix, m, s, inner))
+            if m > 1:
+                c, d = roots[:, first : first + (radix - 1) * m].reshape(2, radix - 1, m)
+                y[:, 1:] *= (c + 1j * d)[..., None, None]
+            x = np.moveaxis(y, 1, 2).reshape(outer, n, inner)
+        return (np.stack([x.real, x.imag], -1).astype(re.dtype),)
+
+    def copied(self) -> tuple[int, ...]:
+        return (0, 1)
+
+    def nest(self, b: Any) -> None:
+        _Nest(b, self).write()
+
+
+def _not_transposed(op: GraphOp) -> SSAValue:
+    raise DTypeError(f"'{op.name}' op is made after derivatives are taken")
+
+
+def _batch_butterflies(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    raise DTypeError(f"'{op.name}' op is made after batching")
+
+
+class _Nest:
+    """The loops of a `graph.butterflies`."""
+
+    def __init__(self, b: Any, op: ButterfliesOp):
+        self.b, self.op = b, op
+        self.element: Any = element_of(op.re)
+        self.outer, self.n, self.inner = op.shape()
+        self.passes = passes(ints(op.radices))
+        self.lanes = b.target.lanes(width_of(self.element))
+
+    def write(self) -> None:
+        b = self.b
+        if self.inner == 1:
+            with b.loop(self.outer) as row:
+                self.row(row.index)
+        else:
+            with b.loop(self.outer) as row, b.loop(self.inner, step=self.lanes) as block:
+                self.block(row.index, block.index)
+
+    def buffers(self, shape: tuple[int, ...], count: int) -> list[tuple[SSAValue, SSAValue]]:
+        size = 2 * count * math.prod(shape) * width_of(self.element) // 8
+        place = "stack" if size <= _MOST_STACK else "scratch"
+        names = [("re", "im"), ("re_next", "im_next")]
+        return [tuple(self.b.local(shape, self.element, place, name=name) for name in names[k]) for k in range(count)]  # pyright: ignore
+
+    def butterfly(self, x: list[Number], step: Pass, p: Any) -> Iterator[Number]:
+        """The numbers of a butterfly, times the roots of its place in the pass."""
+        write = Butterfly(self.b.scalar, self.element, self.op.direction.data)
+        for j, y in enumerate(write.of(x)):
+            if j and step.m > 1:
+                at = step.first + (j - 1) * step.m
+                y = write.times(y, (self.b.read(2, [0, p + at]), self.b.read(2, [1, p + at])))
+            yield y
+
+    # -- one row
+
+    def row(self, row: Any) -> None:
+        """A row along memory: its own elements are what vectors hold."""
+        b, n = self.b, self.n
+        last = len(self.passes) - 1
+        source: Any = None
+        buffers = self.buffers((n,), 2) if last else []
+        for number, step in enumerate(self.passes):
+            radix, m, s, _ = step
+            target = None if number == last else buffers[0 if source is None or source is buffers[1] else 1]
+            with b.loop(m) as p, b.loop(s) as q:
+                x = []
+                for i in range(radix):
+                    at = q.index + (p.index + i * m) * s
+                    if source is None:
+                        x.append((b.read(0, [row, at, 0]), b.read(1, [row, at, 0])))
+                    else:
+                        x.append((b.load(source[0], [at]), b.load(source[1], [at])))
+                for j, y in enumerate(self.butterfly(x, step, p.index)):
+                    if target is None:
+                        at = q.index + j * s
+                        b.write(y[0], [row, at, 0, 0])
+                        b.write(y[1], [row, at, 0, 1])
+                    else:
+                        at = p.index + j * m if s == 1 else q.index + (p.index * radix + j) * s
+                        b.store(y[0], target[0], [at])
+                        b.store(y[1], target[1], [at])
+            if s == 1 and target is not None:
+                # the first pass stores along memory: its results are transposed afterwards, in blocks
+                other = buffers[1]
+                for part in range(2):
+                    with b.loop(m) as p, b.loop(radix) as j:
+                        b.store(b.load(target[part], [p.index + j.index * m]), other[part], [p.index * radix + j.index])
+                target = other
+            source = target
+
+    # -- many rows beside each other
+
+    def block(self, row: Any, first: Any) -> None:
+        """As many columns as a vector has lanes, all of their elements in nearby memory."""
+        b, n, lanes = self.b, self.n, self.lanes
+        last = len(self.passes) - 1
+        ends = [lanes, -first + self.inner] if self.inner % lanes else lanes
+        buffers = self.buffers((n, lanes), 2)
+        source = buffers[0]
+        with b.loop(n) as j, b.loop(ends) as lane:
+            for part in range(2):
+                b.store(b.read(part, [row, j.index, first + lane.index]), source[part], [j.index, lane.index])
+        for number, step in enumerate(self.passes):
+            radix, m, s, _ = step
+            target = buffers[1] if source is buffers[0] else buffers[0]
+            with b.loop(m) as p, b.loop(s) as q, b.loop(ends if number == last else lanes) as lane:
+                x = []
+                for i in range(radix):
+                    at = q.index + (p.index + i * m) * s
+                    x.append(tuple(b.load(source[part], [at, lane.index]) for part in range(2)))
+                for j, y in enumerate(self.butterfly(x, step, p.index)):
+                    for part in range(2):
+                        if number == last:
+                            b.write(y[part], [row, q.index + j * s, first + lane.index, part])
+                        else:
+                            b.store(y[part], target[part], [q.index + (p.index * radix + j) * s, lane.index])
+            source = target

@@ -1,0 +1,134 @@
+"""Functions of complex numbers as functions of their parts: what `graph-split-complex` makes of the ops.
+
+A complex value is a pair of values `(re, im)`. For finite operands the functions are those of C99, Annex G, signs of zeros and
+branch cuts included; of infinities and NaN only what the formulas give.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ..dialects.graph.complex import length
+from ..dialects.types import element_of, element_type, f64, numpy_dtype
+
+Parts = tuple[SSAValue, SSAValue]
+
+
+def add(b: Any, x: Parts, y: Parts) -> Parts:
+    return b.add(x[0], y[0]), b.add(x[1], y[1])
+
+
+def multiply(b: Any, x: Parts, y: Parts) -> Parts:
+    return b.sub(b.mul(x[0], y[0]), b.mul(x[1], y[1])), b.add(b.mul(x[0], y[1]), b.mul(x[1], y[0]))
+
+
+def divide(b: Any, x: Parts, y: Parts) -> Parts:
+    """Smith's algorithm (1962): no overflow but of the quotient."""
+    wide = b.cmp(b.abs(y[0]), b.abs(y[1]), predicate="ge")
+    p, q = b.select(wide, y[0], y[1]), b.select(wide, y[1], y[0])
+    u, v = b.select(wide, x[0], x[1]), b.select(wide, x[1], x[0])
+    zero = b.zeros_like(p)
+    none = b.cmp(p, zero, predicate="eq")  # a division by zero divides by +0
+    ratio = b.select(none, zero, b.div(q, p))
+    whole = b.select(none, b.abs(p), b.add(p, b.mul(q, ratio)))
+    t = b.sub(v, b.mul(u, ratio))
+    return b.div(b.add(u, b.mul(v, ratio)), whole), b.div(b.select(wide, t, b.neg(t)), whole)
+
+
+def exp(b: Any, x: Parts) -> Parts:
+    # where exp(re) overflows, its product by a cosine may not: 16 is taken off exactly, and put back at the end
+    element = element_of(x[0])
+    large = b.cmp(x[0], b.full_like(x[0], 700.0 if element == f64 else 80.0), predicate="gt")
+    zero, one = b.zeros_like(x[0]), b.full_like(x[0], 1)
+    size = b.exp(b.sub(x[0], b.select(large, b.full_like(x[0], 16), zero)))
+    rest = b.select(large, b.full_like(x[0], float(np.exp(16.0))), one)
+    real = b.cmp(x[1], zero, predicate="eq")
+    return b.mul(b.mul(size, b.cos(x[1])), rest), b.select(real, x[1], b.mul(b.mul(size, b.sin(x[1])), rest))
+
+
+def log(b: Any, x: Parts) -> Parts:
+    return log_length(b, x), b.atan2(x[1], x[0])
+
+
+def log_length(b: Any, x: Parts) -> SSAValue:
+    """`log |x|`: of large and small numbers by the larger part, near the unit circle by how far the square is from 1."""
+    re, im = b.abs(x[0]), b.abs(x[1])
+    high, low = b.max(re, im), b.min(re, im)
+    one, half = b.full_like(high, 1), b.full_like(high, 0.5)
+    near = b.and_(b.cmp(high, half, predicate="gt"), b.cmp(high, b.full_like(high, 2), predicate="lt"))
+    ratio = b.select(b.cmp(high, low, predicate="eq"), one, b.div(low, high))
+    beside = b.mul(b.sub(high, one), b.add(high, one))
+    excess = b.select(near, b.add(beside, b.mul(low, low)), b.mul(ratio, ratio))
+    return b.add(b.select(near, b.zeros_like(high), b.log(high)), b.mul(half, b.log1p(excess)))
+
+
+def with_sign(b: Any, size: SSAValue, sign: SSAValue) -> SSAValue:
+    """A number that is not negative, with the sign of another, also of -0."""
+    element = element_type(np.dtype(f"i{numpy_dtype(element_of(sign)).itemsize}"))
+    bits = b.bitcast(sign, element)
+    return b.select(b.cmp(bits, b.zeros_like(bits), predicate="lt"), b.neg(size), size)
+
+
+def sqrt(b: Any, x: Parts) -> Parts:
+    half, zero = b.full_like(x[0], 0.5), b.zeros_like(x[0])
+    # of halves: their length overflows for no number
+    size = length(b, b.mul(half, x[0]), b.mul(half, x[1]))
+    root = b.sqrt(b.add(b.mul(half, b.abs(x[0])), size))
+    none = b.cmp(root, zero, predicate="eq")
+    other = b.div(b.mul(half, b.abs(x[1])), b.select(none, b.full_like(root, 1), root))
+    right = b.cmp(x[0], zero, predicate="ge")
+    return b.select(right, root, other), with_sign(b, b.select(right, other, root), x[1])
+
+
+def _hyperbolic(b: Any, x: SSAValue) -> Parts:
+    """The hyperbolic sine and cosine."""
+    one, half = b.full_like(x, 1), b.full_like(x, 0.5)
+    size = b.abs(x)
+    # of halves: exp(|x|) overflows before half of it does
+    root = b.exp(b.mul(half, size))
+    grown, shrunk = b.mul(b.mul(half, root), root), b.mul(half, b.exp(b.neg(size)))
+    near = b.cmp(size, one, predicate="lt")
+    t = b.expm1(b.select(near, size, one))
+    small = b.mul(half, b.add(t, b.div(t, b.add(t, one))))
+    return with_sign(b, b.select(near, small, b.sub(grown, shrunk)), x), b.add(grown, shrunk)
+
+
+def sin(b: Any, x: Parts) -> Parts:
+    sinh, cosh = _hyperbolic(b, x[1])
+    return b.mul(b.sin(x[0]), cosh), b.mul(b.cos(x[0]), sinh)
+
+
+def cos(b: Any, x: Parts) -> Parts:
+    sinh, cosh = _hyperbolic(b, x[1])
+    return b.mul(b.cos(x[0]), cosh), b.neg(b.mul(b.sin(x[0]), sinh))
+
+
+def tanh(b: Any, x: Parts) -> Parts:
+    """Kahan, Branch cuts for complex elementary functions, 1987."""
+    one, four = b.full_like(x[0], 1), b.full_like(x[0], 4)
+    size = b.abs(x[0])
+    far = b.cmp(size, b.full_like(size, 20.0 if element_of(size) == f64 else 10.0), predicate="gt")
+    sinh, cosh = _hyperbolic(b, b.select(far, b.zeros_like(size), x[0]))
+    t = b.tan(x[1])
+    beta = b.add(one, b.mul(t, t))
+    whole = b.add(one, b.mul(beta, b.mul(sinh, sinh)))
+    re, im = b.div(b.mul(b.mul(beta, cosh), sinh), whole), b.div(t, whole)
+    small = b.mul(b.mul(four, b.mul(b.sin(x[1]), b.cos(x[1]))), b.exp(b.mul(b.full_like(size, -2), size)))
+    return b.select(far, with_sign(b, one, x[0]), re), b.select(far, small, im)
+
+
+def power(b: Any, x: Parts, y: Parts) -> Parts:
+    """`exp(y log x)`; of 0 it is 1 if the exponent is 0, else 0."""
+    zero, one = b.zeros_like(x[0]), b.full_like(x[0], 1)
+    base, exponent = (_is_zero(b, parts) for parts in (x, y))
+    found = exp(b, multiply(b, y, log(b, (b.select(base, one, x[0]), x[1]))))
+    at_zero = b.select(exponent, one, zero)
+    return b.select(base, at_zero, found[0]), b.select(base, zero, found[1])
+
+
+def _is_zero(b: Any, x: Parts) -> SSAValue:
+    zero = b.zeros_like(x[0])
+    return b.and_(b.cmp(x[0], zero, predicate="eq"), b.cmp(x[1], zero, predicate="eq"))
