@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
     from .frontend.jacobians import block_until_ready as block_until_ready
     from .frontend.jacobians import checkpoint as checkpoint
+    from .frontend.jacobians import device_get as device_get
+    from .frontend.jacobians import device_put as device_put
     from .frontend.jacobians import eval_shape as eval_shape
     from .frontend.jacobians import hessian as hessian
     from .frontend.jacobians import jacfwd as jacfwd
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from .frontend.pytree import register_pytree_node as register_pytree_node
     from .frontend.tune import tune as tune
     from .frontend.vjp import vjp as vjp
+    from .runtime.array import Array as Array
     from .runtime.pool import get_result_pool as get_result_pool
     from .runtime.pool import set_result_pool as set_result_pool
     from .runtime.threads import get_threads as get_threads
@@ -105,8 +108,8 @@ _HOMES = {
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad"), ".frontend.autodiff"),
     **dict.fromkeys(
         (
-            *("ShapeDtypeStruct", "block_until_ready", "checkpoint", "eval_shape", "hessian", "jacfwd", "jacrev"),
-            *("linearize", "remat"),
+            *("ShapeDtypeStruct", "block_until_ready", "checkpoint", "device_get", "device_put", "eval_shape", "hessian"),
+            *("jacfwd", "jacrev", "linearize", "remat"),
         ),
         ".frontend.jacobians",
     ),
@@ -126,6 +129,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
+    "Array": ".runtime.array",
     "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
     **dict.fromkeys(("get_result_pool", "set_result_pool"), ".runtime.pool"),

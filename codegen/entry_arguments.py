@@ -1,8 +1,8 @@
 """The part of the native entry that accepts arguments and binds symbols.
 
-* An array is of type ndarray and has NumPy's own descriptor object, the rank, alignment and layout of its parameter, and is
-  writeable if it is written. Sizes and strides bind a symbol where it stands first and must agree with it afterwards. A
-  written array overlaps no other, going by the first and last byte of each, and holds no element twice.
+* An array is of type ndarray or `Array` and has NumPy's own descriptor object, the rank, alignment and layout of its
+  parameter, and is writeable if it is written. Sizes and strides bind a symbol where it stands first and must agree with
+  it afterwards. A written array overlaps no other, going by the first and last byte of each, and holds no element twice.
 * A float parameter takes float, float64 and int, an integer one int and bool, a bool one bool; each takes the NumPy scalar
   of its own type.
 
@@ -72,7 +72,7 @@ def _bind_one(b: Flow) -> None:
     numpy, shift = b.field("%param", abi.PARAM_TYPE, PTR), b.field("%param", abi.PARAM_SHIFT)
     scalar = [(PTR, "%arg"), (PTR, type), (PTR, numpy)]
     with b.when(b.icmp("eq", kind, str(abi.KIND_ARRAY), I64)):
-        b.require(b.icmp("eq", type, b.address("PyArray_Type"), PTR), "no")
+        b.require(is_ndarray(b, type), "no")
         operands = ("%arg", "%param", "%slots", "%slot", "%span", "%elements")
         b.ret(b.call("@bind_array", "i1", *((PTR, x) for x in operands)), "i1")
     with b.when(b.icmp("eq", kind, str(abi.KIND_FLOAT), I64)):
@@ -81,6 +81,12 @@ def _bind_one(b: Flow) -> None:
         is_signed = b.icmp("eq", kind, str(abi.KIND_SIGNED), I64)
         b.ret(b.call("@bind_integer", "i1", *scalar, (I64, shift), (I1, is_signed), (PTR, "%slot")), "i1")
     b.require(b.call("@bind_bool", "i1", *scalar, (PTR, "%slot")), "no")
+
+
+def is_ndarray(b: Flow, type: str) -> str:
+    """Whether a type is ndarray or `Array`, which has its layout."""
+    of_numpy, of_ours = (b.icmp("eq", type, b.address(name), PTR) for name in ("PyArray_Type", "LaminaArray_Type"))
+    return b.or_(of_numpy, of_ours, I1)
 
 
 def _bind_array(b: Flow) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..runtime import abi
 from ..runtime.pool import SMALLEST_BYTES
+from .entry_arguments import is_ndarray
 from .flow import Flow, define, predicate
 from .text import I1, I32, I64, PTR, Module
 
@@ -123,14 +124,24 @@ def _new_array(b: Flow) -> None:
         shape = [(PTR, b.address("PyArray_Type")), (PTR, descr), (I32, rank), (PTR, "%dims"), (PTR, "null")]
         return b.extern("PyArray_NewFromDescr", "ptr", *shape, (PTR, memory), (I32, str(flags)), (PTR, "null"))
 
+    def give_type(array: str) -> None:
+        """An ndarray becomes an `Array` by its type: NumPy would look up and call more for a subclass."""
+        kind = b.address("LaminaArray_Type")
+        b.extern("Py_IncRef", "void", (PTR, kind))
+        b.set_field(kind, array, abi.NDARRAY_TYPE, PTR)
+
     with b.when(b.icmp("ult", "%bytes", str(SMALLEST_BYTES), I64)):
-        b.ret(new("null", 0), "ptr")
+        small = new("null", 0)
+        b.require(b.icmp("ne", small, "null", PTR), "none")
+        give_type(small)
+        b.ret(small, "ptr")
     memory = b.call("@lamina.pool.take", "ptr", (I64, "%bytes"))
     b.require(b.icmp("ne", memory, "null", PTR), "no_memory")
     array = new(memory, abi.CARRAY)
     b.require(b.icmp("ne", array, "null", PTR), "give_back")
     b.call("@lamina.pool.adopt", "void", (PTR, array))
     address = b.cast("ptrtoint", memory, PTR, I64)
+    give_type(array)
     b.extern("PyTraceMalloc_Track", "i32", (I32, str(_TRACE_DOMAIN)), (I64, address), (I64, "%bytes"))
     b.ret(array, "ptr")
     b.label("give_back")
@@ -138,6 +149,8 @@ def _new_array(b: Flow) -> None:
     b.ret("null", "ptr")
     b.label("no_memory")
     b.extern("PyErr_NoMemory", "ptr")
+    b.br("none")
+    b.label("none")
     b.ret("null", "ptr")
 
 
@@ -174,7 +187,7 @@ def _unpack(b: Flow) -> None:
 
 def _fits(b: Flow) -> None:
     """Whether an object is an array that native code can write a result into."""
-    b.require(b.icmp("eq", b.field("%array", abi.NDARRAY_TYPE, PTR), b.address("PyArray_Type"), PTR), "no")
+    b.require(is_ndarray(b, b.field("%array", abi.NDARRAY_TYPE, PTR)), "no")
     b.require(b.icmp("eq", b.field("%array", abi.NDARRAY_DESCR, PTR), b.field("%param", abi.PARAM_TYPE, PTR), PTR), "no")
     rank = b.field("%array", abi.NDARRAY_NDIM, I32)
     b.require(b.icmp("eq", rank, b.field("%param", abi.PARAM_RANK, I32), I32), "no")

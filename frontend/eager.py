@@ -2,7 +2,7 @@
 
 The work of a program alone decides: below `COMPILED_WORK` its ops are evaluated by their NumPy meaning, from there on it is
 compiled as `jit` would compile it. A recorded program is kept under the function, the arguments that are not arrays, and the
-dtypes and shapes of those that are; a call that finds it builds no ops. Results own their memory.
+dtypes and shapes of those that are; a call that finds it builds no ops. Results share memory with nothing else.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.types import shape_of
 from ..errors import LaminaError, TracingError
+from ..runtime.array import Array as ResultArray
+from ..runtime.array import as_array, is_ndarray
 from ..runtime.arrays import plain
 from .locations import located
 from .tracer import Tracer
@@ -79,7 +81,7 @@ class EagerTrace(Trace):
         raise TracingError(f"{x!r} reached a function on plain arrays: pass it as an argument, or in a list")
 
     def result(self, out: Any) -> Any:
-        """The arrays of what a function returned; NumPy scalars where there are no dims."""
+        """The arrays of what a function returned."""
         return EagerProgram(self, out).run(self.inputs)
 
 
@@ -113,7 +115,7 @@ class EagerProgram:
     def run(self, inputs: Sequence[Array]) -> Any:
         """The result for arrays of the dtypes and shapes that were recorded."""
         results = self._call(inputs) if self._compiled else self._interpret(inputs)
-        return self._rebuild([array[()] for array in results])  # scalars where there are no dims
+        return self._rebuild([as_array(x) for x in results])
 
     def _interpret(self, inputs: Sequence[Array]) -> list[Array]:
         values: list[Array] = list(inputs)
@@ -195,7 +197,7 @@ def evaluated(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 def _places(sources: Sequence[Any], leaves: Sequence[Any]) -> list[int] | None:
     """The leaf that each input was made of; None if the function may have looked at the elements of an array."""
     places = {id(leaf): k for k, leaf in enumerate(leaves)}
-    arrays = [id(leaf) for leaf in leaves if type(leaf) is np.ndarray]
+    arrays = [id(leaf) for leaf in leaves if is_ndarray(leaf)]
     used = {id(source) for source in sources}
     if not used <= places.keys() or not used.issuperset(arrays) or len({*arrays}) != len(arrays):
         return None
@@ -213,7 +215,7 @@ _PLAIN = (bool, str, type(None), type(Ellipsis), type)
 def _key(x: Any, leaves: list[Any]) -> Hashable:
     """What a recorded program may depend on: all of an argument but the elements of its arrays, which become leaves."""
     kind = type(x)
-    if kind is np.ndarray:
+    if kind is np.ndarray or kind is ResultArray:
         leaves.append(x)
         return x.dtype, x.shape
     if kind in _NUMBERS:

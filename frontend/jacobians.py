@@ -12,10 +12,11 @@ from ..errors import DifferentiationError
 from .autodiff import function_name, jvp
 from .batching import vmap
 from .functions import Program, TensorSpec, abstract, argument_paths, trace_function
-from .lnp_create import eye, zeros_like
+from .lnp_create import asarray, eye, zeros_like
 from .lnp_shape import reshape, shape
 from .promotion import is_complex_dtype
 from .pytree import TreeDef, flatten
+from .pytree import map as tree_map
 from .retrace import each_call
 from .vjp import vjp
 
@@ -198,6 +199,21 @@ def checkpoint(function: Callable[..., Any], **options: Any) -> Callable[..., An
 
 
 remat = checkpoint
+
+
+def device_put(tree: Any, device: Any = None) -> Any:
+    """The arrays and numbers of a tree as arrays of ours; there is one device, the CPU.
+
+    >>> import lamina as lm
+    >>> lm.device_put({"w": [1.0, 2.0]})
+    {'w': [array(1.), array(2.)]}
+    """
+    return tree_map(asarray, tree)
+
+
+def device_get(tree: Any) -> Any:
+    """The arrays of a tree as NumPy's, on the same memory."""
+    return tree_map(np.asarray, tree)
 
 
 def block_until_ready(tree: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError, TracingError
+from ..runtime import array
 from .eager import api
 from .lnp_index import (
     NEAREST,
@@ -38,11 +39,14 @@ class At:
 
     __slots__ = ("x",)
 
-    def __init__(self, x: Tracer):
+    def __init__(self, x: Any):
         self.x = x
 
     def __getitem__(self, index: Any) -> Elements:
         return Elements(self.x, index)
+
+
+array.at = At
 
 
 class Elements:
@@ -58,7 +62,7 @@ class Elements:
 
     __slots__ = ("index", "x")
 
-    def __init__(self, x: Tracer, index: Any):
+    def __init__(self, x: Any, index: Any):
         self.x = x
         self.index = index
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dialects.types import element_type, tensor
 from ..errors import ShapeError, TracingError
+from ..runtime.array import as_array
 from .eager import EagerTrace, api, creation
 from .lnp_join import pad, stack
 from .lnp_logic import astype
@@ -35,7 +36,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, ndmin: int = 0) 
     if dtype is not None:
         result = _astype(result, canonical(dtype))
     result = result.copy() if copy and np.may_share_memory(result, object) else result
-    return result if result.ndim >= ndmin else result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return as_array(result if result.ndim >= ndmin else result.reshape((1,) * (ndmin - result.ndim) + result.shape))
 
 
 @api
@@ -46,7 +47,7 @@ def _traced_array(object: Any, dtype: Any, ndmin: int) -> Any:
 
 
 def asarray(a: Any, dtype: Any = None) -> Any:
-    """`np.asarray`: the one function here that may return its argument."""
+    """`np.asarray`: the one function here whose result may share the memory of its argument."""
     return array(a, dtype, copy=False)
 
 
@@ -69,13 +70,6 @@ def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
     return broadcast_tracer(lift_as(value, dtype), shape)
 
 
-def _plain(x: Any) -> Any:
-    # made outside a trace: a fresh array that may be written, never a scalar
-    if isinstance(x, Tracer):
-        return x
-    return np.array(x)
-
-
 @creation
 def _full(shape: Any, value: Any, dtype: np.dtype[Any]) -> Any:
     return filled(value, static_shape(shape), dtype)
@@ -83,12 +77,12 @@ def _full(shape: Any, value: Any, dtype: np.dtype[Any]) -> Any:
 
 def zeros(shape: Any, dtype: Any = float) -> Any:
     """`np.zeros`."""
-    return _plain(_full(shape, 0, canonical(dtype)))
+    return _full(shape, 0, canonical(dtype))
 
 
 def ones(shape: Any, dtype: Any = float) -> Any:
     """`np.ones`."""
-    return _plain(_full(shape, 1, canonical(dtype)))
+    return _full(shape, 1, canonical(dtype))
 
 
 def empty(shape: Any, dtype: Any = float) -> Any:
@@ -101,7 +95,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     if dtype is None:
         kind = token(fill_value)
         dtype = kind if isinstance(kind, np.dtype) else np.dtype(kind)
-    return _plain(_full(shape, fill_value, canonical(dtype)))
+    return _full(shape, fill_value, canonical(dtype))
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
@@ -161,7 +155,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     if step == 0:
         raise ShapeError("arange step must not be 0")
     n = max(0, math.ceil((stop - start) / step))
-    return _plain(_arange(start, step, n, canonical(wanted if dtype is None else dtype)))
+    return _arange(start, step, n, canonical(wanted if dtype is None else dtype))
 
 
 @creation
@@ -184,7 +178,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     if retstep:
         raise ShapeError("linspace retstep=True is not available: the step is (stop - start) / (num - 1)")
     wanted = FLOAT64 if dtype is None else canonical(dtype)
-    return _plain(_linspace(start, stop, static_int(num, "num"), endpoint, wanted))
+    return _linspace(start, stop, static_int(num, "num"), endpoint, wanted)
 
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None) -> Any:
@@ -208,7 +202,7 @@ def _eye(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Any:
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
     """`np.eye`."""
     n = static_int(N, "N")
-    return _plain(_eye(n, n if M is None else static_int(M, "M"), static_int(k, "k"), canonical(dtype)))
+    return _eye(n, n if M is None else static_int(M, "M"), static_int(k, "k"), canonical(dtype))
 
 
 def identity(n: int, dtype: Any = float) -> Any:
@@ -223,7 +217,7 @@ def _tri(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Any:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
     """`np.tri`: ones at and below a diagonal."""
-    return _plain(_tri(N, N if M is None else M, k, canonical(dtype)))
+    return _tri(N, N if M is None else M, k, canonical(dtype))
 
 
 def _triangle(x: Tracer, k: int, below: bool) -> Tracer:

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..dialects.element_types import Kind
+from .array import Array
+from .native_types import HAVE_GC
 from .signature import DTYPES, SCALARS
 
 # struct PyArrayObject_fields (numpy/ndarraytypes.h), unchanged since NumPy 1.0
@@ -101,6 +103,7 @@ _PYTHON_FUNCTIONS = (
 _PYTHON_OBJECTS = {
     "_Py_NoneStruct": None, "_Py_TrueStruct": True, "_Py_FalseStruct": False, "PyFloat_Type": float, "PyLong_Type": int,
     "PyBool_Type": bool, "PyTuple_Type": tuple, "PyArray_Type": np.ndarray, "PyDoubleArrType_Type": np.float64,
+    "LaminaArray_Type": Array,
 }  # fmt: skip
 
 # position in NumPy's C API table (numpy/__multiarray_api.h); the table only ever grows
@@ -153,7 +156,7 @@ def unsupported() -> str:
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "this is a free-threaded build"
     try:
-        return _test_ndarray_layout() or _test_new_array() or _test_scalars()
+        return _test_ndarray_layout() or _test_new_array() or _test_change_of_type() or _test_scalars()
     except (AttributeError, ImportError, ValueError, TypeError) as error:
         return str(error)
 
@@ -230,6 +233,19 @@ def _test_new_array() -> str:
             if not (good and array.flags.carray and array.flags.owndata):
                 return "PyArray_NewFromDescr is not where NumPy 2 has it"
     return ""
+
+
+def _test_change_of_type() -> str:
+    """An ndarray becomes an `Array` by its type alone, and dies as one."""
+    facts = ("__basicsize__", "__itemsize__", "__dictoffset__", "__weakrefoffset__")
+    if any(getattr(Array, fact) != getattr(np.ndarray, fact) for fact in facts) or Array.__flags__ & HAVE_GC:
+        return "a subclass of ndarray has another layout"
+    array, before = np.zeros(1), sys.getrefcount(Array)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(Array))
+    ctypes.c_size_t.from_address(id(array) + NDARRAY_TYPE).value = id(Array)
+    is_array = type(array) is Array
+    del array
+    return "" if is_array and sys.getrefcount(Array) == before else "the type of an ndarray cannot be changed"
 
 
 def _test_scalars() -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.sizes import Bindings
+from .array import is_ndarray
 from .arrays import Array, Sizes, address, has_layout, overlap, overlapping, where
 from .scalars import describe_value, is_a, is_plain, scalar_bits, spell_number
 from .signature import MOST_THREADS, THREADS, ArrayParam, Param, ScalarParam, Signature
@@ -79,7 +80,7 @@ def accepts(signature: Signature, args: Sequence[object]) -> Bindings | None:
             if not is_plain(param, value):
                 return None
             continue
-        if type(value) is not np.ndarray or not has_layout(param, value) or not sizes.take(param, value):
+        if not is_ndarray(value) or not has_layout(param, value) or not sizes.take(param, value):
             return None
         extent = np.lib.array_utils.byte_bounds(value) if value.size else (1, 0)
         for other, there in taken:

@@ -22,6 +22,7 @@ from . import abi
 from .arguments import bound, prepare
 from .arrays import Array
 from .executable import OUT, Executable, Failed, Node
+from .native_types import DEFAULT, HAVE_GC, GetSet, Member, Slot, Spec, from_spec
 from .results import apart, check_results
 from .signature import Signature
 
@@ -139,43 +140,9 @@ def _ctypes_type(base: type[FunctionBase]) -> type[Any]:
 # The native type
 
 _T_PYSSIZET, _T_OBJECT_EX, _READONLY = 19, 16, 1
-_HAVE_VECTORCALL, _HAVE_GC, _METHOD_DESCRIPTOR, _HAVE_VERSION_TAG = 1 << 11, 1 << 14, 1 << 17, 1 << 18
+_HAVE_VECTORCALL, _METHOD_DESCRIPTOR = 1 << 11, 1 << 17
 # numbers of CPython's typeslots.h, part of its stable ABI
 _TP_CLEAR, _TP_DESCR_GET, _TP_TRAVERSE, _TP_MEMBERS, _TP_GETSET = 51, 54, 71, 72, 73
-
-
-class _Member(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("type", ctypes.c_int),
-        ("offset", ctypes.c_ssize_t),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]
-
-
-class _GetSet(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("get", ctypes.c_void_p),
-        ("set", ctypes.c_void_p),
-        ("doc", ctypes.c_char_p),
-        ("closure", ctypes.c_void_p),
-    ]
-
-
-class _Slot(ctypes.Structure):
-    _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
-
-
-class _Spec(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("basicsize", ctypes.c_int),
-        ("itemsize", ctypes.c_int),
-        ("flags", ctypes.c_uint),
-        ("slots", ctypes.POINTER(_Slot)),
-    ]
 
 
 class _Ordinary:
@@ -186,32 +153,31 @@ class _Ordinary:
 
 
 def _native_type(base: type[FunctionBase]) -> type[Any]:
-    members = (_Member * 6)(
-        _Member(b"__vectorcalloffset__", _T_PYSSIZET, abi.CALLABLE_VECTORCALL, _READONLY, None),
-        _Member(b"__dictoffset__", _T_PYSSIZET, abi.CALLABLE_DICT, _READONLY, None),
-        _Member(b"__weaklistoffset__", _T_PYSSIZET, abi.CALLABLE_WEAKREFS, _READONLY, None),
-        _Member(b"_slow", _T_OBJECT_EX, abi.CALLABLE_SLOW, 0, None),
-        _Member(b"_keep", _T_OBJECT_EX, abi.CALLABLE_KEEP, 0, None),
+    members = (Member * 6)(
+        Member(b"__vectorcalloffset__", _T_PYSSIZET, abi.CALLABLE_VECTORCALL, _READONLY, None),
+        Member(b"__dictoffset__", _T_PYSSIZET, abi.CALLABLE_DICT, _READONLY, None),
+        Member(b"__weaklistoffset__", _T_PYSSIZET, abi.CALLABLE_WEAKREFS, _READONLY, None),
+        Member(b"_slow", _T_OBJECT_EX, abi.CALLABLE_SLOW, 0, None),
+        Member(b"_keep", _T_OBJECT_EX, abi.CALLABLE_KEEP, 0, None),
     )
     api = ctypes.pythonapi
     get_dict, set_dict = (
         ctypes.cast(f, ctypes.c_void_p).value for f in (api.PyObject_GenericGetDict, api.PyObject_GenericSetDict)
     )
-    getset = (_GetSet * 2)(_GetSet(b"__dict__", get_dict, set_dict, None, None))
-    slots = (_Slot * 6)(
-        _Slot(_TP_TRAVERSE, _slot_of(_Ordinary, _TP_TRAVERSE)),
-        _Slot(_TP_CLEAR, _slot_of(_Ordinary, _TP_CLEAR)),
-        _Slot(_TP_DESCR_GET, _slot_of(types.FunctionType, _TP_DESCR_GET)),
-        _Slot(_TP_MEMBERS, ctypes.addressof(members)),
-        _Slot(_TP_GETSET, ctypes.addressof(getset)),
+    getset = (GetSet * 2)(GetSet(b"__dict__", get_dict, set_dict, None, None))
+    slots = (Slot * 6)(
+        Slot(_TP_TRAVERSE, _slot_of(_Ordinary, _TP_TRAVERSE)),
+        Slot(_TP_CLEAR, _slot_of(_Ordinary, _TP_CLEAR)),
+        Slot(_TP_DESCR_GET, _slot_of(types.FunctionType, _TP_DESCR_GET)),
+        Slot(_TP_MEMBERS, ctypes.addressof(members)),
+        Slot(_TP_GETSET, ctypes.addressof(getset)),
     )
     # No tp_call: it is inherited from the Python class, whose __call__ serves calls until a vectorcall is installed.
     # No tp_dealloc: CPython gives heap types the one of ordinary classes.
-    flags = _HAVE_VECTORCALL | _HAVE_GC | _METHOD_DESCRIPTOR | _HAVE_VERSION_TAG
+    flags = _HAVE_VECTORCALL | HAVE_GC | _METHOD_DESCRIPTOR | DEFAULT
     name = f"{base.__module__}.{base.__qualname__}".encode()
-    spec = _Spec(name, abi.CALLABLE_BYTES, 0, flags, slots)
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object)(("PyType_FromSpecWithBases", api))
-    made: Any = make(ctypes.addressof(spec), (base,))
+    spec = Spec(name, abi.CALLABLE_BYTES, 0, flags, slots)
+    made = from_spec(spec, base)
     made._definition = (name, members, getset, slots, spec)  # CPython keeps pointers into these
     made.__doc__ = base.__doc__
     made.install, made._disconnect = _install_native, _disconnect_native

@@ -15,6 +15,7 @@ import numpy as np
 from ..dialects.sizes import Dim
 from . import abi
 from .arguments import Prepared, accepts, prepare
+from .array import empty
 from .arrays import Array, address
 from .results import fits, may_overwrite, result_shapes
 from .signature import DTYPES, STATUS_WORDS, THREADS, ArrayParam, Param, Signature
@@ -79,7 +80,7 @@ class Executable:
             results = list(out) if isinstance(out, tuple) else [out]
         else:
             shapes = result_shapes(self.signature, prepared.sizes)
-            results = [np.empty(shape, p.np_dtype) for shape, p in zip(shapes, self.signature.results, strict=False)]
+            results: list[Any] = [empty(shape, p.np_dtype) for shape, p in zip(shapes, self.signature.results, strict=False)]
             for result, arg in self.signature.donations:
                 donor = prepared.values[arg]
                 if may_overwrite(donor, [value for k, value in enumerate(prepared.values) if k != arg]):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dialects.sizes import Bindings
+from .array import is_ndarray
 from .arrays import Array
 from .signature import Signature, describe, describe_type
 
@@ -33,7 +34,7 @@ def check_results(signature: Signature, results: Sequence[object], sizes: Bindin
     for index, (param, shape, value) in enumerate(
         zip(signature.results, result_shapes(signature, sizes), results, strict=False)
     ):
-        if not (type(value) is np.ndarray and value.dtype is param.np_dtype and value.shape == shape):
+        if not (is_ndarray(value) and value.dtype is param.np_dtype and value.shape == shape):
             wanted = describe_type(param.dtype, shape)
             raise ValueError(f"{signature.name}() result {index}: expected an array {wanted}, got {describe(value)}")
         if not value.flags.carray:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.runtime.arguments import accepts, prepare
+from lamina.runtime.array import Array
 from lamina.runtime.signature import DTYPES, ArrayParam, Signature
 
 array = ArrayParam.of_shape
@@ -134,7 +135,7 @@ def test_random_arguments(functions, call):
             continue
         assert type(got) is tuple
         for param, array, want in zip(PARAMS, got, expected, strict=True):
-            assert type(array) is np.ndarray and array.dtype is param.np_dtype and array.shape == param.shape
+            assert type(array) is Array and array.dtype is param.np_dtype and array.shape == param.shape
             assert array.tobytes() == want.tobytes()
         for array, arg in zip(got, args, strict=False):
             np.testing.assert_array_equal(array, np.asarray(arg))

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.runtime import pool
+from lamina.runtime.array import Array
 from lamina.runtime.pool import SMALLEST_BYTES, ResultPool, get_result_pool, set_result_pool
 from lamina.runtime.signature import ArrayParam
 
@@ -54,7 +55,7 @@ def test_a_large_result_is_an_ordinary_array_of_the_pool(native, size):
     x = np.random.default_rng(size).integers(0, 2, size).astype(bool)
     y = copying(native, size)(x)
     assert allocator(y) == "lamina" and y.ctypes.data % 64 == 0
-    assert type(y) is np.ndarray and y.base is None and y.flags.owndata and y.flags.carray
+    assert type(y) is Array and y.base is None and y.flags.owndata and y.flags.carray
     np.testing.assert_array_equal(x, y)
     y[...] = ~x
     np.testing.assert_array_equal(y, ~x)

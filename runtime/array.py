@@ -1,0 +1,92 @@
+"""`Array`: the class of results, an ndarray with the few attributes that jax's arrays have beside NumPy's."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypeGuard, TypeVar
+
+import numpy as np
+
+from .native_types import BASETYPE, DEFAULT, Slot, Spec, from_spec
+
+_Type = TypeVar("_Type", bound=type)
+
+at: Any = None
+"""What makes `x.at` of an array: `frontend/lnp_at.py` puts it here when it is imported."""
+
+
+_PLACE = ("__module__", "__doc__")
+
+
+def _untracked(cls: _Type) -> _Type:
+    """The same class without what CPython gives those of Python: the collector's words before each object."""
+    if sys.implementation.name != "cpython":
+        return cls
+    name, slots = f"{cls.__module__}.{cls.__qualname__}".encode(), (Slot * 1)()
+    spec = Spec(name, cls.__basicsize__, 0, DEFAULT | BASETYPE, slots)
+    made = from_spec(spec, cls.__bases__[0])
+    made._definition = (name, slots, spec)  # CPython keeps pointers into these
+    for key, value in vars(cls).items():
+        if callable(value) or isinstance(value, property) or key in _PLACE:
+            setattr(made, key, value)
+    return made
+
+
+@_untracked
+class Array(np.ndarray[Any, Any]):
+    """What compiled functions and those of `lamina.numpy` return: an ndarray, and what programs written for jax ask of one.
+
+    It has the layout of an ndarray and no field of its own, so that native code makes one by its type alone. All of NumPy takes
+    it for what it is. Operators and methods are NumPy's, in place ones too; what they return is an `Array` again, elements are
+    NumPy's scalars.
+
+    >>> import numpy as np, lamina as lm
+    >>> y = lm.jit(lambda x: x + 1)(np.zeros(3, np.float32))
+    >>> y.at[0].set(5), type(y).__name__, isinstance(y, np.ndarray)
+    (array([5., 1., 1.], dtype=float32), 'Array', True)
+    """
+
+    __slots__ = ()
+
+    @property
+    def at(self) -> Any:
+        """`x.at[index].add(values)`: a new array with some elements changed; also `set multiply divide power min max get`."""
+        return at(self)
+
+    def block_until_ready(self) -> Array:
+        """The array itself: it is there when a call returns."""
+        return self
+
+    def is_ready(self) -> bool:
+        """True, for the same reason."""
+        return True
+
+    def devices(self) -> set[str]:
+        """The one device, as `x.device` of NumPy."""
+        return {"cpu"}
+
+    @property
+    def weak_type(self) -> bool:
+        """False: only Python numbers take the dtype of what they meet."""
+        return False
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return self.item().__round__(ndigits) if self.ndim == 0 and ndigits is None else self.round(ndigits or 0)
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
+
+def is_ndarray(value: object) -> TypeGuard[np.ndarray[Any, Any]]:
+    """Whether native code may read the fields of an object as those of an ndarray, with nothing of a subclass to lose."""
+    return type(value) in (np.ndarray, Array)
+
+
+def as_array(x: np.ndarray[Any, Any]) -> Array:
+    """The array itself if it is an `Array`, else a view of it."""
+    return x if type(x) is Array else x.view(Array)
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A new array whose elements are not set."""
+    return Array(shape, dtype)

@@ -1,0 +1,117 @@
+"""`lamina.Array`: the class of results is an ndarray in all of NumPy, and has what jax's arrays have."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import sys
+from typing import Any
+
+import lamina as lm
+import lamina.numpy as lnp
+import numpy as np
+import pytest
+
+X = np.linspace(-1, 2, 12, dtype=np.float32).reshape(3, 4)
+MAKERS: dict[str, Any] = {
+    "jit": lambda x: lm.jit(lambda x: x * 1)(x),
+    "tree of jit": lambda x: lm.jit(lambda x: {"a": [x * 1]})(x)["a"][0],
+    "eager": lambda x: lnp.multiply(x, np.ones((), x.dtype)),
+    "eager, compiled": lambda x: lnp.broadcast_to(x, (1 << 13, *x.shape)).max(0),
+    "asarray": lnp.asarray,
+    "grad": lambda x: lm.grad(lambda y: (y * x).sum())(np.ones(x.shape, x.dtype)),
+    "vmap": lambda x: lm.vmap(lambda y: y * 1)(x[None])[0] if x.ndim else lm.vmap(lambda y: y * 1)(x[None]).reshape(()),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 4), (2, 0, 3)])
+def test_all_results_are_arrays(maker: str, shape: tuple[int, ...]) -> None:
+    x = np.resize(X, shape).astype(np.float32)
+    y = MAKERS[maker](x)
+    assert type(y) is lm.Array and isinstance(y, np.ndarray) and y.shape == shape and y.dtype == x.dtype
+    np.testing.assert_array_equal(y, x)
+    assert y.block_until_ready() is y and y.is_ready() and y.devices() == {y.device} and not y.weak_type
+    assert y.flags.writeable and (maker == "asarray" or not np.shares_memory(x, y))
+
+
+UPDATES = ["set", "add", "multiply", "min", "max"]
+
+
+@pytest.mark.parametrize("kind", UPDATES)
+def test_at_of_results(kind: str) -> None:
+    x = lm.jit(lambda x: x + 0)(X)
+    want = lm.jit(lambda x: getattr(x.at[1, ::2], kind)(0.5))(X)
+    got = getattr(x.at[1, ::2], kind)(0.5)
+    assert type(got) is lm.Array
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(x, X)
+    np.testing.assert_array_equal(x.at[1].get(), X[1])
+
+
+def test_numpy_takes_them() -> None:
+    y = lnp.asarray(X)
+    for name, function in {
+        "ufunc": lambda a: np.sin(a) + a * 2,
+        "in place": lambda a: np.add(a, 1, out=a.copy()),
+        "reduce": lambda a: np.add.reduce(a, 0),
+        "function": lambda a: np.concatenate([a, a[::2]]),
+        "linalg": lambda a: np.linalg.qr(a)[1],
+        "sorted": lambda a: np.sort(a, axis=None),
+        "where": lambda a: np.where(a > 0, a, 0),
+        "einsum": lambda a: np.einsum("ij,kj->ik", a, a),
+        "bytes": lambda a: a.tobytes(),
+        "list": lambda a: a.tolist(),
+        "buffer": lambda a: bytes(memoryview(a)),
+        "slices": lambda a: a.T[1:, ::-1],
+        "text": repr,
+    }.items():
+        np.testing.assert_array_equal(function(y), function(X), err_msg=name)
+    y += 1
+    y[0] = 7
+    assert type(y) is lm.Array and (y[0] == 7).all() and type(y[0, 0]) is np.float32
+
+
+def test_numbers() -> None:
+    y = lm.jit(lambda x: x.sum())(np.full(5, 0.5, np.float32))
+    assert float(y) == 2.5 and int(y) == 2 and bool(y) and y.item() == 2.5 and f"{y:.2f}" == "2.50" and round(y) == 2
+    assert round(y, 1) == 2.5 and y + 1 == 3.5 and str(y) == "2.5" and [10, 20, 30][lnp.asarray(2)] == 30
+
+
+def test_copies_and_files_keep_the_class() -> None:
+    y = lnp.asarray(X)
+    for z in (copy.copy(y), copy.deepcopy(y), *(pickle.loads(pickle.dumps(y, protocol)) for protocol in (2, 5))):
+        assert type(z) is lm.Array
+        np.testing.assert_array_equal(z, X)
+
+
+def test_calls_neither_leak_nor_free_the_class() -> None:
+    f = lm.jit(lambda x: (x + 1, x.sum()))
+    f(X)
+    gc.collect()
+    before = sys.getrefcount(lm.Array)
+    for _ in range(50):
+        results = f(X)
+        del results
+    assert abs(sys.getrefcount(lm.Array) - before) < 10
+
+
+def test_python_subclasses() -> None:
+    class Mine(lm.Array):
+        pass
+
+    y = Mine((3,), np.float32)
+    y[:] = 1
+    y.extra = [y]  # the collector has its words before the object
+    del y
+    gc.collect()
+    assert (lm.jit(lambda x: x + 1)(np.ones(3, np.float32).view(Mine)) == 2).all()
+
+
+def test_devices() -> None:
+    tree = lm.device_put({"w": X, "b": 1.0})
+    assert all(type(leaf) is lm.Array for leaf in tree.values())
+    back = lm.device_get(tree)
+    assert all(type(leaf) is np.ndarray for leaf in back.values()) and back["b"] == 1
+    assert lm.block_until_ready(tree) is tree
