@@ -12,7 +12,7 @@ from .base import OPS
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("conv", "window", "norms"),
-    *("index", "scan", "sort"),
+    *("index", "scan", "sort", "factor"),
     *("attention", "autodiff", "control", "kernel"),
 )
 
