@@ -12,7 +12,7 @@ from .base import OPS
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("conv", "window", "norms"),
-    *("index", "scan", "sort", "factor", "orthogonal"),
+    *("index", "scan", "sort", "factor", "orthogonal", "spectral"),
     *("attention", "autodiff", "control", "kernel"),
 )
 
