@@ -12,14 +12,14 @@ from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import StringAttr, TensorType, i32
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import element_of, is_float, shape_of, show_shape, tensor
-from .base import Custom, GraphOp, Props, graph_op, require_same_element, word
+from ..types import element_of, index, is_float, shape_of, show_shape, tensor
+from .base import Custom, GraphOp, Props, Zero, graph_op, integer, require_same_element, word
 
 # --------------------------------------------------------------------------------------------------------------------
 # Stacks of matrices, as values of graphs
@@ -362,7 +362,7 @@ def _jvp_lu(b: Any, op: LuOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue
     y, (da,) = op.y, tangents
     rows, columns = shape_of(y)[-2:]
     k = min(rows, columns)
-    da = permuted(b, da, op.order)
+    da = permuted(b, da, b.permutation(op.pivots, rows=rows))
     lower = upper = part(b, y, (0, k), (0, k))
     once = solve_with(b, lower, part(b, da, (0, k), (0, k)), side="lower", diagonal="unit")
     g = solve_right(b, upper, once)
@@ -373,12 +373,12 @@ def _jvp_lu(b: Any, op: LuOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue
     if rows > k:
         rest = multiply(b, part(b, y, (k, rows), (0, k)), d_upper)
         found = solve_right(b, upper, b.sub(part(b, da, (k, rows), (0, k)), rest))
-        return [b.concat(block, found, dim=dim - 2), None, None]
+        return [b.concat(block, found, dim=dim - 2), None]
     if columns > k:
         rest = multiply(b, d_lower, part(b, y, (0, k), (k, columns)))
         found = solve_with(b, lower, b.sub(part(b, da, (0, k), (k, columns)), rest), side="lower", diagonal="unit")
-        return [b.concat(block, found, dim=dim - 1), None, None]
-    return [block, None, None]
+        return [b.concat(block, found, dim=dim - 1), None]
+    return [block, None]
 
 
 def solve_right(b: Any, upper: SSAValue, y: SSAValue) -> SSAValue:
@@ -397,11 +397,11 @@ class LuOp(MatrixOp):
     """Triangular factors of matrices, the last two dims, with rows exchanged so that no factor of a row is above 1.
 
     `x[order] = L U` with `L` unit lower triangular: `y` holds `U` and below its diagonal `L`. Row `k` was exchanged with row
-    `pivots[k]`, one exchange after the other, which makes `order`. A column without a pivot is left as it is. Cost:
-    `2 * n**3 / 3` flops a square matrix.
+    `pivots[k]`, one exchange after the other; `graph.permutation` makes `order` of them. A column without a pivot is left as it
+    is. Cost: `2 * n**3 / 3` flops a square matrix.
 
     ```mlir
-    %y, %p, %o = graph.lu %x : tensor<4x3xf32> -> (tensor<4x3xf32>, tensor<3xi32>, tensor<4xi32>)
+    %y, %p = graph.lu %x : tensor<4x3xf32> -> (tensor<4x3xf32>, tensor<3xi32>)
     ```
 
     (C1) The element type is f32 or f64.
@@ -412,7 +412,6 @@ class LuOp(MatrixOp):
     x = operand_def(TensorType)
     y = result_def(TensorType)
     pivots = result_def(TensorType)
-    order = result_def(TensorType)
     syntax = "$x"
     derivative = Custom(_jvp_lu)
 
@@ -421,33 +420,29 @@ class LuOp(MatrixOp):
         cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
     ) -> tuple[TensorType, ...]:
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
-        return operands[0], tensor(i32, (*lead, min(rows, columns))), tensor(i32, (*lead, rows))
+        return operands[0], tensor(i32, (*lead, min(rows, columns)))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         y = np.array(operands[0])
         *lead, rows, columns = y.shape
-        pivots, orders = np.zeros((*lead, min(rows, columns)), np.int32), np.zeros((*lead, rows), np.int32)
+        pivots = np.zeros((*lead, min(rows, columns)), np.int32)
         with np.errstate(all="ignore"):
             for place, a in stacked(y):
-                order = np.arange(rows, dtype=np.int32)
                 for k in range(min(rows, columns)):
                     size = np.abs(a[k:, k])
                     p = k + int(np.argmax(np.where(np.isnan(size), -1, size)))  # NaN are no pivots
                     pivots[(*place, k)] = p
-                    a[[k, p]], order[[k, p]] = a[[p, k]], order[[p, k]]
+                    a[[k, p]] = a[[p, k]]
                     if a[k, k] != 0:
                         a[k + 1 :, k] /= a[k, k]
                     a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
-                orders[place] = order
-        return y, pivots, orders
+        return y, pivots
 
     def loops(self, b: Any, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
         element = element_of(self.x)
         with b.loop(rows) as i, b.loop(columns) as j:
             m.store(m.read(0, i.index, j.index), 0, i.index, j.index)
-        with b.loop(rows) as i:
-            m.store(b.scalar.convert(b.position(i.index), i32), 2, i.index)
         zero = b.scalar.const(0, element)
         with b.loop(min(rows, columns), "seq") as k:
             least = b.scalar.const(-1, element)
@@ -458,9 +453,6 @@ class LuOp(MatrixOp):
                 i.give(*(b.scalar.select(larger, x, y) for x, y in zip((size, here), i.carried, strict=True)))
             m.store(b.scalar.convert(i.results[1], i32), 1, k.index)
             p = b.index_of(i.results[1])
-            one, two = m.load(2, k.index), m.load(2, p)
-            m.store(two, 2, k.index)
-            m.store(one, 2, p)
             with b.loop(columns) as j:
                 one, two = m.load(0, k.index, j.index), m.load(0, p, j.index)
                 m.store(two, 0, k.index, j.index)
@@ -474,3 +466,65 @@ class LuOp(MatrixOp):
                 with b.loop(columns, lower=k.index + 1) as j:
                     change = b.scalar.mul(factor, m.load(0, k.index, j.index))
                     m.store(b.scalar.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
+
+
+def _batch_permutation(b: Any, op: PermutationOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    return [b.permutation(operands[0], rows=op.rows)]
+
+
+@graph_op
+class PermutationOp(GraphOp):
+    """The order of rows after exchanges, one after the other: of row `k` with row `pivots[k]`, along the last dim.
+
+    ```mlir
+    %o = graph.permutation %p of 4 : tensor<2x3xi32> -> tensor<2x4xi32>
+    ```
+
+    (C1) Pivots are i32 and have a dim.
+    (C2) There are as many rows as exchanges, or more.
+    """
+
+    name = "graph.permutation"
+    pivots = operand_def(TensorType)
+    rows = prop_def(IntegerAttr)
+    order = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$pivots of #rows"
+    derivative = Zero()
+    batching = _batch_permutation
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        shape, rows = operands[0].get_shape(), integer(props["rows"])
+        if operands[0].element_type != i32 or not shape:  # C1
+            raise DTypeError(f"pivots must be vectors of i32, got {operands[0]}")
+        if not 0 <= shape[-1] <= rows:  # C2
+            raise ShapeError(f"rows must be as many as exchanges or more, got {rows} rows and {shape[-1]} exchanges")
+        return (tensor(i32, (*shape[:-1], rows)),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        (pivots,) = operands
+        order = np.broadcast_to(np.arange(self.result_shape()[-1], dtype=np.int32), self.result_shape()).copy()
+        last = order.shape[-1] - 1
+        for place in np.ndindex(pivots.shape[:-1]):
+            for k, p in enumerate(np.clip(pivots[place], 0, last)):
+                order[(*place, [k, p])] = order[(*place, [p, k])]
+        return (order,)
+
+    def nest(self, b: Any) -> None:
+        *lead, n = self.result_shape()
+        if n == 0 or 0 in lead:
+            return
+        with ExitStack() as loops:
+            m = Matrices(b, [loops.enter_context(b.loop(size)).index for size in lead])
+            with b.loop(n) as i:
+                m.store(b.scalar.convert(b.position(i.index), i32), 0, i.index)
+            first, last = b.scalar.const(0, i32), b.scalar.const(n - 1, i32)
+            with b.loop(self.shape()[-1], "seq") as k:
+                p = b.scalar.min(b.scalar.max(m.read(0, k.index), first), last)
+                at = b.index_of(b.scalar.convert(p, index))
+                one, two = m.load(0, k.index), m.load(0, at)
+                m.store(two, 0, k.index)
+                m.store(one, 0, at)

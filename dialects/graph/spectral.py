@@ -494,10 +494,22 @@ class SvdOp(CompositeOp):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         (x,) = operands
+        complete = self.mode.data == "complete"
         shapes = [shape_of(result) for result in self.results]
         found = tuple(np.full(shape, np.nan, x.dtype) for shape in shapes)
         for place, matrix in stacked(x):
             if np.isfinite(matrix).all():
-                for result, part_ in zip(found, np.linalg.svd(matrix, self.mode.data == "complete"), strict=True):
-                    result[place] = part_
+                parts = _np_svd(matrix, complete) if x.shape[-2] >= x.shape[-1] else _np_svd(matrix.T, complete)[::-1]
+                parts = parts if x.shape[-2] >= x.shape[-1] else tuple(p.T for p in parts)
+                for result, value in zip(found, parts, strict=True):
+                    result[place] = value
         return found
+
+
+def _np_svd(x: np.ndarray, complete: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As the decomposition, with the signs that it gives."""
+    n = x.shape[1]
+    q, r = np.linalg.qr(x, "complete" if complete else "reduced")
+    u, s, vt = np.linalg.svd(r[:n])
+    signs = _np_signs(u.T)
+    return np.concatenate([q[:, :n] @ (signs.T * u), q[:, n:]], 1), s, signs * vt
