@@ -10,7 +10,7 @@ from ..errors import ShapeError
 from . import linalg_factors, lnp  # noqa: F401  operators of tracers call lnp
 from .eager import api
 from .linalg_factors import *  # noqa: F403
-from .linalg_factors import inv, svd
+from .linalg_factors import inv, matrices, svd
 from .lnp_contract import cross, matmul, tensordot, vecdot
 from .lnp_contract import outer as outer_of
 from .lnp_create import diagonal as diagonal_of
@@ -29,7 +29,7 @@ from .tracing import lift, lift_as
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *linalg_factors.__all__,
-    "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
+    "cond", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
     "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
@@ -106,6 +106,18 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ShapeError(f"norm needs one axis or two different ones, got axis={axis}")
     return _matrix_norm(x, (axes[0], axes[1]), ord, keepdims)
+
+
+@api
+def cond(x: Any, p: Any = None) -> Any:
+    """`np.linalg.cond`: the norm of a matrix times that of its inverse; by default the ratio of extreme singular values."""
+    a = matrices(x, "cond")
+    if p in (None, 2, -2):
+        s = lift(svd(a, False, False))
+        extremes = lift(max_of(s, -1)), lift(min_of(s, -1))
+        return extremes[0] / extremes[1] if p != -2 else extremes[1] / extremes[0]
+    a = matrices(a, "cond", square=True)
+    return norm(a, p, (-2, -1)) * norm(inv(a), p, (-2, -1))
 
 
 @api

@@ -7,11 +7,12 @@ LAPACK is called.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dialects.graph.factor import permuted, permuted_back
 from ..errors import DTypeError, ShapeError
 from .eager import api
 from .elementwise import compare, full_like_tracer, select
@@ -19,7 +20,6 @@ from .lnp_contract import matmul
 from .lnp_create import eye, filled, tril, triu
 from .lnp_math import exp2, log2
 from .lnp_reduce import max as max_of
-from .lnp_reduce import min as min_of
 from .lnp_reduce import prod
 from .lnp_reduce import sum as sum_of
 from .lnp_shape import matrix_transpose
@@ -30,7 +30,7 @@ from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
 __all__ = [
-    "cho_factor", "cho_solve", "cholesky", "cond", "det", "eigh", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_factor",
+    "cho_factor", "cho_solve", "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_factor",
     "lu_solve", "matrix_rank", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensorinv",
     "tensorsolve",
 ]  # fmt: skip
@@ -194,13 +194,18 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     factor, pivots = lu_and_piv
     x, y, is_vector = _right_side(matrices(factor, "lu_solve", square=True), as_float(b), "lu_solve")
     order = broadcast_tracer(build("permutation", lift_as(pivots, INT32), rows=x.shape[-1]), x.shape[:-1])
-    rank = x.ndim
-    props = {"at": (rank - 2,), "batch": tuple(range(rank - 2))}
     if not trans:
-        half = triangular(x, build("gather", y, order, **props), lower=True, unit=True)
+        half = triangular(x, _reordered(permuted, y, order), lower=True, unit=True)
         return _as_given(triangular(x, half, lower=False), is_vector)
     half = triangular(x, triangular(x, y, lower=False, transpose=True), lower=True, transpose=True, unit=True)
-    return _as_given(build("scatter", full_like_tracer(y, 0), half, order, kind="set", **props), is_vector)
+    return _as_given(_reordered(permuted_back, half, order), is_vector)
+
+
+def _reordered(how: Callable[..., Any], x: Tracer, order: Tracer) -> Tracer:
+    """The rows of matrices in an order, or before it."""
+    trace = current()
+    assert trace is not None
+    return trace.wrap(how(trace.builder, trace.lift(x).value, trace.lift(order).value))
 
 
 @api
@@ -215,10 +220,9 @@ def lu(a: Any, permute_l: bool = False) -> Any:
     upper = triu(slice_axis(y, y.ndim - 2, 0, k))
     # row order[i] of p has its one in column i
     ones = broadcast_tracer(lift(eye(rows, dtype=x.dtype)), (*lead, rows, rows))
-    props = {"at": (x.ndim - 2,), "batch": tuple(range(x.ndim - 2))}
     if permute_l:
-        return build("scatter", full_like_tracer(left, 0), left, order, kind="set", **props), upper
-    return build("scatter", full_like_tracer(ones, 0), ones, order, kind="set", **props), left, upper
+        return _reordered(permuted_back, left, order), upper
+    return _reordered(permuted_back, ones, order), left, upper
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -432,20 +436,6 @@ def matrix_rank(M: Any, rtol: Any = None, hermitian: bool = False, *, tol: Any =
     least = lift_as(tol, x.dtype)
     least = broadcast_tracer(reshape_tracer(least, (*least.shape, 1)), s.shape)
     return sum_of(compare("gt", s, least), -1, np.int64)
-
-
-@api
-def cond(x: Any, p: Any = None) -> Any:
-    """`np.linalg.cond`: the norm of a matrix times that of its inverse; by default the ratio of extreme singular values."""
-    from .linalg import norm  # which imports this file
-
-    a = matrices(x, "cond")
-    if p in (None, 2, -2):
-        s = lift(svd(a, False, False))
-        extremes = lift(max_of(s, -1)), lift(min_of(s, -1))
-        return extremes[0] / extremes[1] if p != -2 else extremes[1] / extremes[0]
-    a = matrices(a, "cond", square=True)
-    return norm(a, p, (-2, -1)) * norm(inv(a), p, (-2, -1))
 
 
 # --------------------------------------------------------------------------------------------------------------------

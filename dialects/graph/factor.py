@@ -387,9 +387,19 @@ def solve_right(b: Any, upper: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def permuted(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
-    """The rows of each matrix of a stack in an order."""
+    """The rows of each matrix of a stack in an order: row `k` is row `order[k]`."""
     rank = len(shape_of(x))
+    if 0 in shape_of(x):
+        return x
     return b.gather(x, order, at=(rank - 2,), batch=tuple(range(rank - 2)))
+
+
+def permuted_back(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
+    """The rows of which `permuted` makes `x`."""
+    rank = len(shape_of(x))
+    if 0 in shape_of(x):
+        return x
+    return b.scatter(b.zeros_like(x), x, order, kind="set", at=(rank - 2,), batch=tuple(range(rank - 2)))
 
 
 @graph_op

@@ -22,6 +22,7 @@ from .factor import (
     multiply,
     on_rows,
     permuted,
+    permuted_back,
     require_matrices,
     solve_with,
     stacked,
@@ -90,8 +91,7 @@ class SolveOp(CompositeOp):
             return solve_with(b, factors, half, side="upper")
         half = solve_with(b, factors, y, side="upper", form="transposed")
         found = solve_with(b, factors, half, side="lower", form="transposed", diagonal="unit")
-        rank = len(shape_of(y))
-        return b.scatter(b.zeros_like(y), found, order, kind="set", at=(rank - 2,), batch=tuple(range(rank - 2)))
+        return permuted_back(b, found, order)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         a, y = operands
