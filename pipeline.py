@@ -65,6 +65,7 @@ STEPS = (
     Step("optimized", "lowering.graph_winograd", "algorithms for what is left to compute; before transposes are simplified"),
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
+    Step("optimized", "transforms.graph_block", "large factorizations, each distinct one once, become small ones and products"),
     Step("optimized", "transforms.graph_simplify", "what became equal enables more identities"),
     Step("optimized", "transforms.graph_cse", "and those more equal values"),
     Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),

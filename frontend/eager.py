@@ -108,8 +108,9 @@ class EagerProgram:
             self._results.append(trace.lift(out).value)
             return lambda results: results[k]
         if isinstance(out, tuple | list):
-            kind, parts = type(out), [self._template(trace, item) for item in out]
-            return lambda results: kind([part(results) for part in parts])
+            parts = [self._template(trace, item) for item in out]
+            make = getattr(type(out), "_make", type(out))  # named tuples
+            return lambda results: make([part(results) for part in parts])
         return lambda results: out
 
     def run(self, inputs: Sequence[Array]) -> Any:

@@ -1,4 +1,4 @@
-"""`lamina.linalg`, also `lamina.numpy.linalg`: what needs no factorization."""
+"""`lamina.linalg`, also `lamina.numpy.linalg`: norms, products, powers; factorizations stand in `linalg_factors.py`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ShapeError
-from . import lnp  # noqa: F401  operators of tracers call it
+from . import linalg_factors, lnp  # noqa: F401  operators of tracers call lnp
 from .eager import api
+from .linalg_factors import *  # noqa: F403
+from .linalg_factors import inv, matrices, svd
 from .lnp_contract import cross, matmul, tensordot, vecdot
 from .lnp_contract import outer as outer_of
 from .lnp_create import diagonal as diagonal_of
@@ -20,13 +22,14 @@ from .lnp_reduce import min as min_of
 from .lnp_reduce import sum as sum_of
 from .lnp_shape import expand_dims, matrix_transpose
 from .lnp_ufuncs import absolute, sqrt
-from .moves import broadcast_tracer, normalize_axes, normalize_axis, static_int
+from .moves import broadcast_tracer, normalize_axes, normalize_axis, static_int, transpose_tracer
 from .promotion import FLOAT64
 from .tracer import Tracer
 from .tracing import lift, lift_as
 
-__all__ = [
-    "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *linalg_factors.__all__,
+    "cond", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
     "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
@@ -57,10 +60,10 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 @api
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """`np.linalg.matrix_norm` of the last two dims: "fro", 1, -1, inf or -inf.
+    """`np.linalg.matrix_norm` of the last two dims: "fro", 1, -1, inf or -inf; "nuc", 2 or -2 of the singular values.
 
     Raises:
-        ShapeError: fewer than two dims, or an order that needs singular values.
+        ShapeError: fewer than two dims, or another order.
     """
     x = _float(x)
     if x.ndim < 2:
@@ -71,8 +74,12 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 def _matrix_norm(x: Tracer, axes: tuple[int, int], ord: Any, keepdims: bool) -> Any:
     if ord in ("fro", None):
         return vector_norm(x, axis=axes, keepdims=keepdims)
+    if ord in ("nuc", 2, -2):
+        values = svd(transpose_tracer(x, [*(d for d in range(x.ndim) if d not in axes), *axes]), False, False)
+        y = (sum_of if ord == "nuc" else max_of if ord == 2 else min_of)(values, -1)
+        return expand_dims(y, axes) if keepdims else y
     if ord not in (1, -1, math.inf, -math.inf):
-        raise ShapeError(f"the norm {ord!r} of a matrix is not available: use 'fro', 1, -1, inf or -inf")
+        raise ShapeError(f"there is no norm {ord!r} of a matrix: use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     over, along = axes if abs(ord) == 1 else axes[::-1]
     sums = sum_of(absolute(x), over, keepdims=True)
     y = (max_of if ord > 0 else min_of)(sums, along, keepdims=True)
@@ -84,7 +91,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """`np.linalg.norm`: of all elements, of vectors along an axis, or of matrices along two.
 
     Raises:
-        ShapeError: an order without axes for other than one or two dims, or one that needs singular values.
+        ShapeError: an order without axes for other than one or two dims, or one that there is not.
     """
     x = _float(x)
     if axis is None:
@@ -99,6 +106,18 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ShapeError(f"norm needs one axis or two different ones, got axis={axis}")
     return _matrix_norm(x, (axes[0], axes[1]), ord, keepdims)
+
+
+@api
+def cond(x: Any, p: Any = None) -> Any:
+    """`np.linalg.cond`: the norm of a matrix times that of its inverse; by default the ratio of extreme singular values."""
+    a = matrices(x, "cond")
+    if p in (None, 2, -2):
+        s = lift(svd(a, False, False))
+        extremes = lift(max_of(s, -1)), lift(min_of(s, -1))
+        return extremes[0] / extremes[1] if p != -2 else extremes[1] / extremes[0]
+    a = matrices(a, "cond", square=True)
+    return norm(a, p, (-2, -1)) * norm(inv(a), p, (-2, -1))
 
 
 @api
@@ -124,16 +143,16 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 @api
 def matrix_power(a: Any, n: int) -> Any:
-    """`np.linalg.matrix_power` for n >= 0, by squaring: about `2 * log2(n)` products of matrices.
+    """`np.linalg.matrix_power`, by squaring: about `2 * log2(n)` products of matrices; for n < 0 of the inverse.
 
     Raises:
-        ShapeError: no square matrices, or a negative power, which needs an inverse.
+        ShapeError: no square matrices.
     """
     x, n = lift(a), static_int(n, "n")
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"matrix_power needs square matrices, got shape {list(x.shape)}")
     if n < 0:
-        raise ShapeError(f"matrix_power needs n >= 0, got {n}: a negative power needs an inverse")
+        return matrix_power(inv(x), -n)
     if n == 0:
         return broadcast_tracer(lift(eye(x.shape[-1], dtype=x.dtype)), x.shape)
     result: Any = None

@@ -44,6 +44,7 @@ class Row:
         edges: `all` values; `tame` leaves out the largest (a sum may overflow in one order and not in another); `simple` also
             leaves out what underflows in products; `none`.
         zeros: whether the sign of a zero is defined.
+        prepare: makes the operands of what was drawn.
     """
 
     op: str
@@ -55,6 +56,7 @@ class Row:
     scale: Scale | None = None
     edges: str = "all"
     zeros: bool = True
+    prepare: Callable[..., Sequence[np.ndarray]] | None = None
 
     def __str__(self) -> str:
         props = (v if isinstance(v, str) else "_".join(map(str, v)) if isinstance(v, tuple) else v for v in self.props.values())
@@ -123,6 +125,8 @@ def inputs(row: Row, rng: np.random.Generator, kind: str) -> list[np.ndarray]:
     types = [type_of(text) for text in row.operands]
     dtypes, shapes = [numpy_dtype(t.element_type) for t in types], [t.get_shape() for t in types]
     arrays = [_normal(row, dtype, shape, rng) for dtype, shape in zip(dtypes, shapes, strict=True)]
+    if row.prepare is not None:
+        arrays = [np.asarray(a, dtype) for a, dtype in zip(row.prepare(*arrays), dtypes, strict=True)]
     if kind == "normal" or row.edges == "none":
         return arrays
     edges = [edge_values(dtype, row.edges) for dtype in dtypes]
@@ -496,6 +500,59 @@ def _sort() -> Iterator[Row]:
         yield Row("top_k", (size + element,), {"k": k})
 
 
+def _positive(x: np.ndarray) -> Sequence[np.ndarray]:
+    """Symmetric positive definite matrices."""
+    n = x.shape[-1]
+    return [np.matmul(x, np.swapaxes(x, -1, -2)) / max(n, 1) + np.eye(n)]
+
+
+def _graded(x: np.ndarray, *others: np.ndarray) -> Sequence[np.ndarray]:
+    """Matrices with separated eigenvalues and singular values, and pivots below the diagonal."""
+    rows, columns = x.shape[-2:]
+    return [x / 16 + np.roll(np.diag(4.0 + np.arange(max(rows, columns)))[:rows, :columns], 1, -2), *others]
+
+
+def _separated(x: np.ndarray, *others: np.ndarray) -> Sequence[np.ndarray]:
+    """The same with the large elements on the diagonal."""
+    n = x.shape[-1]
+    return [x / 16 + np.diag(4.0 + np.arange(n))[: x.shape[-2]], *others]
+
+
+def _matrices() -> Iterator[Row]:
+    """Stacks of none and of some matrices, of no, one and more elements, as many as a vector and one more, tall and wide."""
+    square = ("0x0x", "1x1x", "2x2x", "5x5x", "17x17x", "3x4x4x", "0x3x3x", "2x0x0x", "2x3x6x6x")
+    both = (*square, "5x3x", "3x5x", "2x17x4x", "2x1x6x", "0x4x", "4x0x")
+    near: dict[str, Any] = {"ulp": SUM, "scale": lambda *x: 2 * _largest(*x), "edges": "none", "zeros": False}
+    vectors = near | {"ulp": 8 * SUM}  # they move by the error of the matrix over the gap between two values
+    for size, element in _at_times(square, FLOATS):
+        yield Row("cholesky", (size + element,), prepare=_positive, **near)
+        yield Row("eigh", (size + element,), prepare=_separated, **vectors)
+        yield Row("orthogonalize", (size + element,), prepare=_graded, **vectors)
+        yield Row("det", (size + element,), prepare=_separated, **near | {"ulp": 4 * SUM})
+    for element in FLOATS:
+        yield Row("cholesky", ("2x5x5x" + element,), **near)  # not definite
+    for size, element in _at_times(both, FLOATS):
+        yield Row("lu", (size + element,), prepare=_graded, **near)
+        yield Row("householder", (size + element,), prepare=_graded, **near)
+        for mode in ("reduced", "complete"):
+            yield Row("qr", (size + element,), {"mode": mode}, prepare=_graded, **near)
+            # with a vector more than there are values it may be of either sign
+            if mode == "reduced" or size in square:
+                yield Row("svd", (size + element,), {"mode": mode}, prepare=_graded, **vectors)
+        lead = "".join(f"{n}x" for n in size.split("x")[:-3])
+        yield Row("pinv", (size + element, lead + element), prepare=lambda x, r: [*_graded(x), 0 * r], **near)
+    ways = itertools.product(("lower", "upper"), ("plain", "transposed"), ("given", "unit"))
+    for (side, form, diagonal), element in itertools.product(ways, FLOATS):
+        props = {"side": side, "form": form, "diagonal": diagonal}
+        for a, y in (("5x5x", "5x3x"), ("2x17x17x", "2x17x1x"), ("1x1x", "1x20x"), ("0x0x", "0x3x"), ("3x3x", "3x0x")):
+            yield Row("triangular_solve", (a + element, y + element), props, prepare=_separated, **near)
+        if diagonal == "given" and side == "lower":
+            for a, y in (("5x5x", "5x3x"), ("2x17x17x", "2x17x1x"), ("0x0x", "0x3x"), ("0x2x2x", "0x2x1x")):
+                yield Row("solve", (a + element, y + element), {"form": form}, prepare=_graded, **near)
+    for size, rows in (("3x", 3), ("3x", 5), ("2x4x", 4), ("0x", 0), ("0x", 2), ("2x0x", 1)):
+        yield Row("permutation", (size + "i32",), {"rows": rows}, domain=(-1, 5))
+
+
 def _conv() -> Iterator[Row]:
     nhwc = {"x_dims": (0, 3, 1, 2), "w_dims": (3, 2, 0, 1), "y_dims": (0, 3, 1, 2)}
     for x, w, stride, low, high, more in (
@@ -706,6 +763,7 @@ ROWS: tuple[Row, ...] = (
     *_index(),
     *_scan(),
     *_sort(),
+    *_matrices(),
     *_composite(),
     *_attention(),
     *_deep(),

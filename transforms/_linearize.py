@@ -95,12 +95,13 @@ class Linearizer:
     def _decompose(self, op: CompositeOp) -> None:
         """Differentiate through the decomposition; the composite itself stays for those who use its value."""
         scratch = Block()
-        result = op.decompose(GraphBuilder(scratch, op.location), op.properties, *op.operands)
+        found = op.decompose(GraphBuilder(scratch, op.location), op.properties, *op.operands)
         inner: list[Operation] = list(scratch.ops)
         for part in inner:
             part.detach()
             self.process(part)
-        self.tangents[op.results[0]] = self.tangents.get(result)
+        for result, value in zip(op.results, [found] if isinstance(found, SSAValue) else found, strict=True):
+            self.tangents[result] = self.tangents.get(value)
         # later ops are cloned with the composite's result as operand: keep it, dead code elimination drops it if unused
 
     def _rule(self, op: GraphOp, tangents: Sequence[Tangent]) -> Sequence[Tangent]:

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -21,9 +21,9 @@ from ._functions import replace_op
 def decompose(op: CompositeOp, ops: Collection[str] = ()) -> None:
     """Replace one composite, and those in its decomposition that are named in `ops` (all when it is empty)."""
     first = op.prev_op
-    result = op.decompose(GraphBuilder(InsertPoint.before(op), op.location), op.properties, *op.operands)
+    found = op.decompose(GraphBuilder(InsertPoint.before(op), op.location), op.properties, *op.operands)
     inner = op.prev_op
-    replace_op(op, [result])
+    replace_op(op, [found] if isinstance(found, SSAValue) else found)
     while inner is not None and inner is not first:
         before = inner.prev_op
         if is_chosen(inner, ops):

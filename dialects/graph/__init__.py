@@ -12,7 +12,7 @@ from .base import OPS
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
-    *("index", "scan", "sort"),
+    *("index", "scan", "sort", "factor", "orthogonal", "spectral", "solving"),
     *("attention", "autodiff", "control", "kernel"),
 )
 

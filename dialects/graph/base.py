@@ -367,8 +367,8 @@ class CompositeOp(GraphOp):
 
     @classmethod
     @abstractmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
-        """Build the same value from primitives (or other composites) with a `GraphBuilder`."""
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue | Sequence[SSAValue]:
+        """Build the same value, or one for each result, from primitives (or other composites) with a `GraphBuilder`."""
 
 
 # --------------------------------------------------------------------------------------------------------------------

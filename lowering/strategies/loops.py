@@ -38,7 +38,7 @@ from ..schedule.split import Split
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from ..widening import obstacle
-from .base import Take, attempt, is_scalar
+from .base import Take, attempt, is_scalar, nests
 from .loop_tiles import Tile, find_tile
 from .sweeps import take_sweeps
 
@@ -53,15 +53,25 @@ _BLOCK = 64
 
 
 def schedule_loops(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Vectors, and threads, for a nest."""
-    if nest.trip_count() != 0 and is_scalar(nest):
-        _Scheduler(kernel, target, take, True).nest(name_of(nest), is_row=False)
+    """Vectors, and threads, for a nest, or for what is left of it."""
+    for part in _scalar_parts(nest):
+        _Scheduler(kernel, target, take, True).nest(name_of(part), is_row=part is not nest)
 
 
 def schedule_loops_without_threads(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Vectors for a nest, and threads only for loops whose author asked for them."""
-    if nest.trip_count() != 0 and is_scalar(nest):
-        _Scheduler(kernel, target, take, False).nest(name_of(nest), is_row=False)
+    for part in _scalar_parts(nest):
+        _Scheduler(kernel, target, take, False).nest(name_of(part), is_row=part is not nest)
+
+
+def _scalar_parts(nest: ForOp) -> list[ForOp]:
+    """A nest that no strategy has made vectors in, else the nests in it with bounds that vary, which others leave as they are."""
+    if nest.trip_count() == 0 or nest.kind.data in ("vector", "unroll"):
+        return []
+    if is_scalar(nest):
+        return [nest]
+    found = [part for inner in nests(nest.body.block) for part in _scalar_parts(inner)]
+    return [part for part in found if any(loop.constant_bounds() is None for loop in (part, *ops_in(part, ForOp)))]
 
 
 class _Scheduler:

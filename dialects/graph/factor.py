@@ -1,0 +1,540 @@
+"""Triangular factors of matrices, the last two dims of an operand: `cholesky`, `lu`, and `triangular_solve`.
+
+The loops are the unblocked algorithms, with neighbours along rows of memory innermost; `graph-block` makes products of large ones
+(`transforms/graph_block.py`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i32
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..types import element_of, index, is_float, shape_of, show_shape, tensor
+from .base import Custom, GraphOp, Props, Zero, graph_op, integer, require_same_element, word
+
+# --------------------------------------------------------------------------------------------------------------------
+# Stacks of matrices, as values of graphs
+
+
+def require_matrices(operand: TensorType, *, square: bool = False) -> tuple[int, ...]:
+    """The shape of a stack of f32 or f64 matrices; raises ShapeError or DTypeError for others."""
+    shape = operand.get_shape()
+    if not is_float(operand.element_type):
+        raise DTypeError(f"element type must be f32 or f64, got {operand.element_type}")
+    if len(shape) < 2 or any(n < 0 for n in shape):
+        raise ShapeError(f"matrices need two dims or more, of known sizes, got {show_shape(shape)}")
+    if square and shape[-1] != shape[-2]:
+        raise ShapeError(f"matrices must be square, got {show_shape(shape)}")
+    return shape
+
+
+def multiply(b: Any, x: SSAValue, y: SSAValue, *, transpose: str = "") -> SSAValue:
+    """The product of two stacks of matrices; `transpose` names the operands (x, y) that are transposed before."""
+    lead = tuple(range(len(shape_of(x)) - 2))
+    n = len(lead)
+    over = (n if "x" in transpose else n + 1), (n + 1 if "y" in transpose else n)
+    return b.dot(x, y, lhs_batch=lead, rhs_batch=lead, lhs_contract=over[:1], rhs_contract=over[1:])
+
+
+def transposed(b: Any, x: SSAValue) -> SSAValue:
+    """Each matrix of a stack transposed."""
+    rank = len(shape_of(x))
+    return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
+def part(b: Any, x: SSAValue, rows: tuple[int, int], columns: tuple[int, int]) -> SSAValue:
+    """Rows and columns of each matrix of a stack, as (start, stop)."""
+    shape = shape_of(x)
+    lead = len(shape) - 2
+    start, stop = (*([0] * lead), rows[0], columns[0]), (*shape[:-2], rows[1], columns[1])
+    return x if stop == shape and not any(start) else b.slice(x, start=start, stop=stop, step=(1,) * len(shape))
+
+
+def compared(b: Any, predicate: str, shape: Sequence[int], below: int = 0) -> SSAValue:
+    """Where `row + below` and the column of an element compare so: of each matrix of a stack."""
+    rank = len(shape)
+    rows, columns = (b.iota(dim=k, result=tensor(i32, shape)) for k in (rank - 2, rank - 1))
+    return b.cmp(b.add(rows, b.full_like(rows, below)) if below else rows, columns, predicate=predicate)
+
+
+def kept(b: Any, x: SSAValue, predicate: str, below: int = 0) -> SSAValue:
+    """`x` where row and column compare so, else 0."""
+    return b.select(compared(b, predicate, shape_of(x), below), x, b.zeros_like(x))
+
+
+def identity(b: Any, element: Any, shape: Sequence[int]) -> SSAValue:
+    """A stack of matrices with ones on their diagonals."""
+    one, zero = (b.full(value, tensor(element, shape)) for value in (1, 0))
+    return b.select(compared(b, "eq", shape), one, zero)
+
+
+def diagonal_of(b: Any, x: SSAValue) -> SSAValue:
+    """The diagonals of a stack of square matrices."""
+    return b.reduce(kept(b, x, "eq"), kind="add", dims=(len(shape_of(x)) - 1,))
+
+
+def on_columns(b: Any, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """A stack of vectors as matrices of equal rows: an element for each column."""
+    rank = len(shape)
+    return b.broadcast(x, (*range(rank - 2), rank - 1), shape)
+
+
+def on_rows(b: Any, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """A stack of vectors as matrices of equal columns: an element for each row."""
+    return b.broadcast(x, tuple(range(len(shape) - 1)), shape)
+
+
+def batch_leading(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    """The batching rule of ops on stacks of matrices: one more leading dim."""
+    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
+    full = [
+        o if flag else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
+        for o, flag in zip(operands, batched, strict=True)
+    ]
+    found = b.build(op.name.removeprefix("graph."), full, op.properties)
+    return [found] if len(op.results) == 1 else list(found)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Loops
+
+
+class MatrixOp(GraphOp, ABC):
+    """Base of ops on stacks of matrices that write their own loops, for one matrix."""
+
+    batching = batch_leading
+    traits = traits_def(Pure())
+
+    def nest(self, b: Any) -> None:
+        shape = self.shape()
+        if 0 in (*shape[:-2], *(n for r in self.results for n in shape_of(r))):
+            return
+        with ExitStack() as loops:
+            lead = [loops.enter_context(b.loop(size)).index for size in shape[:-2]]
+            self.loops(b, Matrices(b, lead))
+
+    def loops(self, b: Any, m: Matrices) -> None:
+        """The loops over one matrix."""
+        raise NotImplementedError
+
+
+class Matrices:
+    """One matrix of each operand and result of an op, at points within it."""
+
+    def __init__(self, b: Any, lead: Sequence[Any]):
+        self.b, self.lead = b, lead
+
+    def read(self, k: int, *point: Any) -> SSAValue:
+        """An element of operand `k`."""
+        return self.b.read(k, [*self.lead, *point])
+
+    def load(self, k: int, *point: Any) -> SSAValue:
+        """What result `k` holds."""
+        return self.b.load(self.b.results[k], [*self.lead, *point])
+
+    def store(self, value: SSAValue, k: int, *point: Any) -> None:
+        """Store an element of result `k`."""
+        self.b.store(value, self.b.results[k], [*self.lead, *point])
+
+
+def stacked(x: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """The matrices of a stack with their places."""
+    for place in np.ndindex(x.shape[:-2]):
+        yield place, x[place]
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# cholesky
+
+
+def _half(b: Any, x: SSAValue) -> SSAValue:
+    """The lower triangle with half of the diagonal."""
+    return b.select(compared(b, "eq", shape_of(x)), b.mul(x, b.full_like(x, 0.5)), kept(b, x, "ge"))
+
+
+def _jvp_cholesky(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+    # L half(L^-1 dA L^-T), dA the symmetric matrix of which the lower triangle is read: Murray, 2016
+    (da,) = tangents
+    y = op.results[0]
+    low = kept(b, da, "gt")
+    da = b.add(kept(b, da, "ge"), transposed(b, low))
+    once = solve_with(b, y, da, side="lower")
+    both = transposed(b, solve_with(b, y, transposed(b, once), side="lower"))
+    return [multiply(b, y, _half(b, both))]
+
+
+@graph_op
+class CholeskyOp(MatrixOp):
+    """The lower triangular `L` with `L L^T = x` of symmetric positive definite matrices, the last two dims; reads the lower triangle.
+
+    All of `L` is NaN where a matrix is not positive definite. Cost: `n**3 / 3` flops a matrix.
+
+    ```mlir
+    %l = graph.cholesky %x : tensor<2x3x3xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    (C2) There are two dims or more, and the last two are equal.
+    """
+
+    name = "graph.cholesky"
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    syntax = "$x"
+    types = "same"
+    derivative = Custom(_jvp_cholesky)
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_matrices(operands[0], square=True)  # C1, C2
+        return (operands[0],)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        (x,) = operands
+        y = np.full_like(x, np.nan)
+        for place, matrix in stacked(x):
+            try:
+                y[place] = np.linalg.cholesky(matrix)
+            except np.linalg.LinAlgError:
+                pass
+        return (y,)
+
+    def loops(self, b: Any, m: Matrices) -> None:
+        # the transposed factor, whose rows are contiguous: each one, once it is complete, is subtracted from those below
+        n, element = self.shape()[-1], element_of(self.x)
+        u = b.local((n, n), element, "scratch", name="factor")
+        with b.loop(n) as i, b.loop(n, lower=i.index) as j:
+            b.store(m.read(0, j.index, i.index), u, [i.index, j.index])
+        zero, one = b.scalar.const(0, element), b.scalar.const(1, element)
+        with b.loop(n, "seq", inits=[one]) as k:
+            pivot = b.load(u, [k.index, k.index])
+            root = b.scalar.unary("sqrt", pivot)
+            b.store(root, u, [k.index, k.index])
+            with b.loop(n, lower=k.index + 1) as j:
+                at = [k.index, j.index]
+                b.store(b.scalar.div(b.load(u, at), root), u, at)
+            with b.loop(n, lower=k.index + 1) as i:
+                factor = b.load(u, [k.index, i.index])
+                with b.loop(n, lower=i.index) as j:
+                    at = [i.index, j.index]
+                    b.store(b.scalar.sub(b.load(u, at), b.scalar.mul(factor, b.load(u, [k.index, j.index]))), u, at)
+            k.give(b.scalar.min(k.carried[0], pivot))
+        holds = b.scalar.cmp("gt", k.results[0], zero)
+        nan = b.scalar.const(float("nan"), element)
+        with b.loop(n) as i, b.loop(n) as j:
+            inside = b.scalar.cmp("le", b.position(j.index), b.position(i.index))
+            value = b.scalar.select(inside, b.load(u, [j.index, i.index]), zero)
+            m.store(b.scalar.select(holds, value, nan), 0, i.index, j.index)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# triangular_solve
+
+
+def solve_with(b: Any, a: SSAValue, y: SSAValue, *, side: str, form: str = "plain", diagonal: str = "given") -> SSAValue:
+    """`graph.triangular_solve`."""
+    return b.triangular_solve(a, y, side=side, form=form, diagonal=diagonal)
+
+
+_OTHER_FORM = {"plain": "transposed", "transposed": "plain"}
+
+
+def _like(b: Any, op: TriangularSolveOp, rhs: SSAValue, form: str | None = None) -> SSAValue:
+    return solve_with(
+        b, op.a, rhs, side=op.side.data, form=form or op.form.data, diagonal=op.diagonal.data
+    )
+
+
+def _read_part(b: Any, op: TriangularSolveOp, x: SSAValue) -> SSAValue:
+    """The triangle of a matrix that the op reads, else 0."""
+    predicate = {"lower": "g", "upper": "l"}[op.side.data] + ("t" if op.diagonal.data == "unit" else "e")
+    return kept(b, x, predicate)
+
+
+def _jvp_triangular_solve(b: Any, op: TriangularSolveOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+    # a dx = dy - da x
+    da, dy = tangents
+    terms = dy
+    if da is not None:
+        change = multiply(b, _read_part(b, op, da), op.x, transpose="x" if op.form.data == "transposed" else "")
+        terms = b.neg(change) if dy is None else b.sub(dy, change)
+    return [_like(b, op, terms)]
+
+
+def _transpose_triangular_solve(b: Any, op: TriangularSolveOp, k: int, ct: SSAValue) -> SSAValue:
+    if k != 1:
+        raise DifferentiationError(f"'{op.name}' op is not linear in the matrix")
+    return _like(b, op, ct, _OTHER_FORM[op.form.data])
+
+
+@graph_op
+class TriangularSolveOp(MatrixOp):
+    """The solution `x` of `a x = y`, or of `a^T x = y` where the form is `transposed`, for triangular matrices, the last two dims.
+
+    Only the triangle of `a` that is named is read, without its diagonal where that is `unit`. A zero on the diagonal gives
+    infinities and NaN. Cost: `n**2` flops a column of `y`.
+
+    ```mlir
+    %x = graph.triangular_solve lower plain given %a, %y : (tensor<3x3xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+    ```
+
+    (C1) Both operands have one element type, f32 or f64.
+    (C2) Matrices of `a` are square, and `y` has as many rows and the same leading dims.
+    (C3) The side is lower or upper, the form plain or transposed, the diagonal given or unit.
+    """
+
+    name = "graph.triangular_solve"
+    a = operand_def(TensorType)
+    y = operand_def(TensorType)
+    side = prop_def(StringAttr)
+    form = prop_def(StringAttr)
+    diagonal = prop_def(StringAttr)
+    x = result_def(TensorType)
+    syntax = "<side> <form> <diagonal> $a, $y"
+    derivative = Custom(_jvp_triangular_solve, transpose=_transpose_triangular_solve, linear=(1,))
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        require_same_element(operands, ("the matrix", "the right side"))  # C1
+        a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
+        if a[:-1] != y[:-1]:  # C2
+            raise ShapeError(f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}")
+        for name, known in (("side", ("lower", "upper")), ("form", tuple(_OTHER_FORM)), ("diagonal", ("given", "unit"))):
+            if word(props[name]) not in known:  # C3
+                raise DTypeError(f"{name} must be one of {', '.join(known)}, got {word(props[name])}")
+        return (operands[1],)
+
+    @property
+    def goes_down(self) -> bool:
+        """Whether the first row of the solution is known first."""
+        return (self.side.data == "lower") == (self.form.data == "plain")
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        a, y = operands
+        a = np.swapaxes(a, -1, -2) if self.form.data == "transposed" else a
+        n = a.shape[-1]
+        x = np.empty_like(y)
+        with np.errstate(all="ignore"):
+            for i in range(n) if self.goes_down else reversed(range(n)):
+                known = slice(0, i) if self.goes_down else slice(i + 1, n)
+                rest = y[..., i, :] - np.matmul(a[..., i : i + 1, known], x[..., known, :])[..., 0, :]
+                x[..., i, :] = rest if self.diagonal.data == "unit" else rest / a[..., i, i, None]
+        return (x,)
+
+    def loops(self, b: Any, m: Matrices) -> None:
+        n, columns = self.result_shape()[-2:]
+        zero = b.scalar.const(0, element_of(self.x))
+
+        def row(k: Any) -> Any:
+            return k if self.goes_down else k * -1 + (n - 1)
+
+        def of_matrix(i: Any, k: Any) -> SSAValue:
+            return m.read(0, *((row(i), row(k)) if self.form.data == "plain" else (row(k), row(i))))
+
+        with b.loop(columns) as j, b.loop(n, "seq") as i:
+            with b.loop(i.index, "reduce", monoid="add", inits=[zero]) as k:
+                k.give(b.scalar.mul(of_matrix(i.index, k.index), m.load(0, row(k.index), j.index)))
+            rest = b.scalar.sub(m.read(1, row(i.index), j.index), k.results[0])
+            if self.diagonal.data == "given":
+                rest = b.scalar.div(rest, of_matrix(i.index, i.index))
+            m.store(rest, 0, row(i.index), j.index)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# lu
+
+
+def _jvp_lu(b: Any, op: LuOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+    # of the leading square block P dA = L (tril(G) + triu(G)) U with G = L^-1 P dA U^-1; then what stands below or beside it
+    y, (da,) = op.y, tangents
+    rows, columns = shape_of(y)[-2:]
+    k = min(rows, columns)
+    da = permuted(b, da, b.permutation(op.pivots, rows=rows))
+    lower = upper = part(b, y, (0, k), (0, k))
+    once = solve_with(b, lower, part(b, da, (0, k), (0, k)), side="lower", diagonal="unit")
+    g = solve_right(b, upper, once)
+    unit = b.select(compared(b, "eq", shape_of(lower)), b.full_like(lower, 1), kept(b, lower, "gt"))
+    d_lower, d_upper = multiply(b, unit, kept(b, g, "gt")), multiply(b, kept(b, g, "le"), kept(b, upper, "le"))
+    block = b.add(d_lower, d_upper)
+    dim = len(shape_of(y))
+    if rows > k:
+        rest = multiply(b, part(b, y, (k, rows), (0, k)), d_upper)
+        found = solve_right(b, upper, b.sub(part(b, da, (k, rows), (0, k)), rest))
+        return [b.concat(block, found, dim=dim - 2), None]
+    if columns > k:
+        rest = multiply(b, d_lower, part(b, y, (0, k), (k, columns)))
+        found = solve_with(b, lower, b.sub(part(b, da, (0, k), (k, columns)), rest), side="lower", diagonal="unit")
+        return [b.concat(block, found, dim=dim - 1), None]
+    return [block, None]
+
+
+def solve_right(b: Any, upper: SSAValue, y: SSAValue) -> SSAValue:
+    """`x` with `x U = y`."""
+    return transposed(b, solve_with(b, upper, transposed(b, y), side="upper", form="transposed"))
+
+
+def permuted(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
+    """The rows of each matrix of a stack in an order: row `k` is row `order[k]`."""
+    rank = len(shape_of(x))
+    if 0 in shape_of(x):
+        return x
+    return b.gather(x, order, at=(rank - 2,), batch=tuple(range(rank - 2)))
+
+
+def permuted_back(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
+    """The rows of which `permuted` makes `x`."""
+    rank = len(shape_of(x))
+    if 0 in shape_of(x):
+        return x
+    return b.scatter(b.zeros_like(x), x, order, kind="set", at=(rank - 2,), batch=tuple(range(rank - 2)))
+
+
+@graph_op
+class LuOp(MatrixOp):
+    """Triangular factors of matrices, the last two dims, with rows exchanged so that no factor of a row is above 1.
+
+    `x[order] = L U` with `L` unit lower triangular: `y` holds `U` and below its diagonal `L`. Row `k` was exchanged with row
+    `pivots[k]`, one exchange after the other; `graph.permutation` makes `order` of them. A column without a pivot is left as it
+    is. Cost: `2 * n**3 / 3` flops a square matrix.
+
+    ```mlir
+    %y, %p = graph.lu %x : tensor<4x3xf32> -> (tensor<4x3xf32>, tensor<3xi32>)
+    ```
+
+    (C1) The element type is f32 or f64.
+    (C2) There are two dims or more.
+    """
+
+    name = "graph.lu"
+    x = operand_def(TensorType)
+    y = result_def(TensorType)
+    pivots = result_def(TensorType)
+    syntax = "$x"
+    derivative = Custom(_jvp_lu)
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        *lead, rows, columns = require_matrices(operands[0])  # C1, C2
+        return operands[0], tensor(i32, (*lead, min(rows, columns)))
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        y = np.array(operands[0])
+        *lead, rows, columns = y.shape
+        pivots = np.zeros((*lead, min(rows, columns)), np.int32)
+        with np.errstate(all="ignore"):
+            for place, a in stacked(y):
+                for k in range(min(rows, columns)):
+                    size = np.abs(a[k:, k])
+                    p = k + int(np.argmax(np.where(np.isnan(size), -1, size)))  # NaN are no pivots
+                    pivots[(*place, k)] = p
+                    a[[k, p]] = a[[p, k]]
+                    if a[k, k] != 0:
+                        a[k + 1 :, k] /= a[k, k]
+                    a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+        return y, pivots
+
+    def loops(self, b: Any, m: Matrices) -> None:
+        rows, columns = self.shape()[-2:]
+        element = element_of(self.x)
+        with b.loop(rows) as i, b.loop(columns) as j:
+            m.store(m.read(0, i.index, j.index), 0, i.index, j.index)
+        zero = b.scalar.const(0, element)
+        with b.loop(min(rows, columns), "seq") as k:
+            least = b.scalar.const(-1, element)
+            with b.loop(rows, "seq", lower=k.index, inits=[least, b.position(k.index)]) as i:
+                size = b.scalar.abs(m.load(0, i.index, k.index))
+                larger = b.scalar.cmp("gt", size, i.carried[0])
+                here = b.position(i.index)
+                i.give(*(b.scalar.select(larger, x, y) for x, y in zip((size, here), i.carried, strict=True)))
+            m.store(b.scalar.convert(i.results[1], i32), 1, k.index)
+            p = b.index_of(i.results[1])
+            with b.loop(columns) as j:
+                one, two = m.load(0, k.index, j.index), m.load(0, p, j.index)
+                m.store(two, 0, k.index, j.index)
+                m.store(one, 0, p, j.index)
+            pivot = m.load(0, k.index, k.index)
+            is_zero = b.scalar.cmp("eq", pivot, zero)
+            divisor = b.scalar.select(is_zero, b.scalar.const(1, element), pivot)
+            with b.loop(rows, lower=k.index + 1) as i:
+                factor = b.scalar.div(m.load(0, i.index, k.index), divisor)
+                m.store(factor, 0, i.index, k.index)
+                with b.loop(columns, lower=k.index + 1) as j:
+                    change = b.scalar.mul(factor, m.load(0, k.index, j.index))
+                    m.store(b.scalar.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
+
+
+def _batch_permutation(b: Any, op: PermutationOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    return [b.permutation(operands[0], rows=op.rows)]
+
+
+@graph_op
+class PermutationOp(GraphOp):
+    """The order of rows after exchanges, one after the other: of row `k` with row `pivots[k]`, along the last dim.
+
+    ```mlir
+    %o = graph.permutation %p of 4 : tensor<2x3xi32> -> tensor<2x4xi32>
+    ```
+
+    (C1) Pivots are i32 and have a dim.
+    (C2) There are as many rows as exchanges, or more.
+    """
+
+    name = "graph.permutation"
+    pivots = operand_def(TensorType)
+    rows = prop_def(IntegerAttr)
+    order = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "$pivots of #rows"
+    derivative = Zero()
+    batching = _batch_permutation
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        shape, rows = operands[0].get_shape(), integer(props["rows"])
+        if operands[0].element_type != i32 or not shape:  # C1
+            raise DTypeError(f"pivots must be vectors of i32, got {operands[0]}")
+        if not 0 <= shape[-1] <= rows:  # C2
+            raise ShapeError(f"rows must be as many as exchanges or more, got {rows} rows and {shape[-1]} exchanges")
+        return (tensor(i32, (*shape[:-1], rows)),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        (pivots,) = operands
+        order = np.broadcast_to(np.arange(self.result_shape()[-1], dtype=np.int32), self.result_shape()).copy()
+        last = order.shape[-1] - 1
+        for place in np.ndindex(pivots.shape[:-1]):
+            for k, p in enumerate(np.clip(pivots[place], 0, last)):
+                order[(*place, [k, p])] = order[(*place, [p, k])]
+        return (order,)
+
+    def nest(self, b: Any) -> None:
+        *lead, n = self.result_shape()
+        if n == 0 or 0 in lead:
+            return
+        with ExitStack() as loops:
+            m = Matrices(b, [loops.enter_context(b.loop(size)).index for size in lead])
+            with b.loop(n) as i:
+                m.store(b.scalar.convert(b.position(i.index), i32), 0, i.index)
+            first, last = b.scalar.const(0, i32), b.scalar.const(n - 1, i32)
+            with b.loop(self.shape()[-1], "seq") as k:
+                p = b.scalar.min(b.scalar.max(m.read(0, k.index), first), last)
+                at = b.index_of(b.scalar.convert(p, index))
+                one, two = m.load(0, k.index), m.load(0, at)
+                m.store(two, 0, k.index)
+                m.store(one, 0, at)

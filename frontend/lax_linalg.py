@@ -1,0 +1,106 @@
+"""`lamina.lax.linalg`: the names of jax.lax.linalg, over `lamina.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ShapeError
+from .eager import api
+from .linalg_factors import matrices, several, symmetrized, triangular
+from .linalg_factors import eigh as eigh_of
+from .linalg_factors import qr as qr_of
+from .linalg_factors import svd as svd_of
+from .lnp_contract import matmul
+from .lnp_create import eye, tril, triu
+from .lnp_shape import matrix_transpose
+from .moves import broadcast_tracer, reshape_tracer, slice_axis, static_int
+from .promotion import INT32
+from .tracing import build, lift, lift_as
+
+__all__ = ["cholesky", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qr", "svd", "triangular_solve"]
+
+
+@api
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+    """`jax.lax.linalg.cholesky`: the lower factor; NaN where a matrix is not positive definite."""
+    a = matrices(x, "cholesky", square=True)
+    return build("cholesky", symmetrized(a) if symmetrize_input else a)
+
+
+@api
+def triangular_solve(
+    a: Any,
+    b: Any,
+    *,
+    left_side: bool = False,
+    lower: bool = False,
+    transpose_a: bool = False,
+    conjugate_a: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
+    """`jax.lax.linalg.triangular_solve`: `x` with `op(a) x = b` if `left_side`, else with `x op(a) = b`; op transposes or not."""
+    x, y = matrices(a, "triangular_solve", square=True), matrices(b, "triangular_solve")
+    if x.dtype != y.dtype or x.shape[:-2] != y.shape[:-2] or y.shape[-2 if left_side else -1] != x.shape[-1]:
+        shown = f"{x.dtype}{list(x.shape)} and {y.dtype}{list(y.shape)}"
+        raise ShapeError(f"triangular_solve needs one dtype, equal leading dims, and sizes that go together, got {shown}")
+    if left_side:
+        return triangular(x, y, lower=lower, transpose=transpose_a, unit=unit_diagonal)
+    return matrix_transpose(triangular(x, lift(matrix_transpose(y)), lower=lower, transpose=not transpose_a, unit=unit_diagonal))
+
+
+@api
+def lu(x: Any) -> Any:
+    """`jax.lax.linalg.lu`: both factors in one array, the row that each row was exchanged with, and the order of rows, int32."""
+    a = matrices(x, "lu")
+    y, pivots = several("lu", a)
+    return y, pivots, build("permutation", pivots, rows=a.shape[-2])
+
+
+@api
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+    """`jax.lax.linalg.lu_pivots_to_permutation`: the order of rows that exchanges make, one after the other.
+
+    Raises:
+        ShapeError: fewer rows than exchanges.
+    """
+    p, n = lift_as(pivots, INT32), static_int(permutation_size, "permutation_size")
+    if p.ndim < 1 or p.shape[-1] > n:
+        raise ShapeError(f"pivots must be vectors of at most {n} elements, got shape {list(p.shape)}")
+    return build("permutation", p, rows=n)
+
+
+@api
+def qr(x: Any, *, full_matrices: bool = True) -> Any:
+    """`jax.lax.linalg.qr`: `Q, R`, with all columns of `Q` if `full_matrices`."""
+    return tuple(qr_of(x, "complete" if full_matrices else "reduced"))
+
+
+@api
+def householder_product(a: Any, taus: Any) -> Any:
+    """`jax.lax.linalg.householder_product`: the product of `I - tau v v^T`, `v` a column of `a` with 1 on the diagonal, 0 above."""
+    x, factors = matrices(a, "householder_product"), lift(taus)
+    *lead, rows, columns = x.shape
+    if rows < columns or factors.ndim < 1 or factors.shape[-1] > columns or factors.shape[:-1] != tuple(lead):
+        raise ShapeError(f"householder_product needs m >= n and at most n factors, got {list(x.shape)} and {list(factors.shape)}")
+    k = factors.shape[-1]
+    v = tril(slice_axis(x, x.ndim - 1, 0, k), -1) + lift(eye(rows, k, dtype=x.dtype))
+    # T with the product I - V T V^T has the inverse with 1 / tau on its diagonal, and V^T V above; tau may be 0
+    inner = triu(matmul(matrix_transpose(v), v), 1)
+    scaled = reshape_tracer(factors, (*factors.shape, 1)) * inner + lift(eye(k, dtype=x.dtype))
+    start = broadcast_tracer(lift(eye(rows, columns, dtype=x.dtype)), x.shape)
+    right = reshape_tracer(factors, (*factors.shape, 1)) * matmul(matrix_transpose(v), start)
+    return start - matmul(v, triangular(lift(scaled), lift(right), lower=False, unit=True))
+
+
+@api
+def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True) -> Any:
+    """`jax.lax.linalg.eigh`: eigenvectors, then eigenvalues, always in ascending order; reads the triangle that `lower` says."""
+    w, v = eigh_of(x) if symmetrize_input else eigh_of(x, "L" if lower else "U")
+    return v, w
+
+
+@api
+def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """`jax.lax.linalg.svd`: `U, S, Vh`; without `compute_uv` a tuple of `S` alone."""
+    found = svd_of(x, full_matrices, compute_uv)
+    return tuple(found) if compute_uv else (found,)
