@@ -60,14 +60,20 @@ class Trace:
     Attributes:
         program: the module that the function belongs to; None where there is none.
         captured: arrays and tracers of enclosing traces that the function reads, each with its hidden block argument.
+        own_arguments: how many block arguments stand before the hidden ones.
+        known: what is known of the arguments: an array, a tracer of an enclosing trace, or why there is no value.
+        values: the values that were asked for, and those that led to them (`values.py`).
     """
 
-    def __init__(self, program: Program | None = None, location: LocationAttr | None = None):
+    def __init__(self, program: Program | None = None, location: LocationAttr | None = None, known: Sequence[Any] = ()) -> None:
         self.program = program
         self.block = Block()
         self.builder = _LocatedBuilder(self.block)
         self.captured: list[tuple[Any, Tracer]] = []
         self.active = False
+        self.own_arguments = 0
+        self.known = known
+        self.values: dict[SSAValue, np.ndarray[Any, Any]] = {}
         self._by_identity: dict[int, Tracer] = {}
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
         self._types: dict[int, tuple[tuple[int, ...], np.dtype[Any], Any]] = {}
@@ -195,6 +201,9 @@ def input_array(x: Any) -> np.ndarray[Any, Any]:
 
 def concrete_array(x: Any) -> np.ndarray[Any, Any]:
     """A contiguous array of a supported dtype from an array, NumPy scalar or nested list of numbers."""
+    if isinstance(x, Tracer) and x.dtype.kind not in "biu":
+        # its value would be a constant to derivatives, unseen
+        raise TracingError(f"the values of {x!r} are needed, and would be constants to derivatives: pass x.tolist() to say so")
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported: fill it with .filled() first")
     if not isinstance(x, np.ndarray | np.generic | bool | int | float | list | tuple) and not hasattr(x, "__array__"):
