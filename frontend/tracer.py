@@ -103,7 +103,12 @@ class Tracer:
         return operator.index(self._value("an index or size", _STATIC))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
-        value = self._value("conversion to a NumPy array", "use the functions of lamina.numpy, or return the value")
+        what = "conversion to a NumPy array"
+        value = self._value(what, "use the functions of lamina.numpy, or return the value")
+        if self.dtype.kind not in "biu" and getattr(self.value.owner, "name", "") != "graph.stop_gradient":
+            # NumPy asks in its own functions, too, as in `array.dot(x)`
+            text = f"{what} of {self!r} makes a constant of it that derivatives do not see"
+            raise located(TracingError(f"{text}: use the functions of lamina.numpy, or np.asarray(lm.stop_gradient(x))"))
         return np.asarray(value, dtype)
 
     def item(self, *args: int) -> Any:

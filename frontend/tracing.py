@@ -201,9 +201,6 @@ def input_array(x: Any) -> np.ndarray[Any, Any]:
 
 def concrete_array(x: Any) -> np.ndarray[Any, Any]:
     """A contiguous array of a supported dtype from an array, NumPy scalar or nested list of numbers."""
-    if isinstance(x, Tracer) and x.dtype.kind not in "biu":
-        # its value would be a constant to derivatives, unseen
-        raise TracingError(f"the values of {x!r} are needed, and would be constants to derivatives: pass x.tolist() to say so")
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported: fill it with .filled() first")
     if not isinstance(x, np.ndarray | np.generic | bool | int | float | list | tuple) and not hasattr(x, "__array__"):
