@@ -63,7 +63,7 @@ def trace_at(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         abstract(leaf, f"{what}({function_name(function)}) argument {path}")
         tracers.append(trace.lift(leaf))
     avals = [abstract(t) for t in tracers]
-    traced = trace_function(trace.program, function, structure, avals, name=function_name(function), paths=paths)
+    traced = trace_function(trace.program, function, structure, avals, name=function_name(function), paths=paths, known=tracers)
     return Point(function_name(function), traced, tracers, paths)
 
 

@@ -40,6 +40,9 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     return functools.wraps(function)(each_call(transformed, f"vmap_{function_name(function)}", function))
 
 
+_MAPPED = "which differ along the dim that vmap maps over"
+
+
 def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     trace = staging()
     assert trace.program is not None
@@ -68,7 +71,8 @@ def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple
     if len(set(sizes.values())) != 1:
         shown = ", ".join(f"{path} has {n}" for path, n in sizes.items()) or "no argument is mapped"
         raise ShapeError(f"vmap({name}) needs one size along the mapped dims: {shown}")
-    traced = trace_function(trace.program, function, structure, avals, name=name, paths=paths)
+    known = [t if axis is None else _MAPPED for t, axis in zip(tracers, axes, strict=True)]
+    traced = trace_function(trace.program, function, structure, avals, name=name, paths=paths, known=known)
     captured = [trace.lift(x) for x in traced.captured]
     op = VmapOp.make(traced.op, [x.value for x in (*tracers, *captured)], [*placed, *(-1 for _ in captured)])
     trace.builder.insert(op)

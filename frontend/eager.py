@@ -99,7 +99,7 @@ class EagerProgram:
         self._steps = [(op, [numbers[o] for o in op.operands]) for op in ops]
         self._outputs = [numbers[value] for value in self._results]
         self._native: Callable[..., Any] | None = None
-        self._compiled = bool(trace.inputs and self._results) and sum(map(_work, ops)) >= COMPILED_WORK
+        self._compiled = bool(trace.inputs and self._results) and sum(map(work, ops)) >= COMPILED_WORK
 
     def _template(self, trace: EagerTrace, out: Any) -> Callable[[Sequence[Any]], Any]:
         """From the results to what the function returned."""
@@ -146,7 +146,7 @@ class EagerProgram:
         return native_function(ModuleOp([FuncOp("main", types, Region(block), "public")]))
 
 
-def _work(op: Operation) -> int:
+def work(op: Operation) -> int:
     """About how many scalar operations an op takes."""
     assert isinstance(op, GraphOp)
     elements = max(math.prod(shape_of(value)) for value in (*op.operands, *op.results))

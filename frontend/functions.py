@@ -15,7 +15,7 @@ from xdsl.ir import Region
 
 from ..dialects import printing
 from ..errors import DTypeError, LaminaError, TracingError
-from . import lnp  # noqa: F401  operators of tracers call it
+from . import lnp, values  # noqa: F401  tracers call them
 from .locations import located, place_of
 from .promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten
@@ -217,12 +217,14 @@ def trace_function(
     name: str | None = None,
     paths: Sequence[str] | None = None,
     public: bool = False,
+    known: Sequence[Any] = (),
 ) -> TracedFunction:
     """Call `function(*args, **kwargs)` on tracers and add what it does to the program.
 
     Args:
         structure: the structure of `(args, kwargs)`.
         avals: its leaves.
+        known: the values of the leaves, where a function outside of `jit` may ask for them (`Trace.known`).
 
     Raises:
         TracingError: the function needs values; or what its operations raise.
@@ -231,8 +233,9 @@ def trace_function(
     place = place_of(inspect.unwrap(function))
     location = None if place is None else FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(place[2]))
     symbol = program.unique(name or getattr(function, "__name__", "fn"))
-    with Trace(program, location) as trace:
+    with Trace(program, location, known) as trace:
         tracers = [trace.argument(aval.dtype, aval.shape, aval.weak) for aval in avals]
+        trace.own_arguments = len(tracers)
         for k, tracer in enumerate(tracers):
             tracer.value.name_hint = _hint(paths[k] if paths is not None else f"arg{k}")
         args, kwargs = structure.unflatten(tracers)

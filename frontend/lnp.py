@@ -43,6 +43,7 @@ from numpy import (  # noqa: F401
 )
 
 from ..errors import TracingError
+from ..runtime import array as array_class
 from . import (
     lnp_at,
     lnp_bits,
@@ -196,4 +197,4 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-tracer.lnp = sys.modules[__name__]
+tracer.lnp = array_class.traced = sys.modules[__name__]

@@ -6,7 +6,9 @@ functions for one structure, which cost about 0.1 us a leaf; `jit` calls these.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -242,6 +244,114 @@ def structure(tree: Any) -> TreeDef:
     return flatten(tree)[1]
 
 
+def unflatten(structure: TreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree of a structure with these leaves."""
+    return structure.unflatten(leaves)
+
+
+def reduce(function: Callable[[Any, Any], Any], tree: Any, *initializer: Any) -> Any:
+    """`functools.reduce` over the leaves."""
+    return functools.reduce(function, leaves(tree), *initializer)
+
+
+def all(tree: Any) -> bool:
+    """Whether all leaves are true."""
+    return builtins.all(leaves(tree))
+
+
+def transpose(outer: TreeDef, inner: TreeDef | None, tree: Any) -> Any:
+    """From a tree of structure `outer` whose leaves are trees of structure `inner` to one of `inner` with leaves of `outer`.
+
+    >>> transpose(structure([0, 0]), structure((0, 0)), [(1, 2), (3, 4)])
+    ([1, 3], [2, 4])
+    """
+    found = _upto(outer, tree)
+    inner = structure(found[0]) if inner is None else inner
+    rows = [flatten(part) for part in found]
+    if any(shape != inner for _, shape in rows):
+        raise ValueError(f"transpose needs trees of the structure {inner}, got {structure(tree)}")
+    return inner.unflatten(outer.unflatten(column) for column in zip(*[row for row, _ in rows], strict=True))
+
+
+def _upto(outer: TreeDef, tree: Any) -> list[Any]:
+    """The parts of a tree that stand where a structure has leaves."""
+    if outer.kind is None:
+        return [tree]
+    found = _top(tree)
+    if (found.kind, found.data, len(found.children)) != (outer.kind, outer.data, len(outer.children)):
+        raise ValueError(f"a tree begins as {found}, not as {outer}")
+    return [part for child, below in zip(outer.children, _children(tree), strict=True) for part in _upto(child, below)]
+
+
+def _children(tree: Any) -> list[Any]:
+    kind = type(tree)
+    if tree is None:
+        return []
+    if (registered := _registry.get(kind)) is not None:
+        return list(registered.to_children(tree)[0])
+    return [tree[key] for key in (_sorted(tree) if kind is dict else tree)] if isinstance(tree, dict) else list(tree)
+
+
+def _top(tree: Any) -> TreeDef:
+    """The structure of a tree without what is below its children."""
+    whole = structure(tree)
+    return TreeDef(whole.kind, whole.data, tuple([LEAF] * len(whole.children)))
+
+
+def flatten_with_path(tree: Any) -> tuple[list[tuple[str, Any]], TreeDef]:
+    """The leaves with the text of how Python reaches each, as `['w1'][0]`, and the structure."""
+    found, shape = flatten(tree)
+    return list(zip(shape.paths(), found, strict=True)), shape
+
+
+def leaves_with_path(tree: Any) -> list[tuple[str, Any]]:
+    """The leaves with the text of how Python reaches each."""
+    return flatten_with_path(tree)[0]
+
+
+def map_with_path(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """`map` of a function that gets the path of each leaf, too.
+
+    >>> map_with_path(lambda path, x: f"{path} = {x}", {"a": [1]})
+    {'a': ["['a'][0] = 1"]}
+    """
+    return map(function, structure(tree).unflatten(structure(tree).paths()), tree, *rest)
+
+
+def keystr(path: str) -> str:
+    """The text of a path, which a path is here."""
+    return path
+
+
+def broadcast(prefix: Any, tree: Any) -> Any:
+    """Each leaf of a tree that begins as `tree` does, in the place of all leaves below it.
+
+    >>> broadcast([1, 2], [{"a": 0, "b": 0}, 0])
+    [{'a': 1, 'b': 1}, 2]
+    """
+    found, outer = flatten(prefix)
+    parts = _upto(outer, tree)
+    return outer.unflatten(map(lambda _, value=value: value, part) for value, part in zip(found, parts, strict=True))
+
+
+def register_pytree_node_class(cls: ClassT) -> ClassT:
+    """Make a class with `tree_flatten(self)` and the class method `tree_unflatten(data, children)` a tree."""
+    register_pytree_node(cls, lambda tree: tree.tree_flatten(), cls.tree_unflatten)  # pyright: ignore[reportAttributeAccessIssue]
+    return cls
+
+
+class Partial(functools.partial[Any]):
+    """`functools.partial` as a tree, whose leaves are those of its arguments."""
+
+
+register_pytree_node(Partial, lambda p: ((p.args, p.keywords), p.func), lambda f, parts: Partial(f, *parts[0], **parts[1]))
+
+_OF_TREES = ("all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map", "map_with_path")
+globals().update(
+    {f"tree_{name}": globals()[name] for name in (*_OF_TREES, "reduce", "structure", "transpose", "unflatten")}
+)  # jax.tree_util's names
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # Functions for one structure
 
@@ -284,7 +394,9 @@ def _flatten_code(node: TreeDef, place: str, lines: list[str], leaves: list[str]
         lines.append(f"{', '.join(inner)}, = {place}")
     else:
         lines.append(f"if {place}: raise TypeError")
-    return all([_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)])
+    return builtins.all(
+        [_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)]
+    )
 
 
 def _unflatten_code(node: TreeDef, counter: list[int], names: dict[str, Any]) -> str:

@@ -75,8 +75,9 @@ def run_anew(function: Callable[..., Any], of: Callable[..., Any], args: tuple[A
     key = function.__name__, code, structure, avals
     known = _numbers.pop(key, None)
     program = Program(ARRAYS_ARE_ARGUMENTS, frozenset() if known is None else known.varying)
+    arrays = [plain(np.asarray(x, aval.dtype), aval.dtype) for x, aval in zip(leaves, avals, strict=True)]
     with collecting_later():
-        traced = trace_function(program, function, structure, avals, name="main", paths=paths, public=True)
+        traced = trace_function(program, function, structure, avals, name="main", paths=paths, public=True, known=arrays)
         run = Lowered(program, traced, function.__name__, paths).runner()
     if known is None:
         known = _Numbers(program.numbers, frozenset())
@@ -84,4 +85,4 @@ def run_anew(function: Callable[..., Any], of: Callable[..., Any], args: tuple[A
     _numbers[key] = known
     if len(_numbers) > _KEPT:
         _numbers.popitem(last=False)
-    return run([plain(np.asarray(x, aval.dtype), aval.dtype) for x, aval in zip(leaves, avals, strict=True)])
+    return run(arrays)

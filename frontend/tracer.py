@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
 
 lnp: Any = None
 """The module `lnp.py`, whose functions the operators and methods below call: it puts itself here when it is imported."""
+
+
+readable: Any = None
+"""What gives the value of a tracer: `values.py` puts it here in the same way."""
+
+
+class UnknownValueError(Exception):
+    """An argument has no value while tracing; the text says why."""
+
+
+_STATIC = "make the value static with static_argnums"
 
 
 class Tracer:
@@ -68,32 +80,54 @@ class Tracer:
 
     # -- what needs values
 
-    def _no_value(self, what: str, remedy: str) -> NoReturn:
-        raise located(TracingError(f"{what} needs the values of {self!r}, which are not known while tracing: {remedy}"))
+    def _value(self, what: str, remedy: str) -> np.ndarray[Any, Any]:
+        """The value, where it is known (`values.py`); what else to write, where it is not."""
+        try:
+            return readable(self)
+        except UnknownValueError as error:
+            raise located(TracingError(f"{what} needs the values of {self!r}, {error}: {remedy}")) from None
 
     def __bool__(self) -> bool:
-        self._no_value("a condition", "use lnp.where(condition, a, b), or make the value static with static_argnums")
+        return bool(self._value("a condition", f"use lnp.where(condition, a, b) or lm.cond, or {_STATIC}"))
 
     def __float__(self) -> float:
-        self._no_value("float()", "use .astype(lnp.float64), or return the value and convert it outside")
+        return float(self._value("float()", "use .astype(lnp.float64), or return the value and convert it outside"))
 
     def __int__(self) -> int:
-        self._no_value("int()", "use .astype(lnp.int64), or make the value static with static_argnums")
+        return int(self._value("int()", f"use .astype(lnp.int64), or {_STATIC}"))
 
     def __complex__(self) -> complex:
-        self._no_value("complex()", "use .astype(lnp.complex128), or return the value and convert it outside")
+        return complex(self._value("complex()", "use .astype(lnp.complex128), or return the value and convert it outside"))
 
     def __index__(self) -> int:
-        self._no_value("an index or size", "make the value static with static_argnums")
+        return operator.index(self._value("an index or size", _STATIC))
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        self._no_value("conversion to a NumPy array", "use the functions of lamina.numpy, or return the value")
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        what = "conversion to a NumPy array"
+        value = self._value(what, "use the functions of lamina.numpy, or return the value")
+        if self.dtype.kind not in "biu" and getattr(self.value.owner, "name", "") != "graph.stop_gradient":
+            # NumPy asks in its own functions, too, as in `array.dot(x)`
+            text = f"{what} of {self!r} makes a constant of it that derivatives do not see"
+            raise located(TracingError(f"{text}: use the functions of lamina.numpy, or np.asarray(lm.stop_gradient(x))"))
+        return np.asarray(value, dtype)
 
-    def item(self, *args: int) -> NoReturn:
-        self._no_value(".item()", "return the value and read it outside")
+    def item(self, *args: int) -> Any:
+        return self._value(".item()", "return the value and read it outside").item(*args)
 
-    def tolist(self) -> NoReturn:
-        self._no_value(".tolist()", "return the value and read it outside")
+    def tolist(self) -> Any:
+        return self._value(".tolist()", "return the value and read it outside").tolist()
+
+    def __str__(self) -> str:
+        try:
+            return str(self._value("", ""))
+        except TracingError:
+            return repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._value("formatting", "print it outside"), spec) if spec else str(self)
+
+    def block_until_ready(self) -> Tracer:
+        return self
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise located(
@@ -107,8 +141,8 @@ class Tracer:
             raise located(TracingError("iteration over a traced scalar"))
         return (self[k] for k in range(self.shape[0]))
 
-    def __contains__(self, value: Any) -> NoReturn:
-        self._no_value("`in`", "use (x == value).any()")
+    def __contains__(self, value: Any) -> bool:
+        return value in self._value("`in`", "use (x == value).any()")
 
     # -- NumPy functions applied to a tracer
 

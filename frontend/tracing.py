@@ -60,14 +60,20 @@ class Trace:
     Attributes:
         program: the module that the function belongs to; None where there is none.
         captured: arrays and tracers of enclosing traces that the function reads, each with its hidden block argument.
+        own_arguments: how many block arguments stand before the hidden ones.
+        known: what is known of the arguments: an array, a tracer of an enclosing trace, or why there is no value.
+        values: the values that were asked for, and those that led to them (`values.py`).
     """
 
-    def __init__(self, program: Program | None = None, location: LocationAttr | None = None):
+    def __init__(self, program: Program | None = None, location: LocationAttr | None = None, known: Sequence[Any] = ()) -> None:
         self.program = program
         self.block = Block()
         self.builder = _LocatedBuilder(self.block)
         self.captured: list[tuple[Any, Tracer]] = []
         self.active = False
+        self.own_arguments = 0
+        self.known = known
+        self.values: dict[SSAValue, np.ndarray[Any, Any]] = {}
         self._by_identity: dict[int, Tracer] = {}
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
         self._types: dict[int, tuple[tuple[int, ...], np.dtype[Any], Any]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ class _Eager:
             self.point = trace_at(function, args, kwargs, "vjp")
             return call_function(self.point.traced, self.point.leaves)
 
-        self.value = self._runner(main, *self.flat)(self.primals)
+        self.value = self._runner(main, *self.flat, known=self.primals)(self.primals)
 
     def __call__(self, cotangent: Any) -> Any:
         try:
@@ -111,9 +111,9 @@ class _Eager:
         flat = flatten((((0,) * (n + len(avals))), {}))[1]
         return self._runner(main, flat, (*self.flat[1], *avals))
 
-    def _runner(self, main: Callable[..., Any], structure: TreeDef, avals: tuple[Any, ...]) -> Any:
+    def _runner(self, main: Callable[..., Any], structure: TreeDef, avals: tuple[Any, ...], known: Sequence[Any] = ()) -> Any:
         names = [f"arg{k}" for k in range(len(avals))]
-        traced = trace_function(self.program, main, structure, avals, name="main", paths=names, public=True)
+        traced = trace_function(self.program, main, structure, avals, name="main", paths=names, public=True, known=known)
         try:
             return Lowered(self.program, traced, self.name, names).runner()
         finally:

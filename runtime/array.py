@@ -7,12 +7,16 @@ from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
+from ..errors import TracingError
 from .native_types import BASETYPE, DEFAULT, Slot, Spec, from_spec
 
 _Type = TypeVar("_Type", bound=type)
 
 at: Any = None
 """What makes `x.at` of an array: `frontend/lnp_at.py` puts it here when it is imported."""
+
+traced: Any = None
+"""What stands for a method of arrays where an argument is traced: `lamina.numpy` puts itself here."""
 
 
 _PLACE = ("__module__", "__doc__")
@@ -52,6 +56,19 @@ class Array(np.ndarray[Any, Any]):
     def at(self) -> Any:
         """`x.at[index].add(values)`: a new array with some elements changed; also `set multiply divide power min max get`."""
         return at(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        try:
+            return np.ndarray.__getitem__(self, index)
+        except TracingError:  # a traced index has no number
+            return traced.getitem(self, index)
+
+    def dot(self, other: Any, out: Any = None) -> Any:
+        """`np.dot`, also with a traced array."""
+        try:
+            return np.ndarray.dot(self, other, out)
+        except TracingError:
+            return traced.dot(self, other)
 
     def block_until_ready(self) -> Array:
         """The array itself: it is there when a call returns."""

@@ -109,7 +109,7 @@ def by_us(program: Program, world: World) -> Mapping[str, Outcome]:
         return world.jit(function)(*args)
 
     def eagerly(function: Callable[..., Any], args: Sequence[Any]) -> Any:
-        return function(*args)
+        return function(*map(world.np.asarray, args))
 
     made: dict[str, Outcome] = {}
     for dtype in DTYPES:

@@ -117,3 +117,52 @@ def test_trees_in_and_out(interpret: Any) -> None:
     lowered = lm.jit(function).lower(*args)
     assert [str(a) for a in lowered.out_avals] == ["float64[2]", "float64[3]", "float64[1]", "float64[2]"]
     assert lowered.paths == ["state.weights", "state.bias", "point.x", "point.y", "rest['k'][0]"]
+
+
+TREES: list[Any] = [1, [], None, (1, [2, {"a": 3}]), {"b": 1, "a": (2, None)}, [(1, 2), (3, 4)]]
+
+
+@pytest.mark.parametrize("tree", TREES, ids=str)
+def test_names_of_jax(tree: Any) -> None:
+    """Against jax.tree."""
+    jax = pytest.importorskip("jax")
+    assert lm.tree.leaves(tree) == jax.tree.leaves(tree)
+    assert lm.tree.unflatten(lm.tree.structure(tree), lm.tree.leaves(tree)) == tree
+    assert lm.tree.reduce(lambda a, b: a + b, tree, 0) == jax.tree.reduce(lambda a, b: a + b, tree, 0)
+    assert lm.tree.all(tree) == jax.tree.all(tree)
+    theirs = [(jax.tree_util.keystr(path), x) for path, x in jax.tree.leaves_with_path(tree)]
+    assert [(lm.tree.keystr(path), x) for path, x in lm.tree.tree_leaves_with_path(tree)] == theirs
+    doubled = lm.tree.map_with_path(lambda path, x: (path, x), tree)
+    assert lm.tree.structure(tree) == lm.tree.structure(lm.tree.map(lambda x: x * 2, tree))
+    assert len(lm.tree.leaves(doubled)) == 2 * len(lm.tree.leaves(tree))
+    assert lm.tree.broadcast(7, tree) == jax.tree.broadcast(7, tree)
+
+
+def test_transpose_of_trees() -> None:
+    outer, inner = lm.tree.structure({"a": 0, "b": 0}), lm.tree.structure((0, [0]))
+    tree = {"a": (1, [2]), "b": (3, [4])}
+    assert lm.tree.transpose(outer, inner, tree) == ({"a": 1, "b": 3}, [{"a": 2, "b": 4}])
+    assert lm.tree.transpose(outer, None, tree) == lm.tree.transpose(outer, inner, tree)
+    with pytest.raises(ValueError, match="begins as"):
+        lm.tree.transpose(outer, inner, [1, 2])
+    with pytest.raises(ValueError, match="of the structure"):
+        lm.tree.transpose(outer, inner, {"a": (1, [2]), "b": 3})
+
+
+def test_partial_and_classes() -> None:
+    f = lm.tree.Partial(lambda w, x: w * x, np.float32(3))
+    assert lm.jit(lambda f, x: f(x))(f, np.float32(2)) == 6
+
+    @lm.tree.register_pytree_node_class
+    class Pair:
+        def __init__(self, a: Any, b: Any):
+            self.a, self.b = a, b
+
+        def tree_flatten(self) -> Any:
+            return (self.a, self.b), None
+
+        @classmethod
+        def tree_unflatten(cls, data: Any, children: Any) -> Any:
+            return cls(*children)
+
+    assert lm.tree.leaves(lm.tree.map(lambda x: x + 1, Pair(1, 2))) == [2, 3]
