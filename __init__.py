@@ -165,7 +165,7 @@ class _Alias(ModuleType):
     """A submodule by another name, loaded on first use."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__all__":
+        if name.startswith("__") and name not in ("__all__", "__array_api_version__", "__array_namespace_info__"):
             raise AttributeError(name)
         home = _import(_ALIASES[self.__name__.rpartition(".")[2]])
         value = getattr(home, name)  # may import a part of it

@@ -17,6 +17,7 @@ from ..errors import DTypeError, ShapeError
 from .complex_formulas import conjugate, joined, parts
 from .eager import api, creation
 from .elementwise import full_like_tracer
+from .lnp_create import on_device
 from .lnp_join import concatenate, pad, roll
 from .moves import normalize_axes, normalize_axis
 from .promotion import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, canonical, is_complex_dtype, part_dtype
@@ -310,14 +311,16 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None)
 
 
 @creation
-def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Any:
+def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """`np.fft.fftfreq`: the frequencies of `fft`, `k / (n * d)`, those from n / 2 on negative."""
+    on_device(device)
     return _frequencies([*range((n + 1) // 2), *range(-(n // 2), 0)], n, d, dtype)
 
 
 @creation
-def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Any:
+def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """`np.fft.rfftfreq`: the frequencies of `rfft`, `k / (n * d)`."""
+    on_device(device)
     return _frequencies(range(n // 2 + 1), n, d, dtype)
 
 

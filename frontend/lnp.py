@@ -53,6 +53,7 @@ from . import (
     lnp_edit,
     lnp_grids,
     lnp_index,
+    lnp_info,
     lnp_join,
     lnp_logic,
     lnp_math,
@@ -75,6 +76,8 @@ from .lnp_create import *
 from .lnp_edit import *
 from .lnp_grids import *
 from .lnp_index import *
+from .lnp_info import *
+from .lnp_info import Info as _Info
 from .lnp_join import *
 from .lnp_logic import *
 from .lnp_math import *
@@ -92,12 +95,13 @@ from .tracing import token as _token
 
 bool = bool_
 ndarray = np.ndarray
-finfo, iinfo, dtype = np.finfo, np.iinfo, np.dtype
+dtype = np.dtype
+__array_api_version__ = "2025.12"
 
 _CONSTANTS = (
     "bool", "bool_", "broadcast_shapes", "can_cast", "complex64", "complex128",
-    "complexfloating", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "floating",
-    "generic", "iinfo", "inexact", "inf", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
+    "complexfloating", "dtype", "e", "euler_gamma", "float32", "float64", "floating",
+    "generic", "inexact", "inf", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
     "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
     "uint64", "unsignedinteger",
 )  # fmt: skip
@@ -105,8 +109,8 @@ _HOMES = {"fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divi
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = (
-    *(lnp_at, lnp_bits, lnp_complex, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_join, lnp_logic, lnp_math),
-    *(lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort, lnp_ufuncs),
+    *(lnp_at, lnp_bits, lnp_complex, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_info, lnp_join, lnp_logic),
+    *(lnp_math, lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort, lnp_ufuncs),
 )
 __all__ = [
     *_CONSTANTS,
@@ -127,6 +131,11 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """`np.broadcast_shapes`."""
     return _broadcast_shapes([tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes])
+
+
+def __array_namespace_info__() -> _Info:
+    """What the Array API standard asks of a namespace: devices, dtypes, capabilities."""
+    return _Info()
 
 
 _METHODS = {

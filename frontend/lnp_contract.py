@@ -109,8 +109,9 @@ def vdot(a: Any, b: Any) -> Any:
 
 
 @api
-def vecdot(x1: Any, x2: Any, /) -> Any:
-    """`np.vecdot`: over the last dims, the leading ones broadcast; complex numbers of the first array are conjugated."""
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """`np.vecdot`: along an axis, the others broadcast; complex numbers of the first array are conjugated."""
+    x1, x2 = (moveaxis(lift(x), axis, -1) for x in (x1, x2))
     return einsum("...i,...i->...", conjugate(x1), x2)
 
 

@@ -28,14 +28,35 @@ __all__ = [
 ]  # fmt: skip
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool = True, ndmin: int = 0) -> Any:
-    """`np.array`; lists may hold traced values. Values known while tracing stay NumPy arrays."""
+def on_device(device: Any) -> None:
+    """There is one device.
+
+    Raises:
+        ValueError: another one is named.
+    """
+    if device is not None and device != "cpu":
+        raise ValueError(f"the one device is 'cpu', got {device!r}")
+
+
+def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, device: Any = None) -> Any:
+    """`np.array`; lists may hold traced values. Values known while tracing stay NumPy arrays.
+
+    Raises:
+        ValueError: with `copy=False`, memory cannot be shared.
+    """
+    on_device(device)
     if is_traced((object,)):
         return _traced_array(object, dtype, ndmin)
     result = concrete_array(object)
     if dtype is not None:
         result = _astype(result, canonical(dtype))
-    result = result.copy() if copy and np.may_share_memory(result, object) else result
+    # NumPy says of arrays without elements that they share nothing
+    shared = (
+        np.may_share_memory(result, object) if result.size else isinstance(object, np.ndarray) and object.dtype == result.dtype
+    )
+    if copy is False and not shared:
+        raise ValueError(f"a {type(object).__name__} cannot become an array of {result.dtype} without a copy")
+    result = result.copy() if copy and shared else result
     return as_array(result if result.ndim >= ndmin else result.reshape((1,) * (ndmin - result.ndim) + result.shape))
 
 
@@ -46,9 +67,9 @@ def _traced_array(object: Any, dtype: Any, ndmin: int) -> Any:
     return reshape_tracer(x, (1,) * (ndmin - x.ndim) + x.shape)
 
 
-def asarray(a: Any, dtype: Any = None) -> Any:
-    """`np.asarray`: the one function here whose result may share the memory of its argument."""
-    return array(a, dtype, copy=False)
+def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None, device: Any = None) -> Any:
+    """`np.asarray`: the one function here whose result may share the memory of its argument; it has to with `copy=False`."""
+    return array(a, dtype, copy=copy, device=device)
 
 
 def copy(a: Any) -> Any:
@@ -75,23 +96,26 @@ def _full(shape: Any, value: Any, dtype: np.dtype[Any]) -> Any:
     return filled(value, static_shape(shape), dtype)
 
 
-def zeros(shape: Any, dtype: Any = float) -> Any:
+def zeros(shape: Any, dtype: Any = float, *, device: Any = None) -> Any:
     """`np.zeros`."""
+    on_device(device)
     return _full(shape, 0, canonical(dtype))
 
 
-def ones(shape: Any, dtype: Any = float) -> Any:
+def ones(shape: Any, dtype: Any = float, *, device: Any = None) -> Any:
     """`np.ones`."""
+    on_device(device)
     return _full(shape, 1, canonical(dtype))
 
 
-def empty(shape: Any, dtype: Any = float) -> Any:
+def empty(shape: Any, dtype: Any = float, *, device: Any = None) -> Any:
     """`np.empty`, filled with zeros."""
-    return zeros(shape, dtype)
+    return zeros(shape, dtype, device=device)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """`np.full`."""
+    on_device(device)
     if dtype is None:
         kind = token(fill_value)
         dtype = kind if isinstance(kind, np.dtype) else np.dtype(kind)
@@ -103,25 +127,25 @@ def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
     return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype)
 
 
-def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Any:
     """`np.zeros_like`."""
-    return zeros(*_like(a, dtype, shape))
+    return zeros(*_like(a, dtype, shape), device=device)
 
 
-def ones_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def ones_like(a: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Any:
     """`np.ones_like`."""
-    return ones(*_like(a, dtype, shape))
+    return ones(*_like(a, dtype, shape), device=device)
 
 
-def empty_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def empty_like(a: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Any:
     """`np.empty_like`, filled with zeros."""
-    return zeros_like(a, dtype, shape=shape)
+    return zeros_like(a, dtype, shape=shape, device=device)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Any:
     """`np.full_like`."""
     shape, dtype = _like(a, dtype, shape)
-    return full(shape, fill_value, dtype)
+    return full(shape, fill_value, dtype, device=device)
 
 
 def iota(shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]) -> Tracer:
@@ -142,8 +166,9 @@ def _arange(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Any:
     return lift_as(steps, dtype)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Any:
     """`np.arange` over numbers that are known while tracing."""
+    on_device(device)
     if stop is None:
         start, stop = 0, start
     for value in (start, stop, step):
@@ -173,8 +198,18 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: np.dtype[A
     return lift_as(y, dtype)
 
 
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None) -> Any:
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
     """`np.linspace`; the limits may be traced."""
+    on_device(device)
     if retstep:
         raise ShapeError("linspace retstep=True is not available: the step is (stop - start) / (num - 1)")
     wanted = FLOAT64 if dtype is None else canonical(dtype)
@@ -199,8 +234,9 @@ def _eye(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Any:
     return lift_as(build("cmp", build("sub", column, row), filled(k, (n, m), INT64), predicate="eq"), dtype)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, device: Any = None) -> Any:
     """`np.eye`."""
+    on_device(device)
     n = static_int(N, "N")
     return _eye(n, n if M is None else static_int(M, "M"), static_int(k, "k"), canonical(dtype))
 

@@ -224,31 +224,27 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
 
     With `total_repeat_length`, jax's name, that many elements: the last one again if there are fewer.
     """
-    if total_repeat_length is not None:
-        x = lift(a)
-        y = x if axis is not None else reshape_tracer(x, (x.size,))
-        dim = normalize_axis(axis or 0, y.ndim)
-        known = np.arange(y.shape[dim]).repeat(concrete_array(repeats))[:total_repeat_length]
-        more = total_repeat_length - known.size
-        return take(y, np.concatenate([known, np.full(more, y.shape[dim] - 1)]).astype(np.int64), dim)
     x = lift(a)
     if axis is None:
         x, axis = reshape_tracer(x, (x.size,)), 0
     dim = normalize_axis(axis, x.ndim)
-    counts = concrete_array(repeats) if not isinstance(repeats, Tracer) else None
-    if counts is None:
+    if isinstance(repeats, Tracer):
         raise TracingError("repeat needs counts that are known while tracing")
-    if not is_integer_dtype(counts.dtype) or (counts < 0).any():
+    size, counts = x.shape[dim], concrete_array(repeats)
+    if not (is_integer_dtype(counts.dtype) or counts.size == 0) or (counts < 0).any():
         raise DTypeError(f"repeat counts must be integers that are not negative, got {repeats!r:.40}")
-    if counts.size == 1:
+    if counts.size != 1 and counts.shape != (size,):
+        raise ShapeError(f"repeat needs {size} counts for axis {dim}, got shape {list(counts.shape)}")
+    if counts.size == 1 and total_repeat_length is None:
         n = int(counts.reshape(()))
         wide = (*x.shape[: dim + 1], n, *x.shape[dim + 1 :])
         y = broadcast_tracer(reshape_tracer(x, (*x.shape[: dim + 1], 1, *x.shape[dim + 1 :])), wide)
-        return reshape_tracer(y, (*x.shape[:dim], x.shape[dim] * n, *x.shape[dim + 1 :]))
-    if counts.shape != (x.shape[dim],):
-        raise ShapeError(f"repeat needs {x.shape[dim]} counts for axis {dim}, got shape {list(counts.shape)}")
-    parts = [repeat(slice_axis(x, dim, k, k + 1), int(c), dim) for k, c in enumerate(counts)]
-    return concat_tracers(parts, dim)
+        return reshape_tracer(y, (*x.shape[:dim], size * n, *x.shape[dim + 1 :]))
+    places = np.arange(size).repeat(counts.astype(np.int64).reshape(-1))
+    if total_repeat_length is not None:
+        kept = places[:total_repeat_length]
+        places = np.concatenate([kept, np.full(total_repeat_length - kept.size, size - 1)])
+    return take(x, places.astype(np.int64), dim)
 
 
 _BY_PLACE = ("edge", "reflect", "symmetric", "wrap")

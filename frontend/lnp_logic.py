@@ -113,8 +113,8 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
 
 
 @api
-def clip(a: Any, a_min: Any = None, a_max: Any = None, /, *, min: Any = None, max: Any = None) -> Any:
-    """`np.clip`: limited to `[a_min, a_max]`; None is no limit."""
+def clip(a: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Any:
+    """`np.clip`: limited to `[min, max]`, which are also called `a_min` and `a_max`; None is no limit."""
     a = operand(a)
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if low is not None:
@@ -148,8 +148,11 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 
 @api
-def astype(x: Any, dtype: Any, /) -> Any:
-    """`x.astype(dtype)`. Floats to integers truncate and saturate, NaN gives 0."""
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """`x.astype(dtype)`, always a copy. Floats to integers truncate and saturate, NaN gives 0."""
+    del copy
+    if device not in (None, "cpu"):
+        raise ValueError(f"the one device is 'cpu', got {device!r}")
     x = lift(x)
     wanted = canonical(dtype)
     if x.dtype == wanted:

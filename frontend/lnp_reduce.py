@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -213,9 +214,11 @@ def var(
         mask = as_bool(where)
         off = _chosen(x, mask, 0) - _mean_where(x, mask, axis, True)
         return _mean_where(off * off, mask, axis, keepdims, less)
-    if int(less) != less:
-        raise DTypeError(f"ddof must be an integer, got {less!r}")
-    return _composite("var", x, axes, keepdims, correction=int(less))
+    if int(less) == less:
+        return _composite("var", x, axes, keepdims, correction=int(less))
+    off = x - mean(x, axis, keepdims=True)
+    count = math.prod(x.shape[k] for k in axes)
+    return sum(off * off, axis, keepdims=keepdims) / builtins.max(count - less, 0.0)
 
 
 @api

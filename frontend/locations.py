@@ -17,11 +17,12 @@ from ..errors import LaminaError
 
 ErrorT = TypeVar("ErrorT", bound=LaminaError)
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+# as Python names its files, and without links
+_PACKAGES = tuple({os.path.abspath(os.path.join(__file__, "..", "..")), str(Path(__file__).resolve().parent.parent)})
 # the repository root is the package: only these parts of it are ours, the rest (tests, examples) is the user's
 _ROOMS = ("frontend", "dialects", "transforms", "lowering", "codegen", "runtime", "tools")
-_OURS = (*(os.path.join(_PACKAGE, room) + os.sep for room in _ROOMS), os.path.join(_PACKAGE, "__init__.py"))
-_OURS_FILES = (os.path.join(_PACKAGE, "pipeline.py"), "<lamina>")
+_OURS = tuple(os.path.join(root, room) + os.sep for root in _PACKAGES for room in _ROOMS)
+_OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in ("__init__.py", "pipeline.py")), "<lamina>")
 
 
 @lru_cache(maxsize=4096)
