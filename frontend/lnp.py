@@ -7,12 +7,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from numpy import (  # noqa: F401
     bool_,
     can_cast,
+    character,
     e,
     euler_gamma,
+    flexible,
+    float16,
     float32,
     float64,
     floating,
@@ -29,6 +33,7 @@ from numpy import (  # noqa: F401
     nan,
     newaxis,
     number,
+    object_,
     pi,
     promote_types,
     signedinteger,
@@ -52,8 +57,10 @@ from . import (
     lnp_join,
     lnp_logic,
     lnp_math,
+    lnp_more,
     lnp_nonzero,
     lnp_numbers,
+    lnp_of_numpy,
     lnp_poly,
     lnp_reduce,
     lnp_scan,
@@ -73,8 +80,10 @@ from .lnp_index import *  # noqa: F403
 from .lnp_join import *  # noqa: F403
 from .lnp_logic import *  # noqa: F403
 from .lnp_math import *  # noqa: F403
+from .lnp_more import *  # noqa: F403
 from .lnp_nonzero import *  # noqa: F403
 from .lnp_numbers import *  # noqa: F403
+from .lnp_of_numpy import *  # noqa: F403
 from .lnp_poly import *  # noqa: F403
 from .lnp_reduce import *  # noqa: F403
 from .lnp_scan import *  # noqa: F403
@@ -87,10 +96,14 @@ from .tracing import token as _token
 
 bool = bool_
 ndarray = np.ndarray
-finfo, iinfo, dtype = np.finfo, np.iinfo, np.dtype
+finfo, iinfo, dtype = ml_dtypes.finfo, np.iinfo, np.dtype
+bfloat16 = ml_dtypes.bfloat16
+int_, uint, float_, single, double = int64, uint64, float64, float32, float64
+around = round
 
 _CONSTANTS = (
-    "bool", "bool_", "broadcast_shapes", "can_cast", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "floating",
+    "around", "bfloat16", "bool", "bool_", "broadcast_shapes", "character", "double", "flexible", "float16", "float_", "int_",
+    "object_", "single", "uint", "can_cast", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "floating",
     "generic", "iinfo", "inexact", "inf", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
     "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
     "uint64", "unsignedinteger",
@@ -100,7 +113,7 @@ _HOMES = {"gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors", "linalg
 
 _PARTS = (
     *(lnp_at, lnp_bits, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_join, lnp_logic, lnp_math),
-    *(lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort, lnp_ufuncs),
+    *(lnp_more, lnp_nonzero, lnp_numbers, lnp_of_numpy, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort, lnp_ufuncs),
 )
 __all__ = [
     *_CONSTANTS,
