@@ -7,15 +7,19 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from numpy import (  # noqa: F401
     bool_,
     can_cast,
+    character,
     complex64,
     complex128,
     complexfloating,
     e,
     euler_gamma,
+    flexible,
+    float16,
     float32,
     float64,
     floating,
@@ -32,6 +36,7 @@ from numpy import (  # noqa: F401
     nan,
     newaxis,
     number,
+    object_,
     pi,
     promote_types,
     signedinteger,
@@ -57,8 +62,10 @@ from . import (
     lnp_join,
     lnp_logic,
     lnp_math,
+    lnp_more,
     lnp_nonzero,
     lnp_numbers,
+    lnp_of_numpy,
     lnp_poly,
     lnp_reduce,
     lnp_scan,
@@ -81,8 +88,10 @@ from .lnp_info import Info as _Info
 from .lnp_join import *
 from .lnp_logic import *
 from .lnp_math import *
+from .lnp_more import *
 from .lnp_nonzero import *
 from .lnp_numbers import *
+from .lnp_of_numpy import *
 from .lnp_poly import *
 from .lnp_reduce import *
 from .lnp_scan import *
@@ -96,11 +105,15 @@ from .tracing import token as _token
 bool = bool_
 ndarray = np.ndarray
 dtype = np.dtype
+bfloat16 = ml_dtypes.bfloat16
+int_, uint, float_, single, double = int64, uint64, float64, float32, float64
+around = round
 __array_api_version__ = "2025.12"
 
 _CONSTANTS = (
-    "bool", "bool_", "broadcast_shapes", "can_cast", "complex64", "complex128",
-    "complexfloating", "dtype", "e", "euler_gamma", "float32", "float64", "floating",
+    "around", "bfloat16", "bool", "bool_", "broadcast_shapes", "character", "double", "flexible", "float16", "float_", "int_",
+    "object_", "single", "uint", "can_cast", "complex64", "complex128", "complexfloating", "dtype", "e", "euler_gamma",
+    "float32", "float64", "floating",
     "generic", "inexact", "inf", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
     "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
     "uint64", "unsignedinteger",
@@ -110,7 +123,8 @@ _HOMES = {"fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divi
 
 _PARTS = (
     *(lnp_at, lnp_bits, lnp_complex, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_info, lnp_join, lnp_logic),
-    *(lnp_math, lnp_nonzero, lnp_numbers, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort, lnp_ufuncs),
+    *(lnp_math, lnp_more, lnp_nonzero, lnp_numbers, lnp_of_numpy, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort),
+    lnp_ufuncs,
 )
 __all__ = [
     *_CONSTANTS,

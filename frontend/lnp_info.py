@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ..dialects.element_types import TABLE
@@ -31,7 +32,7 @@ def finfo(type: Any, /) -> SimpleNamespace | np.finfo[Any]:
 
     Those that the Array API names (`bits eps max min smallest_normal dtype`) are Python numbers.
     """
-    limits = np.finfo(_dtype_of(type))
+    limits = ml_dtypes.finfo(_dtype_of(type))
     names = [name for name in dir(limits) if not name.startswith("_") and not callable(getattr(limits, name))]
     numbers = {name: getattr(limits, name) for name in names}
     return SimpleNamespace(**{k: float(v) if isinstance(v, np.floating) else v for k, v in numbers.items()})

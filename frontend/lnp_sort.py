@@ -18,11 +18,13 @@ from .elementwise import compare, full_like_tracer, select
 from .lnp_create import full, iota, linspace
 from .lnp_index import take_along_axis
 from .lnp_join import concatenate
+from .lnp_of_numpy import of_open_size
 from .lnp_reduce import any as any_of
 from .lnp_reduce import max as max_of
 from .lnp_reduce import min as min_of
 from .lnp_reduce import sum as sum_of
 from .lnp_scan import cumsum
+from .lnp_shape import ravel
 from .moves import (
     broadcast_tracer,
     normalize_axes,
@@ -430,7 +432,6 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
 # Sets
 
 
-@api
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -440,10 +441,10 @@ def unique(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """`np.unique` of a given size: the different elements in order, the first `size` of them.
+    """`np.unique`: the different elements in order; with `size` the first `size` of them.
 
     Args:
-        size: the number of elements of the result, which cannot depend on values.
+        size: the number of elements of the result, needed where `ar` is traced.
         fill_value: what stands behind the last one; the least element by default. Counts of those are 0.
 
     >>> import numpy as np, lamina as lm
@@ -451,7 +452,12 @@ def unique(
     array([1, 3, 0])
     """
     if size is None:
-        raise ShapeError("unique has a result whose size depends on values: give size=")
+        return of_open_size("unique")(ar, return_index, return_inverse, return_counts)
+    return _unique(ar, return_index, return_inverse, return_counts, size, fill_value)
+
+
+@api
+def _unique(ar: Any, return_index: bool, return_inverse: bool, return_counts: bool, size: int, fill_value: Any) -> Any:
     x = lift(ar)
     shape, x = x.shape, reshape_tracer(x, (x.size,))
     if not x.size:
@@ -489,9 +495,6 @@ def _alike(x: Tracer, y: Tracer) -> Tracer:
     return build("or_", same, build("and_", compare("ne", x, x), compare("ne", y, y)))
 
 
-@api
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """`np.union1d` of a given size: the different elements of two arrays in order."""
-    x, y = lift(ar1), lift(ar2)
-    both = concatenate([reshape_tracer(x, (x.size,)), reshape_tracer(y, (y.size,))])
-    return unique(both, size=size, fill_value=fill_value)
+    """`np.union1d`: the different elements of two arrays in order; `size` and `fill_value` as for `unique`."""
+    return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)

@@ -32,6 +32,8 @@ ONE, TWO = (lambda: (_floats(*SQUARE),)), (lambda: (_floats(*SQUARE), _floats(*S
 
 # arguments of the functions that do not take one or two square matrices of floats
 ARGUMENTS: dict[str, Any] = {
+    "apply_along_axis": lambda: (lambda row: row.sum(), 0, _floats(2, 3)),
+    "apply_over_axes": lambda: (np.sum, _floats(2, 3), [0, 1]),
     "arange": lambda: (5,),
     "arccosh": lambda: (1 + _floats(3),),
     "astype": lambda: (_floats(3), np.float64),
@@ -56,6 +58,13 @@ ARGUMENTS: dict[str, Any] = {
     "ones": lambda: (3,),
     "pad": lambda: (_floats(3), 0),
     "permute_dims": lambda: (_floats(2, 3), (0, 1)),
+    "packbits": lambda: (_integers(9),),
+    "poly": lambda: (_floats(3),),
+    "unpackbits": lambda: (np.array([1, 200], np.uint8),),
+    "kaiser": lambda: (5, 2.0),
+    **{name: lambda: (5,) for name in ("bartlett", "blackman", "hamming", "hanning")},
+    **{name: lambda: (_floats(3), _floats(3)) for name in ("intersect1d", "setdiff1d", "setxor1d", "histogram2d")},
+    "trim_zeros": lambda: (_floats(3),),
     "repeat": lambda: (_floats(3), 1),
     "reshape": lambda: (_floats(4), (4,)),
     "roll": lambda: (_floats(3), 0),
@@ -124,7 +133,10 @@ NOT_OF_ARRAYS = {
     *("bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int32"),
     *("int64", "nan", "ndarray", "newaxis", "pi", "result_type", "shape", "size", "ndim", "can_cast", "isdtype", "issubdtype"),
     *("promote_types", "floating", "generic", "inexact", "integer", "number", "signedinteger", "unsignedinteger", "linalg"),
-    *("c_", "r_", "mgrid", "ogrid"),
+    *("c_", "r_", "mgrid", "ogrid", "bfloat16", "character", "double", "flexible", "float16", "float_", "int_", "object_"),
+    *("uint", "array_repr", "array_str", "einsum_path", "from_dlpack", "frombuffer", "fromfile", "fromiter", "fromstring"),
+    *("get_printoptions", "isscalar", "iterable", "printoptions", "save", "savez", "set_printoptions", "vectorize"),
+    *("load", "mask_indices", "single"),
 }
 
 

@@ -1,0 +1,240 @@
+"""lamina.numpy: functions of slices (`vectorize`, `apply_along_axis`), packed bits, phases, histograms of several dims."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from .batching import vmap
+from .eager import api
+from .elementwise import broadcast_shapes
+from .lnp_at import At
+from .lnp_bits import left_shift, nextafter, right_shift
+from .lnp_create import array, full, full_like
+from .lnp_grids import ravel_multi_index
+from .lnp_join import concatenate, pad, stack
+from .lnp_logic import where
+from .lnp_poly import convolve, diff
+from .lnp_reduce import sum as sum_of
+from .lnp_scan import cumsum
+from .lnp_shape import broadcast_to, expand_dims, moveaxis, ndim, ravel, reshape, shape
+from .lnp_sort import histogram_bin_edges, searchsorted
+from .lnp_ufuncs import absolute, copysign, not_equal
+from .lnp_ufuncs import remainder as mod
+from .moves import normalize_axis, slice_axis, static_int
+from .promotion import is_integer_dtype
+from .tracing import lift, lift_as
+
+__all__ = [
+    "apply_along_axis", "apply_over_axes", "histogram2d", "histogramdd", "packbits", "poly", "spacing", "unpackbits", "unwrap",
+    "vectorize",
+]  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Functions of slices
+
+
+def _over_leading(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The function over `count` leading dims of its arguments."""
+    for _ in range(count):
+        function = vmap(function)
+    return function
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """`np.apply_along_axis`: a function of every vector along an axis; the dims of its result take the place of the axis."""
+    dim, rest = normalize_axis(axis, ndim(arr)), ndim(arr) - 1
+    result = _over_leading(lambda row: func1d(row, *args, **kwargs), rest)(moveaxis(arr, dim, -1))
+    count = ndim(result) - rest
+    return moveaxis(result, [rest + k for k in range(count)], [dim + k for k in range(count)])
+
+
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: int | Sequence[int]) -> Any:
+    """`np.apply_over_axes`: a reduction along one axis after the other, which stay as dims of 1."""
+    for axis in [axes] if isinstance(axes, int) else axes:
+        result = func(a, axis)
+        a = result if ndim(result) == ndim(a) else expand_dims(result, axis)
+    return a
+
+
+def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int] = (), signature: str | None = None) -> Any:
+    """`jnp.vectorize`: a function of single elements, or of the dims that `signature` names, over the broadcast others.
+
+    Args:
+        excluded: positions of arguments that are passed as they are.
+        signature: as `"(m,n),(n)->(m)"`, the last dims of each argument and result that the function itself gets.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.vectorize(lambda a, b: a @ b, signature="(n),(n)->()")(np.ones((3, 4)), np.ones(4))
+    array([4., 4., 4.])
+    """
+    cores = None if signature is None else re.findall(r"\(([^)]*)\)", signature.partition("->")[0])
+
+    @functools.wraps(pyfunc)
+    def wrapper(*args: Any) -> Any:
+        moving = [k for k in range(len(args)) if k not in excluded]
+        if cores is not None and len(cores) != len(moving):
+            raise ShapeError(f"vectorize signature {signature!r} has {len(cores)} arguments, the call has {len(moving)}")
+        counts = [0] * len(moving) if cores is None else [len(core.split(",")) if core.strip() else 0 for core in cores]
+        shapes = [shape(args[k]) for k in moving]
+        if any(len(s) < n for s, n in zip(shapes, counts, strict=True)):
+            raise ShapeError(f"vectorize signature {signature!r} needs arguments of more dims, got shapes {shapes}")
+        outer = [s[: len(s) - n] for s, n in zip(shapes, counts, strict=True)]
+        common = broadcast_shapes(outer)
+        given = [broadcast_to(args[k], common + s[len(o) :]) for k, s, o in zip(moving, shapes, outer, strict=True)]
+
+        def of_elements(*some: Any) -> Any:
+            whole = list(args)
+            for k, x in zip(moving, some, strict=True):
+                whole[k] = x
+            return pyfunc(*whole)
+
+        return _over_leading(of_elements, len(common))(*given)
+
+    return wrapper
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Bits
+
+
+def _shifts(bitorder: str) -> Any:
+    if bitorder not in ("big", "little"):
+        raise ShapeError(f"bitorder must be 'big' or 'little', got {bitorder!r}")
+    return np.arange(8, dtype=np.uint8)[:: -1 if bitorder == "big" else 1]
+
+
+@api
+def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
+    """`np.packbits`: eight truth values of an axis in one uint8, zeros behind the last."""
+    x = lift(a)
+    if not (is_integer_dtype(x.dtype) or x.dtype.kind == "b"):
+        raise DTypeError(f"packbits takes integers or bools, got {x.dtype}")
+    x, dim = (ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.ndim))
+    bits = lift_as(not_equal(moveaxis(x, dim, -1), 0), np.dtype(np.uint8))
+    bits = pad(bits, [(0, 0)] * (x.ndim - 1) + [(0, -bits.shape[-1] % 8)])
+    groups = reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
+    return moveaxis(sum_of(left_shift(groups, _shifts(bitorder)), -1, np.uint8), -1, dim)
+
+
+@api
+def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+    """`np.unpackbits`: the bits of each uint8 along an axis; `count` of them, zeros where there are fewer."""
+    x = lift(a)
+    if x.dtype != np.uint8:
+        raise DTypeError(f"unpackbits takes uint8, got {x.dtype}")
+    x, dim = (ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.ndim))
+    x = moveaxis(x, dim, -1)
+    bits = right_shift(expand_dims(x, -1), _shifts(bitorder)) & np.uint8(1)
+    bits = reshape(bits, (*x.shape[:-1], 8 * x.shape[-1]))
+    have = bits.shape[-1]
+    wanted = have if count is None else static_int(count, "count")
+    wanted = max(0, have + wanted) if wanted < 0 else wanted
+    bits = slice_axis(bits, bits.ndim - 1, 0, min(wanted, have))
+    return moveaxis(pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, max(0, wanted - have))]), -1, dim)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Numbers
+
+
+@api
+def spacing(x: Any, /) -> Any:
+    """`np.spacing`: the distance to the next float away from zero, with the sign of `x`."""
+    size = absolute(x)
+    return copysign(nextafter(size, full_like(size, np.inf)) - size, x)
+
+
+@api
+def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
+    """`np.unwrap`: jumps of more than half a period (or `discont`) along an axis made shorter by whole periods."""
+    x = lift(p)
+    if is_integer_dtype(x.dtype) and isinstance(period, float):
+        x = lift_as(x, np.dtype(float))
+    dim = normalize_axis(axis, x.ndim)
+    if x.shape[dim] < 2:
+        return x
+    step = diff(x, axis=dim)
+    if is_integer_dtype(x.dtype):
+        half, rest = divmod(period, 2)
+        on_border = rest == 0
+    else:
+        half, on_border = period / 2, True
+    wrapped = mod(step + half, period) - half
+    if on_border:
+        wrapped = where((wrapped == -half) & (step > 0), half, wrapped)
+    change = where(absolute(step) < max(half, half if discont is None else discont), 0, wrapped - step)
+    first = slice_axis(x, dim, 0, 1)
+    return concatenate([first, slice_axis(x, dim, 1, x.shape[dim]) + cumsum(change, dim)], dim)
+
+
+@api
+def poly(seq_of_zeros: Any) -> Any:
+    """`np.poly` of roots: the coefficients of the polynomial that has them, from the highest power down."""
+    zeros = lift(seq_of_zeros)
+    if zeros.ndim != 1:
+        raise ShapeError(f"poly takes a vector of roots, got shape {list(zeros.shape)}")
+    zeros = zeros if zeros.dtype.kind == "f" else lift_as(zeros, np.dtype(float))
+    result = full((1,), 1, zeros.dtype)
+    for k in range(zeros.shape[0]):
+        result = convolve(result, stack([full((), 1, zeros.dtype), -zeros[k]]))
+    return result if zeros.shape[0] else full((), 1.0)
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Any, list[Any]]:
+    """`np.histogramdd`: how many points are in each box, the last ones with their ends, and the edges along each dim.
+
+    Args:
+        sample: points, `[n, d]`, or a sequence of `d` vectors.
+        bins: a number, one number a dim, or the edges of each dim.
+        range: ends of each dim; those of the points by default.
+    """
+    points = stack(list(sample), -1) if isinstance(sample, tuple | list) else array(sample)
+    points = expand_dims(points, -1) if ndim(points) == 1 else points
+    dims = shape(points)[1]
+    each = [bins] * dims if isinstance(bins, int) else list(bins)
+    ends = [None] * dims if range is None else list(range)
+    if len(each) != dims or len(ends) != dims:
+        raise ShapeError(f"histogramdd of {dims} dims got {len(each)} bins and {len(ends)} ranges")
+    edges = [histogram_bin_edges(points[:, k], each[k], ends[k]) for k in np.arange(dims).tolist()]
+    counts = _boxes(points, edges, weights)
+    if density:
+        counts = counts / sum_of(counts)
+        for k, e in enumerate(edges):
+            counts = counts / reshape(diff(e), [-1 if j == k else 1 for j in np.arange(dims).tolist()])
+    return counts, edges
+
+
+@api
+def _boxes(points: Any, edges: Any, weights: Any) -> Any:
+    x = lift(points)
+    sizes, places, inside = [], [], None
+    for k, e in enumerate(edges):
+        column, n = x[:, k], shape(e)[0] - 1
+        place = searchsorted(e, column, "right") - 1
+        place = where(column == lift(e)[n], n - 1, place)
+        within = (place >= 0) & (place < n)
+        inside = within if inside is None else inside & within
+        sizes.append(n)
+        places.append(place)
+    target = where(inside, ravel_multi_index(tuple(places), tuple(sizes), mode="clip"), int(np.prod(sizes)))
+    values = full(target.shape, 1.0) if weights is None else weights
+    flat = At(full((int(np.prod(sizes)),), 0.0))[target].add(values, mode="drop")
+    return reshape(flat, sizes)
+
+
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Any, Any, Any]:
+    """`np.histogram2d`: how many of the points `(x[k], y[k])` are in each box, and the edges along both dims."""
+    alike = not isinstance(bins, int) and (ndim(bins) == 1 if not isinstance(bins, tuple | list) else len(bins) != 2)
+    counts, edges = histogramdd([x, y], [bins, bins] if alike else bins, range, density, weights)
+    return counts, *edges
