@@ -1,15 +1,15 @@
 """Plans of Fourier transforms: which passes, in which order, over which memory.
 
 * A length whose prime factors are at most 31 is a transform by passes: one `graph.butterflies`.
-* If it is long and there is nothing beside it, it is two of half the digits with products by roots between them (Bailey, FFTs in
-  external or hierarchical memory, 1990), each over columns that fit into a cache.
+* If it is long and there is nothing beside it, it is two of half the digits, each over columns that fit into a cache, with
+  products by roots between them (Bailey, FFTs in external or hierarchical memory, 1990).
 * Any other length is a convolution of powers of 2 (Bluestein, 1970).
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def radices_of(n: int) -> tuple[int, ...]:
     ((16, 8, 8), (10, 10, 10), (31, 7))
     """
 
-    @lru_cache(maxsize=None)
+    @cache
     def best(rest: int) -> tuple[float, tuple[int, ...]]:
         if rest == 1:
             return 0.0, ()
@@ -137,7 +137,9 @@ def _chirped(b: Any, x: Parts, direction: str) -> SSAValue:
     kernel[:n] = exact[0] - 1j * exact[1]
     kernel[size - n + 1 :] = kernel[1:n][::-1]
     spectrum = (np.fft.fft(kernel) / size).astype(np.complex128)
-    factors = tuple(b.broadcast(b.const(part.astype(dtype)), (1,), (outer, size, inner)) for part in (spectrum.real, spectrum.imag))
+    factors = tuple(
+        b.broadcast(b.const(part.astype(dtype)), (1,), (outer, size, inner)) for part in (spectrum.real, spectrum.imag)
+    )
     zero = b.const(0, element_of(x[0]))
     started = multiply(b, x, chirp)  # pyright: ignore[reportArgumentType]
     room = {"low": (0, 0, 0), "high": (0, size - n, 0), "interior": (0, 0, 0)}

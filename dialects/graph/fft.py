@@ -23,7 +23,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import COMPLEX, compatible, element_of, f32, f64, is_complex, numpy_dtype, show_shape, tensor, width_of
+from ..types import COMPLEX, compatible, element_of, f32, f64, is_complex, show_shape, tensor, width_of
 from .base import GraphOp, Linear, Props, graph_op, integer, ints, require_same_element, require_same_shape, word
 
 _INTS = DenseArrayBase.constr(i64)
