@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
@@ -162,8 +164,8 @@ Number = tuple[SSAValue, SSAValue]
 class Butterfly:
     """Writes transforms of a few complex scalars as straight-line code."""
 
-    def __init__(self, b: Any, element: Any, direction: str):
-        self.b, self.element = b, element
+    def __init__(self, b: Any, element: Any, direction: str, has_fma: bool):
+        self.b, self.element, self.has_fma = b, element, has_fma
         self.sign = -1 if direction == "forward" else 1
 
     def add(self, x: Number, y: Number) -> Number:
@@ -178,6 +180,8 @@ class Butterfly:
 
     def times(self, x: Number, w: Number) -> Number:
         b = self.b
+        if self.has_fma:
+            return b.fma(b.neg(x[1]), w[1], b.mul(x[0], w[0])), b.fma(x[0], w[1], b.mul(x[1], w[0]))
         return b.sub(b.mul(x[0], w[0]), b.mul(x[1], w[1])), b.add(b.mul(x[0], w[1]), b.mul(x[1], w[0]))
 
     def turned(self, x: Number) -> Number:
@@ -281,6 +285,8 @@ class ButterfliesOp(GraphOp):
     pairs = result_def(TensorType)
     traits = traits_def(Pure())
     syntax = "$re, $im, $roots radices [radices] <direction>"
+    copies_moved = True
+    writes_once = True
     derivative = Linear(lambda b, op, k, ct: _not_transposed(op), operands=(0, 1))
     batching = lambda b, op, operands, batched: _batch_butterflies(b, op, operands, batched)  # noqa: E731
 
@@ -351,15 +357,29 @@ class _Nest:
             with b.loop(self.outer) as row, b.loop(self.inner, step=self.lanes) as block:
                 self.block(row.index, block.index)
 
-    def buffers(self, shape: tuple[int, ...], count: int) -> list[tuple[SSAValue, SSAValue]]:
+    def buffers(self, shape: tuple[int, ...], count: int, name: str = "part") -> list[tuple[SSAValue, SSAValue]]:
         size = 2 * count * math.prod(shape) * width_of(self.element) // 8
         place = "stack" if size <= _MOST_STACK else "scratch"
-        names = [("re", "im"), ("re_next", "im_next")]
-        return [tuple(self.b.local(shape, self.element, place, name=name) for name in names[k]) for k in range(count)]  # pyright: ignore
+        return [
+            (
+                self.b.local(shape, self.element, place, name=f"{name}_re"),
+                self.b.local(shape, self.element, place, name=f"{name}_im"),
+            )
+            for _ in range(count)
+        ]
+
+    @contextmanager
+    def loop(self, size: int) -> Iterator[AffineExpr]:
+        """The index of a loop; of one iteration none is needed."""
+        if size == 1:
+            yield AffineConstantExpr(0)
+        else:
+            with self.b.loop(size) as opened:
+                yield opened.index
 
     def butterfly(self, x: list[Number], step: Pass, p: Any) -> Iterator[Number]:
         """The numbers of a butterfly, times the roots of its place in the pass."""
-        write = Butterfly(self.b.scalar, self.element, self.op.direction.data)
+        write = Butterfly(self.b.scalar, self.element, self.op.direction.data, self.b.target.has_fma)
         for j, y in enumerate(write.of(x)):
             if j and step.m > 1:
                 at = step.first + (j - 1) * step.m
@@ -373,34 +393,32 @@ class _Nest:
         b, n = self.b, self.n
         last = len(self.passes) - 1
         source: Any = None
-        buffers = self.buffers((n,), 2) if last else []
+        buffers = self.buffers((n,), min(last, 2)) if last else []
         for number, step in enumerate(self.passes):
             radix, m, s, _ = step
-            target = None if number == last else buffers[0 if source is None or source is buffers[1] else 1]
-            with b.loop(m) as p, b.loop(s) as q:
+            target = None if number == last else buffers[-1] if source is buffers[0] else buffers[0]
+            # the first pass stores along memory: its results are transposed afterwards, in blocks
+            columns = self.buffers((radix, m), 1, "columns")[0] if s == 1 and target is not None else None
+            with self.loop(m) as p, self.loop(s) as q:
                 x = []
                 for i in range(radix):
-                    at = q.index + (p.index + i * m) * s
+                    at = q + (p + i * m) * s
                     if source is None:
                         x.append((b.read(0, [row, at, 0]), b.read(1, [row, at, 0])))
                     else:
                         x.append((b.load(source[0], [at]), b.load(source[1], [at])))
-                for j, y in enumerate(self.butterfly(x, step, p.index)):
-                    if target is None:
-                        at = q.index + j * s
-                        b.write(y[0], [row, at, 0, 0])
-                        b.write(y[1], [row, at, 0, 1])
-                    else:
-                        at = p.index + j * m if s == 1 else q.index + (p.index * radix + j) * s
-                        b.store(y[0], target[0], [at])
-                        b.store(y[1], target[1], [at])
-            if s == 1 and target is not None:
-                # the first pass stores along memory: its results are transposed afterwards, in blocks
-                other = buffers[1]
-                for part in range(2):
-                    with b.loop(m) as p, b.loop(radix) as j:
-                        b.store(b.load(target[part], [p.index + j.index * m]), other[part], [p.index * radix + j.index])
-                target = other
+                for j, y in enumerate(self.butterfly(x, step, p)):
+                    for part in range(2):
+                        if target is None:
+                            b.write(y[part], [row, q + j * s, 0, part])
+                        elif columns is not None:
+                            b.store(y[part], columns[part], [j, p])
+                        else:
+                            b.store(y[part], target[part], [q + (p * radix + j) * s])
+            for part in range(2) if columns is not None else ():
+                assert columns is not None
+                with b.loop(m) as p, b.loop(radix) as j:
+                    b.store(b.load(columns[part], [j.index, p.index]), target[part], [p.index * radix + j.index])
             source = target
 
     # -- many rows beside each other
@@ -418,15 +436,15 @@ class _Nest:
         for number, step in enumerate(self.passes):
             radix, m, s, _ = step
             target = buffers[1] if source is buffers[0] else buffers[0]
-            with b.loop(m) as p, b.loop(s) as q, b.loop(ends if number == last else lanes) as lane:
+            with self.loop(m) as p, self.loop(s) as q, b.loop(ends if number == last else lanes) as lane:
                 x = []
                 for i in range(radix):
-                    at = q.index + (p.index + i * m) * s
+                    at = q + (p + i * m) * s
                     x.append(tuple(b.load(source[part], [at, lane.index]) for part in range(2)))
-                for j, y in enumerate(self.butterfly(x, step, p.index)):
+                for j, y in enumerate(self.butterfly(x, step, p)):
                     for part in range(2):
                         if number == last:
-                            b.write(y[part], [row, q.index + j * s, first + lane.index, part])
+                            b.write(y[part], [row, q + j * s, first + lane.index, part])
                         else:
-                            b.store(y[part], target[part], [q.index + (p.index * radix + j) * s, lane.index])
+                            b.store(y[part], target[part], [q + (p * radix + j) * s, lane.index])
             source = target

@@ -36,7 +36,7 @@ func.func private @turn(%i: tensor<i64>, %z: tensor<4xcomplex<f64>>) -> tensor<4
   return %0 : tensor<4xcomplex<f64>>
 }
 func.func @main(%z: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {
-  %0 = graph.for @turn count 3 consts() carry(%z) over() : (tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>>
+  %0 = graph.for @turn count 3 consts() carry(%z) over() : (tensor<4xcomplex<f64>>) -> (tensor<4xcomplex<f64>>)
   return %0 : tensor<4xcomplex<f64>>
 }
 
@@ -44,7 +44,7 @@ func.func @main(%z: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {
 
 /// A transform is made of passes; a long one of two halves.
 // CHECK-LABEL: @transform
-//       CHECK:   graph.butterflies {{.*}} radices [16, 4] forward
+//       CHECK:   graph.butterflies {{.*}} radices [8, 8] forward
 // CHECK-LABEL: @long
 //       CHECK:   graph.butterflies {{.*}} : (tensor<1x256x256xf32>
 //       CHECK:   graph.transpose
