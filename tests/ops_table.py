@@ -709,8 +709,16 @@ def _fft() -> Iterator[Row]:
     for shape, radices, roots in (("1x8x1x", (4, 2), 6), ("2x6x33x", (3, 2), 4), ("3x31x2x", (31,), 1), ("0x4x1x", (4,), 1)):
         for element, direction in itertools.product(FLOATS, ("forward", "inverse")):
             operands = (shape + element, shape + element, f"2x{roots}x" + element)
-            more: dict[str, Any] = {"ulp": SUM, "scale": lambda *x: 8 * _magnitudes(*x), "edges": "none", "zeros": False}
-            yield Row("butterflies", operands, {"radices": radices, "direction": direction}, **more)
+            more: dict[str, Any] = {"ulp": SUM, "scale": lambda *x: 64 * _magnitudes(*x), "edges": "none", "zeros": False}
+            props = {"radices": radices, "direction": direction, "form": "parts", "twist": 0}
+            yield Row("butterflies", operands, props, **more)
+            twist = 11 if "33" in shape else 1
+            columns = int(shape.split("x")[2])
+            total = roots + math.prod(radices) * (twist + columns // twist)
+            yield Row("butterflies", (*operands[:2], f"2x{total}x" + element), {**props, "twist": twist}, **more)
+            outer, n = (int(size) for size in shape.split("x")[:2])
+            pairs = f"{outer}x{2 * n}x{columns}x{element}"
+            yield Row("butterflies", (pairs, pairs, operands[2]), {**props, "form": "pairs"}, **more)
 
 
 ROWS: tuple[Row, ...] = (

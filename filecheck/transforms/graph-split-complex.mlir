@@ -46,9 +46,9 @@ func.func @main(%z: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {
 // CHECK-LABEL: @transform
 //       CHECK:   graph.butterflies {{.*}} radices [8, 8] forward
 // CHECK-LABEL: @long
-//       CHECK:   graph.butterflies {{.*}} : (tensor<1x256x256xf32>
+//       CHECK:   graph.butterflies {{.*}} parts twist 16 : (tensor<1x256x256xf32>
 //       CHECK:   graph.transpose
-//       CHECK:   graph.butterflies {{.*}} : (tensor<1x256x256xf32>
+//       CHECK:   graph.butterflies {{.*}} pairs twist 0 : (tensor<1x512x256xf32>
 func.func @transform(%z: tensor<64xcomplex<f32>>) -> tensor<64xcomplex<f32>> {
   %0 = graph.fft %z along 0 forward : tensor<64xcomplex<f32>>
   return %0 : tensor<64xcomplex<f32>>

@@ -132,7 +132,7 @@ func.func @fft_c3_direction(%x: tensor<4xcomplex<f32>>) {
 
 func.func @butterflies_c1_elements(%x: tensor<1x4x1xf32>, %w: tensor<2x1xf64>) {
   // expected-error@+1 {{'graph.butterflies' op operand element types must be equal, re is f32, roots is f64}}
-  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4>, direction = "forward"} : (tensor<1x4x1xf32>, tensor<1x4x1xf32>, tensor<2x1xf64>) -> tensor<1x4x1x2xf32>
+  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4>, direction = "forward", form = "parts", twist = 0 : i64} : (tensor<1x4x1xf32>, tensor<1x4x1xf32>, tensor<2x1xf64>) -> tensor<1x4x1x2xf32>
   return
 }
 
@@ -140,7 +140,7 @@ func.func @butterflies_c1_elements(%x: tensor<1x4x1xf32>, %w: tensor<2x1xf64>) {
 
 func.func @butterflies_c2_length(%x: tensor<1x6x1xf32>, %w: tensor<2x1xf32>) {
   // expected-error@+1 {{'graph.butterflies' op needs three dims, the middle one of size 4, got [1,6,1]}}
-  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4>, direction = "forward"} : (tensor<1x6x1xf32>, tensor<1x6x1xf32>, tensor<2x1xf32>) -> tensor<1x6x1x2xf32>
+  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4>, direction = "forward", form = "parts", twist = 0 : i64} : (tensor<1x6x1xf32>, tensor<1x6x1xf32>, tensor<2x1xf32>) -> tensor<1x6x1x2xf32>
   return
 }
 
@@ -148,7 +148,7 @@ func.func @butterflies_c2_length(%x: tensor<1x6x1xf32>, %w: tensor<2x1xf32>) {
 
 func.func @butterflies_c2_radix(%x: tensor<1x64x1xf32>, %w: tensor<2x1xf32>) {
   // expected-error@+1 {{'graph.butterflies' op radices must be from 2 to 31, got [64]}}
-  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 64>, direction = "forward"} : (tensor<1x64x1xf32>, tensor<1x64x1xf32>, tensor<2x1xf32>) -> tensor<1x64x1x2xf32>
+  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 64>, direction = "forward", form = "parts", twist = 0 : i64} : (tensor<1x64x1xf32>, tensor<1x64x1xf32>, tensor<2x1xf32>) -> tensor<1x64x1x2xf32>
   return
 }
 
@@ -156,7 +156,7 @@ func.func @butterflies_c2_radix(%x: tensor<1x64x1xf32>, %w: tensor<2x1xf32>) {
 
 func.func @butterflies_c3_roots(%x: tensor<1x8x1xf32>, %w: tensor<2x1xf32>) {
   // expected-error@+1 {{'graph.butterflies' op needs roots [2,6], got [2,1]}}
-  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4, 2>, direction = "forward"} : (tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<2x1xf32>) -> tensor<1x8x1x2xf32>
+  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4, 2>, direction = "forward", form = "parts", twist = 0 : i64} : (tensor<1x8x1xf32>, tensor<1x8x1xf32>, tensor<2x1xf32>) -> tensor<1x8x1x2xf32>
   return
 }
 
@@ -164,7 +164,23 @@ func.func @butterflies_c3_roots(%x: tensor<1x8x1xf32>, %w: tensor<2x1xf32>) {
 
 func.func @butterflies_c4_direction(%x: tensor<1x4x1xf32>, %w: tensor<2x1xf32>) {
   // expected-error@+1 {{'graph.butterflies' op direction must be forward or inverse, got up}}
-  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4>, direction = "up"} : (tensor<1x4x1xf32>, tensor<1x4x1xf32>, tensor<2x1xf32>) -> tensor<1x4x1x2xf32>
+  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4>, direction = "up", form = "parts", twist = 0 : i64} : (tensor<1x4x1xf32>, tensor<1x4x1xf32>, tensor<2x1xf32>) -> tensor<1x4x1x2xf32>
+  return
+}
+
+// -----
+
+func.func @butterflies_c4_form(%x: tensor<1x4x1xf32>, %w: tensor<2x1xf32>) {
+  // expected-error@+1 {{'graph.butterflies' op form must be parts or pairs, got planes}}
+  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4>, direction = "forward", form = "planes", twist = 0 : i64} : (tensor<1x4x1xf32>, tensor<1x4x1xf32>, tensor<2x1xf32>) -> tensor<1x4x1x2xf32>
+  return
+}
+
+// -----
+
+func.func @butterflies_c5_twist(%x: tensor<1x4x6xf32>, %w: tensor<2x1xf32>) {
+  // expected-error@+1 {{'graph.butterflies' op the twist must divide 6 columns, got 4}}
+  %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 4>, direction = "forward", form = "parts", twist = 4 : i64} : (tensor<1x4x6xf32>, tensor<1x4x6xf32>, tensor<2x1xf32>) -> tensor<1x4x6x2xf32>
   return
 }
 
