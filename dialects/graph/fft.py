@@ -263,10 +263,10 @@ class Butterfly:
 class ButterfliesOp(GraphOp):
     """The transform along the middle dim of a tensor of three, by passes; the result has pairs along a new last dim.
 
-    `roots` has what the passes multiply by between each other (`table`). In the form `pairs` the middle dim of the first operand
-    has real and imaginary parts in turn, and the second one is not read. With a `twist` of t, element k of column c is multiplied
-    by two more roots at the end, which stand in the table behind those of the passes: number `k * t + c % t`, and behind these
-    `c / t * n + k`.
+    `roots` has what the passes multiply by between each other (`table`). In the form `pairs` the middle dim of the first
+    operand has real and imaginary parts in turn, and the second one is not read. With a `twist` of t, element k of column c is
+    multiplied by two more roots at the end, which stand in the table behind those of the passes: number `k * t + c % t`, and
+    behind these `c / t * n + k`.
 
     ```mlir
     %p = graph.butterflies %re, %im, %w radices [4, 2] forward parts twist 0
@@ -420,7 +420,7 @@ class _Nest:
             radix, m, s, _ = step
             target = None if number == last else buffers[-1] if source is buffers[0] else buffers[0]
             # the first pass stores along memory: its results are transposed afterwards, in blocks
-            columns = self.buffers((radix, m), 1, "columns")[0] if s == 1 and target is not None else None
+            columns = self.buffers((radix, m), 1, "columns")[0] if number == 0 and target is not None else None
             with self.loop(m) as p, self.loop(s) as q:
                 x = []
                 for i in range(radix):
@@ -437,10 +437,9 @@ class _Nest:
                             b.store(y[part], columns[part], [j, p])
                         else:
                             b.store(y[part], target[part], [q + (p * radix + j) * s])
-            for part in range(2) if columns is not None else ():
-                assert columns is not None
+            for to, stored in zip(target or (), columns or (), strict=False):
                 with b.loop(m) as p, b.loop(radix) as j:
-                    b.store(b.load(columns[part], [j.index, p.index]), target[part], [p.index * radix + j.index])
+                    b.store(b.load(stored, [j.index, p.index]), to, [p.index * radix + j.index])
             source = target
 
     # -- many rows beside each other

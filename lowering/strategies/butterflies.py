@@ -1,8 +1,8 @@
 """The passes of a Fourier transform: long straight code over many streams, and the transposes between them.
 
 The body of such a loop reads and writes dozens of elements, all along memory, and keeps what is between in registers. On
-vectors of one register each there are barely enough of them, so none of its loops gets more lanes than that. What stands beside,
-nests that read across what they write, is tiled as everywhere (`transposes.py`).
+vectors of one register each there are barely enough of them, so none of its loops gets more lanes than that. What stands
+beside, nests that read across what they write, is tiled as everywhere (`transposes.py`).
 """
 
 from __future__ import annotations

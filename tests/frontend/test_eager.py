@@ -124,7 +124,7 @@ NOT_OF_ARRAYS = {
     *("bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int32"),
     *("int64", "nan", "ndarray", "newaxis", "pi", "result_type", "shape", "size", "ndim", "can_cast", "isdtype", "issubdtype"),
     *("promote_types", "floating", "generic", "inexact", "integer", "number", "signedinteger", "unsignedinteger", "linalg"),
-    *("c_", "r_", "mgrid", "ogrid"),
+    *("c_", "r_", "mgrid", "ogrid", "complex64", "complex128", "complexfloating", "fft"),
 }
 
 
