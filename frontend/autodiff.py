@@ -279,7 +279,9 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         avals, structure = point.traced.out_avals, point.traced.out_structure
         changes = iter(op.results[len(avals) :])
         out = point.wrap(op.results[: len(avals)], avals)
-        moved = [point.wrap([next(changes)], [a])[0] if is_inexact_dtype(a.dtype) else filled(0, a.shape, a.dtype) for a in avals]
+        moved = [
+            point.wrap([next(changes)], [a])[0] if is_inexact_dtype(a.dtype) else filled(0, a.shape, a.dtype) for a in avals
+        ]
         return structure.unflatten(out), structure.unflatten(moved)
 
     return each_call(pushed, f"jvp_{function_name(function)}", function)(tuple(primals), tuple(tangents))

@@ -6,16 +6,19 @@ Inverse functions are Kahan's, Branch cuts for complex elementary functions, 198
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+from .moves import broadcast_tracer
 from .tracer import Tracer
-from .tracing import build
+from .tracing import build, lift_as
+
+Real = Callable[[Tracer], Tracer]
+"""The inverse hyperbolic sine of real tracers."""
 
 
 def full(x: Tracer, value: complex) -> Tracer:
     """A tensor of one value with the type of `x`."""
-    from .elementwise import full_like_tracer
-
-    return full_like_tracer(x, value)
+    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
 
 
 def parts(z: Tracer) -> tuple[Tracer, Tracer]:
@@ -93,34 +96,28 @@ def _roots(z: Tracer) -> tuple[Tracer, Tracer]:
     return build("sqrt", build("sub", one, z)), build("sqrt", build("add", one, z))
 
 
-def _asinh(x: Tracer) -> Tracer:
-    from .lnp_math import arcsinh
-
-    return arcsinh(x)
-
-
-def arcsin(z: Tracer) -> Tracer:
+def arcsin(z: Tracer, asinh: Real) -> Tracer:
     low, high = _roots(z)
     re = build("atan2", build("real", z), build("real", build("mul", low, high)))
-    return joined(re, _asinh(build("imag", build("mul", conjugate(low), high))))
+    return joined(re, asinh(build("imag", build("mul", conjugate(low), high))))
 
 
-def arccos(z: Tracer) -> Tracer:
+def arccos(z: Tracer, asinh: Real) -> Tracer:
     low, high = _roots(z)
     angle = build("atan2", build("real", low), build("real", high))
-    im = _asinh(build("imag", build("mul", conjugate(high), low)))
+    im = asinh(build("imag", build("mul", conjugate(high), low)))
     return joined(build("mul", full(angle, 2), angle), im)
 
 
-def arcsinh(z: Tracer) -> Tracer:
-    return over_i(arcsin(times_i(z)))
+def arcsinh(z: Tracer, asinh: Real) -> Tracer:
+    return over_i(arcsin(times_i(z), asinh))
 
 
-def arccosh(z: Tracer) -> Tracer:
+def arccosh(z: Tracer, asinh: Real) -> Tracer:
     one = full(z, 1)
     low, high = build("sqrt", build("sub", z, one)), build("sqrt", build("add", z, one))
     angle = build("atan2", build("imag", low), build("real", high))
-    re = _asinh(build("real", build("mul", conjugate(low), high)))
+    re = asinh(build("real", build("mul", conjugate(low), high)))
     return joined(re, build("mul", full(angle, 2), angle))
 
 
@@ -153,4 +150,3 @@ FORMULAS = {
     "atan": arctan,
 }
 """What the ufuncs of these ops do with complex numbers."""
-

@@ -19,6 +19,7 @@ from .eager import api, creation
 from .elementwise import full_like_tracer
 from .lnp_create import on_device
 from .lnp_join import concatenate, pad, roll
+from .lnp_logic import where
 from .moves import normalize_axes, normalize_axis
 from .promotion import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, canonical, is_complex_dtype, part_dtype
 from .tracer import Tracer
@@ -50,7 +51,8 @@ def _scaled(x: Tracer, n: int, norm: str, direction: str) -> Tracer:
         return x
     if not is_complex_dtype(x.dtype):
         return build("mul", x, full_like_tracer(x, factor))
-    return joined(*(build("mul", part, full_like_tracer(part, factor)) for part in parts(x)))
+    re, im = (build("mul", part, full_like_tracer(part, factor)) for part in parts(x))
+    return joined(re, im)
 
 
 def _as_complex(x: Any) -> Tracer:
@@ -183,8 +185,6 @@ def _without_imaginary_ends(z: Tracer, n: int, axis: int) -> Tracer:
         places[-1] = True
     places = places.reshape([-1 if d == axis else 1 for d in range(z.ndim)])
     re, im = parts(z)
-    from .lnp_logic import where
-
     return joined(re, lift_as(where(places, 0, im), re.dtype))
 
 

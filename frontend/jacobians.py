@@ -89,9 +89,7 @@ def _reverse(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list
     return rows
 
 
-def jacfwd(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False
-) -> Callable[..., Any]:
+def jacfwd(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Callable[..., Any]:
     """A function that returns the Jacobian, by forward mode: a `jvp` for each element of the argument, all at once.
 
     Args:
@@ -114,9 +112,7 @@ def jacfwd(
     return _jacobian(_forward, "jacfwd", function, argnums, holomorphic)
 
 
-def jacrev(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False
-) -> Callable[..., Any]:
+def jacrev(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Callable[..., Any]:
     """A function that returns the Jacobian, by reverse mode: a `vjp` for each element of the result, all at once.
 
     Args:
@@ -136,9 +132,7 @@ def jacrev(
     return _jacobian(_reverse, "jacrev", function, argnums, holomorphic)
 
 
-def hessian(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False
-) -> Callable[..., Any]:
+def hessian(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Callable[..., Any]:
     """A function that returns the second derivatives, `jacfwd(jacrev(function))`.
 
     >>> import numpy as np, lamina as lm

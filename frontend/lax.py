@@ -46,12 +46,14 @@ from .tracing import build, current, lift, lift_as
 _RENAMED = {
     "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
     "atan2": "arctan2", "atanh": "arctanh", "bitwise_and": "bitwise_and", "bitwise_not": "bitwise_not",
-    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "conj": "conjugate", "imag": "imag", "real": "real", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
+    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
     "eq": "equal", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
-    "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p", "lt": "less", "max": "maximum",
-    "min": "minimum", "mul": "multiply", "ne": "not_equal", "neg": "negative", "rem": "fmod", "round": "round", "sign": "sign",
-    "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "sub": "subtract", "tan": "tan", "tanh": "tanh",
-    "dynamic_slice": "dynamic_slice", "dynamic_update_slice": "dynamic_update_slice",
+    "conj": "conjugate",
+    "imag": "imag", "real": "real", "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p",
+    "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal", "neg": "negative",
+    "rem": "fmod", "round": "round", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square",
+    "sub": "subtract", "tan": "tan", "tanh": "tanh", "dynamic_slice": "dynamic_slice",
+    "dynamic_update_slice": "dynamic_update_slice",
 }  # fmt: skip
 """Functions of `lamina.numpy` under jax.lax's names."""
 globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})

@@ -81,4 +81,4 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     stays as it is."""
     if isinstance(a, Tracer):
         return a
-    return np.real_if_close(concrete_array(a), tol)
+    return np.array(np.real_if_close(concrete_array(a), tol))

@@ -42,7 +42,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     if is_integer_dtype(result):
         return _power_by_bits(x1, x2, result) if constant is None else _integer_power(x1, constant, result)
     small = constant is not None and constant.ndim == 0 and (constant.dtype.kind != "c" or not constant.imag)
-    if small and (product := _product_power(x1, float(constant.real), result)) is not None:
+    if small and constant is not None and (product := _product_power(x1, float(constant.real), result)) is not None:
         product.weak = weak_result((token(x1), token(x2)))
         return product
     return ufunc_op(np.power, x1, x2, op="pow")
@@ -187,7 +187,7 @@ def arcsinh(x: Any, /) -> Any:
     """`np.arcsinh`."""
     (x,), _, weak = prepare(np.arcsinh, (x,))
     if is_complex_dtype(x.dtype):
-        return complex_formulas.arcsinh(x)
+        return complex_formulas.arcsinh(x, arcsinh)
     one, sign = full_like_tracer(x, 1), sign_factor(x)
     size = build("mul", x, sign)
     large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
@@ -205,7 +205,7 @@ def arccosh(x: Any, /) -> Any:
     """`np.arccosh`: NaN below 1."""
     (x,), _, _ = prepare(np.arccosh, (x,))
     if is_complex_dtype(x.dtype):
-        return complex_formulas.arccosh(x)
+        return complex_formulas.arccosh(x, arcsinh)
     one = full_like_tracer(x, 1)
     large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
     t = build("sub", build("min", x, large), one)
@@ -220,7 +220,7 @@ def arcsin(x: Any, /) -> Any:
     """`np.arcsin`: NaN outside [-1, 1]."""
     (x,), _, weak = prepare(np.arcsin, (x,))
     if is_complex_dtype(x.dtype):
-        return complex_formulas.arcsin(x)
+        return complex_formulas.arcsin(x, arcsinh)
     return build("atan2", x, _adjacent(x), weak=weak)
 
 
@@ -229,7 +229,7 @@ def arccos(x: Any, /) -> Any:
     """`np.arccos`: NaN outside [-1, 1]."""
     (x,), _, weak = prepare(np.arccos, (x,))
     if is_complex_dtype(x.dtype):
-        return complex_formulas.arccos(x)
+        return complex_formulas.arccos(x, arcsinh)
     return build("atan2", _adjacent(x), x, weak=weak)
 
 

@@ -23,7 +23,11 @@ INDICES = ("i32", "i64")
 INTS = tuple(row.name for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED))
 NUMBERS = (*FLOATS, *INTS)
 INTEGERS = (*INTS, "i1")
+COMPLEX = ("c64", "c128")
+"""As no type is called in MLIR: an x parts sizes."""
+ELEMENTS = {name: type for name, type in ELEMENTS.items() if numpy_dtype(type).kind != "c"}
 ALL = tuple(ELEMENTS)
+ELEMENTS |= {row.dtype.name.replace("complex", "c"): row.type for row in TABLE if row.kind is Kind.COMPLEX}
 _OFTEN = ("f32", "f64", "i32", "i64", "i1")
 
 Scale = Callable[..., Any]
@@ -100,6 +104,9 @@ def edge_values(dtype: np.dtype, edges: str) -> np.ndarray:
         limits = np.iinfo(dtype)
         numbers = [0, 1, -1, 2, -2, 7, -33, limits.min, limits.min + 1, limits.max, limits.max - 1]
         return np.array([n for n in numbers if n >= limits.min], dtype)
+    if dtype.kind == "c":
+        parts = edge_values(np.empty(0, dtype).real.dtype, edges)
+        return np.array([complex(x, y) for x in parts for y in parts[::-1]], dtype)
     limits = np.finfo(dtype)
     simple = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math.nan]
     tame = [2.5, -3.5, 0.1, limits.tiny, -limits.smallest_subnormal, limits.smallest_subnormal, 2.0**-20]
@@ -110,6 +117,9 @@ def edge_values(dtype: np.dtype, edges: str) -> np.ndarray:
 def _normal(row: Row, dtype: np.dtype, shape: Sequence[int], rng: np.random.Generator) -> np.ndarray:
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
+    if dtype.kind == "c":
+        part = np.empty(0, dtype).real.dtype
+        return np.asarray(_normal(row, part, shape, rng) + 1j * _normal(row, part, shape, rng), dtype)
     low, high = row.domain or (-4, 4) if dtype.kind == "f" else row.domain or (-100, 100)
     if dtype.kind in "iu":
         low = max(int(low), np.iinfo(dtype).min)
@@ -168,6 +178,9 @@ def unit(values: np.ndarray) -> np.ndarray:
 def check(got: np.ndarray, want: np.ndarray, row: Row, args: Sequence[np.ndarray]) -> None:
     """Equal dtypes and shapes, values within the row's ulp, NaN where NaN is wanted."""
     assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    if want.dtype.kind == "c":
+        check_complex(got, want, row, args)
+        return
     if want.dtype.kind != "f":
         np.testing.assert_array_equal(got, want)
         return
@@ -188,6 +201,17 @@ def check(got: np.ndarray, want: np.ndarray, row: Row, args: Sequence[np.ndarray
         f"{(~close).sum()} of {close.size} differ, first at {at}: got {got[at]!r}, want {want[at]!r}, {error[at]:.3g} ulp"
         f" of {row.ulp}, operands {there}\n{make_text(row)}"
     )
+
+
+def check_complex(got: np.ndarray, want: np.ndarray, row: Row, args: Sequence[np.ndarray]) -> None:
+    """What is exact is so in both parts; else the distance in the plane counts, since parts may cancel."""
+    if not row.ulp:
+        for x, y in ((got.real, want.real), (got.imag, want.imag)):
+            check(x, y, row, args)
+        return
+    magnitude = np.abs(want) if row.scale is None else np.maximum(np.abs(want), np.asarray(row.scale(*args), want.real.dtype))
+    error = np.abs(got.astype(np.clongdouble) - want) / unit(magnitude)
+    assert (error <= row.ulp).all(), f"{error.max():.3g} ulp of {row.ulp}\n{make_text(row)}"
 
 
 def check_results(got: Any, want: Sequence[np.ndarray], row: Row, args: Sequence[np.ndarray]) -> None:
@@ -735,6 +759,73 @@ def _deep() -> Iterator[Row]:
     yield Row("attention", (batch + "5x4xf32", batch + "7x4xf32", batch + "7x3xf32"), {"mask": "none", "scale": 0.5}, **heads)
 
 
+def _complex() -> Iterator[Row]:
+    yield from _unary(("neg", "real", "imag", "as_pairs"), COMPLEX)
+    yield from _elementwise("complex", 2, FLOATS)
+    yield from _elementwise("interleave", 2, FLOATS)
+    yield from (Row("from_pairs", (size + "2x" + element,)) for size, element in itertools.product(SIZES, FLOATS))
+    yield from _unary(("magnitude",), COMPLEX, ulp=APPROXIMATE)
+    # parts that are no numbers are not told apart, nor is what overflows on the way
+    more: dict[str, Any] = {"ulp": 2 * APPROXIMATE, "edges": "none"}
+    yield from _unary(("exp", "log", "sqrt", "sin", "cos", "tanh"), COMPLEX, **more)
+    yield from _binary(("add", "sub"), COMPLEX)
+    yield from _binary(("mul", "div"), COMPLEX, **more)
+    yield from _binary(("pow",), COMPLEX, **{**more, "ulp": 64, "domain": (0.5, 2)})
+    for element in COMPLEX:
+        for predicate in ("eq", "ne"):
+            yield Row("cmp", (PAIRS + element,) * 2, {"predicate": predicate})
+        yield Row("select", ("33xi1", "33x" + element, "33x" + element))
+        yield from (Row("convert", ("65x" + element,), {}, "65x" + other) for other in ("i1", *COMPLEX))
+        yield from (Row("convert", ("65x" + other,), {}, "65x" + element) for other in ("f32", "i32", "i1"))
+        yield Row("convert", ("65x" + element,), {}, "65xf32", edges="tame")
+        yield Row("transpose", ("5x7x" + element,), {"perm": (1, 0)})
+        yield Row("reverse", ("5x7x" + element,), {"dims": (1,)})
+        yield Row("concat", ("5x7x" + element, "5x2x" + element), {"dim": 1})
+        yield Row("pad", ("7x" + element, element), {"low": (2,), "high": (1,), "interior": (1,)})
+        sums: dict[str, Any] = {"ulp": SUM, "scale": _magnitudes, "edges": "none"}
+        for dims in ((0,), (1,), (0, 1), ()):
+            yield Row("reduce", ("5x7x" + element,), {"kind": "add", "dims": dims}, **sums)
+            yield Row("reduce", ("5x7x" + element,), {"kind": "mul", "dims": dims}, ulp=4 * SUM, edges="none", domain=(0.5, 1))
+            yield Row("mean", ("5x7x" + element,), {"dims": dims}, **sums)
+        for x in ("0x3x", "1x3x", "2x3x"):
+            yield Row("reduce", (x + element,), {"kind": "mul", "dims": (0,)}, ulp=SUM, edges="none")
+        for kind, direction, bound in itertools.product(("add", "mul"), ("forward", "reverse"), ("inclusive", "exclusive")):
+            props = {"kind": kind, "dim": 1, "direction": direction, "bound": bound}
+            yield Row("scan", ("3x6x" + element,), props, ulp=4 * SUM, scale=_largest, edges="none", domain=(-1, 1))
+        for direction in ("forward", "reverse"):
+            props = {"dim": 0, "direction": direction}
+            yield Row("recurrence", ("6x2x" + element,) * 2, props, ulp=4 * SUM, scale=_largest, edges="none", domain=(-1, 1))
+        props = {"lhs_contract": (1,), "rhs_contract": (0,)}
+        yield Row("dot", ("5x9x" + element, "9x4x" + element), props, **{**sums, "scale": lambda x, y: 9 * 32})
+
+
+def _fft() -> Iterator[Row]:
+    """Lengths of one and of several passes, of odd radices, of primes, of two halves; rows, and columns with a rest."""
+    for (shape, dim), element in itertools.product(
+        (
+            *((f"{n}x", 0) for n in (1, 2, 3, 4, 5, 6, 7, 9, 11, 12, 15, 16, 37, 64, 100, 210, 1024)),
+            *(("3x8x", 1), ("8x3x", 0), ("2x30x17x", 1), ("0x4x", 1), ("41x3x", 0), ("2x1x5x", 1)),
+        ),
+        COMPLEX,
+    ):
+        for direction in ("forward", "inverse"):
+            props = {"dim": dim, "direction": direction}
+            yield Row("fft", (shape + element,), props, ulp=APPROXIMATE, scale=_magnitudes, edges="none")
+    for shape, radices, roots in (("1x8x1x", (4, 2), 6), ("2x6x33x", (3, 2), 4), ("3x31x2x", (31,), 1), ("0x4x1x", (4,), 1)):
+        for element, direction in itertools.product(FLOATS, ("forward", "inverse")):
+            operands = (shape + element, shape + element, f"2x{roots}x" + element)
+            more: dict[str, Any] = {"ulp": SUM, "scale": lambda *x: 64 * _magnitudes(*x), "edges": "none", "zeros": False}
+            props = {"radices": radices, "direction": direction, "form": "parts", "twist": 0}
+            yield Row("butterflies", operands, props, **more)
+            twist = 11 if "33" in shape else 1
+            columns = int(shape.split("x")[2])
+            total = roots + math.prod(radices) * (twist + columns // twist)
+            yield Row("butterflies", (*operands[:2], f"2x{total}x" + element), {**props, "twist": twist}, **more)
+            outer, n = (int(size) for size in shape.split("x")[:2])
+            pairs = f"{outer}x{2 * n}x{columns}x{element}"
+            yield Row("butterflies", (pairs, pairs, operands[2]), {**props, "form": "pairs"}, **more)
+
+
 ROWS: tuple[Row, ...] = (
     *_unary(("neg", "abs", "sign"), NUMBERS),
     *_unary(("floor", "ceil", "rint"), FLOATS),
@@ -767,4 +858,6 @@ ROWS: tuple[Row, ...] = (
     *_composite(),
     *_attention(),
     *_deep(),
+    *_complex(),
+    *_fft(),
 )

@@ -1,15 +1,17 @@
 """Plans of Fourier transforms: which passes, in which order, over which memory.
 
 * A length whose prime factors are at most 31 is a transform by passes: one `graph.butterflies`.
-* If it is long and there is nothing beside it, it is two of half the digits with products by roots between them (Bailey, FFTs in
-  external or hierarchical memory, 1990), each over columns that fit into a cache.
+* If it is long and there is nothing beside it, it is two of half the digits, each over columns that fit into a cache, with
+  products by roots between them (Bailey, FFTs in external or hierarchical memory, 1990).
 * Any other length is a convolution of powers of 2 (Bluestein, 1970).
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,9 @@ MOST_PRIME = 31
 ROW = 1 << 14
 """The longest row that is transformed by itself: its parts, twice, are in the second cache."""
 
+MOST_TWIST = 16
+"""The last digit of a column has about so many values: the roots for all of them stay in the second cache."""
+
 _COST = {2: 3.0, 3: 2.9, 4: 1.7, 5: 2.5, 6: 2.0, 7: 2.9, 8: 1.45, 9: 2.1, 10: 2.0, 12: 1.8, 15: 2.2, 16: 1.4}
 """Of a pass with a radix, by the bits of the radix that it takes off: how long it takes, about."""
 
@@ -36,7 +41,7 @@ def radices_of(n: int) -> tuple[int, ...]:
     ((16, 8, 8), (10, 10, 10), (31, 7))
     """
 
-    @lru_cache(maxsize=None)
+    @cache
     def best(rest: int) -> tuple[float, tuple[int, ...]]:
         if rest == 1:
             return 0.0, ()
@@ -66,30 +71,63 @@ def _const(b: Any, values: np.ndarray, like: SSAValue) -> SSAValue:
     return b.const(values.astype(numpy_dtype(element_of(like))))
 
 
-def transform(b: Any, x: Parts, dim: int, direction: str) -> SSAValue:
+@dataclass(frozen=True)
+class Operand:
+    """Complex numbers of three dims: their parts, and as pairs if they stand in memory so."""
+
+    parts: Parts
+    pairs: SSAValue | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(self.parts[0])
+
+    def reshaped(self, b: Any, shape: Sequence[int]) -> Operand:
+        """The same elements under another shape. Pairs are a view of memory, and their parts are read there."""
+        if self.pairs is None:
+            return Operand((b.reshape(self.parts[0], shape), b.reshape(self.parts[1], shape)))
+        return in_memory(b, b.reshape(self.pairs, (*shape, 2)))
+
+
+def in_memory(b: Any, pairs: SSAValue) -> Operand:
+    """What stands in memory."""
+    return Operand((first_of_pairs(b, pairs), first_of_pairs(b, pairs, 1)), pairs)
+
+
+def transform(b: Any, x: Operand, dim: int, direction: str) -> SSAValue:
     """The pairs of the transform of complex numbers along a dim."""
-    shape = shape_of(x[0])
-    outer, n, inner = math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
-    flat = b.reshape(x[0], (outer, n, inner)), b.reshape(x[1], (outer, n, inner))
+    shape = x.shape
+    flat = x.reshaped(b, (math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])))
     return b.reshape(_transform(b, flat, direction), (*shape, 2))
 
 
-def _transform(b: Any, x: Parts, direction: str) -> SSAValue:
+def _transform(b: Any, x: Operand, direction: str) -> SSAValue:
     """The same of three dims, along the middle one."""
-    outer, n, inner = shape_of(x[0])
+    outer, n, inner = x.shape
     if n == 1 or 0 in (outer, inner):
-        return b.interleave(*x)
+        return x.pairs if x.pairs is not None else b.interleave(*x.parts)
     if not is_smooth(n):
-        return _chirped(b, x, direction)
+        return _chirped(b, x.parts, direction)
     if inner == 1 and n > ROW:
         return _in_two(b, x, direction)
     return _passes(b, x, direction)
 
 
-def _passes(b: Any, x: Parts, direction: str) -> SSAValue:
-    radices = radices_of(shape_of(x[0])[1])
-    roots = b.const(table(radices, direction, numpy_dtype(element_of(x[0]))))
-    return b.butterflies(*x, roots, radices=radices, direction=direction)
+def _passes(b: Any, x: Operand, direction: str, twist: np.ndarray | None = None, width: int = 0) -> SSAValue:
+    """A transform by passes; `twist` has the roots of `width` columns and of groups of them (`graph.butterflies`)."""
+    radices = radices_of(x.shape[1])
+    roots = table(radices, direction, numpy_dtype(element_of(x.parts[0])))
+    roots = roots if twist is None else np.concatenate([roots, twist], axis=1)
+    return b.butterflies(*x.parts, b.const(roots), radices=radices, direction=direction, form="parts", twist=width)
+
+
+def _across(b: Any, pairs: SSAValue, direction: str) -> SSAValue:
+    """The transform by passes along the last dim of three, which becomes the middle one."""
+    outer, columns, n, _ = shape_of(pairs)
+    radices = radices_of(n)
+    turned = b.transpose(b.reshape(pairs, (outer, columns, 2 * n)), perm=(0, 2, 1))
+    roots = b.const(table(radices, direction, numpy_dtype(element_of(pairs))))
+    return b.butterflies(turned, turned, roots, radices=radices, direction=direction, form="pairs", twist=0)
 
 
 def split_length(n: int) -> tuple[int, int]:
@@ -98,16 +136,23 @@ def split_length(n: int) -> tuple[int, int]:
     return n // first, first
 
 
-def _in_two(b: Any, x: Parts, direction: str) -> SSAValue:
+def _in_two(b: Any, x: Operand, direction: str) -> SSAValue:
     """`j = j1 * n2 + j2` and `k = k1 + n1 * k2`: along j1, times the roots of `k1 * j2`, then along j2."""
-    outer, n, _ = shape_of(x[0])
+    outer, n, _ = x.shape
     n1, n2 = split_length(n)
-    columns = b.reshape(x[0], (outer, n1, n2)), b.reshape(x[1], (outer, n1, n2))
-    first = _transform(b, columns, direction)
-    y = first_of_pairs(b, first), first_of_pairs(b, first, 1)
-    y = multiply(b, y, _products_of_roots(b, (outer, n1, n2), n, direction, x[0]))
-    turned = b.transpose(y[0], perm=(0, 2, 1)), b.transpose(y[1], perm=(0, 2, 1))
-    return b.reshape(_transform(b, turned, direction), (outer, n, 1, 2))
+    columns = x.reshaped(b, (outer, n1, n2))
+    width = next((k for k in range(MOST_TWIST, MOST_TWIST // 2, -1) if n2 % k == 0), None)
+    if max(n1, n2) > ROW or width is None:
+        first = in_memory(b, _transform(b, columns, direction))
+        y = multiply(b, first.parts, _products_of_roots(b, (outer, n1, n2), n, direction, x.parts[0]))
+        turned = b.transpose(y[0], perm=(0, 2, 1)), b.transpose(y[1], perm=(0, 2, 1))
+        return b.reshape(_transform(b, Operand(turned), direction), (outer, n, 1, 2))
+    # the roots of k1 * j2 are products of those of the last digit of j2, in `width` places, and of the others
+    k, dtype = np.arange(n1), numpy_dtype(element_of(x.parts[0]))
+    fine = roots_of_unity(k[:, None] * np.arange(width), n, direction, dtype).reshape(2, -1)
+    coarse = roots_of_unity(np.arange(n2 // width)[:, None] * width * k, n, direction, dtype).reshape(2, -1)
+    first = _passes(b, columns, direction, np.concatenate([fine, coarse], axis=1), width)
+    return b.reshape(_across(b, first, direction), (outer, n, 1, 2))
 
 
 def _products_of_roots(b: Any, shape: tuple[int, int, int], n: int, direction: str, like: SSAValue) -> Parts:
@@ -137,14 +182,16 @@ def _chirped(b: Any, x: Parts, direction: str) -> SSAValue:
     kernel[:n] = exact[0] - 1j * exact[1]
     kernel[size - n + 1 :] = kernel[1:n][::-1]
     spectrum = (np.fft.fft(kernel) / size).astype(np.complex128)
-    factors = tuple(b.broadcast(b.const(part.astype(dtype)), (1,), (outer, size, inner)) for part in (spectrum.real, spectrum.imag))
+    factors = tuple(
+        b.broadcast(b.const(part.astype(dtype)), (1,), (outer, size, inner)) for part in (spectrum.real, spectrum.imag)
+    )
     zero = b.const(0, element_of(x[0]))
     started = multiply(b, x, chirp)  # pyright: ignore[reportArgumentType]
     room = {"low": (0, 0, 0), "high": (0, size - n, 0), "interior": (0, 0, 0)}
     padded = b.pad(started[0], zero, **room), b.pad(started[1], zero, **room)
-    there = _transform(b, padded, "forward")
+    there = _transform(b, Operand(padded), "forward")
     product = multiply(b, (first_of_pairs(b, there), first_of_pairs(b, there, 1)), factors)  # pyright: ignore[reportArgumentType]
-    back = _transform(b, product, "inverse")
+    back = _transform(b, Operand(product), "inverse")
     cut = {"start": (0, 0, 0), "stop": (outer, n, inner), "step": (1, 1, 1)}
     ended = b.slice(first_of_pairs(b, back), **cut), b.slice(first_of_pairs(b, back, 1), **cut)
     return b.interleave(*multiply(b, ended, chirp))  # pyright: ignore[reportArgumentType]

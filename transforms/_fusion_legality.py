@@ -95,8 +95,8 @@ def may_store_first(op: Operation, group: Group, groups: Groups) -> bool:
 
 
 def may_precede(op: Operation, nest: Operation) -> bool:
-    """Whether an elementwise op may be computed where an op that writes its own loops copies its operand."""
-    if not isinstance(op, ElementwiseOp) or not isinstance(nest, GraphOp):
+    """Whether an op, elementwise or one that moves, may be computed where one that writes its own loops copies its operand."""
+    if not isinstance(nest, GraphOp) or not (isinstance(op, ElementwiseOp) or (nest.copies_moved and is_movable(op))):
         return False
     uses = list(op.results[0].uses)
     return len(uses) == 1 and uses[0].operation is nest and uses[0].index in nest.copied()

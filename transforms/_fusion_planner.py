@@ -123,7 +123,7 @@ class Planner:
     @staticmethod
     def _precedes(op: Operation, nest: Operation) -> bool:
         """Whether an op is computed where an op that writes its own loops copies its operand."""
-        return may_precede(op, nest) and is_cheap(op) and not follows_reduction(op)
+        return may_precede(op, nest) and (is_movable(op) or is_cheap(op)) and not follows_reduction(op)
 
     def _reorder(self, op: Operation, group: Group) -> set[Place] | None:
         """The places of `op` in the group with loops over columns outside, None if that is no gain; else changes the group."""

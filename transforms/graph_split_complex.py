@@ -235,7 +235,9 @@ class _Splitter:
 
     def _fft(self, op: Operation) -> None:
         dim, direction = integer(op.properties["dim"]), word(op.properties["direction"])  # pyright: ignore[reportArgumentType]
-        self._known(op.results[0], fourier.transform(self.b, self.parts[op.operands[0]], dim, direction))
+        x = op.operands[0]
+        given = fourier.Operand(self.parts[x], self.pairs.get(x))
+        self._known(op.results[0], fourier.transform(self.b, given, dim, direction))
 
     def _scatter(self, op: Operation) -> None:
         if (kind := word(op.properties["kind"])) not in ("set", "add"):

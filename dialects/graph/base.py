@@ -171,6 +171,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     writes_once = False
     reads_all = False
     one_nest = False
+    copies_moved = False
     if TYPE_CHECKING:
         syntax: str
         """What stands between the op name and the colon; see `syntax.py`."""
@@ -190,6 +191,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         writes_once: bool
         """Whether the op's nest writes each element of its one result once, with `b.write`, and reads none: elementwise ops
         that follow are then computed where it writes."""
+        copies_moved: bool
+        """Whether what only moves elements is computed where the op's nest copies its operands, not before."""
         one_nest: bool
         """Whether the several equations of the op, all over one space and without a reduction, are stored in one nest."""
 
@@ -320,6 +323,7 @@ _DECLARATIONS = (
     "writes_once",
     "reads_all",
     "one_nest",
+    "copies_moved",
     "syntax",
     "types",
     "derivative",

@@ -124,7 +124,7 @@ class RealOp(PartOp):
     derivative = Linear(lambda b, op, k, ct: b.complex(ct, b.zeros_like(ct)))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (operands[0].real.copy(),)
+        return (np.real(operands[0]).copy(),)
 
 
 @graph_op
@@ -142,7 +142,7 @@ class ImagOp(PartOp):
     derivative = Linear(lambda b, op, k, ct: imaginary(b, b.neg(ct)))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (operands[0].imag.copy(),)
+        return (np.imag(operands[0]).copy(),)
 
 
 def length(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -225,9 +225,7 @@ class AsPairsOp(GraphOp):
     syntax = "$z"
     stores = COMPLEX
     view = True
-    derivative = Linear(
-        lambda b, op, k, ct: b.complex(first_of_pairs(b, ct), b.neg(first_of_pairs(b, ct, 1)))
-    )
+    derivative = Linear(lambda b, op, k, ct: b.complex(first_of_pairs(b, ct), b.neg(first_of_pairs(b, ct, 1))))
     batching = lambda b, op, operands, batched: [b.as_pairs(operands[0])]  # noqa: E731
 
     @classmethod
@@ -238,7 +236,7 @@ class AsPairsOp(GraphOp):
         return (pairs_type(operands[0]),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (np.stack([operands[0].real, operands[0].imag], -1),)
+        return (np.stack([np.real(operands[0]), np.imag(operands[0])], -1),)
 
 
 def pairs_type(type: TensorType) -> TensorType:

@@ -74,7 +74,7 @@ def convert_array(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The meaning of `graph.convert`: NumPy's cast, but floats saturate at the integer range and NaN becomes 0."""
     with np.errstate(all="ignore"):
         if x.dtype.kind == "c" and dtype.kind != "c":
-            x = x != 0 if dtype.kind == "b" else x.real
+            x = np.asarray(x != 0) if dtype.kind == "b" else np.real(x)
         if x.dtype.kind != "f" or dtype.kind not in "iu":
             return np.asarray(x.astype(dtype))
         limits = np.iinfo(dtype)

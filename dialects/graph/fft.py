@@ -13,17 +13,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import COMPLEX, compatible, element_of, f32, f64, is_complex, numpy_dtype, show_shape, tensor, width_of
+from ..types import COMPLEX, element_of, f32, f64, is_complex, show_shape, tensor, width_of
 from .base import GraphOp, Linear, Props, graph_op, integer, ints, require_same_element, require_same_shape, word
 
 _INTS = DenseArrayBase.constr(i64)
@@ -162,8 +164,8 @@ Number = tuple[SSAValue, SSAValue]
 class Butterfly:
     """Writes transforms of a few complex scalars as straight-line code."""
 
-    def __init__(self, b: Any, element: Any, direction: str):
-        self.b, self.element = b, element
+    def __init__(self, b: Any, element: Any, direction: str, has_fma: bool):
+        self.b, self.element, self.has_fma = b, element, has_fma
         self.sign = -1 if direction == "forward" else 1
 
     def add(self, x: Number, y: Number) -> Number:
@@ -178,6 +180,8 @@ class Butterfly:
 
     def times(self, x: Number, w: Number) -> Number:
         b = self.b
+        if self.has_fma:
+            return b.fma(b.neg(x[1]), w[1], b.mul(x[0], w[0])), b.fma(x[0], w[1], b.mul(x[1], w[0]))
         return b.sub(b.mul(x[0], w[0]), b.mul(x[1], w[1])), b.add(b.mul(x[0], w[1]), b.mul(x[1], w[0]))
 
     def turned(self, x: Number) -> Number:
@@ -259,17 +263,21 @@ class Butterfly:
 class ButterfliesOp(GraphOp):
     """The transform along the middle dim of a tensor of three, by passes; the result has pairs along a new last dim.
 
-    `roots` has what the passes multiply by between each other (`table`).
+    `roots` has what the passes multiply by between each other (`table`). In the form `pairs` the middle dim of the first
+    operand has real and imaginary parts in turn, and the second one is not read. With a `twist` of t, element k of column c is
+    multiplied by two more roots at the end, which stand in the table behind those of the passes: number `k * t + c % t`, and
+    behind these `c / t * n + k`.
 
     ```mlir
-    %p = graph.butterflies %re, %im, %w radices [4, 2] forward
+    %p = graph.butterflies %re, %im, %w radices [4, 2] forward parts twist 0
       : (tensor<1x8x16xf32>, tensor<1x8x16xf32>, tensor<2x6xf32>) -> tensor<1x8x16x2xf32>
     ```
 
     (C1) The operands have one element type, f32 or f64.
-    (C2) The parts have one shape of three dims, the middle one the product of the radices, which are from 2 to 31.
+    (C2) The parts have one shape of three dims, the middle one the product of the radices, which are from 2 to 31, or twice it.
     (C3) There are two rows of roots, one for each product.
-    (C4) The direction is forward or inverse.
+    (C4) The direction is forward or inverse, the form parts or pairs.
+    (C5) The twist divides the last dim, or is 0.
     """
 
     name = "graph.butterflies"
@@ -278,9 +286,13 @@ class ButterfliesOp(GraphOp):
     roots = operand_def(TensorType)
     radices = prop_def(_INTS)
     direction = prop_def(StringAttr)
+    form = prop_def(StringAttr)
+    twist = prop_def(IntegerAttr)
     pairs = result_def(TensorType)
     traits = traits_def(Pure())
-    syntax = "$re, $im, $roots radices [radices] <direction>"
+    syntax = "$re, $im, $roots radices [radices] <direction> <form> twist #twist"
+    copies_moved = True
+    writes_once = True
     derivative = Linear(lambda b, op, k, ct: _not_transposed(op), operands=(0, 1))
     batching = lambda b, op, operands, batched: _batch_butterflies(b, op, operands, batched)  # noqa: E731
 
@@ -295,16 +307,25 @@ class ButterfliesOp(GraphOp):
         shape, radices = operands[0].get_shape(), ints(props["radices"])
         if any(not 2 <= radix <= 31 for radix in radices):  # C2
             raise ShapeError(f"radices must be from 2 to 31, got {list(radices)}")
-        if len(shape) != 3 or not radices or not compatible(shape[1], math.prod(radices)):  # C2
-            raise ShapeError(f"needs three dims, the middle one of size {math.prod(radices)}, got {show_shape(shape)}")
-        roots = operands[2].get_shape()
-        if list(roots) != [2, table_size(radices)]:  # C3
-            raise ShapeError(f"needs roots [2,{table_size(radices)}], got {show_shape(roots)}")
         _require_direction(word(props["direction"]))  # C4
-        return (tensor(operands[0].element_type, (*shape, 2)),)
+        if (form := word(props["form"])) not in ("parts", "pairs"):  # C4
+            raise DTypeError(f"form must be parts or pairs, got {form}")
+        n, middle = math.prod(radices), math.prod(radices) * (2 if form == "pairs" else 1)
+        if len(shape) != 3 or not radices or shape[1] != middle:  # C2
+            raise ShapeError(f"needs three dims, the middle one of size {middle}, got {show_shape(shape)}")
+        twist = integer(props["twist"])
+        if twist < 0 or (twist and shape[2] % twist):  # C5
+            raise ShapeError(f"the twist must divide {shape[2]} columns, got {twist}")
+        size = table_size(radices) + (n * (twist + shape[2] // twist) if twist else 0)
+        roots = operands[2].get_shape()
+        if list(roots) != [2, size]:  # C3
+            raise ShapeError(f"needs roots [2,{size}], got {show_shape(roots)}")
+        return (tensor(operands[0].element_type, (shape[0], n, shape[2], 2)),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         re, im, roots = operands
+        if self.form.data == "pairs":
+            re, im = re[:, ::2], re[:, 1::2]
         outer, n, inner = re.shape
         x = re + 1j * im
         for radix, m, s, first in passes(ints(self.radices)):
@@ -315,6 +336,10 @@ class ButterfliesOp(GraphOp):
                 c, d = roots[:, first : first + (radix - 1) * m].reshape(2, radix - 1, m)
                 y[:, 1:] *= (c + 1j * d)[..., None, None]
             x = np.moveaxis(y, 1, 2).reshape(outer, n, inner)
+        if twist := integer(self.twist):
+            fine, coarse = np.split((roots[0] + 1j * roots[1])[table_size(ints(self.radices)) :], [n * twist])
+            fine, coarse = fine.reshape(n, 1, twist), coarse.reshape(inner // twist, n).T[..., None]
+            x = x * (fine * coarse).reshape(n, inner)
         return (np.stack([x.real, x.imag], -1).astype(re.dtype),)
 
     def copied(self) -> tuple[int, ...]:
@@ -338,28 +363,45 @@ class _Nest:
     def __init__(self, b: Any, op: ButterfliesOp):
         self.b, self.op = b, op
         self.element: Any = element_of(op.re)
-        self.outer, self.n, self.inner = op.shape()
         self.passes = passes(ints(op.radices))
+        self.outer, self.n, self.inner, _ = op.result_shape()
+        self.in_pairs, self.twist = op.form.data == "pairs", integer(op.twist)
         self.lanes = b.target.lanes(width_of(self.element))
 
     def write(self) -> None:
         b = self.b
-        if self.inner == 1:
+        if self.inner == 1 and not self.in_pairs and not self.twist:
             with b.loop(self.outer) as row:
                 self.row(row.index)
-        else:
-            with b.loop(self.outer) as row, b.loop(self.inner, step=self.lanes) as block:
-                self.block(row.index, block.index)
+            return
+        size = self.twist or self.inner
+        with b.loop(self.outer) as row, self.loop(self.inner // size if size else 1) as group:
+            with b.loop(size, step=self.lanes) as block:
+                self.block(row.index, group, block.index, size)
 
-    def buffers(self, shape: tuple[int, ...], count: int) -> list[tuple[SSAValue, SSAValue]]:
+    def buffers(self, shape: tuple[int, ...], count: int, name: str = "part") -> list[tuple[SSAValue, SSAValue]]:
         size = 2 * count * math.prod(shape) * width_of(self.element) // 8
         place = "stack" if size <= _MOST_STACK else "scratch"
-        names = [("re", "im"), ("re_next", "im_next")]
-        return [tuple(self.b.local(shape, self.element, place, name=name) for name in names[k]) for k in range(count)]  # pyright: ignore
+        return [
+            (
+                self.b.local(shape, self.element, place, name=f"{name}_re"),
+                self.b.local(shape, self.element, place, name=f"{name}_im"),
+            )
+            for _ in range(count)
+        ]
+
+    @contextmanager
+    def loop(self, size: int) -> Iterator[AffineExpr]:
+        """The index of a loop; of one iteration none is needed."""
+        if size == 1:
+            yield AffineConstantExpr(0)
+        else:
+            with self.b.loop(size) as opened:
+                yield opened.index
 
     def butterfly(self, x: list[Number], step: Pass, p: Any) -> Iterator[Number]:
         """The numbers of a butterfly, times the roots of its place in the pass."""
-        write = Butterfly(self.b.scalar, self.element, self.op.direction.data)
+        write = Butterfly(self.b.scalar, self.element, self.op.direction.data, self.b.target.has_fma)
         for j, y in enumerate(write.of(x)):
             if j and step.m > 1:
                 at = step.first + (j - 1) * step.m
@@ -373,60 +415,83 @@ class _Nest:
         b, n = self.b, self.n
         last = len(self.passes) - 1
         source: Any = None
-        buffers = self.buffers((n,), 2) if last else []
+        buffers = self.buffers((n,), min(last, 2)) if last else []
         for number, step in enumerate(self.passes):
             radix, m, s, _ = step
-            target = None if number == last else buffers[0 if source is None or source is buffers[1] else 1]
-            with b.loop(m) as p, b.loop(s) as q:
+            target = None if number == last else buffers[-1] if source is buffers[0] else buffers[0]
+            # the first pass stores along memory: its results are transposed afterwards, in blocks
+            columns = self.buffers((radix, m), 1, "columns")[0] if number == 0 and target is not None else None
+            with self.loop(m) as p, self.loop(s) as q:
                 x = []
                 for i in range(radix):
-                    at = q.index + (p.index + i * m) * s
+                    at = q + (p + i * m) * s
                     if source is None:
                         x.append((b.read(0, [row, at, 0]), b.read(1, [row, at, 0])))
                     else:
                         x.append((b.load(source[0], [at]), b.load(source[1], [at])))
-                for j, y in enumerate(self.butterfly(x, step, p.index)):
-                    if target is None:
-                        at = q.index + j * s
-                        b.write(y[0], [row, at, 0, 0])
-                        b.write(y[1], [row, at, 0, 1])
-                    else:
-                        at = p.index + j * m if s == 1 else q.index + (p.index * radix + j) * s
-                        b.store(y[0], target[0], [at])
-                        b.store(y[1], target[1], [at])
-            if s == 1 and target is not None:
-                # the first pass stores along memory: its results are transposed afterwards, in blocks
-                other = buffers[1]
-                for part in range(2):
-                    with b.loop(m) as p, b.loop(radix) as j:
-                        b.store(b.load(target[part], [p.index + j.index * m]), other[part], [p.index * radix + j.index])
-                target = other
+                for j, y in enumerate(self.butterfly(x, step, p)):
+                    for part in range(2):
+                        if target is None:
+                            b.write(y[part], [row, q + j * s, 0, part])
+                        elif columns is not None:
+                            b.store(y[part], columns[part], [j, p])
+                        else:
+                            b.store(y[part], target[part], [q + (p * radix + j) * s])
+            for to, stored in zip(target or (), columns or (), strict=False):
+                with b.loop(m) as p, b.loop(radix) as j:
+                    b.store(b.load(stored, [j.index, p.index]), to, [p.index * radix + j.index])
             source = target
 
     # -- many rows beside each other
 
-    def block(self, row: Any, first: Any) -> None:
-        """As many columns as a vector has lanes, all of their elements in nearby memory."""
+    def block(self, row: Any, group: Any, start: Any, size: int) -> None:
+        """As many columns as a vector has lanes, all of their elements in nearby memory; they start in a group of `size`."""
         b, n, lanes = self.b, self.n, self.lanes
+        first = start + group * size
         last = len(self.passes) - 1
-        ends = [lanes, -first + self.inner] if self.inner % lanes else lanes
-        buffers = self.buffers((n, lanes), 2)
-        source = buffers[0]
-        with b.loop(n) as j, b.loop(ends) as lane:
-            for part in range(2):
-                b.store(b.read(part, [row, j.index, first + lane.index]), source[part], [j.index, lane.index])
+        ends = [lanes, -start + size] if size % lanes else lanes
+        source: Any = self.copied_pairs(row, first, ends) if self.in_pairs else None
+        buffers = self.buffers((n, lanes), min(last, 2)) if last else []
         for number, step in enumerate(self.passes):
             radix, m, s, _ = step
-            target = buffers[1] if source is buffers[0] else buffers[0]
-            with b.loop(m) as p, b.loop(s) as q, b.loop(ends if number == last else lanes) as lane:
-                x = []
-                for i in range(radix):
-                    at = q.index + (p.index + i * m) * s
-                    x.append(tuple(b.load(source[part], [at, lane.index]) for part in range(2)))
-                for j, y in enumerate(self.butterfly(x, step, p.index)):
+            target = None if number == last else buffers[-1] if source is buffers[0] else buffers[0]
+            is_outside = number == 0 or target is None
+            with self.loop(m) as p, self.loop(s) as q, b.loop(ends if is_outside else lanes) as lane:
+                x = [self.element_at(source, row, first, lane.index, q + (p + i * m) * s) for i in range(radix)]
+                for j, y in enumerate(self.butterfly(x, step, p)):
+                    k = q + j * s
+                    if target is None and self.twist:
+                        y = self.twisted(y, k, group, start + lane.index)
                     for part in range(2):
-                        if number == last:
-                            b.write(y[part], [row, q.index + j * s, first + lane.index, part])
+                        if target is None:
+                            b.write(y[part], [row, k, first + lane.index, part])
                         else:
-                            b.store(y[part], target[part], [q.index + (p.index * radix + j) * s, lane.index])
+                            b.store(y[part], target[part], [q + (p * radix + j) * s, lane.index])
             source = target
+
+    def element_at(self, source: Any, row: Any, first: Any, lane: Any, at: Any) -> Number:
+        """An element of a column: of the operands, of their copy in pairs, or of what the last pass stored."""
+        b = self.b
+        if source is None:
+            return b.read(0, [row, at, first + lane]), b.read(1, [row, at, first + lane])
+        if isinstance(source, tuple):
+            return b.load(source[0], [at, lane]), b.load(source[1], [at, lane])
+        return b.load(source, [at * 2, lane]), b.load(source, [at * 2 + 1, lane])
+
+    def copied_pairs(self, row: Any, first: Any, ends: Any) -> SSAValue:
+        """Columns that stand across memory, copied."""
+        b, size = self.b, 2 * self.n
+        place = "stack" if size * self.lanes * width_of(self.element) // 8 <= _MOST_STACK else "scratch"
+        copy = b.local((size, self.lanes), self.element, place, name="copy")
+        with b.loop(size) as at, b.loop(ends) as lane:
+            b.store(b.read(0, [row, at.index, first + lane.index]), copy, [at.index, lane.index])
+        return copy
+
+    def twisted(self, y: Number, k: Any, group: Any, column: Any) -> Number:
+        """An element times the roots of its place and its column."""
+        b = self.b
+        write = Butterfly(b.scalar, self.element, self.op.direction.data, b.target.has_fma)
+        behind = table_size(ints(self.op.radices))
+        fine = [b.read(2, [part, k * self.twist + column + behind]) for part in range(2)]
+        coarse = [b.read(2, [part, group * self.n + k + (behind + self.n * self.twist)]) for part in range(2)]
+        return write.times(y, write.times((fine[0], fine[1]), (coarse[0], coarse[1])))

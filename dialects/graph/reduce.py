@@ -140,7 +140,11 @@ class ReduceOp(GraphOp):
         if kind not in _NUMPY:  # C1
             raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
         normalize_dims(dims, len(shape), "reduced")  # C2
-        if (kind in ("and", "or", "max", "min") and is_complex(element)) or (kind in ("and", "or") and is_float(element)) or (kind in ("add", "mul") and is_bool(element)):  # C3
+        if (
+            (kind in ("and", "or", "max", "min") and is_complex(element))
+            or (kind in ("and", "or") and is_float(element))
+            or (kind in ("add", "mul") and is_bool(element))
+        ):  # C3
             raise DTypeError(f"cannot reduce {element} by {kind}")
         return (tensor(element, [shape[d] for d in kept_dims(len(shape), dims)]),)
 

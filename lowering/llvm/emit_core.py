@@ -89,6 +89,8 @@ class FunctionEmitter:
         self.not_negative: set[str] = set()
         self.fused: set[Operation] = set()
         self.plans: dict[Operation, Any] = {}
+        self.stored: set[Operation] = set()
+        """Stores that were written together with the one before them."""
         self.windows: dict[SSAValue, Window] = {}
         """The unrolled loops that are being written, by their index."""
         self.affordable: set[tuple[Operation, int]] = set()

@@ -292,12 +292,40 @@ def _shuffle(b: Builder, x: str, y: str, lanes: Sequence[int], ty: Ty) -> str:
     return b.emit(f"shufflevector {ty} {x}, {ty} {y}, <{ty.lanes} x i32> <{mask}>")
 
 
+def _other_half(e: FunctionEmitter, op: StoreOp, plan: Plan, terms: Any, constant: int) -> StoreOp | None:
+    """The store after one of every other element, if it fills the places between."""
+    other = op.next_op
+    if plan.lane_stride != 2 or plan.mask is not None or plan.buffer.register or not isinstance(other, StoreOp):
+        return None
+    beside = _plan(e, other, other._operands[0], 1)
+    if beside.buffer is not plan.buffer or beside.ty is not plan.ty or beside.lane_stride != 2 or beside.mask is not None:
+        return None
+    return other if _terms(e, other, beside) == (terms, constant + 1) else None
+
+
+def _store_pairs(e: FunctionEmitter, x: str, y: str, address: str, ty: Ty, align: int) -> None:
+    """Two vectors, element by element in turns: two stores of neighbouring elements."""
+    b, lanes = e.b, ty.lanes
+    for half in range(2):
+        order = [lane + side * lanes for lane in range(half * lanes // 2, (half + 1) * lanes // 2) for side in range(2)]
+        b.store(_shuffle(b, x, y, order, ty), _at(b, address, half * lanes, ty.scalar), ty, align)
+
+
 def store(e: FunctionEmitter, op: StoreOp) -> None:
     b = e.b
+    if op in e.stored:
+        e.stored.discard(op)
+        return
     value = op._operands[0]
     plan = _plan(e, op, value, 1)
     ty, elem, stride = plan.ty, plan.buffer.elem, plan.lane_stride
     terms, constant = _terms(e, op, plan)
+    if ty.lanes > 1 and memory_type(ty) is ty and (other := _other_half(e, op, plan, terms, constant)) is not None:
+        pointer, _ = _base(e, plan.buffer, terms, True)
+        address = _at(b, pointer, constant, elem)
+        _store_pairs(e, e.value(value, op), e.value(other._operands[0], other), address, ty, elem.bits // 8)
+        e.stored.add(other)
+        return
     mask = None if plan.mask is None else e.value(plan.mask, op)
     pointer, _ = _base(e, plan.buffer, terms, mask is None)
     x = e.value(value, op)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .attention import schedule_attention
 from .base import KernelStrategy, NestStrategy, Strategy, Take, steps
+from .butterflies import schedule_butterflies
 from .convolutions import schedule_convolutions
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed, schedule_rows_ahead, schedule_streams
@@ -45,6 +46,7 @@ THREADS = KernelStrategy(
 STRATEGIES: tuple[Strategy, ...] = (
     NestStrategy(schedule_indexed, leaves=steps("vectorize unroll-and-jam")),
     KernelStrategy(schedule_windows, leaves=_VECTORS | _LAYOUT | steps("peel reorder")),
+    KernelStrategy(schedule_butterflies, leaves=_LOOPS | steps("sink")),
     KernelStrategy(schedule_attention, leaves=_LOOPS | steps("expand fission hoist pad set-layout sink")),
     NestStrategy(schedule_matvec, leaves=_LOOPS | _SUMS_IN_MEMORY | steps("sink")),
     NestStrategy(schedule_skinny, leaves=_PRODUCTS),

@@ -118,10 +118,10 @@ def schedule_transposes(kernel: KernelOp, nest: ForOp, target: Target, take: Tak
     """Tile a nest that reads across what it writes."""
     found = find_transpose(kernel, nest, target)
     if found is not None:
-        _tile(kernel, found, take)
+        tile_transpose(kernel, found, take)
 
 
-def _tile(kernel: KernelOp, found: Transpose, take: Take) -> None:
+def tile_transpose(kernel: KernelOp, found: Transpose, take: Take) -> None:
     """Strips as high as a vector has lanes; in them columns side by side, and the rows of a tile written out."""
     for loop in found.band[1:]:
         if movable(kernel, loop):
@@ -143,8 +143,9 @@ def _tile(kernel: KernelOp, found: Transpose, take: Take) -> None:
         size = lanes * _part(length // lanes, length // blocks_of_strip // lanes)
         blocks, columns = take(Split(columns, size))
         outside.insert(0, blocks)
-    if _nest(kernel, rows) != [*outside, columns, rows]:
-        take(Reorder((*outside, columns, rows)))
+    order = [*outside, columns, rows]
+    if _nest(kernel, rows, len(order)) != order:
+        take(Reorder(tuple(order)))
     if blocks is not None and length % size:
         take(Peel(blocks, 0))
     if strip is not None and trips % lanes:
@@ -158,12 +159,9 @@ def _part(count: int, most: int) -> int:
     return next((part for part in range(most, most // 2, -1) if count % part == 0), most)
 
 
-def _nest(kernel: KernelOp, inner: str) -> list[str]:
-    """The loops of the perfect nest that a loop is in, outermost first."""
-    loop: ForOp | None = loops(kernel)[inner]
-    loop = next(iter(around(loop)), loop)
-    names: list[str] = []
-    while loop is not None:
-        names.append(name_of(loop))
-        loop = only_loop_in(loop)
-    return names
+def _nest(kernel: KernelOp, one: str, count: int) -> list[str]:
+    """The innermost loops of the nest that a loop is in, outermost first."""
+    inner: ForOp = loops(kernel)[one]
+    while (following := only_loop_in(inner)) is not None:
+        inner = following
+    return [name_of(loop) for loop in (*around(inner), inner)][-count:]

@@ -27,7 +27,7 @@ from lamina.dialects.types import DYNAMIC, element_type, f32, f64, i32, i64, num
 from lamina.errors import ShapeError
 from lamina.runtime.interpreter.monoids import combine
 from lamina.runtime.interpreter.scalars import MEANINGS
-from ops_table import ROWS, Row, check, inputs, op_of, type_of
+from ops_table import COMPLEX, ROWS, Row, check, inputs, op_of, type_of
 from sketches import Sketch
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
@@ -38,7 +38,11 @@ DRAWS = 12
 WITH_EQUATIONS = [
     row
     for row in ROWS
-    if not issubclass(OPS[row.op], CompositeOp) and OPS[row.op].nest is GraphOp.nest and row.op not in ("reshape", "const")
+    if not issubclass(OPS[row.op], CompositeOp)
+    and OPS[row.op].nest is GraphOp.nest
+    and row.op not in ("reshape", "const", "as_pairs", "from_pairs", "fft")
+    and not any(element in text for element in COMPLEX for text in (*row.operands, row.result or ""))
+    and row.op != "complex"
 ]
 
 

@@ -137,6 +137,7 @@ NOT_OF_ARRAYS = {
     *("uint", "array_repr", "array_str", "einsum_path", "from_dlpack", "frombuffer", "fromfile", "fromiter", "fromstring"),
     *("get_printoptions", "isscalar", "iterable", "printoptions", "save", "savez", "set_printoptions", "vectorize"),
     *("load", "mask_indices", "single"),
+    *("complex64", "complex128", "complexfloating", "fft"),
 }
 
 

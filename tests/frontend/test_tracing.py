@@ -151,7 +151,7 @@ def test_escaped_tracers_are_named() -> None:
         _escapes(X)
 
 
-@pytest.mark.parametrize("wrong", ["text", None, object(), {1, 2}, 1j])
+@pytest.mark.parametrize("wrong", ["text", None, object(), {1, 2}])
 def test_operands_that_are_no_arrays(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"expected an array|not supported"):
         lm.make_graph(lambda x: x + wrong)(X)
@@ -163,8 +163,8 @@ def test_results_must_be_arrays() -> None:
 
 
 def test_unsupported_argument_dtypes() -> None:
-    with pytest.raises(lm.DTypeError, match=r"argument x\['k'\]: dtype complex64 is not supported"):
-        lm.make_graph(lambda x: x["k"])({"k": np.zeros(2, np.complex64)})
+    with pytest.raises(lm.DTypeError, match=r"argument x\['k'\]: dtype \w+ is not supported"):
+        lm.make_graph(lambda x: x["k"])({"k": np.zeros(2, np.clongdouble)})
 
 
 def test_ops_know_the_users_line_and_column() -> None:

@@ -1,0 +1,157 @@
+"""Complex numbers, against NumPy: eager, compiled, in derivatives and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lamina as lm
+import lamina.numpy as lnp
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(5)
+DTYPES = (np.complex64, np.complex128)
+
+
+def numbers(*shape: int, dtype: Any = np.complex128) -> np.ndarray:
+    return (RNG.normal(size=shape) + 1j * RNG.normal(size=shape)).astype(dtype)
+
+
+def both(function: Callable[[Any], Callable[..., Any]], *args: np.ndarray, ulp: float = 64) -> None:
+    """`function(np)` against `function(lnp)`, eager and compiled; the distance in the plane counts."""
+    with np.errstate(all="ignore"):
+        want = np.asarray(function(np)(*args))
+    for got in (function(lnp)(*args), lm.jit(function(lnp))(*args)):
+        assert (np.asarray(got).dtype, np.shape(got)) == (want.dtype, want.shape)
+        if want.dtype.kind == "b":
+            np.testing.assert_array_equal(got, want)
+        else:
+            eps = np.finfo(want.dtype).eps
+            np.testing.assert_array_less(np.abs(got - want), ulp * eps * (np.abs(want) + 1) + eps)
+
+
+UNARY = (
+    "exp log sqrt sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh expm1 log1p exp2 log2 log10 abs "
+    "angle conj real imag square negative positive sign reciprocal iscomplex isreal isfinite isnan isinf"
+).split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", UNARY)
+def test_functions(name: str, dtype: Any) -> None:
+    for n in (0, 1, 67):
+        both(lambda np: getattr(np, name), numbers(n, dtype=dtype))
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "equal", "not_equal", "less", "greater_equal"])
+def test_functions_of_two(name: str) -> None:
+    x, y = numbers(33), numbers(33)
+    y[::4] = x[::4]
+    both(lambda np: getattr(np, name), x, y)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "cumsum", "cumprod"])
+def test_reductions(name: str) -> None:
+    for shape in ((1,), (7,), (3, 5)):
+        both(lambda np: lambda x: getattr(np, name)(x, axis=-1), numbers(*shape), ulp=256)
+
+
+PROGRAMS: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    "mixed": lambda np: lambda x: 2 * x + 1j * x.real - 3.5,
+    "powers": lambda np: lambda x: x**3 + x**-1 + x ** (0.5 + 1j),
+    "where": lambda np: lambda x: np.where(x.real > 0, x, x.conj()),
+    "joined": lambda np: lambda x: np.concatenate([x, 1j * x]) * np.stack([x, x], 1).reshape(-1),
+    "moved": lambda np: lambda x: np.pad(x[::-1][1:], (1, 2)),
+    "taken": lambda np: lambda x: np.take(x, np.array([0, 1, 0])),
+    "vdot": lambda np: lambda x: np.vdot(x, 1j * x),
+    "matmul": lambda np: lambda x: np.outer(x, x) @ x,
+    "converted": lambda np: lambda x: x.real.astype(x.dtype) + x.astype(np.complex128),
+    "euler": lambda np: lambda x: np.exp(1j * x.real).imag,
+    "itself": lambda np: lambda x: x,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    both(PROGRAMS[name], numbers(6), ulp=512)
+
+
+def test_large_and_small_numbers_do_not_overflow_on_the_way() -> None:
+    x = np.array([1e30 + 1e30j, 1e-30 + 1e-30j, 3e38 + 1j, 1e-20j, -1e30 - 1j], np.complex64)
+    for name in ("abs", "sqrt", "log", "angle"):
+        both(lambda np: getattr(np, name), x)  # noqa: B023
+    both(lambda np: lambda x: x / (x * 0.5), x)
+    x = np.array([88.9 + 0.785j, -200 + 1j, 0j], np.complex64)
+    np.testing.assert_allclose(lm.jit(lnp.exp)(x).astype(complex), np.exp(x.astype(complex)), rtol=1e-6, atol=1e-40)
+
+
+def test_branch_cuts_go_by_the_sign_of_zero() -> None:
+    x = np.array([complex(-4, 0.0), complex(-4, -0.0), complex(0.0, -0.0)])
+    for name in ("sqrt", "log", "angle"):
+        both(lambda np: getattr(np, name), x[:2])  # noqa: B023
+    assert np.signbit(lm.jit(lnp.sqrt)(x).imag).tolist() == [False, True, True]
+
+
+def test_arguments_in_any_layout() -> None:
+    z = np.asfortranarray(numbers(3, 5))
+    square = lm.jit(lambda z: z * z)
+    for given in (z, z[::-1], z[:, ::2], z.astype(">c16")):
+        np.testing.assert_allclose(square(given), given * given, rtol=1e-14)
+    first, second, third = lm.jit(lambda z: (z, z, z.T))(z)
+    assert first is not second and np.array_equal(first, second) and np.array_equal(third, z.T)
+    assert lm.jit(lambda s: s * 2)(1 + 2j) == 2 + 4j
+
+
+def test_gradients_are_df_dx_minus_i_df_dy() -> None:
+    z, step = numbers(4), 1e-6
+    for f in (
+        lambda z: abs(z).sum(),
+        lambda z: lnp.vdot(z, z * z).real,
+        lambda z: lnp.angle(lnp.exp(z) + z).sum(),
+        lambda z: lnp.var(z),
+        lambda z: (lnp.cumprod(z) * np.array([1, 2j, -1, 3])).imag.sum(),
+        lambda z: lnp.sqrt(z).real.sum() / abs(lnp.prod(z)),
+    ):
+        gradient = lm.grad(f)(z)
+        for k in range(4):
+            e = np.eye(4)[k] * step
+            dx, dy = (f(z + e) - f(z - e)) / (2 * step), (f(z + 1j * e) - f(z - 1j * e)) / (2 * step)
+            np.testing.assert_allclose(gradient[k], dx - 1j * dy, rtol=1e-6, atol=1e-8)  # of a difference quotient
+
+
+def test_holomorphic_derivatives() -> None:
+    z = numbers(3)
+    np.testing.assert_allclose(lm.grad(lambda z: lnp.sin(z * z), holomorphic=True)(z[0]), 2 * z[0] * np.cos(z[0] ** 2))
+    wanted = np.diag(np.full(3, z.sum())) + z[:, None]
+    for jacobian in (lm.jacfwd, lm.jacrev):
+        np.testing.assert_allclose(jacobian(lambda z: z * z.sum(), holomorphic=True)(z), wanted)
+    _, pushed = lm.jvp(lambda z: lnp.conj(z) * z, (z,), (1j * z,))
+    np.testing.assert_allclose(pushed, 0, atol=1e-15)
+    np.testing.assert_allclose(lm.vmap(lambda a: lnp.exp(a) * abs(a))(z), np.exp(z) * abs(z), rtol=1e-14)
+
+
+def test_what_has_no_gradient_is_refused() -> None:
+    z = numbers(3)
+    with pytest.raises(lm.DifferentiationError, match="needs a real result"):
+        lm.grad(lambda z: (z * z).sum())(z)
+    with pytest.raises(lm.DifferentiationError, match="needs complex inputs"):
+        lm.grad(lambda x: x * 1j, holomorphic=True)(1.0)
+    with pytest.raises(lm.DifferentiationError, match="say holomorphic=True"):
+        lm.jacfwd(lambda z: z * z)(z)
+    with pytest.raises(lm.DTypeError, match="must not be complex"):
+        lnp.maximum(z, z)
+
+
+def test_loops_carry_complex_numbers() -> None:
+    z = numbers(5)
+
+    @lm.jit
+    def powers(z: Any) -> Any:
+        return lm.scan(lambda c, x: (c * x, c + x), 1 + 0j, z)
+
+    last, sums = powers(z)
+    products = np.concatenate([[1], np.cumprod(z)])
+    np.testing.assert_allclose(last, products[-1], rtol=1e-13)
+    np.testing.assert_allclose(sums, products[:-1] + z, rtol=1e-13)
+    np.testing.assert_allclose(lm.fori_loop(0, 5, lambda i, c: c * 1j, z), z * 1j, rtol=1e-14)
