@@ -45,7 +45,9 @@ def triangular_solve(
         raise ShapeError(f"triangular_solve needs one dtype, equal leading dims, and sizes that go together, got {shown}")
     if left_side:
         return triangular(x, y, lower=lower, transpose=transpose_a, unit=unit_diagonal)
-    return matrix_transpose(triangular(x, lift(matrix_transpose(y)), lower=lower, transpose=not transpose_a, unit=unit_diagonal))
+    return matrix_transpose(
+        triangular(x, lift(matrix_transpose(y)), lower=lower, transpose=not transpose_a, unit=unit_diagonal)
+    )
 
 
 @api
@@ -81,7 +83,9 @@ def householder_product(a: Any, taus: Any) -> Any:
     x, factors = matrices(a, "householder_product"), lift(taus)
     *lead, rows, columns = x.shape
     if rows < columns or factors.ndim < 1 or factors.shape[-1] > columns or factors.shape[:-1] != tuple(lead):
-        raise ShapeError(f"householder_product needs m >= n and at most n factors, got {list(x.shape)} and {list(factors.shape)}")
+        raise ShapeError(
+            f"householder_product needs m >= n and at most n factors, got {list(x.shape)} and {list(factors.shape)}"
+        )
     k = factors.shape[-1]
     v = tril(slice_axis(x, x.ndim - 1, 0, k), -1) + lift(eye(rows, k, dtype=x.dtype))
     # T with the product I - V T V^T has the inverse with 1 / tau on its diagonal, and V^T V above; tau may be 0

@@ -116,7 +116,9 @@ def _right_side(a: Tracer, b: Tracer, what: str) -> tuple[Tracer, Tracer, bool]:
     if is_vector:
         b = reshape_tracer(b, (*b.shape, 1))
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(f"{what} needs as many rows on the right side as the matrix has, got {list(a.shape)} and {list(b.shape)}")
+        raise ShapeError(
+            f"{what} needs as many rows on the right side as the matrix has, got {list(a.shape)} and {list(b.shape)}"
+        )
     try:
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
@@ -166,9 +168,7 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
 
 
 @api
-def solve_triangular(
-    a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False
-) -> Any:
+def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
     """`scipy.linalg.solve_triangular`: the solution of `a x = b`, or with `trans` 1 or "T" of `a^T x = b`; `n**2` flops a column.
 
     Only the upper triangle is read, with `lower` only the lower one.
@@ -428,7 +428,9 @@ def matrix_rank(M: Any, rtol: Any = None, hermitian: bool = False, *, tol: Any =
     """
     x = as_float(M)
     if x.ndim < 2:
-        return lift_as(max_of(lift_as(compare("ne", x, full_like_tracer(x, 0)), np.dtype(np.int64)), initial=0), np.dtype(np.int64))
+        return lift_as(
+            max_of(lift_as(compare("ne", x, full_like_tracer(x, 0)), np.dtype(np.int64)), initial=0), np.dtype(np.int64)
+        )
     s = lift(svd(x, False, False, hermitian))
     if tol is None:
         relative = max(x.shape[-2:]) * _epsilon(x) if rtol is None else rtol
@@ -485,4 +487,3 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
         again = compare("gt", squarings, full_like_tracer(squarings, k))
         y = select(everywhere(again), lift(matmul(y, y)), y)
     return select(everywhere(fits), y, full_like_tracer(y, math.nan))
-

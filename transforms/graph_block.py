@@ -34,7 +34,7 @@ from ..dialects.graph.orthogonal import HouseholderOp, reflected
 from ..dialects.types import element_of, shape_of
 from ._functions import replace_op
 
-_LEAST = {"cholesky": 64, "triangular_solve": 64, "lu": 32, "householder": 32}
+_LEAST = {"cholesky": 64, "triangular_solve": 64, "lu": 64, "householder": 64}
 """Columns that are not split: measured, the loops of so many take as long as those of half as many and the products."""
 
 

@@ -71,6 +71,11 @@ def kept(b: Any, x: SSAValue, predicate: str, below: int = 0) -> SSAValue:
     return b.select(compared(b, predicate, shape_of(x), below), x, b.zeros_like(x))
 
 
+def mirrored(b: Any, x: SSAValue) -> SSAValue:
+    """The symmetric matrices of which the lower triangles are given."""
+    return b.add(kept(b, x, "ge"), transposed(b, kept(b, x, "gt")))
+
+
 def identity(b: Any, element: Any, shape: Sequence[int]) -> SSAValue:
     """A stack of matrices with ones on their diagonals."""
     one, zero = (b.full(value, tensor(element, shape)) for value in (1, 0))
@@ -165,9 +170,7 @@ def _jvp_cholesky(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence
     # L half(L^-1 dA L^-T), dA the symmetric matrix of which the lower triangle is read: Murray, 2016
     (da,) = tangents
     y = op.results[0]
-    low = kept(b, da, "gt")
-    da = b.add(kept(b, da, "ge"), transposed(b, low))
-    once = solve_with(b, y, da, side="lower")
+    once = solve_with(b, y, mirrored(b, da), side="lower")
     both = transposed(b, solve_with(b, y, transposed(b, once), side="lower"))
     return [multiply(b, y, _half(b, both))]
 
@@ -251,9 +254,7 @@ _OTHER_FORM = {"plain": "transposed", "transposed": "plain"}
 
 
 def _like(b: Any, op: TriangularSolveOp, rhs: SSAValue, form: str | None = None) -> SSAValue:
-    return solve_with(
-        b, op.a, rhs, side=op.side.data, form=form or op.form.data, diagonal=op.diagonal.data
-    )
+    return solve_with(b, op.a, rhs, side=op.side.data, form=form or op.form.data, diagonal=op.diagonal.data)
 
 
 def _read_part(b: Any, op: TriangularSolveOp, x: SSAValue) -> SSAValue:
@@ -311,7 +312,9 @@ class TriangularSolveOp(MatrixOp):
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
         if a[:-1] != y[:-1]:  # C2
-            raise ShapeError(f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}")
+            raise ShapeError(
+                f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
+            )
         for name, known in (("side", ("lower", "upper")), ("form", tuple(_OTHER_FORM)), ("diagonal", ("given", "unit"))):
             if word(props[name]) not in known:  # C3
                 raise DTypeError(f"{name} must be one of {', '.join(known)}, got {word(props[name])}")

@@ -76,7 +76,9 @@ class SolveOp(CompositeOp):
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
         if a[:-1] != y[:-1]:  # C2
-            raise ShapeError(f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}")
+            raise ShapeError(
+                f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
+            )
         if word(props["form"]) not in ("plain", "transposed"):  # C3
             raise DTypeError(f"form must be one of plain, transposed, got {word(props['form'])}")
         return (operands[1],)

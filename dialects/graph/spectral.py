@@ -24,6 +24,7 @@ from .factor import (
     batch_leading,
     compared,
     diagonal_of,
+    mirrored,
     multiply,
     on_columns,
     on_rows,
@@ -90,8 +91,7 @@ def _jvp_eigh(b: Any, op: EighOp, tangents: Sequence[SSAValue]) -> Sequence[SSAV
     # with M = V^T dA V: dw = diag M, dV = V (M / (w_j - w_i)), 0 on the diagonal
     (da,) = tangents
     v, shape = op.v, shape_of(op.v)
-    da = b.mul(b.add(da, transposed(b, da)), b.full_like(da, 0.5))
-    inner = multiply(b, v, multiply(b, da, v), transpose="x")
+    inner = multiply(b, v, multiply(b, mirrored(b, da), v), transpose="x")
     gaps = b.sub(on_columns(b, op.w, shape), on_rows(b, op.w, shape))
     same = compared(b, "eq", shape)
     one = b.full_like(gaps, 1)
@@ -272,9 +272,7 @@ class EighOp(MatrixOp):
                     s = b.scalar.mul(f, inverse)
                     c = b.scalar.select(is_zero, one, b.scalar.mul(g, inverse))
                     g = b.scalar.sub(b.load(d, [i + 1]), p)
-                    r = b.scalar.add(
-                        b.scalar.mul(b.scalar.sub(b.load(d, [i]), g), s), b.scalar.mul(two, b.scalar.mul(c, h))
-                    )
+                    r = b.scalar.add(b.scalar.mul(b.scalar.sub(b.load(d, [i]), g), s), b.scalar.mul(two, b.scalar.mul(c, h)))
                     p = b.scalar.mul(s, r)
                     b.store(b.scalar.add(g, p), d, [i + 1])
                     g = b.scalar.sub(b.scalar.mul(c, r), h)
@@ -373,9 +371,7 @@ class OrthogonalizeOp(MatrixOp):
                 m.store(b.scalar.mul(of_x, b.load(x, [i.index, j.index])), 0, to, j.index)
                 m.store(b.scalar.mul(of_z, b.load(z, [i.index, j.index])), 1, to, j.index)
 
-    def _pair(
-        self, b: Any, n: int, element: Any, x: SSAValue, z: SSAValue, p: Any, q: Any, count: SSAValue
-    ) -> SSAValue:
+    def _pair(self, b: Any, n: int, element: Any, x: SSAValue, z: SSAValue, p: Any, q: Any, count: SSAValue) -> SSAValue:
         """Rotate two rows if they are not orthogonal; how many rotations there have been then."""
         zero, one = b.scalar.const(0, element), b.scalar.const(1, element)
 
