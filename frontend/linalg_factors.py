@@ -169,9 +169,9 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
 
 @api
 def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
-    """`scipy.linalg.solve_triangular`: the solution of `a x = b`, or with `trans` 1 or "T" of `a^T x = b`; `n**2` flops a column.
+    """`scipy.linalg.solve_triangular`: the solution of `a x = b`, or with `trans` 1 or "T" of `a^T x = b`.
 
-    Only the upper triangle is read, with `lower` only the lower one.
+    `n**2` flops a column. Only the upper triangle is read, with `lower` only the lower one.
 
     Raises:
         ShapeError: shapes that do not go together, or another `trans`.
@@ -233,8 +233,8 @@ def lu(a: Any, permute_l: bool = False) -> Any:
 def solve(a: Any, b: Any) -> Any:
     """`np.linalg.solve`: the solution of `a x = b`; `b` is a vector, or matrices with the batch of `a`.
 
-    By LU with partial pivoting: `2 * n**3 / 3` flops, and `2 * n**2` a column. A singular matrix gives infinities and NaN, as in
-    jax, where NumPy raises.
+    By LU with partial pivoting: `2 * n**3 / 3` flops, and `2 * n**2` a column. A singular matrix gives infinities and NaN, as
+    in jax, where NumPy raises.
 
     Raises:
         ShapeError: no square matrices, or shapes that do not go together.
@@ -245,7 +245,7 @@ def solve(a: Any, b: Any) -> Any:
 
 @api
 def inv(a: Any) -> Any:
-    """`np.linalg.inv`: the inverse, by LU with partial pivoting; `2 * n**3` flops. A singular matrix gives infinities and NaN."""
+    """`np.linalg.inv`: the inverse, by LU with partial pivoting; `2 * n**3` flops. Of a singular matrix infinities and NaN."""
     x = matrices(a, "inv", square=True)
     return build("solve", x, broadcast_tracer(lift(eye(x.shape[-1], dtype=x.dtype)), x.shape), form="plain")
 
@@ -258,7 +258,7 @@ def det(a: Any) -> Any:
 
 @api
 def slogdet(a: Any) -> Any:
-    """`np.linalg.slogdet`: sign and logarithm of the determinant; 0 and -inf where it is 0. The derivative needs another one."""
+    """`np.linalg.slogdet`: sign and logarithm of the determinant; 0 and -inf, and no derivative, where it is 0."""
     x = matrices(a, "slogdet", square=True)
     y, pivots = several("lu", x)
     pivot = sum_of(select(_diagonal_mask(x.shape), y, full_like_tracer(y, 0)), -1)

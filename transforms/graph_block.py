@@ -1,8 +1,8 @@
 """Split large factorizations and triangular solves into two halves and products of matrices, again and again.
 
 What is left are factorizations of a few columns, which write their own loops, and `graph.dot`, which has the flops. Halves, and
-not one block column after the other, since then blocks have few shapes: each kernel is compiled once for its shape (Toledo, 1997;
-Elmroth and Gustavson, 2000).
+not one block column after the other, since then blocks have few shapes: each kernel is compiled once for its shape (Toledo,
+1997; Elmroth and Gustavson, 2000).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Triangular factors of matrices, the last two dims of an operand: `cholesky`, `lu`, and `triangular_solve`.
 
-The loops are the unblocked algorithms, with neighbours along rows of memory innermost; `graph-block` makes products of large ones
-(`transforms/graph_block.py`).
+The loops are the unblocked algorithms, with neighbours along rows of memory innermost; `graph-block` makes products of large
+ones (`transforms/graph_block.py`).
 """
 
 from __future__ import annotations
@@ -177,9 +177,9 @@ def _jvp_cholesky(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence
 
 @graph_op
 class CholeskyOp(MatrixOp):
-    """The lower triangular `L` with `L L^T = x` of symmetric positive definite matrices, the last two dims; reads the lower triangle.
+    """The lower triangular `L` with `L L^T = x` of symmetric positive definite matrices, the last two dims.
 
-    All of `L` is NaN where a matrix is not positive definite. Cost: `n**3 / 3` flops a matrix.
+    Reads the lower triangle. All of `L` is NaN where a matrix is not positive definite. Cost: `n**3 / 3` flops a matrix.
 
     ```mlir
     %l = graph.cholesky %x : tensor<2x3x3xf32>
@@ -266,7 +266,7 @@ def _read_part(b: Any, op: TriangularSolveOp, x: SSAValue) -> SSAValue:
 def _jvp_triangular_solve(b: Any, op: TriangularSolveOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # a dx = dy - da x
     da, dy = tangents
-    terms = dy
+    terms: Any = dy
     if da is not None:
         change = multiply(b, _read_part(b, op, da), op.x, transpose="x" if op.form.data == "transposed" else "")
         terms = b.neg(change) if dy is None else b.sub(dy, change)
@@ -281,7 +281,7 @@ def _transpose_triangular_solve(b: Any, op: TriangularSolveOp, k: int, ct: SSAVa
 
 @graph_op
 class TriangularSolveOp(MatrixOp):
-    """The solution `x` of `a x = y`, or of `a^T x = y` where the form is `transposed`, for triangular matrices, the last two dims.
+    """The solution `x` of `a x = y`, or of `a^T x = y` where the form is `transposed`, for triangular matrices.
 
     Only the triangle of `a` that is named is read, without its diagonal where that is `unit`. A zero on the diagonal gives
     infinities and NaN. Cost: `n**2` flops a column of `y`.

@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError
 from ..types import element_of, shape_of, tensor
-from .base import CompositeOp, Custom, GraphOp, NotDifferentiable, Props, graph_op, word
+from .base import CompositeOp, Custom, NotDifferentiable, Props, graph_op, word
 from .factor import (
     Matrices,
     MatrixOp,
@@ -257,5 +257,5 @@ class QrOp(CompositeOp):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
-            q, r = np.linalg.qr(operands[0], self.mode.data)
+            q, r = np.linalg.qr(operands[0], "complete" if self.mode.data == "complete" else "reduced")
         return np.ascontiguousarray(q), np.ascontiguousarray(r)

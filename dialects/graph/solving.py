@@ -16,7 +16,6 @@ from ..types import element_of, shape_of, show_shape, tensor
 from .base import CompositeOp, Custom, Props, graph_op, require_same_element, word
 from .factor import (
     batch_leading,
-    compared,
     diagonal_of,
     identity,
     multiply,
@@ -26,7 +25,6 @@ from .factor import (
     require_matrices,
     solve_with,
     stacked,
-    transposed,
 )
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -119,7 +117,7 @@ def _parity(b: Any, pivots: SSAValue, like: SSAValue) -> SSAValue:
 
 
 def _jvp_det(b: Any, op: DetOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
-    # tr(adj(x) dx) with adj(x) = det(x) x^-1, also where the last pivot alone is 0: then it is multiplied out before (as in jax)
+    # tr(adj(x) dx) with adj(x) = det(x) x^-1, also where the last pivot alone is 0: it is multiplied out before (as in jax)
     (dx,) = tangents
     x, shape = op.x, shape_of(op.x)
     n = shape[-1]

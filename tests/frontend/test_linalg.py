@@ -339,7 +339,7 @@ def test_gradients_of_blocked_factors(n: int) -> None:
         plain = lm.jit(total)
         want = (plain(a + step * direction) - plain(a - step * direction)) / (2 * step)
         np.testing.assert_allclose((lm.jit(lm.grad(total))(a) * direction).sum(), want, rtol=1e-6, atol=1e-6)
-        np.testing.assert_allclose(lm.jit(lambda x, t: lm.jvp(total, (x,), (t,))[1])(a, direction), want, rtol=1e-6, atol=1e-6)  # noqa: B023
+        np.testing.assert_allclose(lm.jit(lambda x, t: lm.jvp(total, (x,), (t,))[1])(a, direction), want, rtol=1e-6, atol=1e-6)
 
 
 def test_second_derivative_of_a_logarithm_of_a_determinant() -> None:
