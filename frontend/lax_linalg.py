@@ -6,8 +6,8 @@ from typing import Any
 
 from ..errors import ShapeError
 from .eager import api
-from .linalg_factors import matrices, several, symmetrized, triangular
 from .linalg_factors import eigh as eigh_of
+from .linalg_factors import matrices, several, symmetrized, triangular
 from .linalg_factors import qr as qr_of
 from .linalg_factors import svd as svd_of
 from .lnp_contract import matmul
@@ -38,19 +38,21 @@ def triangular_solve(
     conjugate_a: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:
-    """`jax.lax.linalg.triangular_solve`: `x` with `op(a) x = b` if `left_side`, else with `x op(a) = b`; op transposes or not."""
+    """`jax.lax.linalg.triangular_solve`: `x` with `op(a) x = b` if `left_side`, else with `x op(a) = b`."""
     x, y = matrices(a, "triangular_solve", square=True), matrices(b, "triangular_solve")
     if x.dtype != y.dtype or x.shape[:-2] != y.shape[:-2] or y.shape[-2 if left_side else -1] != x.shape[-1]:
         shown = f"{x.dtype}{list(x.shape)} and {y.dtype}{list(y.shape)}"
         raise ShapeError(f"triangular_solve needs one dtype, equal leading dims, and sizes that go together, got {shown}")
     if left_side:
         return triangular(x, y, lower=lower, transpose=transpose_a, unit=unit_diagonal)
-    return matrix_transpose(triangular(x, lift(matrix_transpose(y)), lower=lower, transpose=not transpose_a, unit=unit_diagonal))
+    return matrix_transpose(
+        triangular(x, lift(matrix_transpose(y)), lower=lower, transpose=not transpose_a, unit=unit_diagonal)
+    )
 
 
 @api
 def lu(x: Any) -> Any:
-    """`jax.lax.linalg.lu`: both factors in one array, the row that each row was exchanged with, and the order of rows, int32."""
+    """`jax.lax.linalg.lu`: both factors in one array, the row that each row was exchanged with, and their order, int32."""
     a = matrices(x, "lu")
     y, pivots = several("lu", a)
     return y, pivots, build("permutation", pivots, rows=a.shape[-2])
@@ -77,11 +79,13 @@ def qr(x: Any, *, full_matrices: bool = True) -> Any:
 
 @api
 def householder_product(a: Any, taus: Any) -> Any:
-    """`jax.lax.linalg.householder_product`: the product of `I - tau v v^T`, `v` a column of `a` with 1 on the diagonal, 0 above."""
+    """`jax.lax.linalg.householder_product`: the product of `I - tau v v^T`, `v` a column of `a`, its diagonal 1, 0 above."""
     x, factors = matrices(a, "householder_product"), lift(taus)
     *lead, rows, columns = x.shape
     if rows < columns or factors.ndim < 1 or factors.shape[-1] > columns or factors.shape[:-1] != tuple(lead):
-        raise ShapeError(f"householder_product needs m >= n and at most n factors, got {list(x.shape)} and {list(factors.shape)}")
+        raise ShapeError(
+            f"householder_product needs m >= n and at most n factors, got {list(x.shape)} and {list(factors.shape)}"
+        )
     k = factors.shape[-1]
     v = tril(slice_axis(x, x.ndim - 1, 0, k), -1) + lift(eye(rows, k, dtype=x.dtype))
     # T with the product I - V T V^T has the inverse with 1 / tau on its diagonal, and V^T V above; tau may be 0
@@ -94,7 +98,7 @@ def householder_product(a: Any, taus: Any) -> Any:
 
 @api
 def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True) -> Any:
-    """`jax.lax.linalg.eigh`: eigenvectors, then eigenvalues, always in ascending order; reads the triangle that `lower` says."""
+    """`jax.lax.linalg.eigh`: eigenvectors, then eigenvalues in ascending order; reads the triangle that `lower` says."""
     w, v = eigh_of(x) if symmetrize_input else eigh_of(x, "L" if lower else "U")
     return v, w
 

@@ -116,7 +116,9 @@ def _right_side(a: Tracer, b: Tracer, what: str) -> tuple[Tracer, Tracer, bool]:
     if is_vector:
         b = reshape_tracer(b, (*b.shape, 1))
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(f"{what} needs as many rows on the right side as the matrix has, got {list(a.shape)} and {list(b.shape)}")
+        raise ShapeError(
+            f"{what} needs as many rows on the right side as the matrix has, got {list(a.shape)} and {list(b.shape)}"
+        )
     try:
         lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
@@ -166,12 +168,10 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
 
 
 @api
-def solve_triangular(
-    a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False
-) -> Any:
-    """`scipy.linalg.solve_triangular`: the solution of `a x = b`, or with `trans` 1 or "T" of `a^T x = b`; `n**2` flops a column.
+def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
+    """`scipy.linalg.solve_triangular`: the solution of `a x = b`, or with `trans` 1 or "T" of `a^T x = b`.
 
-    Only the upper triangle is read, with `lower` only the lower one.
+    `n**2` flops a column. Only the upper triangle is read, with `lower` only the lower one.
 
     Raises:
         ShapeError: shapes that do not go together, or another `trans`.
@@ -233,8 +233,8 @@ def lu(a: Any, permute_l: bool = False) -> Any:
 def solve(a: Any, b: Any) -> Any:
     """`np.linalg.solve`: the solution of `a x = b`; `b` is a vector, or matrices with the batch of `a`.
 
-    By LU with partial pivoting: `2 * n**3 / 3` flops, and `2 * n**2` a column. A singular matrix gives infinities and NaN, as in
-    jax, where NumPy raises.
+    By LU with partial pivoting: `2 * n**3 / 3` flops, and `2 * n**2` a column. A singular matrix gives infinities and NaN, as
+    in jax, where NumPy raises.
 
     Raises:
         ShapeError: no square matrices, or shapes that do not go together.
@@ -245,7 +245,7 @@ def solve(a: Any, b: Any) -> Any:
 
 @api
 def inv(a: Any) -> Any:
-    """`np.linalg.inv`: the inverse, by LU with partial pivoting; `2 * n**3` flops. A singular matrix gives infinities and NaN."""
+    """`np.linalg.inv`: the inverse, by LU with partial pivoting; `2 * n**3` flops. Of a singular matrix infinities and NaN."""
     x = matrices(a, "inv", square=True)
     return build("solve", x, broadcast_tracer(lift(eye(x.shape[-1], dtype=x.dtype)), x.shape), form="plain")
 
@@ -258,7 +258,7 @@ def det(a: Any) -> Any:
 
 @api
 def slogdet(a: Any) -> Any:
-    """`np.linalg.slogdet`: sign and logarithm of the determinant; 0 and -inf where it is 0. The derivative needs another one."""
+    """`np.linalg.slogdet`: sign and logarithm of the determinant; 0 and -inf, and no derivative, where it is 0."""
     x = matrices(a, "slogdet", square=True)
     y, pivots = several("lu", x)
     pivot = sum_of(select(_diagonal_mask(x.shape), y, full_like_tracer(y, 0)), -1)
@@ -428,7 +428,9 @@ def matrix_rank(M: Any, rtol: Any = None, hermitian: bool = False, *, tol: Any =
     """
     x = as_float(M)
     if x.ndim < 2:
-        return lift_as(max_of(lift_as(compare("ne", x, full_like_tracer(x, 0)), np.dtype(np.int64)), initial=0), np.dtype(np.int64))
+        return lift_as(
+            max_of(lift_as(compare("ne", x, full_like_tracer(x, 0)), np.dtype(np.int64)), initial=0), np.dtype(np.int64)
+        )
     s = lift(svd(x, False, False, hermitian))
     if tol is None:
         relative = max(x.shape[-2:]) * _epsilon(x) if rtol is None else rtol
@@ -485,4 +487,3 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
         again = compare("gt", squarings, full_like_tracer(squarings, k))
         y = select(everywhere(again), lift(matmul(y, y)), y)
     return select(everywhere(fits), y, full_like_tracer(y, math.nan))
-

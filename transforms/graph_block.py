@@ -1,8 +1,8 @@
 """Split large factorizations and triangular solves into two halves and products of matrices, again and again.
 
 What is left are factorizations of a few columns, which write their own loops, and `graph.dot`, which has the flops. Halves, and
-not one block column after the other, since then blocks have few shapes: each kernel is compiled once for its shape (Toledo, 1997;
-Elmroth and Gustavson, 2000).
+not one block column after the other, since then blocks have few shapes: each kernel is compiled once for its shape (Toledo,
+1997; Elmroth and Gustavson, 2000).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..dialects.graph.orthogonal import HouseholderOp, reflected
 from ..dialects.types import element_of, shape_of
 from ._functions import replace_op
 
-_LEAST = {"cholesky": 64, "triangular_solve": 64, "lu": 32, "householder": 32}
+_LEAST = {"cholesky": 64, "triangular_solve": 64, "lu": 64, "householder": 64}
 """Columns that are not split: measured, the loops of so many take as long as those of half as many and the products."""
 
 

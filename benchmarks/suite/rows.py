@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from . import attention, convolutions, elementwise, kernel_cases, networks, products
+from . import attention, convolutions, elementwise, factors, kernel_cases, networks, products
 from .case import Row
 
-ROWS: list[Row] = [*products.ROWS, *elementwise.ROWS, *convolutions.ROWS, *attention.ROWS, *networks.ROWS, *kernel_cases.ROWS]
+ROWS: list[Row] = [
+    *products.ROWS,
+    *elementwise.ROWS,
+    *convolutions.ROWS,
+    *attention.ROWS,
+    *networks.ROWS,
+    *factors.ROWS,
+    *kernel_cases.ROWS,
+]
 
 
 def find(name: str) -> Row:

@@ -1,7 +1,7 @@
 """Triangular factors of matrices, the last two dims of an operand: `cholesky`, `lu`, and `triangular_solve`.
 
-The loops are the unblocked algorithms, with neighbours along rows of memory innermost; `graph-block` makes products of large ones
-(`transforms/graph_block.py`).
+The loops are the unblocked algorithms, with neighbours along rows of memory innermost; `graph-block` makes products of large
+ones (`transforms/graph_block.py`).
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ def compared(b: Any, predicate: str, shape: Sequence[int], below: int = 0) -> SS
 def kept(b: Any, x: SSAValue, predicate: str, below: int = 0) -> SSAValue:
     """`x` where row and column compare so, else 0."""
     return b.select(compared(b, predicate, shape_of(x), below), x, b.zeros_like(x))
+
+
+def mirrored(b: Any, x: SSAValue) -> SSAValue:
+    """The symmetric matrices of which the lower triangles are given."""
+    return b.add(kept(b, x, "ge"), transposed(b, kept(b, x, "gt")))
 
 
 def identity(b: Any, element: Any, shape: Sequence[int]) -> SSAValue:
@@ -165,18 +170,16 @@ def _jvp_cholesky(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence
     # L half(L^-1 dA L^-T), dA the symmetric matrix of which the lower triangle is read: Murray, 2016
     (da,) = tangents
     y = op.results[0]
-    low = kept(b, da, "gt")
-    da = b.add(kept(b, da, "ge"), transposed(b, low))
-    once = solve_with(b, y, da, side="lower")
+    once = solve_with(b, y, mirrored(b, da), side="lower")
     both = transposed(b, solve_with(b, y, transposed(b, once), side="lower"))
     return [multiply(b, y, _half(b, both))]
 
 
 @graph_op
 class CholeskyOp(MatrixOp):
-    """The lower triangular `L` with `L L^T = x` of symmetric positive definite matrices, the last two dims; reads the lower triangle.
+    """The lower triangular `L` with `L L^T = x` of symmetric positive definite matrices, the last two dims.
 
-    All of `L` is NaN where a matrix is not positive definite. Cost: `n**3 / 3` flops a matrix.
+    Reads the lower triangle. All of `L` is NaN where a matrix is not positive definite. Cost: `n**3 / 3` flops a matrix.
 
     ```mlir
     %l = graph.cholesky %x : tensor<2x3x3xf32>
@@ -251,9 +254,7 @@ _OTHER_FORM = {"plain": "transposed", "transposed": "plain"}
 
 
 def _like(b: Any, op: TriangularSolveOp, rhs: SSAValue, form: str | None = None) -> SSAValue:
-    return solve_with(
-        b, op.a, rhs, side=op.side.data, form=form or op.form.data, diagonal=op.diagonal.data
-    )
+    return solve_with(b, op.a, rhs, side=op.side.data, form=form or op.form.data, diagonal=op.diagonal.data)
 
 
 def _read_part(b: Any, op: TriangularSolveOp, x: SSAValue) -> SSAValue:
@@ -265,7 +266,7 @@ def _read_part(b: Any, op: TriangularSolveOp, x: SSAValue) -> SSAValue:
 def _jvp_triangular_solve(b: Any, op: TriangularSolveOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # a dx = dy - da x
     da, dy = tangents
-    terms = dy
+    terms: Any = dy
     if da is not None:
         change = multiply(b, _read_part(b, op, da), op.x, transpose="x" if op.form.data == "transposed" else "")
         terms = b.neg(change) if dy is None else b.sub(dy, change)
@@ -280,7 +281,7 @@ def _transpose_triangular_solve(b: Any, op: TriangularSolveOp, k: int, ct: SSAVa
 
 @graph_op
 class TriangularSolveOp(MatrixOp):
-    """The solution `x` of `a x = y`, or of `a^T x = y` where the form is `transposed`, for triangular matrices, the last two dims.
+    """The solution `x` of `a x = y`, or of `a^T x = y` where the form is `transposed`, for triangular matrices.
 
     Only the triangle of `a` that is named is read, without its diagonal where that is `unit`. A zero on the diagonal gives
     infinities and NaN. Cost: `n**2` flops a column of `y`.
@@ -311,7 +312,9 @@ class TriangularSolveOp(MatrixOp):
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
         if a[:-1] != y[:-1]:  # C2
-            raise ShapeError(f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}")
+            raise ShapeError(
+                f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
+            )
         for name, known in (("side", ("lower", "upper")), ("form", tuple(_OTHER_FORM)), ("diagonal", ("given", "unit"))):
             if word(props[name]) not in known:  # C3
                 raise DTypeError(f"{name} must be one of {', '.join(known)}, got {word(props[name])}")

@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError
 from ..types import element_of, shape_of, tensor
-from .base import CompositeOp, Custom, GraphOp, NotDifferentiable, Props, graph_op, word
+from .base import CompositeOp, Custom, NotDifferentiable, Props, graph_op, word
 from .factor import (
     Matrices,
     MatrixOp,
@@ -71,7 +71,7 @@ class Reflector:
             x = b.scalar.div(get(i.index), divisor)
             b.store(x, self.v, [i.index])
             i.give(b.scalar.add(i.carried[0], b.scalar.mul(x, x)))
-        alpha = b.scalar.div(first, divisor)
+        alpha = b.scalar.select(is_zero, zero, b.scalar.div(first, divisor))
         length = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(alpha, alpha), i.results[0]))
         is_negative = b.scalar.cmp("lt", alpha, zero)
         signed = b.scalar.select(is_negative, b.scalar.neg(length), length)
@@ -190,7 +190,9 @@ def _jvp_qr(b: Any, op: QrOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue
     rows, columns = shape_of(da)[-2:]
     if rows < columns or shape_of(r)[-1] != shape_of(q)[-1]:
         shown = f"{rows}x{columns}"
-        raise DifferentiationError(f"'graph.qr' op has a derivative where R is square, got matrices of {shown}, {op.mode.data} Q")
+        raise DifferentiationError(
+            f"'graph.qr' op has a derivative where R is square, got matrices of {shown}, {op.mode.data} Q"
+        )
     da_r = solve_right(b, r, da)
     c = multiply(b, q, da_r, transpose="x")
     low = kept(b, c, "gt")
@@ -242,7 +244,11 @@ class QrOp(CompositeOp):
         *lead, rows, columns = shape_of(x)
         k = rows if word(props["mode"]) == "complete" else min(rows, columns)
         v, r = b.householder(x)
-        q = reflected(b, v, identity(b, element_of(x), (*lead, rows, k)))
+        # the reflected columns of an identity, of which V^T picks rows of V
+        inner = multiply(b, v, v, transpose="x")
+        first = transposed(b, part(b, v, (0, k), (0, shape_of(v)[-1])))
+        weights = solve_with(b, inner, first, side="upper", diagonal="unit")
+        q = b.sub(identity(b, element_of(x), (*lead, rows, k)), multiply(b, v, weights))
         if k > shape_of(r)[-2]:
             rank = len(lead) + 2
             high = [*([0] * len(lead)), k - shape_of(r)[-2], 0]
@@ -251,5 +257,5 @@ class QrOp(CompositeOp):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
-            q, r = np.linalg.qr(operands[0], self.mode.data)
+            q, r = np.linalg.qr(operands[0], "complete" if self.mode.data == "complete" else "reduced")
         return np.ascontiguousarray(q), np.ascontiguousarray(r)

@@ -16,7 +16,6 @@ from ..types import element_of, shape_of, show_shape, tensor
 from .base import CompositeOp, Custom, Props, graph_op, require_same_element, word
 from .factor import (
     batch_leading,
-    compared,
     diagonal_of,
     identity,
     multiply,
@@ -26,7 +25,6 @@ from .factor import (
     require_matrices,
     solve_with,
     stacked,
-    transposed,
 )
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -76,7 +74,9 @@ class SolveOp(CompositeOp):
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
         if a[:-1] != y[:-1]:  # C2
-            raise ShapeError(f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}")
+            raise ShapeError(
+                f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
+            )
         if word(props["form"]) not in ("plain", "transposed"):  # C3
             raise DTypeError(f"form must be one of plain, transposed, got {word(props['form'])}")
         return (operands[1],)
@@ -117,7 +117,7 @@ def _parity(b: Any, pivots: SSAValue, like: SSAValue) -> SSAValue:
 
 
 def _jvp_det(b: Any, op: DetOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
-    # tr(adj(x) dx) with adj(x) = det(x) x^-1, also where the last pivot alone is 0: then it is multiplied out before (as in jax)
+    # tr(adj(x) dx) with adj(x) = det(x) x^-1, also where the last pivot alone is 0: it is multiplied out before (as in jax)
     (dx,) = tangents
     x, shape = op.x, shape_of(op.x)
     n = shape[-1]

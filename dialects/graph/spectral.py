@@ -17,13 +17,14 @@ from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError
 from ..types import element_of, index, numpy_dtype, shape_of, tensor
-from .base import CompositeOp, Custom, GraphOp, NotDifferentiable, Props, graph_op, word
+from .base import CompositeOp, Custom, NotDifferentiable, Props, graph_op, word
 from .factor import (
     Matrices,
     MatrixOp,
     batch_leading,
     compared,
     diagonal_of,
+    mirrored,
     multiply,
     on_columns,
     on_rows,
@@ -90,8 +91,7 @@ def _jvp_eigh(b: Any, op: EighOp, tangents: Sequence[SSAValue]) -> Sequence[SSAV
     # with M = V^T dA V: dw = diag M, dV = V (M / (w_j - w_i)), 0 on the diagonal
     (da,) = tangents
     v, shape = op.v, shape_of(op.v)
-    da = b.mul(b.add(da, transposed(b, da)), b.full_like(da, 0.5))
-    inner = multiply(b, v, multiply(b, da, v), transpose="x")
+    inner = multiply(b, v, multiply(b, mirrored(b, da), v), transpose="x")
     gaps = b.sub(on_columns(b, op.w, shape), on_rows(b, op.w, shape))
     same = compared(b, "eq", shape)
     one = b.full_like(gaps, 1)
@@ -104,9 +104,9 @@ class EighOp(MatrixOp):
     """Eigenvalues of symmetric matrices, the last two dims, in ascending order, and orthonormal eigenvectors, columns of `v`.
 
     Reads the lower triangle. Householder's reduction to a tridiagonal matrix, then implicit QL steps (EISPACK's tql2; shifts as
-    in LAPACK's steqr), so that `x` and `v w v^T` differ by a few units of rounding of the largest eigenvalue. The first component
-    of a vector that is at least half as large as its largest is positive. NaN and infinities give NaN. The derivative needs
-    distinct eigenvalues. Cost: about `9 * n**3` flops a matrix.
+    in LAPACK's steqr), so that `x` and `v w v^T` differ by a few units of rounding of the largest eigenvalue. The first
+    component of a vector that is at least half as large as its largest is positive. NaN and infinities give NaN. The derivative
+    needs distinct eigenvalues. Cost: about `9 * n**3` flops a matrix.
 
     ```mlir
     %w, %v = graph.eigh %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>)
@@ -238,29 +238,29 @@ class EighOp(MatrixOp):
         start, stop = b.position(0), b.position(n - 1)
         most = b.scalar.select(is_finite, b.position(_MOST_STEPS * n), start)
         with b.loop(b.index_of(most), "seq", inits=[start]) as step:
-            (l_value,) = step.carried
-            l = b.index_of(l_value)
-            # the end of the block that begins at l: the first element beside the diagonal that is negligible
-            with b.loop(n - 1, "seq", lower=l, inits=[stop]) as i:
+            (low_value,) = step.carried
+            low = b.index_of(low_value)
+            # the end of the block that begins at `low`: the first element beside the diagonal that is negligible
+            with b.loop(n - 1, "seq", lower=low, inits=[stop]) as i:
                 size = b.scalar.add(*(b.scalar.abs(b.load(d, [at])) for at in (i.index, i.index + 1)))
                 small = b.scalar.cmp("le", b.scalar.abs(b.load(e, [i.index])), b.scalar.mul(eps, size))
                 here = b.position(i.index)
                 first = b.scalar.binary("and", small, b.scalar.cmp("lt", here, i.carried[0]))
                 i.give(b.scalar.select(first, here, i.carried[0]))
             m_value = i.results[0]
-            is_found = b.scalar.cmp("ge", l_value, m_value)
-            following = b.scalar.add(l_value, b.position(1))
+            is_found = b.scalar.cmp("ge", low_value, m_value)
+            following = b.scalar.add(low_value, b.position(1))
             done = b.scalar.cmp("gt", following, stop)
-            step.give(b.scalar.select(is_found, b.scalar.select(done, stop, following), l_value))
+            step.give(b.scalar.select(is_found, b.scalar.select(done, stop, following), low_value))
             with b.when(b.scalar.invert(is_found)):
                 m = b.index_of(m_value)
-                beside = b.load(e, [l])
-                g = b.scalar.div(b.scalar.sub(b.load(d, [l + 1]), b.load(d, [l])), b.scalar.mul(two, beside))
+                beside = b.load(e, [low])
+                g = b.scalar.div(b.scalar.sub(b.load(d, [low + 1]), b.load(d, [low])), b.scalar.mul(two, beside))
                 r = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(g, g), one))
                 r = b.scalar.select(b.scalar.cmp("lt", g, zero), b.scalar.neg(r), r)
                 shift = b.scalar.div(beside, b.scalar.add(g, r))
-                g = b.scalar.add(b.scalar.sub(b.load(d, [m]), b.load(d, [l])), shift)
-                count = b.index_of(b.scalar.sub(m_value, l_value))
+                g = b.scalar.add(b.scalar.sub(b.load(d, [m]), b.load(d, [low])), shift)
+                count = b.index_of(b.scalar.sub(m_value, low_value))
                 with b.loop(count, "seq", inits=[g, one, one, zero]) as k:
                     g, c, s, p = k.carried
                     i = m - 1 - k.index
@@ -272,17 +272,15 @@ class EighOp(MatrixOp):
                     s = b.scalar.mul(f, inverse)
                     c = b.scalar.select(is_zero, one, b.scalar.mul(g, inverse))
                     g = b.scalar.sub(b.load(d, [i + 1]), p)
-                    r = b.scalar.add(
-                        b.scalar.mul(b.scalar.sub(b.load(d, [i]), g), s), b.scalar.mul(two, b.scalar.mul(c, h))
-                    )
+                    r = b.scalar.add(b.scalar.mul(b.scalar.sub(b.load(d, [i]), g), s), b.scalar.mul(two, b.scalar.mul(c, h)))
                     p = b.scalar.mul(s, r)
                     b.store(b.scalar.add(g, p), d, [i + 1])
                     g = b.scalar.sub(b.scalar.mul(c, r), h)
                     _rotate(b, n, rows, i, i + 1, c, s)
                     k.give(g, c, s, p)
                 g, _, _, p = k.results
-                b.store(b.scalar.sub(b.load(d, [l]), p), d, [l])
-                b.store(g, e, [l])
+                b.store(b.scalar.sub(b.load(d, [low]), p), d, [low])
+                b.store(g, e, [low])
                 b.store(zero, e, [m])
 
 
@@ -292,11 +290,11 @@ class EighOp(MatrixOp):
 
 @graph_op
 class OrthogonalizeOp(MatrixOp):
-    """Rotations that make the rows of square matrices orthogonal: `y = z x` with `z` orthogonal, the rows of `y` by descending length.
+    """Rotations that make the rows of square matrices orthogonal: `y = z x` with `z` orthogonal, rows by descending length.
 
-    So the lengths are the singular values of `x`, and the rows of `z` its left singular vectors. Hestenes' method: sweeps over all
-    pairs of rows, until no two are closer than rounding. The first component of a row of `z` that is at least half as large as
-    its largest is positive. NaN and infinities give NaN. Cost: about 8 sweeps of `6 * n**3` flops a matrix.
+    So the lengths of the rows of `y` are the singular values of `x`, and the rows of `z` its left singular vectors. Hestenes'
+    method: sweeps over all pairs of rows, until no two are closer than rounding. The first component of a row of `z` that is at
+    least half as large as its largest is positive. NaN and infinities give NaN. Cost: about 8 sweeps of `6 * n**3` flops a matrix.
 
     ```mlir
     %y, %z = graph.orthogonalize %x : tensor<3x3xf32> -> (tensor<3x3xf32>, tensor<3x3xf32>)
@@ -373,9 +371,7 @@ class OrthogonalizeOp(MatrixOp):
                 m.store(b.scalar.mul(of_x, b.load(x, [i.index, j.index])), 0, to, j.index)
                 m.store(b.scalar.mul(of_z, b.load(z, [i.index, j.index])), 1, to, j.index)
 
-    def _pair(
-        self, b: Any, n: int, element: Any, x: SSAValue, z: SSAValue, p: Any, q: Any, count: SSAValue
-    ) -> SSAValue:
+    def _pair(self, b: Any, n: int, element: Any, x: SSAValue, z: SSAValue, p: Any, q: Any, count: SSAValue) -> SSAValue:
         """Rotate two rows if they are not orthogonal; how many rotations there have been then."""
         zero, one = b.scalar.const(0, element), b.scalar.const(1, element)
 
@@ -435,11 +431,11 @@ def _jvp_svd(b: Any, op: SvdOp, tangents: Sequence[SSAValue]) -> Sequence[SSAVal
 
 @graph_op
 class SvdOp(CompositeOp):
-    """`x = U S V^T` of matrices, the last two dims: orthonormal columns of `u` and rows of `vt`, singular values in descending order.
+    """`x = U S V^T` of matrices, the last two dims: orthonormal columns of `u` and rows of `vt`, `s` in descending order.
 
-    `reduced` has `min(m, n)` of them, `complete` fills `u` and `vt` up to square matrices. A QR factorization, rotations that make
-    the rows of `R` orthogonal (Drmac and Veselic, 2008), and a QR factorization of what they are then, which also gives vectors for
-    singular values of 0. The derivative needs distinct singular values that are not 0, and reduced factors.
+    `reduced` has `min(m, n)` of them, `complete` fills `u` and `vt` up to square matrices. A QR factorization, rotations that
+    make the rows of `R` orthogonal (Drmac and Veselic, 2008), and a QR factorization of what they are then, which also gives
+    vectors for singular values of 0. The derivative needs distinct singular values that are not 0, and reduced factors.
 
     ```mlir
     %u, %s, %vt = graph.svd reduced %x : tensor<4x3xf32> -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3x3xf32>)

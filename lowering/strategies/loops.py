@@ -65,7 +65,7 @@ def schedule_loops_without_threads(kernel: KernelOp, nest: ForOp, target: Target
 
 
 def _scalar_parts(nest: ForOp) -> list[ForOp]:
-    """A nest that no strategy has made vectors in, else the nests in it with bounds that vary, which others leave as they are."""
+    """A nest that no strategy has made vectors in, else the nests in it with bounds that vary, which others leave alone."""
     if nest.trip_count() == 0 or nest.kind.data in ("vector", "unroll"):
         return []
     if is_scalar(nest):

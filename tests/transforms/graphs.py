@@ -13,7 +13,7 @@ from lamina.dialects.graph.autodiff import JvpOp, VjpOp, VmapOp, has_tangent
 from lamina.dialects.graph.builder import GraphBuilder
 from lamina.dialects.graph.control import ForOp
 from lamina.dialects.parsing import parse_module
-from lamina.dialects.types import element_type, f64, i1, i64, tensor
+from lamina.dialects.types import element_type, f64, i1, i64, shape_of, tensor
 from lamina.passes import run_passes
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -281,6 +281,28 @@ _LAST = {"x_dims": (0, 3, 1, 2), "w_dims": (3, 2, 0, 1), "y_dims": (0, 3, 1, 2)}
 _POOL = ((1, 2, 3), (1, 2, 1), (0, 1, -1), (0, 0, 2), (1, 1, 1))
 _SPREAD = ((2, 2), (1, 3), (1, 0), (0, 2), (2, 1))
 
+_LOWER = {"side": "lower", "form": "plain", "diagonal": "given"}
+
+
+def _definite(b: GraphBuilder, x: SSAValue) -> SSAValue:
+    """Symmetric positive definite matrices of others."""
+    rank = len(shape_of(x))
+    dims = {"lhs_batch": tuple(range(rank - 2)), "rhs_batch": tuple(range(rank - 2))}
+    squares = b.dot(x, x, lhs_contract=(rank - 1,), rhs_contract=(rank - 1,), **dims)
+    return b.add(squares, _diagonal(squares, b, 1.0))
+
+
+def _spread(b: GraphBuilder, x: SSAValue) -> SSAValue:
+    """Matrices with separated eigenvalues and singular values of others."""
+    return b.add(x, _diagonal(x, b, 4.0))
+
+
+def _diagonal(like: SSAValue, b: GraphBuilder, step: float) -> SSAValue:
+    rows, columns = shape_of(like)[-2:]
+    matrix = np.diag(step * np.arange(1, max(rows, columns) + 1))[:rows, :columns]
+    return b.const(np.broadcast_to(matrix, shape_of(like)))
+
+
 CASES = [
     *(
         _u(name)
@@ -361,6 +383,34 @@ CASES = [
     Case("sort_by_key", ((5,), (5,)), lambda b, x, y: b.add(*b.sort(x, y, keys=1))),
     Case("sort_by_integers", ((5,),), lambda b, x, i: b.sort(i, x, keys=1)[1], fixed=(np.array([3, 1, 3, 0, 1]),)),
     Case("top_k", ((2, 5),), lambda b, x: b.top_k(x, k=3)[0]),
+    Case("cholesky", ((2, 3, 3),), lambda b, x: b.cholesky(_definite(b, x))),
+    *(
+        Case(
+            f"triangular_solve_{side}_{form}_{diagonal}",
+            ((3, 3), (3, 2)),
+            lambda b, x, y, w=(side, form, diagonal): b.triangular_solve(
+                _definite(b, x), y, side=w[0], form=w[1], diagonal=w[2]
+            ),
+        )
+        for side in ("lower", "upper")
+        for form in ("plain", "transposed")
+        for diagonal in ("given", "unit")
+    ),
+    Case("triangular_solve_batch", ((2, 3, 3), (2, 3, 1)), lambda b, x, y: b.triangular_solve(_definite(b, x), y, **_LOWER)),
+    Case("lu", ((2, 3, 3),), lambda b, x: b.lu(_definite(b, x))[0]),
+    Case("lu_exchanged", ((3, 3),), lambda b, x: b.lu(b.reverse(_definite(b, x), dims=(0,)))[0]),
+    Case("lu_tall", ((4, 2),), lambda b, x: b.lu(x)[0]),
+    Case("lu_wide", ((2, 4),), lambda b, x: b.lu(x)[0]),
+    Case("qr", ((2, 3, 3),), lambda b, x: b.qr(_definite(b, x), mode="reduced")),
+    Case("qr_tall", ((4, 2),), lambda b, x: b.qr(x, mode="reduced")),
+    Case("eigh", ((2, 3, 3),), lambda b, x: b.eigh(_spread(b, x))),
+    Case("svd", ((2, 3, 3),), lambda b, x: b.svd(_spread(b, x), mode="reduced")),
+    Case("svd_tall", ((4, 2),), lambda b, x: b.svd(_spread(b, x), mode="reduced")),
+    Case("svd_wide", ((2, 4),), lambda b, x: b.svd(_spread(b, x), mode="reduced")),
+    Case("solve", ((2, 3, 3), (2, 3, 2)), lambda b, x, y: b.solve(_definite(b, x), y, form="plain")),
+    Case("solve_transposed", ((3, 3), (3, 1)), lambda b, x, y: b.solve(_definite(b, x), y, form="transposed")),
+    Case("det", ((2, 3, 3),), lambda b, x: b.det(_definite(b, x))),
+    Case("pinv", ((2, 3, 2),), lambda b, x: b.pinv(_spread(b, x), b.zeros_like(b.reduce(x, kind="add", dims=(1, 2))))),
     Case("recurrence", ((2, 4), (2, 4)), lambda b, x, y: b.recurrence(x, y, dim=1, direction="forward")),
     Case("recurrence_by_factor", ((3,),), lambda b, x: b.recurrence(x, b.full_like(x, 2), dim=0, direction="forward")),
     Case("recurrence_by_term", ((3,),), lambda b, x: b.recurrence(b.full_like(x, 2), x, dim=0, direction="forward")),
