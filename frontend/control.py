@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.rewriter import InsertPoint
 
+from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import ForOp
+from ..dialects.types import element_type
 from ..errors import ShapeError
 from .autodiff import function_name
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
-from .promotion import INT64, is_integer_dtype
+from .promotion import BOOL, FLOAT32, HALVES, INT64, is_integer_dtype
 from .pytree import TreeDef, flatten
 from .retrace import each_call
 from .tracer import Tracer
@@ -178,7 +181,9 @@ def _loop(
     if any(a.dtype != x.dtype and x.weak for a, x in zip(wanted, carried, strict=True)):
         carried = [lift_as(x, a.dtype) if x.weak else x for a, x in zip(wanted, carried, strict=True)]
         traced = _trace_body(trace, step, what, name, carried, structure, stacks, of_stacks)
-    _require_same(traced, what, name, carried, structure)
+    if traced.out_structure.children[0] == structure:
+        convert_results(traced, [x.dtype for x in carried])
+    require_same(traced, traced.out_structure.children[0], what, name, carried, structure)
     captured = [trace.lift(x) for x in traced.captured]
     op = ForOp.make(
         traced.op,
@@ -194,7 +199,8 @@ def _loop(
     shapes = [a.shape for a in avals[:n]]
     if isinstance(count, int):
         shapes += [(count, *a.shape) for a in avals[n:]]
-    results = [Tracer(trace, v, s, a.dtype) for v, s, a in zip(op.results, shapes, avals, strict=True)]
+    weak = [a.weak and k < n for k, a in enumerate(avals)]
+    results = [Tracer(trace, v, s, a.dtype, w) for v, s, a, w in zip(op.results, shapes, avals, weak, strict=True)]
     return traced.out_structure.unflatten(results)
 
 
@@ -235,8 +241,30 @@ def _captured_first(traced: TracedFunction, given: int) -> None:
     traced.op.update_function_type()
 
 
-def _require_same(traced: TracedFunction, what: str, name: str, carried: Sequence[Tracer], structure: TreeDef) -> None:
-    out = traced.out_structure.children[0]
+def convert_results(traced: TracedFunction, dtypes: Sequence[np.dtype[Any]]) -> None:
+    """Give the first results of a function these dtypes: Python numbers that fit them, and halves, which f32 is computed of."""
+    last = traced.op.body.block.last_op
+    assert last is not None
+    avals = list(traced.out_avals)
+    for k, dtype in enumerate(dtypes):
+        if avals[k].dtype != dtype and _is_converted(avals[k], dtype):
+            builder = GraphBuilder(InsertPoint.before(last), last.location)
+            last.operands[k] = builder.convert(last.operands[k], element_type(dtype))
+            avals[k] = avals[k]._replace(dtype=dtype)
+    traced.out_avals = tuple(avals)
+    traced.op.update_function_type()
+
+
+def _is_converted(aval: Aval, dtype: np.dtype[Any]) -> bool:
+    if aval.weak:
+        return dtype.kind == "f" or (aval.dtype.kind != "f" and dtype != BOOL)
+    return FLOAT32 in (aval.dtype, dtype) and (aval.dtype in HALVES or dtype in HALVES)
+
+
+def require_same(
+    traced: TracedFunction, out: TreeDef, what: str, name: str, carried: Sequence[Tracer], structure: TreeDef
+) -> None:
+    """Refuse a body whose first results, of structure `out`, are not like what the loop carries."""
     if out != structure:
         raise TypeError(f"{what}() carries {structure}, but {name}() returns {out}")
     for path, before, after in zip(structure.paths("value"), carried, traced.out_avals, strict=False):

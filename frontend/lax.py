@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ShapeError
 from . import lnp
 from .autodiff import stop_gradient
+from .conditional import cond, switch, while_loop
 from .control import fori_loop, scan
 from .eager import api
 from .elementwise import compare
@@ -58,12 +59,13 @@ globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *_RENAMED,
     "argmax", "argmin", "associative_scan", "batch_matmul", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp",
-    "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma", "div",
+    "concatenate", "cond", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma", "div",
     "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
     "dynamic_update_slice_in_dim", "erf", "erfc", "expand_dims", "fori_loop", "full", "full_like", "index_in_dim",
     "integer_pow", "iota", "lgamma", "logistic", "map", "pad", "pow", "reciprocal", "reduce", "reduce_and", "reduce_max",
     "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select", "select_n", "slice",
-    "slice_in_dim", "sort", "sort_key_val", "squeeze", "stop_gradient", "top_k", "transpose",
+    "slice_in_dim", "sort", "sort_key_val", "squeeze", "stop_gradient", "switch", "top_k",
+    "transpose", "while_loop",
 ]  # fmt: skip
 
 

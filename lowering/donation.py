@@ -3,7 +3,7 @@
 The Python caller gives arguments away (`donated`). Where the host function has read one for the last time before it first
 writes a result of the same type, or where both happen in one launch of a kernel that stores each element after its last load of
 it (`in_place`), one buffer may be given for both: the result is then written `over` the argument. Nothing changes for callers
-that give two.
+that give two. The body of a loop writes what it carries over what it was in the same way.
 """
 
 from __future__ import annotations
@@ -50,6 +50,25 @@ def donate(function: program.FuncOp, in_place: Mapping[str, Pairs]) -> Iterator[
                 pairs.append((result, number))
                 yield from relied_on
                 break
+    if pairs:
+        function.donation_pairs = pairs
+
+
+def carry_in_place(
+    function: program.FuncOp, carried: Sequence[tuple[int, int]], in_place: Mapping[str, Pairs]
+) -> Iterator[tuple[str, int, int]]:
+    """Let the body of a loop write results over the inputs that they take the place of, where it reads these before.
+
+    Args:
+        carried: the numbers of such a result and of its input.
+    """
+    roots, uses = _uses(function)
+    pairs: list[tuple[int, int]] = []
+    for result, number in carried:
+        relied_on = _in_place(function.inputs[number], function.outputs[result], roots, uses, in_place)
+        if relied_on is not None:
+            pairs.append((result, number))
+            yield from relied_on
     if pairs:
         function.donation_pairs = pairs
 

@@ -16,7 +16,7 @@ Results that may be written over donated arguments (`donation.py`) are such pair
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,13 +35,13 @@ from xdsl.passes import ModulePass
 
 from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
-from ..dialects.loop.repeat import RepeatOp
+from ..dialects.loop.repeat import HostCallOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, element_of, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
 from .analysis.nests import walk
-from .donation import donate
+from .donation import Pairs, carry_in_place, donate
 from .llvm.emit_types import fail
 
 ALIGNMENT = 64
@@ -235,7 +235,7 @@ class _Planner:
         self.callees = callees
         self.root: dict[SSAValue, memref.AllocOp] = {}
         self.storage: dict[memref.AllocOp, _Storage] = {}
-        self.calls: list[tuple[RepeatOp, _Storage]] = []
+        self.calls: list[tuple[HostCallOp, _Storage]] = []
         self.scratch: list[tuple[LaunchOp, _Storage]] = []
         self.in_place: list[tuple[str, int, int]] = []
 
@@ -261,8 +261,8 @@ class _Planner:
                 self._reuse(op, at)
                 if size := self.scratch_sizes.get(op.kernel.string_value()):
                     self.scratch.append((op, _Storage(size, at, at)))
-            elif isinstance(op, RepeatOp) and op.callee.string_value() in self.callees:
-                self.calls.append((op, _Storage(self.callees[op.callee.string_value()], at, at)))
+            elif isinstance(op, HostCallOp) and (sizes := [self.callees[c] for c in op.callees if c in self.callees]):
+                self.calls.append((op, _Storage(max(sizes), at, at)))  # one runs after the other, or only one
         return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in (*self.calls, *self.scratch))]))
 
     def _reuse(self, launch: LaunchOp, at: int) -> None:
@@ -344,8 +344,9 @@ class PlanBuffersPass(ModulePass):
                 raise CompileError(f"function @{name} calls itself: its memory cannot be planned")
             in_progress.append(name)
             for inner in walk(function):
-                if isinstance(inner, RepeatOp) and inner.callee.string_value() in hosts:
-                    visit(inner.callee.string_value())
+                for callee in inner.callees if isinstance(inner, HostCallOp) else ():
+                    if callee in hosts:
+                        visit(callee)
             in_progress.pop()
             planner = _Planner(function, kernels, scratch_sizes, planned)
             storages = planner.analyse()
@@ -362,11 +363,14 @@ class PlanBuffersPass(ModulePass):
 def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
     """By kernel, those of its `in_place` pairs that a launch uses; which, no schedule of a kernel changes.
 
-    Allocs whose size only a call knows become arguments, and donated arguments get their results.
+    Allocs whose size only a call knows become arguments, donated arguments get their results, and carried values that can stay
+    in one buffer do.
     """
     kernels = {k.sym_name.data: k for k in module.body.block.ops if isinstance(k, KernelOp)}
     pairs = {name: kernel.in_place_pairs for name, kernel in kernels.items()}
     used: dict[str, set[tuple[int, int]]] = {name: set() for name in kernels}
+    for kernel, result, operand in _carry_in_place(module, pairs):
+        used[kernel].add((result, operand))
     for function in [op for op in module.body.block.ops if isinstance(op, program.FuncOp)]:
         if function.arena is not None:  # was planned before, and may rely on all of them
             used = {name: set(all_pairs) for name, all_pairs in pairs.items()}
@@ -377,3 +381,19 @@ def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
         for kernel, result, operand in (*planner.in_place, *donate(function, pairs)):
             used[kernel].add((result, operand))
     return {name: [pair for pair in all_pairs if pair in used[name]] for name, all_pairs in pairs.items()}
+
+
+def _carry_in_place(module: ModuleOp, pairs: Mapping[str, Pairs]) -> Iterator[tuple[str, int, int]]:
+    """Carry values in one buffer where the body of a loop allows it; the (kernel, result, operand) triples this relies on."""
+    hosts = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, program.FuncOp) and f.arena is None}
+    loops: dict[str, list[RepeatOp | RepeatWhileOp]] = {}
+    for function in hosts.values():
+        for op in function.body.block.ops:
+            if isinstance(op, RepeatOp | RepeatWhileOp) and op.callees[-1] in hosts:
+                loops.setdefault(op.callees[-1], []).append(op)
+    for name, ops in loops.items():
+        body, carried = hosts[name], ops[0].in_place
+        if all(op.in_place == carried for op in ops) and body.is_private:
+            yield from carry_in_place(body, carried, pairs)
+            for op in ops:
+                op.share(body.donation_pairs)

@@ -13,7 +13,7 @@ FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("conv", "window", "norms"),
     *("index", "scan", "sort"),
-    *("attention", "autodiff", "control", "kernel"),
+    *("attention", "autodiff", "control", "conditional", "kernel"),
 )
 
 
