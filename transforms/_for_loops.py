@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import SymbolTable
 
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import DifferentiationError
-from ._functions import called_function, clone_body, error_at
+from ._functions import called_function, clone_body, error_at, unique_name
 
 if TYPE_CHECKING:
     from ._batch import Batcher
@@ -41,10 +39,7 @@ def new_function(
     source = of or called_function(op)
     functions = source.parent_block()
     assert functions is not None
-    base = f"{source.sym_name.data}_{suffix}"
-    name, k = base, 1
-    while SymbolTable.lookup_symbol(op, SymbolRefAttr(name)) is not None:
-        name, k = f"{base}_{k}", k + 1
+    name = unique_name(op, f"{source.sym_name.data}_{suffix}")
     block = Block(arg_types=types)
     function = FuncOp(name, ([], []), Region(block), "private")
     function.location = op.location

@@ -61,6 +61,14 @@ def require_static(op: Operation, function: FuncOp) -> None:
             raise error_at(op, CompileError, f"needs known shapes, @{name} has {type}: run graph-specialize first")
 
 
+def unique_name(op: Operation, base: str) -> str:
+    """A symbol name that is still free in the module of `op`: `base`, or with a number."""
+    name, k = base, 1
+    while SymbolTable.lookup_symbol(op, SymbolRefAttr(name)) is not None:
+        name, k = f"{base}_{k}", k + 1
+    return name
+
+
 def clone_body(
     function: FuncOp, arguments: Sequence[SSAValue], emit: Callable[[Operation], object]
 ) -> tuple[list[SSAValue], dict[SSAValue, SSAValue]]:

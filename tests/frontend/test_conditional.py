@@ -438,3 +438,32 @@ def test_names_of_lax():
     assert lax.while_loop is lm.while_loop and lax.cond is lm.cond and lax.switch is lm.switch
     same(lm.map(lambda v: v * 2, x), x * 2)
     same(lm.associative_scan(lnp.add, x), np.cumsum(x))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8])
+def test_unrolled_scans_are_scans(count, reverse):
+    xs = RNG.normal(size=(count, 2)), np.arange(count)
+
+    def step(carry, x):
+        value, i = x
+        return carry * 0.9 + value, {"y": carry * i, "i": i}
+
+    def run(xs, unroll):
+        return lm.scan(step, np.zeros(2), xs, reverse=reverse, unroll=unroll)
+
+    wanted = lm.jit(lambda xs: run(xs, 1))(xs)
+    for unroll in (2, 3, 100, True):
+        same(lm.jit(lambda xs, n=unroll: run(xs, n))(xs), wanted)
+    if count:
+        gradient = lambda unroll: lm.grad(lambda x: lnp.sum(run((x, xs[1]), unroll)[1]["y"] ** 2))(xs[0])  # noqa: E731
+        same(gradient(3), gradient(1), 1e-11)
+        with pytest.raises(ValueError, match=r"scan\(\) unroll must be at least 1, got 0"):
+            run(xs, 0)
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 2, 3, 5, 7])
+def test_map_by_batches(batch_size):
+    xs = {"a": RNG.normal(size=(5, 3)), "b": RNG.normal(size=5)}
+    found = lm.map(lambda x: (x["a"] * x["b"], x["b"]), xs, batch_size=batch_size)
+    same(found, (xs["a"] * xs["b"][:, None], xs["b"]))
