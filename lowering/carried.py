@@ -65,15 +65,15 @@ def _first_writer(argument: SSAValue, returned: SSAValue) -> Operation | None:
     value = returned
     while value is not argument and isinstance(value.owner, Operation):
         writer = value.owner
-        initial = _initial(writer, value)
+        initial = initial_of(writer, value)
         if initial is None or not initial.has_one_use():
             return writer
         value = initial
     return writer
 
 
-def _initial(op: Operation, result: SSAValue) -> SSAValue | None:
-    """The operand that is changed into a result, or starts a loop for it."""
+def initial_of(op: Operation, result: SSAValue) -> SSAValue | None:
+    """The operand that an op changes into a result in one buffer, or from which a loop starts."""
     if isinstance(op, ForOp | WhileOp):
         number = op.results.index(result)  # pyright: ignore[reportArgumentType]
         return op.inits[number] if number < len(op.inits) else None

@@ -44,7 +44,7 @@ from ..transforms.graph_collapse_dims import collapse_block
 from ..transforms.graph_decompose import decompose
 from ..transforms.graph_fuse import fuse_block
 from .analysis.nests import holds, walk
-from .carried import carried_by, order_for_carried, overwritten_operand
+from .carried import carried_by, initial_of, order_for_carried, overwritten_operand
 from .fallbacks import Fallback, record
 from .kernels import KernelEmitter, KernelPlan, size_name
 
@@ -260,10 +260,11 @@ class _FunctionConverter:
             return False
         self.destinations[value] = target
         owner = value.owner
-        initial = owner.initial(value) if isinstance(owner, KernelCallOp) else overwritten_operand(owner)
-        # contents that only this kernel changes are made where the result is
-        if initial is not None and initial.has_one_use() and isinstance(initial.owner, FusionOp | KernelCallOp | GraphOp):
-            if not getattr(initial.owner, "view", False):
+        initial = owner.initial(value) if isinstance(owner, KernelCallOp) else initial_of(owner, value)
+        # contents that only this kernel or loop changes are made where the result is
+        made = FusionOp | KernelCallOp | GraphOp | ControlOp
+        if initial is not None and initial.has_one_use() and isinstance(initial.owner, made):
+            if not getattr(initial.owner, "view", False) and initial.owner.name != "graph.const":
                 self._assign(initial, target)
         return True
 

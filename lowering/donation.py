@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from ..dialects import program
 from ..dialects.loop.memory import LaunchOp
+from ..dialects.loop.repeat import BranchOp
 from .analysis.nests import walk
 
 Pairs = Sequence[tuple[int, int]]
@@ -57,7 +59,7 @@ def donate(function: program.FuncOp, in_place: Mapping[str, Pairs]) -> Iterator[
 def carry_in_place(
     function: program.FuncOp, carried: Sequence[tuple[int, int]], in_place: Mapping[str, Pairs]
 ) -> Iterator[tuple[str, int, int]]:
-    """Let the body of a loop write results over the inputs that they take the place of, where it reads these before.
+    """Let the body of a loop, or a branch in it, write results over inputs whose place they take, where it reads these before.
 
     Args:
         carried: the numbers of such a result and of its input.
@@ -117,6 +119,10 @@ def _in_place(
         return None
     if isinstance(op, memref.CopyOp):
         return []
+    if isinstance(op, BranchOp):
+        pairs = [(j, k) for j, b in enumerate(op.into) for k, a in enumerate(op.read) if roots[a] is argument and b is result]
+        reads = sum(roots.get(operand) is argument for operand in op.operands)
+        return [] if len(pairs) == reads == 1 and pairs[0] in branch_pairs(op) else None
     if not isinstance(op, LaunchOp):
         return None
     name = op.kernel.string_value()
@@ -125,6 +131,13 @@ def _in_place(
     if len(writes) != 1 or any((writes[0], k) not in in_place.get(name, ()) for k in reads):
         return None
     return [(name, writes[0], k) for k in reads]
+
+
+def branch_pairs(op: BranchOp) -> set[tuple[int, int]]:
+    """(result, input) numbers of what all functions of a branch may get one buffer for."""
+    functions = [SymbolTable.lookup_symbol(op, name) for name in op.callees]
+    pairs = [set(f.donation_pairs) if isinstance(f, program.FuncOp) else set[tuple[int, int]]() for f in functions]
+    return set.intersection(*pairs)
 
 
 def aliased_arguments(function: program.FuncOp) -> set[int]:

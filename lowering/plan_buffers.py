@@ -35,7 +35,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
-from ..dialects.loop.repeat import HostCallOp, RepeatOp, RepeatWhileOp
+from ..dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, element_of, index
 from ..dialects.types import memref as memref_type
@@ -386,14 +386,43 @@ def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
 def _carry_in_place(module: ModuleOp, pairs: Mapping[str, Pairs]) -> Iterator[tuple[str, int, int]]:
     """Carry values in one buffer where the body of a loop allows it; the (kernel, result, operand) triples this relies on."""
     hosts = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, program.FuncOp) and f.arena is None}
-    loops: dict[str, list[RepeatOp | RepeatWhileOp]] = {}
-    for function in hosts.values():
+    ordered = _callees_first(hosts)
+    wanted: dict[str, list[tuple[int, int]]] = {}
+    for function in reversed(ordered):
+        over = {(function.outputs[j], function.inputs[k]) for j, k in wanted.get(function.sym_name.data, ())}
+        for op in function.body.block.ops:
+            if isinstance(op, RepeatOp | RepeatWhileOp):
+                wanted.setdefault(op.callees[-1], []).extend(op.in_place)
+            elif isinstance(op, BranchOp):
+                places = [(j, k) for j, b in enumerate(op.into) for k, a in enumerate(op.read) if (b, a) in over]
+                for name in op.callees:
+                    wanted.setdefault(name, []).extend(places)
+    for function in ordered:
+        name = function.sym_name.data
+        if function.is_private and _each_once(chosen := list(dict.fromkeys(wanted.get(name, ())))):
+            yield from carry_in_place(function, chosen, pairs)
         for op in function.body.block.ops:
             if isinstance(op, RepeatOp | RepeatWhileOp) and op.callees[-1] in hosts:
-                loops.setdefault(op.callees[-1], []).append(op)
-    for name, ops in loops.items():
-        body, carried = hosts[name], ops[0].in_place
-        if all(op.in_place == carried for op in ops) and body.is_private:
-            yield from carry_in_place(body, carried, pairs)
-            for op in ops:
-                op.share(body.donation_pairs)
+                op.share([pair for pair in hosts[op.callees[-1]].donation_pairs if pair in op.in_place])
+
+
+def _each_once(pairs: Sequence[tuple[int, int]]) -> bool:
+    return all(len({pair[side] for pair in pairs}) == len(pairs) for side in (0, 1))
+
+
+def _callees_first(hosts: Mapping[str, program.FuncOp]) -> list[program.FuncOp]:
+    ordered: dict[program.FuncOp, None] = {}
+
+    def visit(function: program.FuncOp, callers: tuple[program.FuncOp, ...]) -> None:
+        if function in callers:
+            raise CompileError(f"function @{function.sym_name.data} calls itself: its memory cannot be planned")
+        for op in function.body.block.ops:
+            for name in op.callees if isinstance(op, HostCallOp) else ():
+                if name in hosts and hosts[name] not in ordered:
+                    visit(hosts[name], (*callers, function))
+        ordered[function] = None
+
+    for function in hosts.values():
+        if function not in ordered:
+            visit(function, ())
+    return list(ordered)

@@ -60,15 +60,6 @@ class HostCallOp(LoopOp):
         raise NotImplementedError
 
     @property
-    def in_place(self) -> list[tuple[int, int]]:
-        """(result, input) numbers of what the last function may get one buffer for, if it can write the one over the other."""
-        raise NotImplementedError
-
-    def share(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Give the last function one buffer for these pairs of `in_place`."""
-        raise NotImplementedError
-
-    @property
     def memory(self) -> SSAValue | None:
         """The memory for buffers of the functions, if it is planned."""
         sizes: Any = self.properties["operandSegmentSizes"]

@@ -467,3 +467,107 @@ def test_map_by_batches(batch_size):
     xs = {"a": RNG.normal(size=(5, 3)), "b": RNG.normal(size=5)}
     found = lm.map(lambda x: (x["a"] * x["b"], x["b"]), xs, batch_size=batch_size)
     same(found, (xs["a"] * xs["b"][:, None], xs["b"]))
+
+
+# Bodies at random: what stays in one buffer and what does not must not show
+
+_MOVES = st.lists(
+    st.tuples(
+        st.sampled_from(("set", "add", "whole", "swap", "sum", "cond", "cond_set", "loop", "while", "keep", "switch")),
+        st.integers(0, 2),
+        st.integers(0, 2),
+        st.integers(0, 4),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def _moved(moves, k, xs, tools):
+    """A body: each move changes one of three arrays by one, with the tools of a library."""
+    put, add, cond, repeat, goes_on, switch = tools
+    xs = list(xs)
+    first = list(xs)
+    for kind, a, b, i in moves:
+        x, y = xs[a], xs[b]
+        if kind == "set":
+            xs[a] = put(x, i, y[(i + 1) % 5] + 1)
+        elif kind == "add":
+            xs[a] = add(x, i, first[b][i] * 0.5)
+        elif kind == "whole":
+            xs[a] = x * 0.5 + y
+        elif kind == "swap":
+            xs[a], xs[b] = y, x
+        elif kind == "sum":
+            xs[a] = put(x, i, first[b].sum() * 0.1 + y[0])
+        elif kind == "cond":
+            xs[a] = cond(x[i] > y[i], lambda v, w: v, lambda v, w: w * 0.5, x, y)
+        elif kind == "cond_set":
+            xs[a] = cond(y[i] > 0, lambda v, w, i=i: put(v, i, w[0]), lambda v, w: v, x, y)
+        elif kind == "loop":
+            xs[a] = repeat(3, lambda j, v, w=y: add(v, j, w[j] * 0.25), x)
+        elif kind == "while":
+            xs[a] = goes_on(lambda v: abs(v[1]) > 1, lambda v, w=y: put(v * 0.5, 0, w[2]), x)
+        elif kind == "switch":
+            xs[a], xs[b] = switch(k % 3, [lambda v, w: (v, w), lambda v, w: (w, v), lambda v, w: (w, put(w, 1, v[1]))], x, y)
+    return xs
+
+
+def _put(x, i, value):
+    x = x.copy()
+    x[i] = value
+    return x
+
+
+def _add(x, i, value):
+    return _put(x, i, x[i] + value)
+
+
+def _repeat(n, body, x):
+    for j in range(n):
+        x = body(j, x)
+    return x
+
+
+def _goes_on(condition, body, x):
+    while condition(x):
+        x = body(x)
+    return x
+
+
+_OF_NUMPY = (
+    _put,
+    _add,
+    lambda p, yes, no, *xs: (yes if p else no)(*xs),
+    _repeat,
+    _goes_on,
+    lambda k, branches, *xs: branches[k](*xs),
+)
+_OF_LAMINA = (
+    lambda x, i, v: x.at[i].set(v),
+    lambda x, i, v: x.at[i].add(v),
+    lm.cond,
+    lambda n, body, x: lm.fori_loop(0, n, body, x),
+    lm.while_loop,
+    lm.switch,
+)
+
+
+@given(_MOVES, st.integers(0, 4), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_random_bodies(moves, n, counted):
+    start = [np.array([1.5, -2, 0.5, 3, -1]) * (k + 1) for k in range(3)]
+
+    def run(a, b, c, n):
+        if counted:
+            return lm.fori_loop(0, n, lambda k, xs: _moved(moves, k, xs, _OF_LAMINA), [a, b, c])
+        body = lambda s: (s[0] + 1, _moved(moves, s[0], s[1], _OF_LAMINA))  # noqa: E731
+        return lm.while_loop(lambda s: s[0] < n, body, (0, [a, b, c]))[1]
+
+    wanted = start
+    for k in range(n):
+        wanted = _moved(moves, k, wanted, _OF_NUMPY)
+    compiled = lm.jit(run)
+    same(compiled(*start, n), wanted, 1e-13)
+    text = compiled.lower(*start, n).as_text("program")
+    same(interpret(parse_module(make_context(), text), "main", [*start, np.asarray(n)]), wanted, 1e-13)
