@@ -72,7 +72,10 @@ class Tracer:
         raise located(TracingError(f"{what} needs the values of {self!r}, which are not known while tracing: {remedy}"))
 
     def __bool__(self) -> bool:
-        self._no_value("a condition", "use lnp.where(condition, a, b), or make the value static with static_argnums")
+        self._no_value(
+            "a condition",
+            "use lnp.where(condition, a, b), lm.cond or lm.while_loop, or make it static with static_argnums",
+        )
 
     def __float__(self) -> float:
         self._no_value("float()", "use .astype(lnp.float64), or return the value and convert it outside")

@@ -262,9 +262,9 @@ class _FunctionConverter:
         owner = value.owner
         initial = owner.initial(value) if isinstance(owner, KernelCallOp) else initial_of(owner, value)
         # contents that only this kernel or loop changes are made where the result is
-        made = FusionOp | KernelCallOp | GraphOp | ControlOp
-        if initial is not None and initial.has_one_use() and isinstance(initial.owner, made):
-            if not getattr(initial.owner, "view", False) and initial.owner.name != "graph.const":
+        maker = None if initial is None or not initial.has_one_use() else initial.owner
+        if initial is not None and isinstance(maker, FusionOp | KernelCallOp | GraphOp | ControlOp):
+            if not getattr(maker, "view", False) and maker.name != "graph.const":
                 self._assign(initial, target)
         return True
 

@@ -120,9 +120,10 @@ def _in_place(
     if isinstance(op, memref.CopyOp):
         return []
     if isinstance(op, BranchOp):
-        pairs = [(j, k) for j, b in enumerate(op.into) for k, a in enumerate(op.read) if roots[a] is argument and b is result]
-        reads = sum(roots.get(operand) is argument for operand in op.operands)
-        return [] if len(pairs) == reads == 1 and pairs[0] in branch_pairs(op) else None
+        reads = [k for k, operand in enumerate(op.read) if roots.get(operand) is argument]
+        if result not in op.into or len(reads) != 1 or roots.get(op.index) is argument:
+            return None
+        return [] if (list(op.into).index(result), reads[0]) in branch_pairs(op) else None
     if not isinstance(op, LaunchOp):
         return None
     name = op.kernel.string_value()
