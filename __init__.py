@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from .frontend.autodiff import value_and_grad as value_and_grad
     from .frontend.batching import vmap as vmap
     from .frontend.call_kernel import call_kernel as call_kernel
+    from .frontend.conditional import cond as cond
+    from .frontend.conditional import switch as switch
+    from .frontend.conditional import while_loop as while_loop
     from .frontend.control import fori_loop as fori_loop
     from .frontend.control import scan as scan
     from .frontend.functions import TensorSpec as TensorSpec
@@ -71,6 +74,8 @@ if TYPE_CHECKING:
     from .frontend.kernel.annotations import ui64 as ui64
     from .frontend.kernel.annotations import zeros as zeros
     from .frontend.kernels import kernel as kernel
+    from .frontend.lax import associative_scan as associative_scan
+    from .frontend.lax import map as map
     from .frontend.lnp_at import segment_max as segment_max
     from .frontend.lnp_at import segment_mean as segment_mean
     from .frontend.lnp_at import segment_min as segment_min
@@ -120,6 +125,8 @@ _HOMES = {
     "kernel": ".frontend.kernels",
     "call_kernel": ".frontend.call_kernel",
     **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),
+    **dict.fromkeys(("cond", "switch", "while_loop"), ".frontend.conditional"),
+    **dict.fromkeys(("associative_scan", "map"), ".frontend.lax"),
     **dict.fromkeys(
         (
             *("f32", "f64", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "bool_"),

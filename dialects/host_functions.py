@@ -30,6 +30,7 @@ from ..errors import CompileError, placed
 from . import program
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
+from .loop.repeat import HostCallOp, RepeatOp, RepeatWhileOp
 from .loop.structure import MOST_LANES, KernelOp
 from .types import is_complex, part_of, shape_of
 
@@ -57,6 +58,8 @@ def errors_in_module(module: ModuleOp) -> Iterator[tuple[Operation, Complaint]]:
         for inner in op.walk():
             if isinstance(inner, LaunchOp):
                 yield from _told(inner, _launch(inner, symbols))
+            elif isinstance(inner, HostCallOp):
+                yield from _told(inner, _host_call(inner, symbols))
             elif inner.name in _OPS:
                 yield from _told(inner, _OPS[inner.name](inner))
             yield from _told(inner, _vectors(inner))
@@ -76,7 +79,7 @@ def require_single_blocks(module: ModuleOp) -> None:
     """
     for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and len(op.body.blocks) > 1:
-            rule = "only functions of one block are compiled: write graph.for or graph.select, in kernels loop.if or loop.while"
+            rule = "only functions of one block are compiled: write graph.case or graph.while, in kernels loop.if or loop.while"
             error = CompileError(f"'func.func' op @{op.sym_name.data} has {len(op.body.blocks)} blocks: {rule}")
             raise placed(error, op.body.blocks[0].last_op or op)
 
@@ -150,6 +153,31 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
                 planned = not isinstance(mine[0].owner, memref.AllocOp)  # until then every buffer is its own
                 if frozenset((k, other)) not in shared or mine != place or not planned:
                     yield f"passes memory for argument #{k} of @{name}, which is written, that argument #{other} overlaps"
+
+
+def _host_call(op: HostCallOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
+    """The functions exist, take the buffers that they get, have memory for their own, and write over what they share."""
+    memory = None if op.memory is None else _bytes(op.memory.type)
+    for name, given in zip(op.callees, op.given(), strict=True):
+        callee = symbols.get(name)
+        if not isinstance(callee, program.FuncOp):
+            yield f"names @{name}, which is no program.func of this module"
+            return
+        wanted = [a.type for a in (*callee.inputs, *callee.outputs)]
+        if given != wanted or callee.temporaries or callee.sizes:
+            shown = [", ".join(map(str, types)) for types in (given, [a.type for a in callee.body.block.args])]
+            yield f"gives ({shown[0]}) to @{name}, which takes ({shown[1]})"
+        if callee.arena is not None and (memory is None or memory < callee.arena_bytes):
+            yield f"gives {memory or 0} bytes of memory to @{name}, which needs {callee.arena_bytes}"
+        if (callee.arena is None) != (memory is None):
+            yield f"gives {'no ' if memory is None else ''}memory to @{name}, which takes {'it' if callee.arena else 'none'}"
+    if not isinstance(op, RepeatOp | RepeatWhileOp):
+        return
+    body = symbols[op.callees[-1]]
+    assert isinstance(body, program.FuncOp)
+    for pair, one, other in zip(op.in_place, op.carry, op.spare, strict=True):
+        if one is other and pair not in body.donation_pairs:
+            yield f"carries value {pair[0]} in one buffer, but @{op.callees[-1]} does not write it over what it was"
 
 
 def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: Sequence[Size | None]) -> bool:

@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.rewriter import InsertPoint
 
+from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import ForOp
+from ..dialects.types import element_type
 from ..errors import ShapeError
+from . import lnp
 from .autodiff import function_name
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
-from .promotion import INT64, is_integer_dtype
+from .promotion import BOOL, FLOAT32, HALVES, INT64, is_integer_dtype
 from .pytree import TreeDef, flatten
 from .retrace import each_call
 from .tracer import Tracer
@@ -95,8 +99,8 @@ def scan(
     init: Any,
     xs: Any = None,
     length: int | None = None,
-    *,
     reverse: bool = False,
+    unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
     """A loop over the first dim of `xs` that carries a value: the last value, and what the iterations returned, stacked.
 
@@ -115,6 +119,7 @@ def scan(
         xs: a tree of arrays with one first dim, or None with `length`.
         length: the number of iterations, where there are no `xs`.
         reverse: go from the last slice to the first; results are stacked in the order of `xs` all the same.
+        unroll: how many iterations of yours are one of the loop, all with True; small bodies then take less time.
 
     Raises:
         ShapeError: the first dims of `xs` differ or are not `length`, or a carried shape changes.
@@ -126,12 +131,14 @@ def scan(
     """
 
     def transformed(init: Any, xs: Any) -> Any:
-        return _scan(function, init, xs, length, reverse)
+        return _scan(function, init, xs, length, reverse, unroll)
 
     return each_call(transformed, f"scan_{function_name(function)}", function)(init, () if xs is None else xs)
 
 
-def _scan(function: Callable[..., Any], init: Any, xs: Any, length: int | None, reverse: bool) -> tuple[Any, Any]:
+def _scan(
+    function: Callable[..., Any], init: Any, xs: Any, length: int | None, reverse: bool, unroll: int | bool
+) -> tuple[Any, Any]:
     trace = staging()
     leaves, structure = flatten(xs)
     stacks = [trace.lift(leaf) for leaf in leaves]
@@ -154,7 +161,51 @@ def _scan(function: Callable[..., Any], init: Any, xs: Any, length: int | None, 
             raise TypeError(f"scan() needs {name}() to return a pair of the carried value and a result, got {out!r:.60}")
         return out
 
-    return _loop(trace, step, "scan", function_name(function), count, initial, of_init, stacks, structure, reverse)
+    n_steps = count if unroll is True else min(operator.index(unroll), count)
+    if n_steps < 1 and count:
+        raise ValueError(f"scan() unroll must be at least 1, got {unroll}")
+    if n_steps <= 1:
+        return _loop(trace, step, "scan", function_name(function), count, initial, of_init, stacks, structure, reverse)
+    return _unrolled(trace, step, function_name(function), (count, n_steps, reverse), initial, of_init, stacks, structure)
+
+
+def _unrolled(
+    trace: Trace,
+    step: Callable[..., Any],
+    name: str,
+    how: tuple[int, int, bool],
+    init: Sequence[Any],
+    of_init: TreeDef,
+    stacks: Sequence[Tracer],
+    of_stacks: TreeDef,
+) -> tuple[Any, Any]:
+    """A loop of which an iteration takes several steps, then the steps that are left."""
+    count, n_steps, reverse = how
+    n_left = count % n_steps
+    first = n_left if reverse else 0  # where the steps of the loop begin: in reverse it starts at the end
+    blocks = [x[first : first + count - n_left].reshape(count // n_steps, n_steps, *x.shape[1:]) for x in stacks]
+
+    def steps(carry: Any, xs: Sequence[Tracer], n: int) -> tuple[Any, Any]:
+        ys: list[Any] = [None] * n
+        for k in range(n - 1, -1, -1) if reverse else range(n):
+            carry, ys[k] = step(None, carry, of_stacks.unflatten([x[k] for x in xs]))
+        leaves = [flatten(y)[0] for y in ys]
+        stacked = [lnp.stack(parts) for parts in zip(*leaves, strict=True)]
+        return carry, flatten(ys[0])[1].unflatten(stacked)
+
+    def block(i: Any, carry: Any, xs: Any) -> tuple[Any, Any]:
+        return steps(carry, flatten(xs)[0], n_steps)
+
+    flat = flatten(tuple(blocks))[1]
+    carry, ys = _loop(trace, block, "scan", name, count // n_steps, init, of_init, blocks, flat, reverse)
+    leaves, structure = flatten(ys)
+    leaves = [y.reshape(count - n_left, *y.shape[2:]) for y in leaves]
+    if n_left:
+        left = [x[:n_left] if reverse else x[count - n_left :] for x in stacks]
+        carry, more = steps(carry, left, n_left)
+        pairs = zip(flatten(more)[0], leaves, strict=True)
+        leaves = [lnp.concatenate([a, b] if reverse else [b, a]) for a, b in pairs]
+    return carry, structure.unflatten(leaves)
 
 
 def _loop(
@@ -178,7 +229,9 @@ def _loop(
     if any(a.dtype != x.dtype and x.weak for a, x in zip(wanted, carried, strict=True)):
         carried = [lift_as(x, a.dtype) if x.weak else x for a, x in zip(wanted, carried, strict=True)]
         traced = _trace_body(trace, step, what, name, carried, structure, stacks, of_stacks)
-    _require_same(traced, what, name, carried, structure)
+    if traced.out_structure.children[0] == structure:
+        convert_results(traced, [x.dtype for x in carried])
+    require_same(traced, traced.out_structure.children[0], what, name, carried, structure)
     captured = [trace.lift(x) for x in traced.captured]
     op = ForOp.make(
         traced.op,
@@ -194,7 +247,8 @@ def _loop(
     shapes = [a.shape for a in avals[:n]]
     if isinstance(count, int):
         shapes += [(count, *a.shape) for a in avals[n:]]
-    results = [Tracer(trace, v, s, a.dtype) for v, s, a in zip(op.results, shapes, avals, strict=True)]
+    weak = [a.weak and k < n for k, a in enumerate(avals)]
+    results = [Tracer(trace, v, s, a.dtype, w) for v, s, a, w in zip(op.results, shapes, avals, weak, strict=True)]
     return traced.out_structure.unflatten(results)
 
 
@@ -235,8 +289,30 @@ def _captured_first(traced: TracedFunction, given: int) -> None:
     traced.op.update_function_type()
 
 
-def _require_same(traced: TracedFunction, what: str, name: str, carried: Sequence[Tracer], structure: TreeDef) -> None:
-    out = traced.out_structure.children[0]
+def convert_results(traced: TracedFunction, dtypes: Sequence[np.dtype[Any]]) -> None:
+    """Give the first results of a function these dtypes: Python numbers that fit them, and halves, which f32 is computed of."""
+    last = traced.op.body.block.last_op
+    assert last is not None
+    avals = list(traced.out_avals)
+    for k, dtype in enumerate(dtypes):
+        if avals[k].dtype != dtype and _is_converted(avals[k], dtype):
+            builder = GraphBuilder(InsertPoint.before(last), last.location)
+            last.operands[k] = builder.convert(last.operands[k], element_type(dtype))
+            avals[k] = avals[k]._replace(dtype=dtype)
+    traced.out_avals = tuple(avals)
+    traced.op.update_function_type()
+
+
+def _is_converted(aval: Aval, dtype: np.dtype[Any]) -> bool:
+    if aval.weak:
+        return dtype.kind == "f" or (aval.dtype.kind != "f" and dtype != BOOL)
+    return FLOAT32 in (aval.dtype, dtype) and (aval.dtype in HALVES or dtype in HALVES)
+
+
+def require_same(
+    traced: TracedFunction, out: TreeDef, what: str, name: str, carried: Sequence[Tracer], structure: TreeDef
+) -> None:
+    """Refuse a body whose first results, of structure `out`, are not like what the loop carries."""
     if out != structure:
         raise TypeError(f"{what}() carries {structure}, but {name}() returns {out}")
     for path, before, after in zip(structure.paths("value"), carried, traced.out_avals, strict=False):

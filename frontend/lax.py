@@ -12,6 +12,8 @@ from ..errors import ShapeError
 from . import lax_linalg as linalg
 from . import lnp
 from .autodiff import stop_gradient
+from .batching import vmap
+from .conditional import cond, switch, while_loop
 from .control import fori_loop, scan
 from .eager import api
 from .elementwise import compare
@@ -61,13 +63,13 @@ globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *_RENAMED,
     "argmax", "argmin", "associative_scan", "batch_matmul", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp",
-    "complex",
-    "concatenate", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma", "div",
-    "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
+    "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma",
+    "div", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
     "dynamic_update_slice_in_dim", "erf", "erfc", "expand_dims", "fori_loop", "full", "full_like", "index_in_dim",
     "integer_pow", "iota", "lgamma", "linalg", "logistic", "map", "pad", "pow", "reciprocal", "reduce", "reduce_and",
-    "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select", "select_n",
-    "slice", "slice_in_dim", "sort", "sort_key_val", "squeeze", "stop_gradient", "top_k", "transpose",
+    "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select",
+    "select_n", "slice", "slice_in_dim", "sort", "sort_key_val", "squeeze", "stop_gradient", "switch", "top_k", "transpose",
+    "while_loop",
 ]  # fmt: skip
 
 
@@ -377,9 +379,27 @@ cumsum, cumprod, cummax, cummin = map(_cumulative, ("cumsum", "cumprod", "cummax
 # Control
 
 
-def map(f: Callable[[Any], Any], xs: Any) -> Any:
-    """`f` of each element along the first dim, one after the other, stacked."""
-    return scan(lambda carry, x: (carry, f(x)), (), xs)[1]
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """`f` of each element along the first dim, one after the other, stacked; with `batch_size` of so many together (`vmap`).
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.map(lambda x: x * x, np.float32([1, 2, 3]))
+    array([1., 4., 9.], dtype=float32)
+    """
+    if batch_size is None:
+        return scan(lambda carry, x: (carry, f(x)), (), xs)[1]
+    if batch_size < 1:
+        raise ValueError(f"map() batch_size must be at least 1, got {batch_size}")
+    leaves, structure = flatten(xs)
+    n = lnp.shape(leaves[0])[0] if leaves else 0
+    whole = n - n % batch_size
+    batches = [lnp.reshape(x[:whole], (whole // batch_size, batch_size, *lnp.shape(x)[1:])) for x in leaves]
+    ys, of_ys = flatten(map(vmap(f), structure.unflatten(batches)))
+    ys = [lnp.reshape(y, (whole, *lnp.shape(y)[2:])) for y in ys]
+    if whole < n:
+        rest = flatten(vmap(f)(structure.unflatten([x[whole:] for x in leaves])))[0]
+        ys = [lnp.concatenate([y, r]) for y, r in zip(ys, rest, strict=True)]
+    return of_ys.unflatten(ys)
 
 
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:

@@ -88,7 +88,7 @@ class Tracer:
             raise located(TracingError(f"{what} needs the values of {self!r}, {error}: {remedy}")) from None
 
     def __bool__(self) -> bool:
-        return bool(self._value("a condition", f"use lnp.where(condition, a, b) or lm.cond, or {_STATIC}"))
+        return bool(self._value("a condition", f"use lnp.where(condition, a, b), lm.cond or lm.while_loop, or {_STATIC}"))
 
     def __float__(self) -> float:
         return float(self._value("float()", "use .astype(lnp.float64), or return the value and convert it outside"))

@@ -18,7 +18,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
@@ -26,12 +26,15 @@ from xdsl.traits import SymbolTable
 
 from ..dialects import program
 from ..dialects.graph.base import CompositeOp, GraphOp
+from ..dialects.graph.conditional import CaseOp
+from ..dialects.graph.conditional import WhileOp as ConditionalOp
+from ..dialects.graph.control import ControlOp
 from ..dialects.graph.control import ForOp as RepeatedOp
 from ..dialects.graph.extents import Extents, has_open_size, has_open_sizes
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
-from ..dialects.loop.repeat import RepeatOp
+from ..dialects.loop.repeat import BranchOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..dialects.types import element_of, index, shape_of
@@ -41,6 +44,7 @@ from ..transforms.graph_collapse_dims import collapse_block
 from ..transforms.graph_decompose import decompose
 from ..transforms.graph_fuse import fuse_block
 from .analysis.nests import holds, walk
+from .carried import carried_by, initial_of, order_for_carried, overwritten_operand
 from .fallbacks import Fallback, record
 from .kernels import KernelEmitter, KernelPlan, size_name
 
@@ -104,11 +108,6 @@ class _Kernels:
         return name
 
 
-def overwritten_operand(op: object) -> SSAValue | None:
-    """The operand whose contents an op changes in the buffer of its result."""
-    return op.operands[op.overwrites] if isinstance(op, GraphOp) and op.overwrites is not None else None
-
-
 def plan_key(plan: KernelPlan) -> object:
     """A canonical key of a plan: equal keys mean equal kernels."""
     body = plan.body
@@ -153,8 +152,16 @@ def _work_of_kernel(block: Block, sizes: dict[SSAValue, int]) -> int:
 class _FunctionConverter:
     """Builds the host function of one graph function."""
 
-    def __init__(self, function: func.FuncOp, kernels: _Kernels, by_hand: dict[str, KernelOp]):
+    def __init__(
+        self,
+        function: func.FuncOp,
+        kernels: _Kernels,
+        by_hand: dict[str, KernelOp],
+        carried: Sequence[tuple[SSAValue, SSAValue]] = (),
+    ):
         self.function = function
+        self.carried = carried
+        """What the body of a loop carries: an argument, and the returned value that takes its place."""
         self.kernels = kernels
         self.by_hand = by_hand
         self.constants: dict[int, SSAValue] = {}
@@ -189,6 +196,8 @@ class _FunctionConverter:
         for k, argument in enumerate(results):
             argument.name_hint = "result" if len(results) == 1 else f"result{k}"
         copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self._assign(value, target)]
+        if self.carried:
+            order_for_carried(source, self.carried)
         for op in source.ops:
             if op is not last:
                 with about(op):
@@ -251,10 +260,11 @@ class _FunctionConverter:
             return False
         self.destinations[value] = target
         owner = value.owner
-        initial = owner.initial(value) if isinstance(owner, KernelCallOp) else overwritten_operand(owner)
-        # contents that only this kernel changes are made where the result is
-        if initial is not None and initial.has_one_use() and isinstance(initial.owner, FusionOp | KernelCallOp | GraphOp):
-            if not getattr(initial.owner, "view", False):
+        initial = owner.initial(value) if isinstance(owner, KernelCallOp) else initial_of(owner, value)
+        # contents that only this kernel or loop changes are made where the result is
+        maker = None if initial is None or not initial.has_one_use() else initial.owner
+        if initial is not None and isinstance(maker, FusionOp | KernelCallOp | GraphOp | ControlOp):
+            if not getattr(maker, "view", False) and maker.name != "graph.const":
                 self._assign(initial, target)
         return True
 
@@ -296,6 +306,10 @@ class _FunctionConverter:
             self._launch_by_hand(op)
         elif isinstance(op, RepeatedOp):
             self._repeat(op)
+        elif isinstance(op, ConditionalOp):
+            self._repeat_while(op)
+        elif isinstance(op, CaseOp):
+            self._branch(op)
         elif op.name == "graph.const":
             self._constant(op)
         elif isinstance(op, GraphOp) and op.view:
@@ -410,38 +424,68 @@ class _FunctionConverter:
 
     def _repeat(self, op: RepeatedOp) -> None:
         """Call the function of a loop's body again and again, between two buffers for each carried value."""
-        carry = [self._written(op, init, result) for init, result in zip(op.inits, op.carried_results, strict=True)]
-        spare = [self._alloc(value, op) for value in op.inits]
-        position = self._alloc(self.function_of(op).body.block.args[0], op, memref_type(i64, ()))
+        carry, spare = self._carried(op, op.inits, op.carried_results)
+        position = self._scalar(i64, op, "i")
         consts, over = ([self.buffers[v] for v in values] for values in (op.consts, op.stacks))
         into = [self._buffer(result, op) for result in op.stacked_results]
         count = op.trips.value.data if op.count is None else self.buffers[op.count]
         groups = [consts, carry, spare, over, into]
         made = RepeatOp.make(op.callee.string_value(), count, position, groups, reverse=op.reverse is not None)
         self._insert(made, op)
-        each = self.function_of(op).work
         trips = _UNKNOWN_TRIPS if op.count is not None else op.trips.value.data
-        self.work += trips * (1 if each is None else each.value.data)
+        self.work += trips * sum(self._works(op))
 
-    def function_of(self, op: RepeatedOp) -> program.FuncOp:
-        """The function of a loop's body, converted already."""
-        found = SymbolTable.lookup_symbol(op, op.callee)
-        if not isinstance(found, program.FuncOp):
-            raise _error(op, f"names no function of the module: {op.callee}")
-        return found
+    def _repeat_while(self, op: ConditionalOp) -> None:
+        """Call the functions of the condition and the body in turns."""
+        carry, spare = self._carried(op, op.inits, op.results)
+        consts = [self.buffers[v] for v in op.consts]
+        condition, body = (name.string_value() for name in op.callees)
+        flag = self._scalar(i1, op, "going")
+        self._insert(RepeatWhileOp.make(condition, body, flag, [consts, carry, spare]), op)
+        self.work += _UNKNOWN_TRIPS * sum(self._works(op))
 
-    def _alloc(self, like: SSAValue, origin: Operation, type: Attribute | None = None) -> SSAValue:
+    def _carried(
+        self, op: Operation, inits: Sequence[SSAValue], results: Sequence[SSAValue]
+    ) -> tuple[list[SSAValue], list[SSAValue]]:
+        """Two buffers for each carried value, of which the first is that of the result and holds the initial value."""
+        carry = [self._written(op, init, result) for init, result in zip(inits, results, strict=True)]
+        return carry, [self._alloc(value, op) for value in inits]
+
+    def _branch(self, op: CaseOp) -> None:
+        """Call the function of one branch."""
+        given = [self.buffers[v] for v in op.arguments]
+        into = [self._buffer(result, op) for result in op.results]
+        self._insert(BranchOp.make(self.buffers[op.index], [n.string_value() for n in op.callees], given, into), op)
+        self.work += max(self._works(op))
+
+    def _works(self, op: ControlOp) -> list[int]:
+        """The work of a call of each function of an op, which are converted already."""
+        works: list[int] = []
+        for name in op.callees:
+            found = SymbolTable.lookup_symbol(op, name)
+            if not isinstance(found, program.FuncOp):
+                raise _error(op, f"names no function of the module: {name}")
+            works.append(1 if found.work is None else found.work.value.data)
+        return works
+
+    def _scalar(self, element: Attribute, origin: Operation, name: str) -> SSAValue:
+        """A new buffer of one element."""
+        return self._new_buffer(memref_type(element, ()), [], origin, name)
+
+    def _alloc(self, like: SSAValue, origin: Operation) -> SSAValue:
         """A new buffer for values of a type."""
-        extents = self._extents_of(like, origin) if type is None else []
-        known = type or (_memref_of(like) if self.extents is None else self.extents.memref(like))
-        sizes = [size for size in extents if not isinstance(size, int)]
+        sizes = [size for size in self._extents_of(like, origin) if not isinstance(size, int)]
+        type = _memref_of(like) if self.extents is None else self.extents.memref(like)
+        return self._new_buffer(type, sizes, origin, like.name_hint)
+
+    def _new_buffer(self, type: Attribute, sizes: Sequence[SSAValue], origin: Operation, name: str | None) -> SSAValue:
         alloc = memref.AllocOp.create(
             operands=sizes,
-            result_types=[known],
+            result_types=[type],
             properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [len(sizes), 0])},
         )
         buffer = self._insert(alloc, origin).results[0]
-        buffer.name_hint = like.name_hint
+        buffer.name_hint = name
         return buffer
 
     def _index(self, value: int, origin: Operation) -> SSAValue:
@@ -493,20 +537,23 @@ def _require_tensor(value: SSAValue, function: str) -> None:
 
 
 def bodies_first(functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
-    """Functions, each after those that are bodies of its loops."""
+    """Functions, each after those that its loops and branches run."""
     by_name = {function.sym_name.data: function for function in functions}
     ordered: dict[func.FuncOp, None] = {}
     open_: list[func.FuncOp] = []
 
     def visit(function: func.FuncOp) -> None:
         if function in open_:
-            raise _error(function, f"@{function.sym_name.data} is the body of a loop in itself: recursion cannot be compiled")
+            raise _error(
+                function, f"@{function.sym_name.data} is a function of a loop or branch in itself: recursion cannot be compiled"
+            )
         if function in ordered:
             return
         open_.append(function)
         for op in walk(function):
-            if isinstance(op, RepeatedOp) and (body := by_name.get(op.callee.string_value())) is not None:
-                visit(body)
+            for name in op.callees if isinstance(op, ControlOp) else ():
+                if (callee := by_name.get(name.string_value())) is not None:
+                    visit(callee)
         open_.pop()
         ordered[function] = None
 
@@ -539,8 +586,9 @@ class ConvertGraphToLoopPass(ModulePass):
             kernel.mark_scheduled()
         globals_: list[Operation] = []
         functions = [f for f in block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+        carried = carried_by(functions)
         for function in bodies_first(functions):
-            converter = _FunctionConverter(function, kernels, by_hand)
+            converter = _FunctionConverter(function, kernels, by_hand, carried.get(function.sym_name.data, ()))
             with about(function):
                 converter.convert()
             globals_ += converter.globals

@@ -3,7 +3,7 @@
 The Python caller gives arguments away (`donated`). Where the host function has read one for the last time before it first
 writes a result of the same type, or where both happen in one launch of a kernel that stores each element after its last load of
 it (`in_place`), one buffer may be given for both: the result is then written `over` the argument. Nothing changes for callers
-that give two.
+that give two. The body of a loop writes what it carries over what it was in the same way.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from ..dialects import program
 from ..dialects.loop.memory import LaunchOp
+from ..dialects.loop.repeat import BranchOp
 from ..dialects.types import is_complex
 from .analysis.nests import walk
 
@@ -51,6 +53,25 @@ def donate(function: program.FuncOp, in_place: Mapping[str, Pairs]) -> Iterator[
                 pairs.append((result, number))
                 yield from relied_on
                 break
+    if pairs:
+        function.donation_pairs = pairs
+
+
+def carry_in_place(
+    function: program.FuncOp, carried: Sequence[tuple[int, int]], in_place: Mapping[str, Pairs]
+) -> Iterator[tuple[str, int, int]]:
+    """Let the body of a loop, or a branch in it, write results over inputs whose place they take, where it reads these before.
+
+    Args:
+        carried: the numbers of such a result and of its input.
+    """
+    roots, uses = _uses(function)
+    pairs: list[tuple[int, int]] = []
+    for result, number in carried:
+        relied_on = _in_place(function.inputs[number], function.outputs[result], roots, uses, in_place)
+        if relied_on is not None:
+            pairs.append((result, number))
+            yield from relied_on
     if pairs:
         function.donation_pairs = pairs
 
@@ -104,6 +125,11 @@ def _in_place(
         return None
     if isinstance(op, memref.CopyOp):
         return []
+    if isinstance(op, BranchOp):
+        reads = [k for k, operand in enumerate(op.read) if roots.get(operand) is argument]
+        if result not in op.into or len(reads) != 1 or roots.get(op.index) is argument:
+            return None
+        return [] if (list(op.into).index(result), reads[0]) in branch_pairs(op) else None
     if not isinstance(op, LaunchOp):
         return None
     name = op.kernel.string_value()
@@ -112,6 +138,13 @@ def _in_place(
     if len(writes) != 1 or any((writes[0], k) not in in_place.get(name, ()) for k in reads):
         return None
     return [(name, writes[0], k) for k in reads]
+
+
+def branch_pairs(op: BranchOp) -> set[tuple[int, int]]:
+    """(result, input) numbers of what all functions of a branch may get one buffer for."""
+    functions = [SymbolTable.lookup_symbol(op, name) for name in op.callees]
+    pairs = [set(f.donation_pairs) if isinstance(f, program.FuncOp) else set[tuple[int, int]]() for f in functions]
+    return set.intersection(*pairs)
 
 
 def aliased_arguments(function: program.FuncOp) -> set[int]:

@@ -16,7 +16,7 @@ Results that may be written over donated arguments (`donation.py`) are such pair
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,13 +35,13 @@ from xdsl.passes import ModulePass
 
 from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
-from ..dialects.loop.repeat import RepeatOp
+from ..dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, element_of, index
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
 from .analysis.nests import walk
-from .donation import donate
+from .donation import Pairs, carry_in_place, donate
 from .llvm.emit_types import fail
 
 ALIGNMENT = 64
@@ -235,7 +235,7 @@ class _Planner:
         self.callees = callees
         self.root: dict[SSAValue, memref.AllocOp] = {}
         self.storage: dict[memref.AllocOp, _Storage] = {}
-        self.calls: list[tuple[RepeatOp, _Storage]] = []
+        self.calls: list[tuple[HostCallOp, _Storage]] = []
         self.scratch: list[tuple[LaunchOp, _Storage]] = []
         self.in_place: list[tuple[str, int, int]] = []
 
@@ -261,8 +261,8 @@ class _Planner:
                 self._reuse(op, at)
                 if size := self.scratch_sizes.get(op.kernel.string_value()):
                     self.scratch.append((op, _Storage(size, at, at)))
-            elif isinstance(op, RepeatOp) and op.callee.string_value() in self.callees:
-                self.calls.append((op, _Storage(self.callees[op.callee.string_value()], at, at)))
+            elif isinstance(op, HostCallOp) and (sizes := [self.callees[c] for c in op.callees if c in self.callees]):
+                self.calls.append((op, _Storage(max(sizes), at, at)))  # one runs after the other, or only one
         return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in (*self.calls, *self.scratch))]))
 
     def _reuse(self, launch: LaunchOp, at: int) -> None:
@@ -344,8 +344,9 @@ class PlanBuffersPass(ModulePass):
                 raise CompileError(f"function @{name} calls itself: its memory cannot be planned")
             in_progress.append(name)
             for inner in walk(function):
-                if isinstance(inner, RepeatOp) and inner.callee.string_value() in hosts:
-                    visit(inner.callee.string_value())
+                for callee in inner.callees if isinstance(inner, HostCallOp) else ():
+                    if callee in hosts:
+                        visit(callee)
             in_progress.pop()
             planner = _Planner(function, kernels, scratch_sizes, planned)
             storages = planner.analyse()
@@ -362,11 +363,14 @@ class PlanBuffersPass(ModulePass):
 def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
     """By kernel, those of its `in_place` pairs that a launch uses; which, no schedule of a kernel changes.
 
-    Allocs whose size only a call knows become arguments, and donated arguments get their results.
+    Allocs whose size only a call knows become arguments, donated arguments get their results, and carried values that can stay
+    in one buffer do.
     """
     kernels = {k.sym_name.data: k for k in module.body.block.ops if isinstance(k, KernelOp)}
     pairs = {name: kernel.in_place_pairs for name, kernel in kernels.items()}
     used: dict[str, set[tuple[int, int]]] = {name: set() for name in kernels}
+    for kernel, result, operand in _carry_in_place(module, pairs):
+        used[kernel].add((result, operand))
     for function in [op for op in module.body.block.ops if isinstance(op, program.FuncOp)]:
         if function.arena is not None:  # was planned before, and may rely on all of them
             used = {name: set(all_pairs) for name, all_pairs in pairs.items()}
@@ -377,3 +381,48 @@ def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
         for kernel, result, operand in (*planner.in_place, *donate(function, pairs)):
             used[kernel].add((result, operand))
     return {name: [pair for pair in all_pairs if pair in used[name]] for name, all_pairs in pairs.items()}
+
+
+def _carry_in_place(module: ModuleOp, pairs: Mapping[str, Pairs]) -> Iterator[tuple[str, int, int]]:
+    """Carry values in one buffer where the body of a loop allows it; the (kernel, result, operand) triples this relies on."""
+    hosts = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, program.FuncOp) and f.arena is None}
+    ordered = _callees_first(hosts)
+    wanted: dict[str, list[tuple[int, int]]] = {}
+    for function in reversed(ordered):
+        over = {(function.outputs[j], function.inputs[k]) for j, k in wanted.get(function.sym_name.data, ())}
+        for op in function.body.block.ops:
+            if isinstance(op, RepeatOp | RepeatWhileOp):
+                wanted.setdefault(op.callees[-1], []).extend(op.in_place)
+            elif isinstance(op, BranchOp):
+                places = [(j, k) for j, b in enumerate(op.into) for k, a in enumerate(op.read) if (b, a) in over]
+                for name in op.callees:
+                    wanted.setdefault(name, []).extend(places)
+    for function in ordered:
+        name = function.sym_name.data
+        if function.is_private and _each_once(chosen := list(dict.fromkeys(wanted.get(name, ())))):
+            yield from carry_in_place(function, chosen, pairs)
+        for op in function.body.block.ops:
+            if isinstance(op, RepeatOp | RepeatWhileOp) and op.callees[-1] in hosts:
+                op.share([pair for pair in hosts[op.callees[-1]].donation_pairs if pair in op.in_place])
+
+
+def _each_once(pairs: Sequence[tuple[int, int]]) -> bool:
+    return all(len({pair[side] for pair in pairs}) == len(pairs) for side in (0, 1))
+
+
+def _callees_first(hosts: Mapping[str, program.FuncOp]) -> list[program.FuncOp]:
+    ordered: dict[program.FuncOp, None] = {}
+
+    def visit(function: program.FuncOp, callers: tuple[program.FuncOp, ...]) -> None:
+        if function in callers:
+            raise CompileError(f"function @{function.sym_name.data} calls itself: its memory cannot be planned")
+        for op in function.body.block.ops:
+            for name in op.callees if isinstance(op, HostCallOp) else ():
+                if name in hosts and hosts[name] not in ordered:
+                    visit(hosts[name], (*callers, function))
+        ordered[function] = None
+
+    for function in hosts.values():
+        if function not in ordered:
+            visit(function, ())
+    return list(ordered)

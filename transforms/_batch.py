@@ -5,6 +5,8 @@ Elementwise ops take batched operands as they are (unbatched ones are broadcast)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -12,9 +14,11 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.autodiff import VmapOp
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.control import ForOp
+from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import CompileError
+from ._conditionals import batch_case, batch_while
 from ._for_loops import batch_for
 from ._functions import (
     called_function,
@@ -40,6 +44,17 @@ class Batcher:
 
     def run(self, function: FuncOp) -> list[SSAValue]:
         """Rebuild the ops of a function whose arguments are set; what it returns, all batched."""
+        return [value if is_batched else self.spread(value) for value, is_batched in self.rebuild(function)]
+
+    def of_function(self, b: GraphBuilder, function: FuncOp, values: Sequence[SSAValue], flags: Sequence[bool]) -> Batcher:
+        """One for a function of other values, of which those are batched that are flagged."""
+        inner = Batcher(b, self.size)
+        inner.values.update(zip(function.body.block.args, values, strict=True))
+        inner.batched.update(a for a, flag in zip(function.body.block.args, flags, strict=True) if flag)
+        return inner
+
+    def rebuild(self, function: FuncOp) -> list[tuple[SSAValue, bool]]:
+        """Rebuild the ops of a function whose arguments are set; what it returns, and whether it is batched."""
         location = self.b.location
         last = function.body.block.last_op
         assert last is not None
@@ -47,16 +62,15 @@ class Batcher:
             if op is not last:
                 self.process(op)
         self.b.location = location
-        values = [(self.values[v], v in self.batched) for v in last.operands]
-        return [value if batched else self.spread(value) for value, batched in values]
+        return [(self.values[v], v in self.batched) for v in last.operands]
 
     def process(self, op: Operation) -> None:
         """Rebuild one op."""
         operands = [self.values[o] for o in op.operands]
         flags = [o in self.batched for o in op.operands]
         self.b.location = op.location
-        if any(flags) and isinstance(op, ForOp):
-            batch_for(op, self)
+        if any(flags) and isinstance(op, ControlOp):
+            _batch_control(op, self)
             return
         if not any(flags):
             self.b.insert(op.clone(self.values))
@@ -75,6 +89,16 @@ class Batcher:
         for old, value in zip(op.results, results, strict=True):
             self.values[old] = value
             self.batched.add(old)
+
+
+def _batch_control(op: ControlOp, batcher: Batcher) -> None:
+    if isinstance(op, ForOp):
+        batch_for(op, batcher)
+    elif isinstance(op, WhileOp):
+        batch_while(op, batcher)
+    else:
+        assert isinstance(op, CaseOp)
+        batch_case(op, batcher)
 
 
 def expand_vmap(op: VmapOp) -> None:

@@ -11,32 +11,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import SymbolTable
 
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.control import INDEX, ForOp
+from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import DifferentiationError
-from ._functions import called_function, clone_body, error_at
+from ._functions import called_function, clone_body, error_at, unique_name
 
 if TYPE_CHECKING:
     from ._batch import Batcher
     from ._linearize import Linearizer
 
 
-def new_function(op: ForOp, suffix: str, types: Sequence[Attribute], build: Callable[[Block], Sequence[SSAValue]]) -> FuncOp:
-    """A private function of the module of `op`; `build` fills its block and gives what it returns."""
-    functions = called_function(op).parent_block()
+def new_function(
+    op: ControlOp,
+    suffix: str,
+    types: Sequence[Attribute],
+    build: Callable[[Block], Sequence[SSAValue]],
+    of: FuncOp | None = None,
+) -> FuncOp:
+    """A private function made from one that `op` runs, its body if `of` is not given; `build` fills its block and gives what it
+    returns."""
+    source = of or called_function(op)
+    functions = source.parent_block()
     assert functions is not None
-    base = f"{op.callee.string_value()}_{suffix}"
-    name, k = base, 1
-    while SymbolTable.lookup_symbol(op, SymbolRefAttr(name)) is not None:
-        name, k = f"{base}_{k}", k + 1
+    name = unique_name(op, f"{source.sym_name.data}_{suffix}")
     block = Block(arg_types=types)
     function = FuncOp(name, ([], []), Region(block), "private")
     function.location = op.location
@@ -70,24 +73,26 @@ def linearize_for(op: ForOp, linearizer: Linearizer) -> None:
         _linearize(op, linearizer)
 
 
-def _with_tangents(values: Sequence[SSAValue], linearizer: Linearizer) -> list[SSAValue]:
+def with_tangents(values: Sequence[SSAValue], linearizer: Linearizer) -> list[SSAValue]:
+    """Those values that have one."""
     return [value for value in values if linearizer.tangent(value) is not None]
 
 
-def _initial_tangents(op: ForOp, linearizer: Linearizer) -> list[SSAValue]:
+def initial_tangents(inits: Sequence[SSAValue], linearizer: Linearizer) -> list[SSAValue]:
     """A tangent for every carried float: what starts constant need not stay so."""
-    floats = [value for value in op.inits if has_tangent(value.type)]
+    floats = [value for value in inits if has_tangent(value.type)]
     b = linearizer.b
     return [b.zeros_like(value) if (t := linearizer.tangent(value)) is None else t for value in floats]
 
 
-def _tangents_of(values: Sequence[SSAValue], inner: Linearizer) -> list[SSAValue]:
+def tangents_of(values: Sequence[SSAValue], inner: Linearizer) -> list[SSAValue]:
     """Tangents of the floats among values; zeros where there are none."""
     floats = [value for value in values if has_tangent(value.type)]
     return [inner.b.zeros_like(v) if (t := inner.tangent(v)) is None else t for v in floats]
 
 
-def _inner(linearizer: Linearizer, block: Block, forward: bool) -> Linearizer:
+def inner_linearizer(linearizer: Linearizer, block: Block, forward: bool) -> Linearizer:
+    """One of the same kind for the body of a function."""
     point = InsertPoint.at_end(block)
     return type(linearizer)(point, GraphBuilder(point), forward)
 
@@ -95,20 +100,20 @@ def _inner(linearizer: Linearizer, block: Block, forward: bool) -> Linearizer:
 def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
     """One loop carries values and tangents."""
     body, n = called_function(op), len(op.inits)
-    consts, stacks = _with_tangents(op.consts, linearizer), _with_tangents(op.stacks, linearizer)
-    initial = _initial_tangents(op, linearizer)
+    consts, stacks = with_tangents(op.consts, linearizer), with_tangents(op.stacks, linearizer)
+    initial = initial_tangents(op.inits, linearizer)
     groups = [types_of(op.consts), types_of(consts), types_of(op.inits), types_of(initial)]
     groups += [list(map(slice_type, op.stacks)), list(map(slice_type, stacks))]
 
     def build(block: Block) -> list[SSAValue]:
         index, rest = block.args[0], iter(block.args[1:])
         given = [[next(rest) for _ in group] for group in groups]
-        inner = _inner(linearizer, block, forward=True)
-        _set(inner, op.consts, given[0], consts, given[1])
+        inner = inner_linearizer(linearizer, block, forward=True)
+        set_tangents(inner, op.consts, given[0], consts, given[1])
         inner.tangents.update(zip([a for a in given[2] if has_tangent(a.type)], given[3], strict=True))
-        _set(inner, op.stacks, given[4], stacks, given[5])
+        set_tangents(inner, op.stacks, given[4], stacks, given[5])
         results = inner.run(body, [index, *given[0], *given[2], *given[4]])
-        tangents = _tangents_of(results, inner)
+        tangents = tangents_of(results, inner)
         n_carried = len(given[3])
         return [*results[:n], *tangents[:n_carried], *results[n:], *tangents[n_carried:]]
 
@@ -126,10 +131,10 @@ def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
     n_stacked = len(op.results) - n
     carried, stacked = new.results[: n + len(initial)], new.results[n + len(initial) :]
     linearizer.supersede(op, [*carried[:n], *stacked[:n_stacked]])
-    _set_results(op, linearizer, [*carried[n:], *stacked[n_stacked:]])
+    set_results(op, linearizer, [*carried[n:], *stacked[n_stacked:]])
 
 
-def _set(
+def set_tangents(
     inner: Linearizer,
     outside: Sequence[SSAValue],
     arguments: Sequence[SSAValue],
@@ -145,7 +150,8 @@ def _set(
             inner.tangents[argument] = next(given)
 
 
-def _set_results(op: ForOp, linearizer: Linearizer, tangents: Sequence[SSAValue]) -> None:
+def set_results(op: ControlOp, linearizer: Linearizer, tangents: Sequence[SSAValue]) -> None:
+    """Give the floats among the results of an op these tangents."""
     floats = [result for result in op.results if has_tangent(result.type)]
     linearizer.tangents.update(zip(floats, tangents, strict=True))
 
@@ -165,19 +171,19 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
     linearizer.supersede(op, primal.results[: len(op.results)])
     saved = list(primal.results[len(op.results) :])
 
-    consts, stacks = _with_tangents(op.consts, linearizer), _with_tangents(op.stacks, linearizer)
-    initial = _initial_tangents(op, linearizer)
+    consts, stacks = with_tangents(op.consts, linearizer), with_tangents(op.stacks, linearizer)
+    initial = initial_tangents(op.inits, linearizer)
     groups = [types_of(op.consts), types_of(consts), types_of(initial)]
     groups += [list(map(slice_type, values)) for values in (saved, op.stacks, stacks)]
 
     def build_tangent(block: Block) -> list[SSAValue]:
         index, rest = block.args[0], iter(block.args[1:])
         given = [[next(rest) for _ in group] for group in groups]
-        inner = _inner(linearizer, block, forward=False)
-        _set(inner, op.consts, given[0], consts, given[1])
+        inner = inner_linearizer(linearizer, block, forward=False)
+        set_tangents(inner, op.consts, given[0], consts, given[1])
         inner.tangents.update(zip([a for a in given[3] if has_tangent(a.type)], given[2], strict=True))
-        _set(inner, op.stacks, given[4], stacks, given[5])
-        return _tangents_of(inner.run(body, [index, *given[0], *given[3], *given[4]]), inner)
+        set_tangents(inner, op.stacks, given[4], stacks, given[5])
+        return tangents_of(inner.run(body, [index, *given[0], *given[3], *given[4]]), inner)
 
     tangent = new_function(op, "tangent", [INDEX, *(type for group in groups for type in group)], build_tangent)
     t = linearizer.tangents
@@ -194,7 +200,7 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
         linear=linear,
     )
     linearizer.b.insert(new)
-    _set_results(op, linearizer, new.results)
+    set_results(op, linearizer, new.results)
 
 
 # Batches
@@ -206,7 +212,7 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
     Where the count differs from element to element, the loop runs for the greatest one, and elements whose count is reached
     keep what they carry.
     """
-    body, b, size = called_function(op), batcher.b, batcher.size
+    body, b = called_function(op), batcher.b
 
     def moved(value: SSAValue) -> SSAValue:
         """The first two dims exchanged."""
@@ -226,16 +232,14 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
     ]
 
     def build(block: Block) -> list[SSAValue]:
-        inner = type(batcher)(GraphBuilder(InsertPoint.at_end(block), op.location), size)
         given = [block.args[0], *block.args[1 + len(counts) :]]
-        inner.values.update(zip(body.body.block.args, given, strict=True))
-        inner.batched.update(a for a, flag in zip(body.body.block.args, flags, strict=True) if flag)
+        inner = batcher.of_function(GraphBuilder(block, op.location), body, given, flags)
         results = inner.run(body)
         if not counts:
             return results
         runs = inner.b.cmp(inner.spread(block.args[0]), block.args[1], predicate="lt")
         before = given[1 + len(consts) :]
-        return [_select(inner.b, runs, new, old) for new, old in zip(results, before, strict=True)]
+        return [select_batch(inner.b, runs, new, old) for new, old in zip(results, before, strict=True)]
 
     function = new_function(op, "batched", types, build)
     count = op.times if op.count is None else batcher.values[op.count]
@@ -249,7 +253,7 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
         batcher.batched.add(old)
 
 
-def _select(b: GraphBuilder, batch: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+def select_batch(b: GraphBuilder, batch: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
     """Elements of `x` where a batch of conditions holds, of `y` elsewhere."""
     shape = shape_of(x)
     return b.select(b.broadcast(batch, (0,), shape), x, y)

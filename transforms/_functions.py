@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
-from ..dialects.graph.control import ForOp
+from ..dialects.graph.control import ControlOp
 from ..dialects.types import DYNAMIC
 from ..errors import CompileError, LaminaError
 
@@ -26,9 +27,21 @@ def error_at(op: Operation, kind: type[ErrorT], message: str) -> ErrorT:
 
 def called_function(op: Operation) -> FuncOp:
     """The function that a call, loop, derivative or vmap op names; it is an error if the module does not hold its body."""
-    function = callee_of(op)
-    if function is None:
-        raise error_at(op, CompileError, f"names no function of the module: {op.properties['callee']}")
+    callee = op.properties["callee"]
+    assert isinstance(callee, SymbolRefAttr)
+    return function_named(op, callee)
+
+
+def called_functions(op: ControlOp) -> list[FuncOp]:
+    """All functions that an op of control flow may run, as `called_function`."""
+    return [function_named(op, name) for name in op.callees]
+
+
+def function_named(op: Operation, name: SymbolRefAttr) -> FuncOp:
+    """The function of this name, for `op`; it is an error if the module does not hold its body."""
+    function = SymbolTable.lookup_symbol(op, name)
+    if not isinstance(function, FuncOp):
+        raise error_at(op, CompileError, f"names no function of the module: {name}")
     if not function.body.blocks:
         raise error_at(op, CompileError, f"needs the body of @{function.sym_name.data}, which is only declared")
     return function
@@ -46,6 +59,14 @@ def require_static(op: Operation, function: FuncOp) -> None:
         if isinstance(type, TensorType) and DYNAMIC in type.get_shape():
             name = function.sym_name.data
             raise error_at(op, CompileError, f"needs known shapes, @{name} has {type}: run graph-specialize first")
+
+
+def unique_name(op: Operation, base: str) -> str:
+    """A symbol name that is still free in the module of `op`: `base`, or with a number."""
+    name, k = base, 1
+    while SymbolTable.lookup_symbol(op, SymbolRefAttr(name)) is not None:
+        name, k = f"{base}_{k}", k + 1
+    return name
 
 
 def clone_body(
@@ -128,8 +149,10 @@ def callees_first(module: ModuleOp) -> list[FuncOp]:
 
 
 def named_functions(function: FuncOp) -> list[FuncOp]:
-    return [
-        called_function(op)
-        for op in function.walk()
-        if isinstance(op, DerivativeOp | VmapOp | ForOp) or (isinstance(op, CallOp) and has_body(op))
-    ]
+    found: list[FuncOp] = []
+    for op in function.walk():
+        if isinstance(op, ControlOp):
+            found += called_functions(op)
+        elif isinstance(op, DerivativeOp | VmapOp) or (isinstance(op, CallOp) and has_body(op)):
+            found.append(called_function(op))
+    return found

@@ -26,10 +26,12 @@ from ..dialects.graph.base import (
     ints,
 )
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.control import ForOp
+from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
+from ._conditionals import linearize_case, linearize_while
 from ._for_loops import linearize_for
 from ._functions import (
     called_function,
@@ -81,8 +83,8 @@ class Linearizer:
         tangents = [self.tangent(operand) for operand in op.operands]
         if all(t is None for t in tangents) or not any(has_tangent(r.type) for r in op.results):
             return
-        if isinstance(op, ForOp):
-            linearize_for(op, self)
+        if isinstance(op, ControlOp):
+            _linearize_control(op, self)
             return
         if not isinstance(op, GraphOp):
             raise error_at(op, DifferentiationError, "has no derivative")
@@ -158,6 +160,16 @@ class Linearizer:
 
     def _sum(self, a: Tangent, b: SSAValue) -> SSAValue:
         return b if a is None else self.b.add(a, b)
+
+
+def _linearize_control(op: ControlOp, linearizer: Linearizer) -> None:
+    if isinstance(op, ForOp):
+        linearize_for(op, linearizer)
+    elif isinstance(op, WhileOp):
+        linearize_while(op, linearizer)
+    else:
+        assert isinstance(op, CaseOp)
+        linearize_case(op, linearizer)
 
 
 def expand_derivative(op: DerivativeOp) -> None:

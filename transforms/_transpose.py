@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.autodiff import TransposedOp
 from ..dialects.graph.base import Bilinear, CompositeOp, Custom, GraphOp, Linear, ints
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.control import INDEX, ForOp
+from ..dialects.graph.conditional import CaseOp
+from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import element_of, f32, is_half
 from ..errors import DifferentiationError
 from ._for_loops import new_function, slice_type, types_of
-from ._functions import called_function, clone_body, error_at, hoist_invariant, replace_op
+from ._functions import called_function, called_functions, clone_body, error_at, hoist_invariant, replace_op
 from .graph_decompose import decompose
 
 
@@ -48,9 +50,10 @@ def accumulated(op: TransposedOp) -> list[SSAValue]:
     for inner in reversed(linear):
         if not any(result in cotangents for result in inner.results):
             continue
-        if isinstance(inner, ForOp):
+        if isinstance(inner, ForOp | CaseOp):
             b.location = inner.location
-            for operand, cotangent in transpose_for(inner, cotangents, b):
+            rule = transpose_for if isinstance(inner, ForOp) else transpose_case
+            for operand, cotangent in rule(inner, cotangents, b):  # pyright: ignore[reportArgumentType]
                 accumulate(operand, cotangent)
             continue
         positions = [k for k, operand in enumerate(inner.operands) if operand in dependent]
@@ -122,15 +125,7 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
         arguments = [index, *(next(of_consts if flag else fixed) for _, flag in consts), *of_inits]
         fixed = iter(given[3])
         arguments += [next(of_stacks if flag else fixed) for _, flag in stacks]
-        results, _ = clone_body(body, arguments, region.add_op)
-        region.add_op(YieldOp.create(operands=results))
-        turned = TransposedOp.create(
-            operands=[*given[2], *given[4]], result_types=[a.type for a in region.args], regions=[Region(region)]
-        )
-        turned.location = op.location
-        block.add_op(turned)
-        gradients = accumulated(turned)
-        block.erase_op(turned)
+        gradients = _gradients_of(op, body, region, arguments, [*given[2], *given[4]], block)
         inner = GraphBuilder(InsertPoint.at_end(block), op.location)
         sums = [inner.add(total, g) for total, g in zip(given[1], gradients, strict=False)]
         return [*sums, *gradients[len(sums) :]]
@@ -146,6 +141,48 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
     )
     b.insert(new)
     return list(zip([*linear_consts, *op.inits, *linear_stacks], new.results, strict=True))
+
+
+def _gradients_of(
+    op: ControlOp,
+    function: FuncOp,
+    region: Block,
+    arguments: Sequence[SSAValue],
+    cotangents: Sequence[SSAValue],
+    block: Block,
+) -> list[SSAValue]:
+    """The cotangents of the arguments of `region`, in which a function is linear, by ops at the end of a block."""
+    results, _ = clone_body(function, arguments, region.add_op)
+    region.add_op(YieldOp.create(operands=results))
+    turned = TransposedOp.create(operands=cotangents, result_types=types_of(region.args), regions=[Region(region)])
+    turned.location = op.location
+    block.add_op(turned)
+    gradients = accumulated(turned)
+    block.erase_op(turned)
+    return gradients
+
+
+def transpose_case(op: CaseOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder) -> list[tuple[SSAValue, SSAValue]]:
+    """(argument, cotangent) for every argument in which a linear case is linear: the transpose of the branch that was taken."""
+    linear = set(ints(op.linear))
+    if not linear:
+        raise error_at(op, DifferentiationError, "stands in a graph.transposed but is not linear in its arguments")
+    arguments = [(v, k in linear) for k, v in enumerate(op.arguments)]
+    fixed, turned = _split(arguments)
+    given = [b.zeros_like(r) if (found := cotangents.get(r)) is None else found for r in op.results]
+
+    def transposed(branch: FuncOp) -> FuncOp:
+        def build(block: Block) -> list[SSAValue]:
+            region = Block(arg_types=types_of(turned))
+            of_fixed, of_turned = iter(block.args), iter(region.args)
+            inner = [next(of_turned if flag else of_fixed) for _, flag in arguments]
+            return _gradients_of(op, branch, region, inner, block.args[len(fixed) :], block)
+
+        return new_function(op, "transposed", [*types_of(fixed), *types_of(given)], build, branch)
+
+    new = CaseOp.make(op.index, list(map(transposed, called_functions(op))), [*fixed, *given])
+    b.insert(new)
+    return list(zip(turned, new.results, strict=True))
 
 
 def _split(values: Sequence[tuple[SSAValue, bool]]) -> tuple[list[SSAValue], list[SSAValue]]:

@@ -12,17 +12,18 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Commutative
 
 from ..dialects.graph.base import GraphOp
+from ..dialects.graph.control import ControlOp
 from ..dialects.graph.extents import has_open_size
 
 
 def cse_block(block: Block) -> None:
     """Merge equal ops of one block, and of the regions in it."""
-    known: dict[object, GraphOp] = {}
+    known: dict[object, GraphOp | ControlOp] = {}
     for op in list(block.ops):
         for region in op.regions:
             for inner in region.blocks:
                 cse_block(inner)
-        if not isinstance(op, GraphOp) or op.regions or _follows_its_use(op):
+        if not isinstance(op, GraphOp | ControlOp) or op.regions or _follows_its_use(op):
             continue
         operands = [id(o) for o in op.operands]
         if op.has_trait(Commutative):
@@ -37,7 +38,7 @@ def cse_block(block: Block) -> None:
             op.erase()
 
 
-def _follows_its_use(op: GraphOp) -> bool:
+def _follows_its_use(op: GraphOp | ControlOp) -> bool:
     """Whether an op has a size that its operands do not give: two that read alike may differ."""
     return op.name in ("graph.broadcast", "graph.iota") and has_open_size(op.results[0])
 

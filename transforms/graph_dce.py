@@ -1,4 +1,4 @@
-"""Drop pure ops whose results nobody uses, and private functions that nothing names."""
+"""Drop pure ops that nobody uses, what loops and branches compute in vain, and private functions that nothing names."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from ._prune import prune_block
 from .graph_inline import drop_unused_functions
 
 
@@ -28,13 +29,17 @@ def dce_block(block: Block) -> None:
 
 @dataclass(frozen=True)
 class GraphDcePass(ModulePass):
-    """Drop unused pure ops and unused private functions."""
+    """Drop unused pure ops, results and carried values, and unused private functions."""
 
     name = "graph-dce"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, FuncOp):
-                for block in function.body.blocks:
+        waiting = [function for function in op.body.block.ops if isinstance(function, FuncOp)]
+        while waiting:
+            for block in waiting.pop().body.blocks:
+                dce_block(block)
+                made = prune_block(block, dce_block)
+                if made:  # what was needed for what they do not take any more
                     dce_block(block)
+                waiting += made
         drop_unused_functions(op)

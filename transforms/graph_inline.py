@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import ModulePass
 
@@ -30,10 +30,11 @@ def drop_unused_functions(module: ModuleOp) -> None:
     """Erase private functions that no op names."""
     while True:
         named = {
-            attribute.root_reference.data
+            name.root_reference.data
             for op in module.walk()
             for attribute in op.properties.values()
-            if isinstance(attribute, SymbolRefAttr)
+            for name in (attribute.data if isinstance(attribute, ArrayAttr) else (attribute,))
+            if isinstance(name, SymbolRefAttr)
         }
         unused = [
             op

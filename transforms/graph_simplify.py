@@ -1,4 +1,7 @@
-"""Apply the rewrite rules of the graph ops until none fires: identities, constants, views of views, transposes into dots."""
+"""Apply the rewrite rules of the graph ops until none fires: identities, constants, views of views, transposes into dots.
+
+Loops and branches that constants decide are replaced by what runs.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import GraphOp
+from ..dialects.graph.control import ControlOp
 from ..dialects.graph.rules import Rule, apply_rules, rules_by_root
 from ..errors import InternalError
+from ._fold_control import fold_control
 from ._functions import replace_op
 from .graph_dce import dce_block
 
@@ -39,6 +44,11 @@ def simplify_block(block: Block, rules: Rules, hits: dict[str, int] | None = Non
                 for inner in region.blocks:
                     changed |= simplify_block(inner, rules, hits)
             following = op.next_op
+            if isinstance(op, ControlOp) and (values := fold_control(op)) is not None:
+                before = op.prev_op
+                replace_op(op, values)
+                changed, op = True, block.first_op if before is None else before.next_op
+                continue
             mine = rules.get(op.name)
             if mine is not None and isinstance(op, GraphOp) and op.results[0].first_use is not None:
                 before = op.prev_op

@@ -18,11 +18,13 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.base import GraphOp, ints
+from ..dialects.graph.conditional import CaseOp
+from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.extents import Dim, Extents
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.types import DYNAMIC, shape_of, show_shape, tensor
 from ..errors import CompileError, DTypeError, ShapeError
-from ._functions import called_function, error_at, has_body
+from ._functions import called_function, called_functions, error_at, has_body
 
 
 def is_dynamic(type: Attribute) -> bool:
@@ -90,6 +92,8 @@ class Specializer:
             function = called_function(op)
             self.function(function, [_element(a, axis) for a, axis in zip(op.arguments, ints(op.axes), strict=True)], op)
             types = [r.type for r in VmapOp.make(function, list(op.arguments), ints(op.axes)).results]
+        elif isinstance(op, ControlOp):
+            types = self._control(op)
         else:
             types = [r.type for r in op.results]
         for result, inferred in zip(op.results, types, strict=True):
@@ -101,6 +105,23 @@ class Specializer:
             if not _fits(result.type, inferred):
                 raise error_at(op, CompileError, f"result type would be {inferred}, but it is declared {result.type}")
             result._type = inferred  # pyright: ignore[reportPrivateUsage]
+
+    def _control(self, op: ControlOp) -> Sequence[Attribute]:
+        """Bring the functions of loops and branches to what they get; the types of the results."""
+        functions = called_functions(op)
+        if isinstance(op, ForOp):
+            given = [INDEX, *(v.type for v in (*op.consts, *op.inits)), *(_element(v, 0) for v in op.stacks)]
+        else:
+            given = [v.type for v in (op.arguments if isinstance(op, CaseOp) else op.operands)]
+        for function in functions:
+            if any(is_dynamic(type) for type in function.function_type.inputs):
+                self.function(function, given, op)
+        if isinstance(op, ForOp):
+            made = ForOp.make(functions[0], op.times, op.consts, op.inits, op.stacks)
+            types = [r.type for r in made.results]
+            made.erase()
+            return types
+        return list(functions[-1].function_type.outputs)
 
 
 def _classes(block: Block) -> dict[Dim, Dim]:

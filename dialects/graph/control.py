@@ -38,8 +38,17 @@ INDEX = tensor(i64, ())
 """The type of the iteration number that a body gets."""
 
 
+class ControlOp(IRDLOperation):
+    """Base of the ops that run functions of the module: bodies, conditions, branches."""
+
+    @property
+    def callees(self) -> tuple[SymbolRefAttr, ...]:
+        """The names of all functions that it may run."""
+        return (self.properties["callee"],)  # pyright: ignore[reportReturnType]
+
+
 @irdl_op_definition
-class ForOp(IRDLOperation):
+class ForOp(ControlOp):
     """A counted loop whose body is a function: iteration `i` computes the next carried values, and a slice of each stack.
 
         for i in range(count):                                      # from count - 1 down to 0 with `reverse`

@@ -6,14 +6,15 @@ from xdsl.ir import Dialect
 
 from .gather import GatherOp, ScatterOp
 from .memory import AllocOp, CheckOp, LaunchOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
-from .repeat import RepeatOp
+from .repeat import BranchOp, RepeatOp, RepeatWhileOp
 from .structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 
 Loop = Dialect(
     "loop",
     [
         *(KernelOp, ForOp, WhileOp, IfOp, YieldOp),
-        *(AllocOp, LoadOp, StoreOp, GatherOp, ScatterOp, PrefetchOp, CheckOp, ReduceLanesOp, LaunchOp, RepeatOp),
+        *(AllocOp, LoadOp, StoreOp, GatherOp, ScatterOp, PrefetchOp, CheckOp, ReduceLanesOp, LaunchOp),
+        *(RepeatOp, RepeatWhileOp, BranchOp),
     ],
     [],
 )

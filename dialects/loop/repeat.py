@@ -1,16 +1,24 @@
-"""Loops of host functions: a host function is called again and again on buffers that take turns."""
+"""Control flow of host functions: others are called again and again, on buffers that take turns, or one of several is.
+
+loop.repeat         a counted loop
+loop.repeat_while   a loop that another function tells when to end
+loop.branch         one of several functions
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
     MemRefType,
+    SymbolRefAttr,
     UnitAttr,
+    i1,
     i32,
     i64,
 )
@@ -31,20 +39,64 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import CountedCall, parse_type_list, parse_values, print_type_list, print_values
-from ..types import memref, shape_of
+from ..types import element_of, memref, shape_of
 from .base import LoopOp
 
 GROUPS = ("consts", "carry", "spare", "over", "into")
 _INDEX = memref(i64, ())
+_FLAG = memref(i1, ())
+
+
+class HostCallOp(LoopOp):
+    """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own."""
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        """The names of the functions."""
+        raise NotImplementedError
+
+    def given(self) -> list[list[Attribute]]:
+        """The types of the buffers that each function gets, in the order of `callees`; without the arena."""
+        raise NotImplementedError
+
+    @property
+    def memory(self) -> SSAValue | None:
+        """The memory for buffers of the functions, if it is planned."""
+        sizes: Any = self.properties["operandSegmentSizes"]
+        return self.operands[-1] if sizes.get_values()[-1] else None
+
+    def with_arena(self, arena: SSAValue) -> HostCallOp:
+        """The same with memory for the functions' own buffers."""
+        sizes: Any = self.properties["operandSegmentSizes"]
+        segments = DenseArrayBase.from_list(i32, [*sizes.get_values()[:-1], 1])
+        properties = {**self.properties, "operandSegmentSizes": segments}
+        made = type(self).create(operands=[*self.operands, arena], properties=properties, attributes=self.attributes)
+        made.location = self.location
+        return made
+
+
+def _sliced(stack: SSAValue) -> Attribute:
+    return memref(element_of(stack), shape_of(stack)[1:])
+
+
+def _types(values: Sequence[SSAValue]) -> list[Attribute]:
+    return [value.type for value in values]
+
+
+def _share_carried(op: HostCallOp, spare: int, carry: Sequence[SSAValue], pairs: Sequence[tuple[int, int]]) -> None:
+    """Carry values in one buffer instead of two; `spare` is the number of the first operand that is a second buffer."""
+    for result, _ in pairs:
+        op.operands[spare + result] = carry[result]
 
 
 @irdl_op_definition
-class RepeatOp(LoopOp):
+class RepeatOp(HostCallOp):
     """Call a host function `count` times, each time on what the last call left.
 
     `carry` holds the carried values, before and after; `spare` is a second buffer for each, and the calls go from one to the
-    other. `over` and `into` are stacks: call `i` reads slice `i` of the ones and writes slice `i` of the others. `index` is
-    where `i` is stored for the function, which runs from 0, or with `reverse` from the last down to 0.
+    other, or the same buffer again where the function may write a value over what it was. `over` and `into` are stacks: call
+    `i` reads slice `i` of the ones and writes slice `i` of the others. `index` is where `i` is stored for the function, which
+    runs from 0, or with `reverse` from the last down to 0.
 
     ```mlir
     loop.repeat @step count 10 index(%i) consts(%w) carry(%h) spare(%t) over(%xs) into(%ys)
@@ -93,15 +145,21 @@ class RepeatOp(LoopOp):
         """Consts, carry, spare, over and into."""
         return [self.consts, self.carry, self.spare, self.over, self.into]
 
-    def with_arena(self, arena: SSAValue) -> RepeatOp:
-        """The same with memory for the function's own buffers."""
-        count = self.trips.value.data if self.count is None else self.count
-        made = RepeatOp.make(
-            self.callee.string_value(), count, self.index, self.groups, reverse=self.reverse is not None, arena=arena
-        )
-        made.attributes.update(self.attributes)
-        made.location = self.location
-        return made
+    @property
+    def callees(self) -> tuple[str, ...]:
+        return (self.callee.string_value(),)
+
+    def given(self) -> list[list[Attribute]]:
+        consts, carry, _, over, into = self.groups
+        return [[_INDEX, *_types(consts), *_types(carry), *map(_sliced, over), *_types(carry), *map(_sliced, into)]]
+
+    @property
+    def in_place(self) -> list[tuple[int, int]]:
+        return [(k, 1 + len(self.consts) + k) for k in range(len(self.carry))]
+
+    def share(self, pairs: Sequence[tuple[int, int]]) -> None:
+        first = int(self.count is not None) + 1 + len(self.consts) + len(self.carry)
+        _share_carried(self, first, self.carry, pairs)
 
     def verify_(self) -> None:
         trips = self.trips.value.data
@@ -120,33 +178,198 @@ class RepeatOp(LoopOp):
     def print(self, printer: Printer) -> None:
         trips = None if self.count is not None else self.trips.value.data
         CountedCall(self.callee.root_reference.data, trips, self.reverse is not None).print(printer, self.count)
-        arena = [] if self.arena is None else [("arena", [self.arena])]
-        for word, values in (("index", [self.index]), *zip(GROUPS, self.groups, strict=True), *arena):
-            printer.print_string(f" {word}")
-            print_values(printer, values)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        print_type_list(printer, self.operands)
+        _print_groups(printer, self, (("index", [self.index]), *zip(GROUPS, self.groups, strict=True)), self.arena)
 
     @classmethod
     def parse(cls, parser: Parser) -> RepeatOp:
-        position = parser.pos
         call, count = CountedCall.parse(parser)
-        groups: list[list[Any]] = []
-        for word in ("index", *GROUPS):
-            parser.parse_keyword(word)
-            groups.append(parse_values(parser))
-        memory = [] if parser.parse_optional_keyword("arena") is None else parse_values(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parse_type_list(parser)
-        if len(groups[0]) != 1 or len(memory) > 1:
-            parser.raise_error("'loop.repeat' op takes one index and at most one arena")
-        values = parser.resolve_operands([*count, *(v for g in groups for v in g), *memory], types, position)
-        properties = _properties(call, list(map(len, groups[1:])), len(memory))
+        values, segments, attributes = _parse_groups(parser, count, ("index", *GROUPS))
+        if segments[0] != 1:
+            parser.raise_error("'loop.repeat' op takes one index")
+        properties = _properties(call, segments[1:-1], segments[-1])
         return cls.create(operands=values, properties=properties, attributes=attributes)
+
+
+def _print_groups(
+    printer: Printer, op: HostCallOp, groups: Iterable[tuple[str, Sequence[SSAValue]]], arena: SSAValue | None
+) -> None:
+    """Operands in groups, each after its word, and their types."""
+    for word, values in (*groups, *([] if arena is None else [("arena", [arena])])):
+        printer.print_string(f" {word}")
+        print_values(printer, values)
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    print_type_list(printer, op.operands)
+
+
+def _parse_groups(
+    parser: Parser, first: Sequence[Any], words: Sequence[str]
+) -> tuple[Sequence[SSAValue], list[int], dict[str, Attribute]]:
+    """What `_print_groups` prints, after the unresolved operands `first`: all operands, the sizes of the groups, attributes."""
+    position = parser.pos
+    groups: list[list[Any]] = []
+    for word in words:
+        parser.parse_keyword(word)
+        groups.append(parse_values(parser))
+    memory = [] if parser.parse_optional_keyword("arena") is None else parse_values(parser)
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    types = parse_type_list(parser)
+    if len(memory) > 1:
+        parser.raise_error("there is at most one arena")
+    values = parser.resolve_operands([*first, *(v for g in groups for v in g), *memory], types, position)
+    return values, [*map(len, groups), len(memory)], attributes
 
 
 def _properties(call: CountedCall, lengths: Sequence[int], arenas: int) -> dict[str, Attribute]:
     segments = [int(call.trips is None), 1, *lengths, arenas]
     return {**call.properties, "operandSegmentSizes": DenseArrayBase.from_list(i32, segments)}
+
+
+@irdl_op_definition
+class RepeatWhileOp(HostCallOp):
+    """Call a host function as long as another one says so, each time on what the last call left.
+
+    The condition stores into `flag` whether to go on. Both get the `consts` and what is carried; `carry` and `spare` are as in
+    `loop.repeat`.
+
+    ```mlir
+    loop.repeat_while @going do @step flag(%f) consts(%w) carry(%h) spare(%t)
+        : (memref<i1>, memref<4x4xf32>, memref<4xf32>, memref<4xf32>)
+    ```
+
+    (C1) There is a spare buffer of the same type for every carried value.
+    (C2) The flag is a memref<i1>.
+    """
+
+    name = "loop.repeat_while"
+    condition = prop_def(FlatSymbolRefAttrConstr)
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    flag = operand_def(MemRefType)
+    consts = var_operand_def(MemRefType)
+    carry = var_operand_def(MemRefType)
+    spare = var_operand_def(MemRefType)
+    arena = opt_operand_def(MemRefType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    @staticmethod
+    def make(condition: str, callee: str, flag: SSAValue, groups: Sequence[Sequence[SSAValue]]) -> RepeatWhileOp:
+        """The op; `groups` are consts, carry and spare."""
+        properties = _while_properties(condition, callee, [1, *map(len, groups), 0])
+        return RepeatWhileOp.create(operands=[flag, *(v for g in groups for v in g)], properties=properties)
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        return self.condition.string_value(), self.callee.string_value()
+
+    def given(self) -> list[list[Attribute]]:
+        read, carried = _types([*self.consts, *self.carry]), _types(self.carry)
+        return [[*read, _FLAG], [*read, *carried]]
+
+    @property
+    def in_place(self) -> list[tuple[int, int]]:
+        return [(k, len(self.consts) + k) for k in range(len(self.carry))]
+
+    def share(self, pairs: Sequence[tuple[int, int]]) -> None:
+        _share_carried(self, 1 + len(self.consts) + len(self.carry), self.carry, pairs)
+
+    def verify_(self) -> None:
+        if _types(self.carry) != _types(self.spare):  # C1
+            raise VerifyException("'loop.repeat_while' op needs a spare buffer of the same type for every carried value")
+        if self.flag.type != _FLAG:  # C2
+            raise VerifyException(f"'loop.repeat_while' op flag must be a memref<i1>, got {self.flag.type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.condition.string_value())
+        printer.print_string(" do ")
+        printer.print_symbol_name(self.callee.string_value())
+        groups = zip(_WHILE_GROUPS, ([self.flag], self.consts, self.carry, self.spare), strict=True)
+        _print_groups(printer, self, groups, self.arena)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RepeatWhileOp:
+        condition = parser.parse_symbol_name().data
+        parser.parse_keyword("do")
+        callee = parser.parse_symbol_name().data
+        values, segments, attributes = _parse_groups(parser, (), _WHILE_GROUPS)
+        if segments[0] != 1:
+            parser.raise_error("'loop.repeat_while' op takes one flag")
+        return cls.create(operands=values, properties=_while_properties(condition, callee, segments), attributes=attributes)
+
+
+_WHILE_GROUPS = ("flag", "consts", "carry", "spare")
+
+
+def _while_properties(condition: str, callee: str, segments: Sequence[int]) -> dict[str, Attribute]:
+    return {
+        "condition": SymbolRefAttr(condition),
+        "callee": SymbolRefAttr(callee),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, segments),
+    }
+
+
+@irdl_op_definition
+class BranchOp(HostCallOp):
+    """Call one of several host functions, by the number in `index`: below 0 the first, past the end the last.
+
+    ```mlir
+    loop.branch %k [@same, @twice] read(%x) into(%y) : (memref<i64>, memref<4xf32>, memref<4xf32>)
+    ```
+
+    (C1) There is a function, and two where the index is a memref<i1>.
+    (C2) The index is a memref<i1> or a memref<i64>.
+    """
+
+    name = "loop.branch"
+    branches = prop_def(ArrayAttr)
+    index = operand_def(MemRefType)
+    read = var_operand_def(MemRefType)
+    into = var_operand_def(MemRefType)
+    arena = opt_operand_def(MemRefType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    @staticmethod
+    def make(index: SSAValue, branches: Sequence[str], given: Sequence[SSAValue], into: Sequence[SSAValue]) -> BranchOp:
+        """The op on the buffers that the functions read and write."""
+        properties = _branch_properties(branches, [1, len(given), len(into), 0])
+        return BranchOp.create(operands=[index, *given, *into], properties=properties)
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        return tuple(name.string_value() for name in self.branches.data)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def given(self) -> list[list[Attribute]]:
+        return [_types([*self.read, *self.into]) for _ in self.branches.data]
+
+    def verify_(self) -> None:
+        n = len(self.branches.data)
+        if self.index.type not in (_FLAG, _INDEX):  # C2
+            raise VerifyException(f"'loop.branch' op index must be a memref<i1> or a memref<i64>, got {self.index.type}")
+        if n == 0 or (self.index.type == _FLAG and n != 2):  # C1
+            raise VerifyException(f"'loop.branch' op needs a function, and two for a memref<i1>, got {n}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.index)
+        printer.print_string(" [")
+        printer.print_list(self.callees, printer.print_symbol_name)
+        printer.print_string("]")
+        _print_groups(printer, self, (("read", self.read), ("into", self.into)), self.arena)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BranchOp:
+        index = parser.parse_unresolved_operand()
+        names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_symbol_name)
+        values, segments, attributes = _parse_groups(parser, (index,), ("read", "into"))
+        properties = _branch_properties([name.data for name in names], [1, *segments])
+        return cls.create(operands=values, properties=properties, attributes=attributes)
+
+
+def _branch_properties(branches: Sequence[str], segments: Sequence[int]) -> dict[str, Attribute]:
+    return {
+        "branches": ArrayAttr([SymbolRefAttr(name) for name in branches]),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, segments),
+    }

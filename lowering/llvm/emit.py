@@ -18,7 +18,7 @@ from ...codegen.targets import Target
 from ...codegen.text import I64, Builder, Module
 from ...dialects import program
 from ...dialects.loop.gather import ScatterOp
-from ...dialects.loop.memory import LaunchOp, StoreOp
+from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import CompileError, about
@@ -80,7 +80,8 @@ class ModuleWriter:
 
     def write_ahead(self, kernel: KernelOp) -> None:
         """Write a kernel that stays as it is, if its name alone connects it with the rest of the module."""
-        if kernel.sym_name.data in self.launched and not holds(kernel, memref.GetGlobalOp):
+        is_apart = not holds(kernel, memref.GetGlobalOp) and not _is_inlined(kernel)
+        if kernel.sym_name.data in self.launched and is_apart:
             with about(kernel):
                 self.waiting[kernel] = self._top_level(kernel)[0]
 
@@ -140,6 +141,8 @@ def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     if internal:
         e.scratch = scratch_layout(op)[0]
     header = _header(e, op, block, "internal " if internal else "", shared_arguments)
+    if internal and _is_inlined(op):
+        header += " alwaysinline"
     indices = [e.values[a] for a in op.index_arguments]
     for argument, (sizes, strides) in op.given_shapes().items():
         known = [None if m is None else [_size(e, x, indices) for x in m] for m in (sizes, strides)]
@@ -197,10 +200,26 @@ def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
 
 def _host(shared: ModuleEmitter, op: program.FuncOp) -> str:
     e = FunctionEmitter(shared)
-    header = _header(e, op, op.body.block, "", aliased_arguments(op))
+    is_inlined = _is_inlined(op)
+    header = _header(e, op, op.body.block, "internal " if is_inlined else "", aliased_arguments(op))
+    if is_inlined:
+        header += " alwaysinline"
     if op.arena is not None:
         e.arena = e.values[op.arena]
     return _function(e, header, op.body.block)
+
+
+INLINED_OPS = 40
+"""How many ops a function has at most to stand where it is called: a body of a loop over scalars takes less than its call."""
+
+
+def _is_inlined(op: KernelOp | program.FuncOp) -> bool:
+    """Whether a function is expanded where it is called: a kernel without loops, a host function that only others here call."""
+    ops = op.body.block.ops
+    is_short = len(ops) <= INLINED_OPS and not any(inner.regions for inner in ops)
+    if isinstance(op, KernelOp):
+        return is_short and not holds(op, AllocOp, CheckOp)
+    return is_short and op.is_private
 
 
 def _header(e: FunctionEmitter, op: KernelOp | program.FuncOp, block: Block, linkage: str, aliased: set[int]) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr, i1
 from xdsl.ir import Operation, SSAValue
 
 from ...codegen.text import I8, I64
 from ...dialects import program
 from ...dialects.loop.memory import LaunchOp
-from ...dialects.loop.repeat import RepeatOp
+from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.types import element_of, numpy_dtype, shape_of
-from ...dialects.types import memref as memref_of
 from ..plan_buffers import ALIGNMENT, scratch_layout
 from .emit_core import Effect, FunctionEmitter
 from .emit_needs import reports_status
@@ -135,10 +135,17 @@ def _copy(e: FunctionEmitter, op: memref.CopyOp) -> None:
     _contiguous(op.destination.type, op)
     size = count * numpy_dtype(type.element_type).itemsize
     if size:
-        callee = e.b.module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
         source, target = e.value(op.source, op), e.value(op.destination, op)
         align = memory_type(e.ty(type.element_type, op)).bits // 8
-        e.b.emit_void(f"call void {callee}(ptr align {align} {target}, ptr align {align} {source}, i64 {size}, i1 false)")
+        end = ""
+        if source in e.aliased and target in e.aliased:  # one buffer may be given for both: nothing is to do then
+            apart, end = e.b.fresh_label("copy"), e.b.fresh_label("copied")
+            e.b.cond_br(e.b.emit(f"icmp ne ptr {source}, {target}"), apart, end)
+            e.b.label(apart)
+        _memcpy(e, target, source, size, align)
+        if end:
+            e.b.br(end)
+            e.b.label(end)
 
 
 def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
@@ -175,12 +182,55 @@ def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
         e.b.label(fine)
 
 
+class _Turns:
+    """The buffers of carried values: a call goes from one of two to the other, or stays where both are the same."""
+
+    def __init__(self, e: FunctionEmitter, carry: Sequence[SSAValue], spare: Sequence[SSAValue], op: Operation):
+        self.e, self.op = e, op
+        self.values = carry
+        self.buffers = [(e.value(x, op), e.value(y, op)) for x, y in zip(carry, spare, strict=True)]
+
+    def pointers(self, odd: str) -> tuple[list[str], list[str]]:
+        """Where an iteration finds the values and where it leaves them, given whether its number is odd."""
+        one, other = zip(*(self._pair(odd, x, y) for x, y in self.buffers), strict=True) if self.buffers else ((), ())
+        return list(one), list(other)
+
+    def _pair(self, odd: str, x: str, y: str) -> tuple[str, str]:
+        b = self.e.b
+        return (
+            (x, x) if x == y else (b.emit(f"select i1 {odd}, ptr {y}, ptr {x}"), b.emit(f"select i1 {odd}, ptr {x}, ptr {y}"))
+        )
+
+    def keep(self, odd: str) -> None:
+        """Bring the values back if they are in the second buffers after an odd number of iterations."""
+        moved = [(value, x, y) for value, (x, y) in zip(self.values, self.buffers, strict=True) if x != y]
+        if not moved:
+            return
+        e, b = self.e, self.e.b
+        back, end = b.fresh_label("repeat.back"), b.fresh_label("repeat.end")
+        b.cond_br(odd, back, end)
+        b.label(back)
+        for value, x, y in moved:
+            _memcpy(e, x, y, _contiguous(value.type, self.op) * _element_bytes(e, value, self.op), 1)
+        b.br(end)
+        b.label(end)
+
+
+def _memcpy(e: FunctionEmitter, target: str, source: str, size: int, align: int) -> None:
+    callee = e.b.module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
+    e.b.emit_void(f"call void {callee}(ptr align {align} {target}, ptr align {align} {source}, i64 {size}, i1 false)")
+
+
+def _call_host(e: FunctionEmitter, op: HostCallOp, name: str, pointers: Sequence[str]) -> None:
+    """Call another host function."""
+    arena = [] if op.memory is None else [e.value(op.memory, op)]
+    e.b.emit_void(f"call void {symbol(name)}({', '.join(f'ptr {p}' for p in (*pointers, *arena))})")
+
+
 def _repeat(e: FunctionEmitter, op: RepeatOp) -> None:
-    """A loop around a call; carried values go from one buffer to the other, and back at the end if need be."""
+    """A loop around a call."""
     b = e.b
-    name = op.callee.string_value()
-    callee: Any = e.module.symbols.get(name)
-    _check_repeated(op, callee)
+    _check_callees(e, op)
     if op.count is None:
         count = str(op.trips.value.data)
     else:
@@ -196,29 +246,67 @@ def _repeat(e: FunctionEmitter, op: RepeatOp) -> None:
     b.label(body)
     at = n if op.reverse is None else b.sub(b.sub(count, "1", I64), n, I64)
     b.store(at, e.value(op.index, op), I64, 8)
-    odd = b.icmp("ne", b.binary("and", n, "1", I64), "0", I64)
-    turns = [(e.value(x, op), e.value(y, op)) for x, y in zip(op.carry, op.spare, strict=True)]
-    sources = [b.emit(f"select i1 {odd}, ptr {y}, ptr {x}") for x, y in turns]
-    targets = [b.emit(f"select i1 {odd}, ptr {x}, ptr {y}") for x, y in turns]
+    turns = _Turns(e, op.carry, op.spare, op)
+    sources, targets = turns.pointers(_odd(e, n))
     over = [b.gep(e.value(v, op), b.mul(at, str(_slice_bytes(e, v, op)), I64), I8) for v in op.over]
     into = [b.gep(e.value(v, op), b.mul(at, str(_slice_bytes(e, v, op)), I64), I8) for v in op.into]
-    pointers = [e.value(op.index, op), *(e.value(v, op) for v in op.consts), *sources, *over, *targets, *into]
-    if op.arena is not None:
-        pointers.append(e.value(op.arena, op))
-    b.emit_void(f"call void {symbol(name)}({', '.join(f'ptr {p}' for p in pointers)})")
+    consts = [e.value(v, op) for v in op.consts]
+    _call_host(e, op, op.callees[0], [e.value(op.index, op), *consts, *sources, *over, *targets, *into])
     b.store(b.add(n, "1", I64), done, I64, 8)
     b.br(head)
     b.label(exit)
-    if turns:
-        back, end = b.fresh_label("repeat.back"), b.fresh_label("repeat.end")
-        b.cond_br(b.icmp("ne", b.binary("and", count, "1", I64), "0", I64), back, end)
-        b.label(back)
-        callee_name = b.module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
-        for (x, y), value in zip(turns, op.carry, strict=True):
-            size = _contiguous(value.type, op) * _element_bytes(e, value, op)
-            b.emit_void(f"call void {callee_name}(ptr {x}, ptr {y}, i64 {size}, i1 false)")
+    turns.keep(_odd(e, count))
+
+
+def _odd(e: FunctionEmitter, n: str) -> str:
+    return e.b.icmp("ne", e.b.binary("and", n, "1", I64), "0", I64)
+
+
+def _repeat_while(e: FunctionEmitter, op: RepeatWhileOp) -> None:
+    """A loop around two calls, of which the first says whether there is a second."""
+    b = e.b
+    _check_callees(e, op)
+    condition, callee = op.callees
+    done = e.alloca("i64", 8)
+    b.store("0", done, I64, 8)
+    head, body, exit = (b.fresh_label(f"while.{part}") for part in ("head", "body", "exit"))
+    b.br(head)
+    b.label(head)
+    n = b.load(done, I64, 8)
+    turns = _Turns(e, op.carry, op.spare, op)
+    odd = _odd(e, n)
+    sources, targets = turns.pointers(odd)
+    consts, flag = [e.value(v, op) for v in op.consts], e.value(op.flag, op)
+    _call_host(e, op, condition, [*consts, *sources, flag])
+    b.cond_br(b.icmp("ne", b.load(flag, I8, 1), "0", I8), body, exit)
+    b.label(body)
+    _call_host(e, op, callee, [*consts, *sources, *targets])
+    b.store(b.add(n, "1", I64), done, I64, 8)
+    b.br(head)
+    b.label(exit)
+    turns.keep(odd)
+
+
+def _branch(e: FunctionEmitter, op: BranchOp) -> None:
+    """A call of one of several functions."""
+    b = e.b
+    _check_callees(e, op)
+    names, index = op.callees, e.value(op.index, op)
+    labels = [b.fresh_label("branch") for _ in names]
+    end = b.fresh_label("branch.end")
+    if element_of(op.index) == i1:
+        b.cond_br(b.icmp("ne", b.load(index, I8, 1), "0", I8), labels[1], labels[0])
+    else:
+        given = b.load(index, I64, 8)
+        k = b.select(b.icmp("sgt", given, "0", I64), given, "0", I64)
+        chosen = " ".join(f"i64 {n}, label %{label}" for n, label in enumerate(labels[:-1]))
+        b.emit_void(f"switch i64 {k}, label %{labels[-1]} [{chosen}]")
+    pointers = [e.value(v, op) for v in (*op.read, *op.into)]
+    for name, label in zip(names, labels, strict=True):
+        b.label(label)
+        _call_host(e, op, name, pointers)
         b.br(end)
-        b.label(end)
+    b.label(end)
 
 
 def _element_bytes(e: FunctionEmitter, value: SSAValue, op: Operation) -> int:
@@ -231,21 +319,17 @@ def _slice_bytes(e: FunctionEmitter, stack: SSAValue, op: Operation) -> int:
     return element_count(shape[1:]) * _element_bytes(e, stack, op)
 
 
-def _check_repeated(op: RepeatOp, callee: Any) -> None:
-    """The function that is repeated takes the buffers that it gets."""
-    if not isinstance(callee, program.FuncOp):
-        raise fail(op, f"names {op.callee}, which is no program.func of this module")
-
-    def sliced(value: SSAValue) -> Any:
-        type: Any = value.type
-        return memref_of(type.element_type, type.get_shape()[1:])
-
-    given = [op.index.type, *(v.type for v in (*op.consts, *op.carry)), *map(sliced, op.over)]
-    given += [*(v.type for v in op.carry), *map(sliced, op.into), *([] if op.arena is None else [op.arena.type])]
-    wanted = [a.type for a in callee.body.block.args]
-    if len(wanted) != len(given) or any(map(_differ, wanted, given)):
-        shown = [", ".join(map(str, types)) for types in (given, wanted)]
-        raise fail(op, f"gives ({shown[0]}) to {op.callee}, which takes ({shown[1]})")
+def _check_callees(e: FunctionEmitter, op: HostCallOp) -> None:
+    """The functions take the buffers that they get."""
+    for name, given in zip(op.callees, op.given(), strict=True):
+        callee = e.module.symbols.get(name)
+        if not isinstance(callee, program.FuncOp):
+            raise fail(op, f"names @{name}, which is no program.func of this module")
+        given = [*given, *([] if op.memory is None else [op.memory.type])]
+        wanted = [a.type for a in callee.body.block.args]
+        if len(wanted) != len(given) or any(map(_differ, wanted, given)):
+            shown = [", ".join(map(str, types)) for types in (given, wanted)]
+            raise fail(op, f"gives ({shown[0]}) to @{name}, which takes ({shown[1]})")
 
 
 def _differ(wanted: Any, given: Any) -> bool:
@@ -268,4 +352,6 @@ EFFECTS: dict[str, Effect] = {
     "memref.copy": _copy,
     "loop.launch": _launch,
     "loop.repeat": _repeat,
+    "loop.repeat_while": _repeat_while,
+    "loop.branch": _branch,
 }

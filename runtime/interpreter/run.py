@@ -20,12 +20,14 @@ from xdsl.ir.affine import AffineMap
 from ...dialects import program
 from ...dialects.graph.base import GraphOp
 from ...dialects.graph.builder import dense_array
+from ...dialects.graph.conditional import CaseOp
+from ...dialects.graph.conditional import WhileOp as ConditionalOp
 from ...dialects.graph.control import ForOp as RepeatedOp
 from ...dialects.graph.extents import Extents, has_open_sizes
 from ...dialects.graph.kernel import KernelCallOp
 from ...dialects.graph.structure import FusionOp
 from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
-from ...dialects.loop.repeat import RepeatOp
+from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import DYNAMIC, element_of, numpy_dtype, shape_of, tensor
@@ -86,9 +88,12 @@ class Interpreter:
                 self.symbols[name.data] = op  # pyright: ignore[reportAttributeAccessIssue]
         self.handlers: dict[str, Callable[[Any, Values], None]] = {
             "func.call": self._call,
+            "graph.case": self._case_graph,
             "graph.for": self._repeat_graph,
             "graph.fusion": self._fusion,
             "graph.kernel": self._kernel,
+            "graph.while": self._while_graph,
+            "loop.branch": self._branch,
             "loop.for": self._for,
             "loop.if": self._if,
             "loop.load": self._load,
@@ -101,6 +106,7 @@ class Interpreter:
             "loop.alloc": buffers.alloc,
             "loop.launch": self._launch,
             "loop.repeat": self._repeat,
+            "loop.repeat_while": self._repeat_while,
             "loop.reduce_lanes": self._reduce_lanes,
             "memref.alloc": buffers.alloc,
             "memref.view": buffers.view,
@@ -265,27 +271,61 @@ class Interpreter:
                 stack[k] = part
         values.update(zip(op.results, [*carried, *stacked], strict=True))
 
+    def _while_graph(self, op: ConditionalOp, values: Values) -> None:
+        consts, carried = [values[v] for v in op.consts], [values[v] for v in op.inits]
+        condition, body = (name.string_value() for name in op.callees)
+        while self.call(condition, [*consts, *carried])[0]:
+            self._spend(1, op)
+            carried = list(self.call(body, [*consts, *carried]))
+        values.update(zip(op.results, carried, strict=True))
+
+    def _case_graph(self, op: CaseOp, values: Values) -> None:
+        chosen = op.callees[min(max(int(values[op.index]), 0), len(op.callees) - 1)]
+        results = self.call(chosen.string_value(), [values[v] for v in op.arguments])
+        values.update(zip(op.results, results, strict=True))
+
     def _repeat(self, op: RepeatOp, values: Values) -> None:
         """A loop of a host function: the buffers of the carried values take turns."""
-        function = self.symbols.get(op.callee.string_value())
-        if not isinstance(function, program.FuncOp):
-            raise InterpreterError(f"'loop.repeat' op names no function of the module: {op.callee}", op)
-        parameters = function.body.block.args
         count = op.trips.value.data if op.count is None else max(0, int(values[op.count]))
         consts, carry, spare, over, into = ([values[v] for v in group] for group in op.groups)
-        arena = [] if op.arena is None else [values[op.arena]]
         self._spend(count, op)
         sources, targets = carry, spare
         for k in range(count) if op.reverse is None else range(count - 1, -1, -1):
             values[op.index][...] = k
             given = [values[op.index], *consts, *sources, *(x[k, ...] for x in over), *targets, *(x[k, ...] for x in into)]
-            if len(given) + len(arena) != len(parameters):
-                raise InterpreterError(f"'loop.repeat' op gives {len(given)} buffers to {op.callee}", op)
-            self._run(function.body.block, dict(zip(parameters, [*given, *arena], strict=True)))
+            self._call_host(op, op.callee.string_value(), given, values)
             sources, targets = targets, sources
-        if sources is not carry:
-            for kept, last in zip(carry, spare, strict=True):
-                kept[...] = last
+        _keep(carry, sources)
+
+    def _repeat_while(self, op: RepeatWhileOp, values: Values) -> None:
+        """As `_repeat`, for as long as the condition stores that it goes on."""
+        consts, carry, spare = ([values[v] for v in group] for group in (op.consts, op.carry, op.spare))
+        flag, (condition, body) = values[op.flag], op.callees
+        sources, targets = carry, spare
+        while True:
+            self._call_host(op, condition, [*consts, *sources, flag], values)
+            if not flag[()]:
+                break
+            self._spend(1, op)
+            self._call_host(op, body, [*consts, *sources, *targets], values)
+            sources, targets = targets, sources
+        _keep(carry, sources)
+
+    def _branch(self, op: BranchOp, values: Values) -> None:
+        chosen = op.callees[min(max(int(values[op.index]), 0), len(op.callees) - 1)]
+        self._call_host(op, chosen, [values[v] for v in (*op.read, *op.into)], values)
+
+    def _call_host(self, op: HostCallOp, name: str, given: list[Any], values: Values) -> None:
+        """Call another host function on buffers."""
+        function = self.symbols.get(name)
+        if not isinstance(function, program.FuncOp):
+            raise InterpreterError(f"'{op.name}' op names no function of the module: @{name}", op)
+        if op.memory is not None:
+            given.append(values[op.memory])
+        parameters = function.body.block.args
+        if len(given) != len(parameters):
+            raise InterpreterError(f"'{op.name}' op gives {len(given)} buffers to @{name}", op)
+        self._run(function.body.block, dict(zip(parameters, given, strict=True)))
 
     def _spend(self, iterations: int, op: Operation) -> None:
         self.iterations_left -= iterations
@@ -461,6 +501,13 @@ class Interpreter:
             raise InterpreterError(f"'memref.get_global' op names no global of the module: {name}", op)
         initial: Any = found.initial_value
         values[op.results[0]] = dense_array(initial).reshape(shape_of(op.results[0]))
+
+
+def _keep(carry: Sequence[np.ndarray], last: Sequence[np.ndarray]) -> None:
+    """Bring carried values back into their own buffers."""
+    for kept, value in zip(carry, last, strict=True):
+        if kept is not value:
+            kept[...] = value
 
 
 def _unknown_size(value: SSAValue, dim: int) -> int:

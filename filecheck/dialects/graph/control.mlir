@@ -2,7 +2,8 @@
 // RUN: lamina-opt %s --compile-to=program | filecheck %s --check-prefix=PROGRAM
 // RUN: lamina-opt %s --compile-to=program | lamina-opt --verify-each | filecheck %s --check-prefix=PROGRAM
 
-/// A loop is a call that is repeated: the body is a host function, its carried values alternate between two buffers.
+/// A loop is a call that is repeated: the body is a host function. Its carried values alternate between two buffers, or stay in
+/// one where the body can write a value over what it was.
 
 func.func private @step(%i: tensor<i64>, %w: tensor<4x4xf32>, %h: tensor<4xf32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
   %0 = graph.dot %w, %h contract [1] with [0] : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -28,8 +29,9 @@ func.func private @grow(%i: tensor<i64>, %h: tensor<4xf32>) -> tensor<4xf32> {
 }
 // SYNTAX-LABEL: func.func @counted
 // SYNTAX: graph.for @grow count %n consts() carry(%h) over() linear [0] : (tensor<i64>, tensor<4xf32>) -> (tensor<4xf32>)
+// PROGRAM-LABEL: program.func private @grow(%i: memref<i64>, %h: memref<4xf32>) -> (%result: memref<4xf32> over %h)
 // PROGRAM-LABEL: program.func @counted
-// PROGRAM: loop.repeat @grow count %n index(%i) consts() carry(%result) spare(%h_1) over() into() arena(%{{.*}})
+// PROGRAM: loop.repeat @grow count %n index(%i) consts() carry(%result) spare(%result) over() into() arena(%{{.*}})
 func.func @counted(%n: tensor<i64>, %h: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.for @grow count %n consts() carry(%h) over() linear [0] : (tensor<i64>, tensor<4xf32>) -> (tensor<4xf32>)
   return %y : tensor<4xf32>

@@ -146,3 +146,73 @@ program.func @func_c5_work() -> () work -1 {
 "program.func"() <{sym_name = "visible", sym_visibility = "nested", segments = array<i64: 0, 0, 0, 0, 0>}> ({
 ^bb0:
 }) : () -> ()
+
+// -----
+
+program.func private @step(%x: memref<4xf32>) -> (%y: memref<4xf32>) {
+  "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+}
+program.func @branch_no_function(%k: memref<i64>, %x: memref<4xf32>) -> (%y: memref<4xf32>) {
+  // expected-error@+1 {{'loop.branch' op names @missing, which is no program.func of this module}}
+  loop.branch %k [@step, @missing] read(%x) into(%y) : (memref<i64>, memref<4xf32>, memref<4xf32>)
+}
+
+// -----
+
+program.func private @step(%x: memref<4xf32>) -> (%y: memref<4xf32>) {
+  "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+}
+program.func @branch_types(%k: memref<i64>, %x: memref<5xf32>) -> (%y: memref<4xf32>) {
+  // expected-error@+1 {{'loop.branch' op gives (memref<5xf32>, memref<4xf32>) to @step, which takes (memref<4xf32>, memref<4xf32>)}}
+  loop.branch %k [@step] read(%x) into(%y) : (memref<i64>, memref<5xf32>, memref<4xf32>)
+}
+
+// -----
+
+program.func private @step(%x: memref<4xf32>) -> (%y: memref<4xf32>) arena(%a: memref<256xi8>) {
+  "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+}
+program.func @branch_memory(%k: memref<i64>, %x: memref<4xf32>) -> (%y: memref<4xf32>) arena(%a: memref<128xi8>) {
+  // expected-error@+1 {{'loop.branch' op gives 128 bytes of memory to @step, which needs 256}}
+  loop.branch %k [@step] read(%x) into(%y) arena(%a) : (memref<i64>, memref<4xf32>, memref<4xf32>, memref<128xi8>)
+}
+
+// -----
+
+program.func private @step(%x: memref<4xf32>) -> (%y: memref<4xf32>) {
+  "memref.copy"(%x, %y) : (memref<4xf32>, memref<4xf32>) -> ()
+}
+program.func private @going(%x: memref<4xf32>) -> (%c: memref<i1>) {
+}
+program.func @while_in_one_buffer(%c: memref<i1>, %x: memref<4xf32>) -> () {
+  // expected-error@+1 {{'loop.repeat_while' op carries value 0 in one buffer, but @step does not write it over what it was}}
+  loop.repeat_while @going do @step flag(%c) consts() carry(%x) spare(%x) : (memref<i1>, memref<4xf32>, memref<4xf32>)
+}
+
+// -----
+
+program.func @while_c1_spare(%c: memref<i1>, %x: memref<4xf32>, %y: memref<5xf32>) -> () {
+  // expected-error@+1 {{'loop.repeat_while' op needs a spare buffer of the same type for every carried value}}
+  loop.repeat_while @going do @step flag(%c) consts() carry(%x) spare(%y) : (memref<i1>, memref<4xf32>, memref<5xf32>)
+}
+
+// -----
+
+program.func @while_c2_flag(%c: memref<i8>, %x: memref<4xf32>, %y: memref<4xf32>) -> () {
+  // expected-error@+1 {{'loop.repeat_while' op flag must be a memref<i1>, got memref<i8>}}
+  loop.repeat_while @going do @step flag(%c) consts() carry(%x) spare(%y) : (memref<i8>, memref<4xf32>, memref<4xf32>)
+}
+
+// -----
+
+program.func @branch_c1_count(%k: memref<i1>, %x: memref<4xf32>) -> () {
+  // expected-error@+1 {{'loop.branch' op needs a function, and two for a memref<i1>, got 1}}
+  loop.branch %k [@step] read(%x) into() : (memref<i1>, memref<4xf32>)
+}
+
+// -----
+
+program.func @branch_c2_index(%k: memref<i32>, %x: memref<4xf32>) -> () {
+  // expected-error@+1 {{'loop.branch' op index must be a memref<i1> or a memref<i64>, got memref<i32>}}
+  loop.branch %k [@step] read(%x) into() : (memref<i32>, memref<4xf32>)
+}

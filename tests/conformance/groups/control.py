@@ -164,3 +164,135 @@ def triangular_solve_loop(np, jx, x, y):
         return out.at[i].set((y[i] - x[i] @ out * 0.1) / (2.0 + i))
 
     return jx.lax.fori_loop(0, 4, step, np.zeros(4, x.dtype))
+
+
+def cond_nested(np, jx, x):
+    """`f[5]`"""
+    inner = lambda a: jx.lax.cond(a[1] > 0, lambda b: np.sin(b) * b[0], lambda b: b * b, a)  # noqa: E731
+    return jx.lax.cond(x[0] > x[1], inner, lambda a: a - inner(-a), x)
+
+
+def cond_tree(np, jx, x, y):
+    """`f[4] f[4]`"""
+    yes = lambda d: {"s": d["a"] * d["b"], "n": d["b"].sum()}  # noqa: E731
+    return jx.lax.cond(x.sum() > y.sum(), yes, lambda d: {"s": d["b"], "n": d["a"][0]}, {"a": x, "b": y})
+
+
+def cond_closure(np, jx, x, w):
+    """`f[3] f[3,3]`"""
+    z = w @ x
+    return jx.lax.cond(z[0] > 0, lambda a: a * z + w[0], lambda a: np.cos(a) * w[1], x)
+
+
+def switch_out_of_range(np, jx, x, k):
+    """`f[5] i[]k`"""
+    return jx.lax.switch(k * 2, [lambda a: a * 3, lambda a: np.exp(-a * a), lambda a: a.sum() * a], x)
+
+
+def cond_in_scan(np, jx, x):
+    """`f[6]`"""
+
+    def step(c, v):
+        c = jx.lax.cond(v > c, lambda a, b: a + np.sin(b), lambda a, b: a * 0.5, c, v)
+        return c, c * v
+
+    return jx.lax.scan(step, np.zeros((), x.dtype), x)
+
+
+def cond_in_fori(np, jx, x):
+    """`f[6]`"""
+    body = lambda i, a: jx.lax.cond(i % 2 == 0, lambda b: b * 0.9 + 1, lambda b: np.cos(b), a)  # noqa: E731
+    return jx.lax.fori_loop(0, 5, body, x)
+
+
+def scan_in_cond(np, jx, x):
+    """`f[6]`"""
+    total = lambda a: jx.lax.scan(lambda c, v: (c * 0.5 + v, c), a[0] * 0, a)  # noqa: E731
+    return jx.lax.cond(x[0] > 0, total, lambda a: (a[1], a * 2), x)
+
+
+def while_pair_swap(np, jx, x, y, n):
+    """`f[5] f[5] i[]k1 | value novmap`"""
+    step = lambda s: (s[0] + 1, s[2], s[1])  # noqa: E731
+    return jx.lax.while_loop(lambda s: s[0] < n, step, (np.zeros_like(n), x, y))
+
+
+def while_mapped(np, jx, x, n):
+    """`f[5] i[]k1 | value`"""
+    step = lambda s: (s[0] - 1, np.sin(s[1]) + s[0].astype(x.dtype))  # noqa: E731
+    return jx.lax.while_loop(lambda s: s[0] > 0, step, (n, x))
+
+
+def while_no_iteration(np, jx, x):
+    """`f[5]+ | value`"""
+    return jx.lax.while_loop(lambda a: a.sum() < 0, lambda a: a * 2, x)
+
+
+def while_forward(np, jx, x):
+    """`f[5]+ | value`"""
+    loop = lambda a: jx.lax.while_loop(lambda s: s[0] < 4, lambda s: (s[0] + 1, np.sin(s[1]) * a), (0, a))[1]  # noqa: E731
+    return jx.jvp(loop, (x,), (np.cos(x),))
+
+
+def while_update(np, jx, n):
+    """`i[]k1 | novmap`"""
+
+    def step(s):
+        k, marked = s
+        return k + 1, marked.at[k * 2 % 10].set(marked[k] + k)
+
+    return jx.lax.while_loop(lambda s: s[0] < n + 3, step, (np.zeros_like(n), np.arange(10)))
+
+
+def while_in_cond_in_scan(np, jx, x):
+    """`f[6]+ | value`"""
+    halve = lambda v: jx.lax.while_loop(lambda u: u > 1, lambda u: u * 0.5, v)  # noqa: E731
+
+    def step(c, v):
+        y = jx.lax.cond(v > c, lambda a: halve(a * 4), lambda a: a, v)
+        return c + y * 0.25, y
+
+    return jx.lax.scan(step, x[0] * 0, x)
+
+
+def gcd(np, jx, x, y):
+    """`i[]k1 i[]k1`"""
+    return jx.lax.while_loop(lambda s: s[1] > 0, lambda s: (s[1], s[0] % s[1]), (x * 12, y * 18))[0]
+
+
+def bisection(np, jx, x):
+    """`f[]+ | value`"""
+
+    def step(s):
+        low, high = s
+        middle = (low + high) / 2
+        return jx.lax.cond(middle * middle < x, lambda: (middle, high), lambda: (low, middle))
+
+    return jx.lax.while_loop(lambda s: s[1] - s[0] > 1e-3, step, (np.zeros_like(x), x + 1))[0]
+
+
+def scan_unrolled(np, jx, x):
+    """`f[7]`"""
+    return jx.lax.scan(lambda c, v: (c * 0.9 + v, c * v), np.zeros((), x.dtype), x, unroll=3)
+
+
+def scan_unrolled_reverse(np, jx, x):
+    """`f[7,2]`"""
+    return jx.lax.scan(lambda c, v: (c * 0.9 + v, c.sum()), np.zeros(2, x.dtype), x, reverse=True, unroll=2)
+
+
+def map_by_batches(np, jx, x):
+    """`f[5,3]`"""
+    return jx.lax.map(lambda r: np.sin(r) * r.sum(), x, batch_size=2)
+
+
+def associative_scan_affine(np, jx, x, y):
+    """`f[6]u f[6]`"""
+    combine = lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1])  # noqa: E731
+    return jx.lax.associative_scan(combine, (x, y), reverse=True)
+
+
+def fori_unused_and_unchanged(np, jx, x, w):
+    """`f[3] f[3]`"""
+    body = lambda i, s: (s[0] * s[1], s[1], s[2] + np.exp(s[0]))  # noqa: E731
+    return jx.lax.fori_loop(0, 3, body, (x, w, x))[0]

@@ -1,0 +1,235 @@
+"""Control flow of graphs that depends on values: functions of the module that run while a condition holds, or one of several.
+
+graph.while   a loop whose condition is computed from what it carries
+graph.case    one of several functions, by number
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, SymbolRefAttr, TensorType, i1, i32, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from ..assembly import parse_signature, parse_values, print_signature, print_values
+from ..types import tensor
+from .base import ints
+from .control import INDEX, ControlOp
+
+_INTS = DenseArrayBase.constr(i64)
+
+FLAG = tensor(i1, ())
+"""The type of the result of a condition."""
+
+
+@irdl_op_definition
+class WhileOp(ControlOp):
+    """A loop that goes on while a function of the carried values says so; the body is another function of them.
+
+        while condition(consts..., carries...):
+            carries = body(consts..., carries...)
+        return carries...
+
+    ```mlir
+    %i, %x = graph.while @going do @halve consts(%n) carry(%i0, %x0)
+        : (tensor<i64>, tensor<i64>, tensor<4xf32>) -> (tensor<i64>, tensor<4xf32>)
+    ```
+
+    (C1) `condition` and `callee` are functions of the module, both of the consts and the carried values.
+    (C2) The condition returns one tensor<i1>.
+    (C3) The body returns the carried values, whose types the results have.
+    """
+
+    name = "graph.while"
+    condition = prop_def(SymbolRefAttr)
+    callee = prop_def(SymbolRefAttr)
+    consts = var_operand_def(TensorType)
+    inits = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make(condition: FuncOp, body: FuncOp, consts: Sequence[SSAValue], inits: Sequence[SSAValue]) -> WhileOp:
+        """A loop over two functions."""
+        names = condition.sym_name.data, body.sym_name.data
+        return WhileOp.create(
+            operands=[*consts, *inits],
+            result_types=[value.type for value in inits],
+            properties=_while_properties(*names, len(consts), len(inits)),
+        )
+
+    @property
+    def callees(self) -> tuple[SymbolRefAttr, ...]:
+        return self.condition, self.callee
+
+    def verify_(self) -> None:
+        given, carried = [v.type for v in self.operands], [v.type for v in self.inits]
+        condition, body = (_function(self, name) for name in self.callees)
+        for word, function in (("condition", condition), ("body", body)):
+            _require_arguments(self, word, function, given)  # C1
+        if list(condition.function_type.outputs) != [FLAG]:  # C2
+            shown = _types(condition.function_type.outputs)
+            raise VerifyException(f"'graph.while' op condition {self.condition} must return (tensor<i1>), it returns {shown}")
+        if list(body.function_type.outputs) != carried:  # C3
+            rule = f"must return the carried values {_types(carried)}, it returns {_types(body.function_type.outputs)}"
+            raise VerifyException(f"'graph.while' op body {self.callee} {rule}")
+        if [r.type for r in self.results] != carried:  # C3
+            raise VerifyException(f"'graph.while' op results must be {_types(carried)}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.condition.string_value())
+        printer.print_string(" do ")
+        printer.print_symbol_name(self.callee.string_value())
+        for word, values in (("consts", self.consts), ("carry", self.inits)):
+            printer.print_string(f" {word}")
+            print_values(printer, values)
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WhileOp:
+        position = parser.pos
+        condition = parser.parse_symbol_name().data
+        parser.parse_keyword("do")
+        body = parser.parse_symbol_name().data
+        groups: list[list[Any]] = []
+        for word in ("consts", "carry"):
+            parser.parse_keyword(word)
+            groups.append(parse_values(parser))
+        attributes, operand_types, result_types = parse_signature(parser)
+        values = parser.resolve_operands([v for group in groups for v in group], operand_types, position)
+        properties = _while_properties(condition, body, *map(len, groups))
+        return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
+
+
+def _while_properties(condition: str, body: str, consts: int, inits: int) -> dict[str, Attribute]:
+    return {
+        "condition": SymbolRefAttr(condition),
+        "callee": SymbolRefAttr(body),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, [consts, inits]),
+    }
+
+
+@irdl_op_definition
+class CaseOp(ControlOp):
+    """The results of one of several functions, by its number; the others do not run.
+
+    A number below 0 is taken as 0, one past the end as the last. A bool is a number, too, so that two branches are an `if`:
+    the first is for false. There is no op for that alone, since all that a pass knows of the one holds for the other.
+
+    ```mlir
+    %y = graph.case %k [@same, @twice, @square](%x) : (tensor<i64>, tensor<4xf32>) -> (tensor<4xf32>)
+    %z = graph.case %positive [@no, @yes](%x, %y) : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>)
+    ```
+
+    `linear [k, ...]` says that results depend linearly on these arguments together: differentiation writes such cases.
+
+    (C1) There is a branch, two for a bool, and each is a function of the module that takes the arguments.
+    (C2) All branches return what the results are.
+    (C3) The index is a tensor<i1> or a tensor<i64>.
+    """
+
+    name = "graph.case"
+    branches = prop_def(ArrayAttr[SymbolRefAttr])
+    linear = prop_def(_INTS)
+    index = operand_def(TensorType)
+    arguments = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make(
+        index: SSAValue, branches: Sequence[FuncOp], arguments: Sequence[SSAValue], *, linear: Sequence[int] = ()
+    ) -> CaseOp:
+        """A choice between functions; `linear` numbers the arguments from 0."""
+        return CaseOp.create(
+            operands=[index, *arguments],
+            result_types=list(branches[0].function_type.outputs),
+            properties=_case_properties([branch.sym_name.data for branch in branches], linear),
+        )
+
+    @property
+    def callees(self) -> tuple[SymbolRefAttr, ...]:
+        return tuple(self.branches.data)
+
+    def verify_(self) -> None:
+        if self.index.type not in (FLAG, INDEX):  # C3
+            raise VerifyException(f"'graph.case' op index must be a tensor<i1> or a tensor<i64>, got {self.index.type}")
+        n = len(self.callees)
+        if n == 0 or (self.index.type == FLAG and n != 2):  # C1
+            raise VerifyException(f"'graph.case' op needs a branch, and two for a tensor<i1>, got {n}")
+        results = [r.type for r in self.results]
+        for name in self.callees:
+            branch = _function(self, name)
+            _require_arguments(self, "branch", branch, [v.type for v in self.arguments])  # C1
+            if list(branch.function_type.outputs) != results:  # C2
+                rule = f"must return {_types(results)}, it returns {_types(branch.function_type.outputs)}"
+                raise VerifyException(f"'graph.case' op branch {name} {rule}")
+        if any(not 0 <= k < len(self.arguments) for k in ints(self.linear)):
+            raise VerifyException(f"'graph.case' op linear must be below {len(self.arguments)}, got {ints(self.linear)}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.index)
+        printer.print_string(" [")
+        printer.print_list(self.callees, lambda name: printer.print_symbol_name(name.string_value()))
+        printer.print_string("]")
+        print_values(printer, self.arguments)
+        if numbers := ints(self.linear):
+            printer.print_string(f" linear {list(numbers)}")
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CaseOp:
+        position = parser.pos
+        index = parser.parse_unresolved_operand()
+        names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_symbol_name)
+        arguments = parse_values(parser)
+        linear: list[int] = []
+        if parser.parse_optional_keyword("linear") is not None:
+            linear = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes, operand_types, result_types = parse_signature(parser)
+        values = parser.resolve_operands([index, *arguments], operand_types, position)
+        properties = _case_properties([name.data for name in names], linear)
+        return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
+
+
+def _case_properties(branches: Sequence[str], linear: Sequence[int]) -> dict[str, Attribute]:
+    return {
+        "branches": ArrayAttr([SymbolRefAttr(name) for name in branches]),
+        "linear": DenseArrayBase.from_list(i64, list(linear)),
+    }
+
+
+def _function(op: ControlOp, name: SymbolRefAttr) -> FuncOp:
+    found = SymbolTable.lookup_symbol(op, name)
+    if not isinstance(found, FuncOp):  # C1
+        raise VerifyException(f"'{op.name}' op names no function of the module: {name}")
+    return found
+
+
+def _require_arguments(op: ControlOp, word: str, function: FuncOp, given: Sequence[Attribute]) -> None:
+    takes = list(function.function_type.inputs)
+    if takes != list(given):
+        name = f"@{function.sym_name.data}"
+        raise VerifyException(f"'{op.name}' op {word} {name} must take {_types(given)}, it takes {_types(takes)}")
+
+
+def _types(types: Any) -> str:
+    return f"({', '.join(map(str, types))})"

@@ -1,0 +1,114 @@
+"""Carried values of loops that can stay in one buffer: what reads the last one stands before what writes the next.
+
+func.func private @step(%i, %x) {                    func.func private @step(%i, %x) {
+  %y = scatter %v into %x                              %a = reduce %x
+  %a = reduce %x                  becomes              %y = scatter %v into %x
+  return %y, %a                                        return %y, %a
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..dialects.graph.base import GraphOp
+from ..dialects.graph.conditional import WhileOp
+from ..dialects.graph.control import ForOp
+
+Carried = Sequence[tuple[SSAValue, SSAValue]]
+"""An argument of the body of a loop, and the returned value that takes its place."""
+
+
+def overwritten_operand(op: object) -> SSAValue | None:
+    """The operand whose contents an op changes in the buffer of its result."""
+    return op.operands[op.overwrites] if isinstance(op, GraphOp) and op.overwrites is not None else None
+
+
+def carried_by(functions: Iterable[func.FuncOp]) -> dict[str, Carried]:
+    """What the bodies of loops carry, by their names."""
+    named = {function.sym_name.data: function for function in functions}
+    found: dict[str, Carried] = {}
+    for function in named.values():
+        for op in function.body.block.ops:
+            if isinstance(op, ForOp | WhileOp) and (body := named.get(op.callee.string_value())) is not None:
+                first = len(op.consts) + isinstance(op, ForOp)
+                last = body.body.block.last_op
+                assert last is not None
+                found[body.sym_name.data] = list(zip(body.body.block.args[first:], last.operands, strict=False))[
+                    : len(op.inits)
+                ]
+    return found
+
+
+def order_for_carried(block: Block, carried: Carried) -> None:
+    """Put the readers of each carried argument before the op that first writes the buffer of its next value, if they can be."""
+    ops = list(block.ops)
+    needs = {op: {o.owner for o in op.operands if isinstance(o.owner, Operation)} for op in ops}
+    for argument, returned in carried:
+        writer = _first_writer(argument, returned)
+        if writer is None:
+            continue
+        for reader in {use.operation for use in argument.uses}:
+            if reader is not writer and reader is not block.last_op and not _follows(reader, writer, needs):
+                needs[writer].add(reader)
+    for op in _sorted(ops, needs):
+        op.detach()
+        block.add_op(op)
+
+
+def _first_writer(argument: SSAValue, returned: SSAValue) -> Operation | None:
+    """The op that first stores into the buffer of a returned value: of a chain of changes the first."""
+    writer: Operation | None = None
+    value = returned
+    while value is not argument and isinstance(value.owner, Operation):
+        writer = value.owner
+        initial = initial_of(writer, value)
+        if initial is None or not initial.has_one_use():
+            return writer
+        value = initial
+    return writer
+
+
+def initial_of(op: Operation, result: SSAValue) -> SSAValue | None:
+    """The operand that an op changes into a result in one buffer, or from which a loop starts."""
+    if isinstance(op, ForOp | WhileOp):
+        number = op.results.index(result)  # pyright: ignore[reportArgumentType]
+        return op.inits[number] if number < len(op.inits) else None
+    return overwritten_operand(op)
+
+
+def _follows(op: Operation, other: Operation, needs: dict[Operation, set[Operation]]) -> bool:
+    """Whether an op needs another one, directly or through others."""
+    waiting, seen = [op], {op}
+    while waiting:
+        for need in needs.get(waiting.pop(), ()):
+            if need is other:
+                return True
+            if need not in seen:
+                seen.add(need)
+                waiting.append(need)
+    return False
+
+
+def _sorted(ops: Sequence[Operation], needs: dict[Operation, set[Operation]]) -> list[Operation]:
+    """Ops after those that they need, else as they were; the last one stays the last."""
+    position = {op: k for k, op in enumerate(ops)}
+    waiting = {op: len(needs[op]) for op in ops}
+    followers: dict[Operation, list[Operation]] = {op: [] for op in ops}
+    for op in ops:
+        for need in needs[op]:
+            followers[need].append(op)
+    ready = [position[op] for op in ops if not waiting[op] and op is not ops[-1]]
+    heapq.heapify(ready)
+    ordered: list[Operation] = []
+    while ready:
+        op = ops[heapq.heappop(ready)]
+        ordered.append(op)
+        for follower in followers[op]:
+            waiting[follower] -= 1
+            if not waiting[follower] and follower is not ops[-1]:
+                heapq.heappush(ready, position[follower])
+    return [*ordered, ops[-1]]

@@ -1,0 +1,86 @@
+"""Loops and branches that constants decide: a case of a known index, a condition that does not hold at once, one iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ..dialects.graph.base import GraphOp
+from ..dialects.graph.builder import GraphBuilder, dense_array
+from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.control import INDEX, ControlOp, ForOp
+from ..dialects.types import DYNAMIC, shape_of
+from ._functions import called_function, called_functions, clone_body
+
+MOST_ELEMENTS = 1024
+"""Of an array that is computed to know a condition."""
+
+
+def fold_control(op: ControlOp) -> Sequence[SSAValue] | None:
+    """What the results of an op are, by ops that are inserted before it; None where only a run tells."""
+    if isinstance(op, CaseOp):
+        return _fold_case(op)
+    if isinstance(op, WhileOp):
+        going = _constant_result(called_functions(op)[0], op.operands)
+        return op.inits if going is not None and not going else None
+    assert isinstance(op, ForOp)
+    return _fold_for(op)
+
+
+def _inlined(op: ControlOp, function: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
+    block = op.parent
+    assert block is not None
+    return clone_body(function, arguments, lambda new: block.insert_op_before(new, op))[0]
+
+
+def _fold_case(op: CaseOp) -> Sequence[SSAValue] | None:
+    branches, index = called_functions(op), _constant(op.index)
+    if index is None and len(set(branches)) > 1:
+        return None
+    chosen = 0 if index is None else min(max(int(index), 0), len(branches) - 1)
+    return _inlined(op, branches[chosen], op.arguments)
+
+
+def _fold_for(op: ForOp) -> Sequence[SSAValue] | None:
+    count = op.static_count if op.count is None else _constant(op.count)
+    if count is None or count > 1 or any(DYNAMIC in shape_of(v) for v in (*op.operands, *op.results)):
+        return None
+    b = GraphBuilder(InsertPoint.before(op), op.location)
+    if count <= 0:
+        return [*op.inits, *(b.zeros_like(stack) for stack in op.stacked_results)]
+    slices = [b.reshape(stack, shape_of(stack)[1:]) for stack in op.stacks]
+    results = _inlined(op, called_function(op), [b.const(0, INDEX.element_type), *op.consts, *op.inits, *slices])
+    n = len(op.inits)
+    return [*results[:n], *(b.reshape(value, (1, *shape_of(value))) for value in results[n:])]
+
+
+def _constant(value: SSAValue) -> np.ndarray | None:
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "graph.const":
+        return None
+    known = owner.properties["value"]
+    return dense_array(known) if isinstance(known, DenseIntOrFPElementsAttr) else None
+
+
+def _constant_result(function: FuncOp, arguments: Sequence[SSAValue]) -> np.ndarray | None:
+    """The first result of a function, where it follows from the arguments that are constants."""
+    known: dict[SSAValue, np.ndarray] = {}
+    for argument, value in zip(function.body.block.args, arguments, strict=True):
+        if (array := _constant(value)) is not None:
+            known[argument] = array
+    with np.errstate(all="ignore"):
+        for op in function.body.block.ops:
+            if not isinstance(op, GraphOp) or any(operand not in known for operand in op.operands):
+                continue
+            if op.regions or any(DYNAMIC in shape_of(r) or prod(shape_of(r)) > MOST_ELEMENTS for r in op.results):
+                continue
+            known.update(zip(op.results, op.evaluate(*(known[operand] for operand in op.operands)), strict=True))
+    last = function.body.block.last_op
+    assert last is not None
+    return known.get(last.operands[0])

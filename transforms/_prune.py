@@ -1,0 +1,158 @@
+"""What loops and branches compute in vain: carried values that nobody needs or that never change, results that are not used.
+
+A carried value is needed if the result is, or if what decides about the next iteration, or a needed value, is computed from it.
+One that the body returns as it gets it is a const of the loop. Functions are cut down to what is needed as copies, since others
+may run them, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, SSAValue
+
+from ..dialects.graph.base import ints
+from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.control import ControlOp, ForOp
+from ._functions import called_function, called_functions, copy_locations, unique_name
+
+
+def prune_block(block: Block, dce_block: Callable[[Block], None]) -> list[FuncOp]:
+    """Cut down the ops of control flow of a block; the functions that were made for it."""
+    made: list[FuncOp] = []
+    for op in reversed(list(block.ops)):
+        if isinstance(op, ControlOp) and any(r.first_use is not None for r in op.results):
+            kind = _prune_case if isinstance(op, CaseOp) else _prune_loop
+            made += kind(op, dce_block)  # pyright: ignore[reportArgumentType]
+    return made
+
+
+def _needed(function: FuncOp, results: Collection[int]) -> set[int]:
+    """The arguments that some results of a function are computed from, by number."""
+    block = function.body.block
+    last = block.last_op
+    assert last is not None
+    wanted: set[SSAValue] = {last.operands[k] for k in results}
+    for op in reversed(list(block.ops)):
+        if any(result in wanted for result in op.results):
+            wanted.update(op.operands)
+            for inner in op.walk():  # ops with regions read values from outside
+                wanted.update(inner.operands)
+    return {k for k, argument in enumerate(block.args) if argument in wanted}
+
+
+def _unchanged(function: FuncOp, first: int, count: int) -> set[int]:
+    """Which of `count` carried values, whose arguments begin at `first`, a body returns as it gets them."""
+    block = function.body.block
+    last = block.last_op
+    assert last is not None
+    return {k for k in range(count) if last.operands[k] is block.args[first + k]}
+
+
+def _cut(
+    function: FuncOp, results: Sequence[int], arguments: Sequence[int], dce_block: Callable[[Block], None], op: ControlOp
+) -> FuncOp:
+    """A copy of a function with these results, and these arguments in this order."""
+    copy = function.clone()
+    copy_locations(function, copy)
+    copy.properties["sym_name"] = StringAttr(unique_name(op, function.sym_name.data))
+    copy.properties["sym_visibility"] = StringAttr("private")
+    block = copy.body.block
+    last = block.last_op
+    assert last is not None
+    last.operands = [last.operands[k] for k in results]
+    dce_block(block)
+    old = list(block.args)
+    for k in arguments:
+        new = block.insert_arg(old[k].type, len(block.args))
+        new.name_hint = old[k].name_hint
+        old[k].replace_all_uses_with(new)
+    for argument in old:
+        block.erase_arg(argument)
+    copy.update_function_type()
+    functions = function.parent_block()
+    assert functions is not None
+    functions.insert_op_after(copy, function)
+    return copy
+
+
+def _prune_case(op: CaseOp, dce_block: Callable[[Block], None]) -> list[FuncOp]:
+    branches = called_functions(op)
+    results = [k for k, r in enumerate(op.results) if r.first_use is not None]
+    needed = set[int]().union(*(_needed(branch, results) for branch in branches))
+    if len(results) == len(op.results) and len(needed) == len(op.arguments):
+        return []
+    kept = sorted(needed)
+    once = {branch: _cut(branch, results, kept, dce_block, op) for branch in dict.fromkeys(branches)}
+    linear = [new for new, old in enumerate(kept) if old in ints(op.linear)]
+    new = CaseOp.make(op.index, [once[branch] for branch in branches], [op.arguments[k] for k in kept], linear=linear)
+    _replace(op, new, results, {})
+    return list(once.values())
+
+
+def _prune_loop(op: ForOp | WhileOp, dce_block: Callable[[Block], None]) -> list[FuncOp]:
+    body = called_function(op)
+    condition = called_functions(op)[0] if isinstance(op, WhileOp) else None
+    n_consts, n = len(op.consts), len(op.inits)
+    index = int(condition is None)  # a counted loop passes its number first
+    first = index + n_consts
+    unchanged = _unchanged(body, first, n)
+    used = {k for k, r in enumerate(op.results) if r.first_use is not None}
+    of_condition = set[int]() if condition is None else _needed(condition, [0])
+    results = used | {k - first for k in of_condition if k >= first}
+    while True:  # until no more carried values are needed for those that are
+        needed = _needed(body, [k for k in results if k not in unchanged]) | of_condition
+        found = results | {k - first for k in needed if first <= k < first + n}
+        if found == results:
+            break
+        results = found
+    carried = [k for k in range(n) if k in results and k not in unchanged]
+    stacked = [k for k in range(n, len(op.results)) if k in results]
+    needed_consts = [k for k in range(index, first) if k in needed]
+    fixed = [k for k in sorted(unchanged) if first + k in needed]
+    stacks = [k for k in range(first + n, len(body.body.block.args)) if k in needed]
+    arguments = [*range(index), *needed_consts, *(first + k for k in fixed), *(first + k for k in carried), *stacks]
+    if len(carried) == n and len(stacked) == len(op.results) - n and len(arguments) == len(body.body.block.args):
+        return []
+    kept = [*carried, *stacked]
+    made = [_cut(body, kept, arguments, dce_block, op)]
+    outside = [op.operands[k] for k in _operand_numbers(op)]
+    consts = [outside[k - index] for k in (*needed_consts, *(first + k for k in fixed))]
+    inits = [op.inits[k] for k in carried]
+    if isinstance(op, ForOp):
+        linear = [k for k, old in enumerate(arguments[1:]) if old - 1 in ints(op.linear)]
+        slices = [op.stacks[k - first - n] for k in stacks]
+        new: ForOp | WhileOp = ForOp.make(
+            made[0], op.times, consts, inits, slices, reverse=op.reverse is not None, linear=linear
+        )
+    else:
+        assert condition is not None
+        made.append(_cut(condition, [0], arguments, dce_block, op))
+        new = WhileOp.make(made[1], made[0], consts, inits)
+    _replace(op, new, kept, {k: op.inits[k] for k in unchanged})
+    return made
+
+
+def _operand_numbers(op: ForOp | WhileOp) -> Iterable[int]:
+    """The operands of a loop that are consts, initial values and stacks."""
+    return range(int(isinstance(op, ForOp) and op.count is not None), len(op.operands))
+
+
+def _replace(op: ControlOp, new: ControlOp, results: Sequence[int], values: dict[int, SSAValue]) -> None:
+    """Put an op with some of the results in the place of one; `values` of others are known, the rest has no use."""
+    new.location = op.location
+    block = op.parent
+    assert block is not None
+    if new.results:
+        block.insert_op_before(new, op)
+    else:
+        new.erase()
+    known = {**values, **dict(zip(results, new.results, strict=True))}
+    for k, value in known.items():
+        if value.name_hint is None:
+            value.name_hint = op.results[k].name_hint
+        op.results[k].replace_all_uses_with(value)
+    op.detach()
+    op.erase()
