@@ -8,12 +8,13 @@ methods, once; tests/dialects/test_fast_ir.py compares them with xDSL's.
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, MemRefType, TensorType, VectorType
+from xdsl.ir import Attribute, Block, Data, Operation, OpResult, ParametrizedAttribute, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.ir.core import BlockOps, IRWithName, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
@@ -25,6 +26,21 @@ def install() -> None:
         by_identity.__hash__, by_identity.__eq__ = object.__hash__, object.__eq__
     for (cls, name), function in REPLACED.items():
         setattr(cls, name, function)
+    for root in (Operation, Attribute, SSAValue, AffineExpr):
+        _let_types_answer(root)
+
+
+class _TypesAnswer(ABCMeta):
+    """Of classes that no other class pretends to derive from: whether a value is an instance, its type alone says."""
+
+    __instancecheck__ = type.__instancecheck__
+
+
+def _let_types_answer(cls: type) -> None:
+    if type(cls) is ABCMeta:
+        cls.__class__ = _TypesAnswer  # pyright: ignore[reportAttributeAccessIssue]
+    for derived in cls.__subclasses__():
+        _let_types_answer(derived)
 
 
 # Sequences
@@ -97,6 +113,27 @@ def _attach(self: Block, operation: Operation) -> None:
     operation.parent = self
 
 
+# Attributes
+
+
+@cache
+def _is_attribute(cls: type) -> bool:
+    return issubclass(cls, Data | ParametrizedAttribute)
+
+
+def _attribute_post_init(self: Attribute) -> None:
+    self._verify()
+    if not _is_attribute(type(self)):
+        raise TypeError("Attributes should only be Data or ParametrizedAttribute")
+
+
+def _shape(self: Any) -> tuple[int, ...]:
+    known = self.__dict__
+    if "_sizes" not in known:
+        known["_sizes"] = tuple([size.data for size in self.shape.data])
+    return known["_sizes"]
+
+
 # Clones
 
 
@@ -165,6 +202,10 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (Operation, "clone"): _clone,
     (IRDLOperation, "__post_init__"): _post_init,
     (Block, "_attach_op"): _attach,
+    (Attribute, "__post_init__"): _attribute_post_init,
+    (TensorType, "get_shape"): _shape,
+    (MemRefType, "get_shape"): _shape,
+    (VectorType, "get_shape"): _shape,
     (IRWithName, "extract_valid_name"): classmethod(lru_cache(maxsize=4096)(IRWithName.extract_valid_name.__func__)),
     (AffineExpr, "dimension"): staticmethod(cache(AffineDimExpr)),
 }
