@@ -1,6 +1,7 @@
 """What exists: the graph and loop dialects."""
 
-from . import printing
+from . import fast_ir, printing
 
 # before anything is printed: xDSL's own printing of constants confuses 0.0 with -0.0, and cache keys are made of text
 printing.install()
+fast_ir.install()

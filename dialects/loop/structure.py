@@ -70,7 +70,8 @@ def operand_group(k: int) -> Any:
         return slice(begin, begin + sizes[k])
 
     def get(op: Operation) -> Sequence[SSAValue]:
-        return op._operands[group(op.properties["operandSegmentSizes"].data.data)]  # pyright: ignore
+        data: Any = op.properties["operandSegmentSizes"]
+        return tuple.__getitem__(op._operands, group(data.data.data))
 
     return property(get)
 
@@ -187,9 +188,10 @@ class ForOp(LoopOp):
     def constant_bounds(self) -> tuple[int, int] | None:
         """(lower, upper) when both are numbers."""
         lows, highs = self.lower.data.results, self.upper.data.results
-        if not all(isinstance(e, AffineConstantExpr) for e in (*lows, *highs)):
-            return None
-        return max(e.value for e in lows), min(e.value for e in highs)  # pyright: ignore[reportAttributeAccessIssue]
+        for bound in (*lows, *highs):
+            if type(bound) is not AffineConstantExpr:
+                return None
+        return max([e.value for e in lows]), min([e.value for e in highs])  # pyright: ignore[reportAttributeAccessIssue]
 
     def trip_count(self) -> int | None:
         """How often the body runs, when both bounds are numbers."""

@@ -26,26 +26,46 @@ _WORDS = {AffineBinaryOpKind.Mod: "mod", AffineBinaryOpKind.FloorDiv: "floordiv"
 
 def linear_form(expr: AffineExpr, n_dims: int) -> tuple[list[int], int] | None:
     """Coefficients of the dims and the constant of an expression; None when it has a `mod` or a division."""
-    kind = type(expr)  # `isinstance` takes ten times as long to say no
-    if kind is AffineConstantExpr:
-        return [0] * n_dims, expr.value  # pyright: ignore[reportAttributeAccessIssue]
-    if kind is AffineDimExpr:
-        coefficients = [0] * n_dims
-        coefficients[expr.position] = 1  # pyright: ignore[reportAttributeAccessIssue]
-        return coefficients, 0
-    if not isinstance(expr, AffineBinaryOpExpr):
-        return None
-    lhs, rhs = linear_form(expr.lhs, n_dims), linear_form(expr.rhs, n_dims)
-    if lhs is None or rhs is None:
-        return None
-    if expr.kind == AffineBinaryOpKind.Add:
-        return [a + b for a, b in zip(lhs[0], rhs[0], strict=True)], lhs[1] + rhs[1]
-    if expr.kind == AffineBinaryOpKind.Mul:
-        if not any(rhs[0]):
-            return [a * rhs[1] for a in lhs[0]], lhs[1] * rhs[1]
-        if not any(lhs[0]):
-            return [b * lhs[1] for b in rhs[0]], lhs[1] * rhs[1]
-    return None
+    coefficients = [0] * n_dims
+    constant = _add_to(coefficients, expr, 1)
+    return None if constant is None else (coefficients, constant)
+
+
+def _add_to(coefficients: list[int], expr: AffineExpr, factor: int) -> int | None:
+    """Add the multiple of an expression to coefficients; its constant, or None if the expression is not linear."""
+    constant = 0
+    while True:
+        kind = type(expr)
+        if kind is AffineDimExpr:
+            coefficients[expr.position] += factor  # pyright: ignore[reportAttributeAccessIssue]
+            return constant
+        if kind is AffineConstantExpr:
+            return constant + factor * expr.value  # pyright: ignore[reportAttributeAccessIssue]
+        if kind is not AffineBinaryOpExpr:
+            return None
+        left, right, word = expr.lhs, expr.rhs, expr.kind  # pyright: ignore[reportAttributeAccessIssue]
+        if word is AffineBinaryOpKind.Add:
+            more = _add_to(coefficients, right, factor)
+            if more is None:
+                return None
+            constant += more
+        elif word is AffineBinaryOpKind.Mul:
+            if (by := _number(right)) is None:
+                left, by = right, _number(left)
+            if by is None:
+                return None
+            factor *= by
+        else:
+            return None
+        expr = left
+
+
+def _number(expr: AffineExpr) -> int | None:
+    """The value of an expression without dims."""
+    if type(expr) is AffineConstantExpr:
+        return expr.value
+    form = linear_form(expr, max(expr.used_dims(), default=-1) + 1)
+    return None if form is None or any(form[0]) else form[1]
 
 
 def from_linear(coefficients: Sequence[int], constant: int) -> AffineExpr:

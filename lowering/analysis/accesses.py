@@ -16,6 +16,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.vocabulary import IndexCastOp
+from .facts import kept
 from .linear import System
 from .nests import around, name_of, walk
 
@@ -49,6 +50,7 @@ class Access:
         return False
 
 
+@kept
 def accesses(root: Operation) -> list[Access]:
     """The accesses in an op, in the order of the text."""
     found: list[Access] = []

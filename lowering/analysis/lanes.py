@@ -13,13 +13,15 @@ from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import scalar_of, shape_of, width_of
 from .accesses import Access, Instance, combine
 from .linear import System
+from .facts import kept
 from .nests import around, ops_in
 
 
+@kept
 def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None:
     """(buffer dim, elements) an access moves by when `index` grows by one; (0, 0): it does not; None: along several dims."""
     try:
-        position = list(op.indices).index(index)
+        position = tuple(op.indices).index(index)
     except ValueError:
         return 0, 0
     moves: list[tuple[int, int]] = []
@@ -49,6 +51,7 @@ def stored_bits(loop: ForOp) -> int:
     return max(width_of(scalar_of(op.value.type)) for op in ops_in(loop, StoreOp))
 
 
+@kept
 def varying_values(loop: ForOp) -> set[SSAValue]:
     """The values in the loop that change with its index; a local buffer changes, as each iteration has its own."""
     varying: set[SSAValue] = {loop.index}

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp, YieldOp
 from ...errors import ScheduleError
+from .facts import forget, kept, known
 
 _Op = TypeVar("_Op", bound=Operation)
 
@@ -30,32 +31,35 @@ def ops_in(root: Operation | Block, *types: type[_Op]) -> list[_Op]:
 
 
 def _collected(root: Operation | Block, types: tuple[type[Operation], ...] | None) -> list[Operation]:
-    found: list[Operation] = []
-    if type(root) is Block:
-        _collect(root, types, found)
-    else:
-        op = cast("Operation", root)
-        if types is None or type(op) in types:
+    facts = known(root)
+    if facts is None:
+        found: list[Operation] = []
+        if type(root) is Block:
+            _collect(root, found)
+        else:
+            op = cast("Operation", root)
             found.append(op)
-        _enter(op, types, found)
-    return found
+            _enter(op, found)
+    else:
+        begin, end = facts.spans[root]
+        found = facts.ops[begin:end]
+    return found if types is None else [op for op in found if type(op) in types]
 
 
-def _enter(op: Operation, types: tuple[type[Operation], ...] | None, found: list[Operation]) -> None:
+def _enter(op: Operation, found: list[Operation]) -> None:
     for region in op.regions:
         block = region._first_block
         while block is not None:
-            _collect(block, types, found)
+            _collect(block, found)
             block = block._next_block
 
 
-def _collect(block: Block, types: tuple[type[Operation], ...] | None, found: list[Operation]) -> None:
+def _collect(block: Block, found: list[Operation]) -> None:
     op = block._first_op
     while op is not None:
-        if types is None or type(op) in types:
-            found.append(op)
+        found.append(op)
         if op.regions:
-            _enter(op, types, found)
+            _enter(op, found)
         op = op._next_op
 
 
@@ -64,6 +68,7 @@ def holds(root: Operation | Block, *types: type[Operation]) -> bool:
     return bool(_collected(root, types))
 
 
+@kept
 def loops(kernel: Operation) -> dict[str, ForOp]:
     """The loops in an op by name, in the order of the text; a loop without a name is called `loop<k>` by its position."""
     found: dict[str, ForOp] = {}
@@ -88,10 +93,10 @@ def find(kernel: KernelOp, name: str, step: str) -> ForOp:
     Raises:
         ScheduleError: there is none; says which there are.
     """
-    known = loops(kernel)
-    if name in known:
-        return known[name]
-    close = difflib.get_close_matches(name, known, 2)
+    named = loops(kernel)
+    if name in named:
+        return named[name]
+    close = difflib.get_close_matches(name, named, 2)
     hint = f", did you mean {' or '.join(close)}?" if close else ""
     raise ScheduleError(f"{step}: no loop '{name}' in kernel @{kernel.sym_name.data}{hint}\n{outline(kernel)}")
 
@@ -172,6 +177,7 @@ def _numbered(name: str, used: set[str | None]) -> str:
     return f"{name}{k}"
 
 
+@kept
 def unique_names(kernel: KernelOp) -> None:
     """Give loops, and buffers, of one name numbers: steps find them by name, and questions about iterations name variables."""
     ops = cast("list[ForOp | AllocOp]", _collected(kernel, (ForOp, AllocOp)))
@@ -182,6 +188,7 @@ def unique_names(kernel: KernelOp) -> None:
         if name is not None and name in seen:
             name = fresh(kernel, name)
             loop.index.name_hint = name
+            forget()
         if name is not None:
             seen.add(name)
 
@@ -192,6 +199,7 @@ def _unique_buffers(kernel: KernelOp, local: Sequence[SSAValue]) -> None:
         name = buffer.name_hint
         if name is None or name in seen:
             buffer.name_hint = name = fresh(kernel, name or "buffer")
+            forget()
         seen.add(name)
 
 

@@ -22,6 +22,7 @@ from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import CompileError, about
+from ..analysis.facts import keeping
 from ..analysis.nests import holds, ops_in
 from ..donation import aliased_arguments
 from ..plan_buffers import scratch_layout
@@ -121,7 +122,8 @@ class ModuleWriter:
             internal = op.sym_name.data in self.launched
             if op.sym_name.data in CALLED and not internal and not self.callable_kernels:
                 raise fail(op, f"@{op.sym_name.data} has the name of a function that compiled code calls: rename it")
-            kernel = _kernel(shared, op, internal)
+            with keeping(op):
+                kernel = _kernel(shared, op, internal)
             return [kernel, _invoke(shared, op)] if self.callable_kernels and not internal else [kernel]
         if isinstance(op, program.FuncOp):
             return [_host(shared, op)]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...dialects.loop.structure import KernelOp
 from ...errors import InternalError
+from ..analysis.facts import changing, keeping
 from ..analysis.nests import loops, unique_names
 from ..fallbacks import Fallback, record
 from ..snapshot import Snapshot
@@ -20,6 +21,7 @@ from .base import Primitive
 if TYPE_CHECKING:
     from ...codegen.targets import Target
     from ..strategies import Strategy
+    from ..strategies.base import Part
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class Transaction:
             module = kernel.parent_op()
             self._before = Snapshot(kernel), {} if module is None else dict(module.attributes)
         try:
-            made = step.commit(kernel)
+            with changing():
+                made = step.commit(kernel)
         except MemoryError:
             raise
         except Exception as error:
@@ -70,7 +73,8 @@ class Transaction:
         if self._before is None:
             return
         snapshot, attributes = self._before
-        snapshot.restore()
+        with changing():
+            snapshot.restore()
         module = self.kernel.parent_op()
         if module is not None:
             module.attributes = attributes  # pyright: ignore[reportAttributeAccessIssue]
@@ -93,20 +97,31 @@ def run_strategies(
     Raises:
         InternalError: a strategy failed, where that is to be an error (`lowering.fallbacks`).
     """
-    for strategy in strategies:
-        for part in strategy.parts(kernel, target):
-            transaction = Transaction(kernel)
-            try:
-                part(transaction.take)
-            except MemoryError:
-                raise
-            except Exception as error:
-                transaction.roll_back()
-                step = transaction.latest
-                event = Fallback(kernel.sym_name.data, strategy.name, None if step is None else step.as_text(), error)
-                record(event, kernel)
-                if failed is not None:
-                    failed(event)
-                continue
-            for taken in transaction.steps:
-                took(kernel, taken)
+    with keeping(kernel):
+        for strategy in strategies:
+            for part in strategy.parts(kernel, target):
+                _run(strategy, part, Transaction(kernel), took, failed)
+
+
+def _run(
+    strategy: Strategy,
+    part: Part,
+    transaction: Transaction,
+    took: Callable[[KernelOp, Taken], None],
+    failed: Callable[[Fallback], None] | None,
+) -> None:
+    kernel = transaction.kernel
+    try:
+        part(transaction.take)
+    except MemoryError:
+        raise
+    except Exception as error:
+        transaction.roll_back()
+        step = transaction.latest
+        event = Fallback(kernel.sym_name.data, strategy.name, None if step is None else step.as_text(), error)
+        record(event, kernel)
+        if failed is not None:
+            failed(event)
+        return
+    for taken in transaction.steps:
+        took(kernel, taken)

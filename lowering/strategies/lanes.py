@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ..analysis.facts import kept
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import name_of, walk
 from ..costs import Costs
@@ -24,6 +25,7 @@ def schedule_lanes(kernel: KernelOp, nest: ForOp, target: Target, take: Take) ->
         take(Vectorize(name_of(loop), lanes))
 
 
+@kept
 def can_widen(loop: ForOp) -> bool:
     """Whether a loop may be widened by its kind and its bounds, and what is in it is worth widening whatever data says."""
     declared = loop.kind.data in ("parallel", "reduce") and loop.step.value.data == 1 and loop.constant_bounds() is not None

@@ -1,0 +1,119 @@
+"""What is known of a kernel, kept while nothing changes it.
+
+Strategies, checks of steps and emission ask the same things again and again: which ops stand in a loop, what changes from lane
+to lane, by how much an access moves. `keeping(kernel)` keeps the answers; who changes the kernel meanwhile calls `forget`, as a
+transaction does for each step that it takes.
+
+    with facts.keeping(kernel):
+        ...                       # questions
+        facts.forget()
+        rewrite(kernel)           # nothing is kept until this is done
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from xdsl.ir import Block, Operation
+
+_Asked = ParamSpec("_Asked")
+_About = TypeVar("_About", bound=Operation | Block)
+_Answer = TypeVar("_Answer")
+
+
+class Facts:
+    """The ops of a kernel in the order of the text, where those of each op and block begin and end, and other answers."""
+
+    def __init__(self, kernel: Operation):
+        self.ops: list[Operation] = []
+        self.spans: dict[Operation | Block, tuple[int, int]] = {}
+        self.answers: dict[Any, Any] = {}
+        self._add(kernel)
+
+    def _add(self, op: Operation) -> None:
+        ops, begin = self.ops, len(self.ops)
+        ops.append(op)
+        for region in op.regions:
+            block = region._first_block
+            while block is not None:
+                first = len(ops)
+                inner = block._first_op
+                while inner is not None:
+                    if inner.regions:
+                        self._add(inner)
+                    else:
+                        self.spans[inner] = len(ops), len(ops) + 1
+                        ops.append(inner)
+                    inner = inner._next_op
+                self.spans[block] = first, len(ops)
+                block = block._next_block
+        self.spans[op] = begin, len(ops)
+
+
+class _State(threading.local):
+    kernel: Operation | None = None
+    """The kernel whose facts are kept."""
+    facts: Facts | None = None
+
+
+_state = _State()
+
+
+@contextmanager
+def keeping(kernel: Operation) -> Iterator[None]:
+    """Keep what is found out about a kernel meanwhile, and about no other one."""
+    before = _state.kernel, _state.facts
+    _state.kernel, _state.facts = kernel, None
+    try:
+        yield
+    finally:
+        _state.kernel, _state.facts = before
+
+
+@contextmanager
+def changing() -> Iterator[None]:
+    """Forget what is kept, and keep nothing meanwhile."""
+    kernel = _state.kernel
+    _state.kernel = _state.facts = None
+    try:
+        yield
+    finally:
+        _state.kernel = kernel
+
+
+def forget() -> None:
+    """Forget what is kept: something has changed."""
+    _state.facts = None
+
+
+def known(about: Operation | Block) -> Facts | None:
+    """The facts of the kernel that an op or a block is in, if they are kept."""
+    facts = _state.facts
+    if facts is None:
+        if _state.kernel is None:
+            return None
+        facts = _state.facts = Facts(_state.kernel)
+    return facts if about in facts.spans else None
+
+
+def kept(
+    function: Callable[Concatenate[_About, _Asked], _Answer],
+) -> Callable[Concatenate[_About, _Asked], _Answer]:
+    """A question about an op or a block, whose answer is kept. Nobody may change it."""
+
+    @wraps(function)
+    def asked(about: _About, *more: Any) -> Any:
+        facts = known(about)
+        if facts is None:
+            return function(about, *more)  # pyright: ignore[reportCallIssue]
+        key = (function, about, *more)
+        answers = facts.answers
+        if key not in answers:
+            answers[key] = function(about, *more)  # pyright: ignore[reportCallIssue]
+        return answers[key]
+
+    return asked  # pyright: ignore[reportReturnType]
