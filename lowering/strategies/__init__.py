@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .attention import schedule_attention
 from .base import KernelStrategy, NestStrategy, Strategy, Take, steps
-from .convolutions import schedule_convolutions
+from .convolutions import schedule_convolutions, schedule_points
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed, schedule_rows_ahead, schedule_streams
 from .lanes import schedule_lanes
@@ -46,6 +46,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     NestStrategy(schedule_indexed, leaves=steps("vectorize unroll-and-jam")),
     KernelStrategy(schedule_windows, leaves=_VECTORS | _LAYOUT | steps("peel reorder")),
     KernelStrategy(schedule_attention, leaves=_LOOPS | steps("expand fission hoist pad set-layout sink")),
+    KernelStrategy(schedule_points, leaves=_LOOPS | steps("compute-at demote fission sink ungroup")),
     NestStrategy(schedule_matvec, leaves=_LOOPS | _SUMS_IN_MEMORY | steps("sink")),
     NestStrategy(schedule_skinny, leaves=_PRODUCTS),
     NestStrategy(schedule_products, leaves=_PRODUCTS | steps("pad parallelize"), order_free=False),
