@@ -28,7 +28,7 @@
 // STEPS-NEXT: loop-unroll-and-jam{loop={{.+}} factor=6}
 
 // CHECK-LABEL: loop.kernel @conv(
-//       CHECK: loop.for parallel %{{.+}} = 0 to 12 step 3 {
+//       CHECK: loop.for parallel %{{.+}} = 0 to 12 step 3 threads {
 //       CHECK: %sums = loop.alloc scratch : memref<16x40xf32>
 //       CHECK: loop.for vector %{{.+}} = 0 to 32 step 16 {
 //       CHECK: %{{.+}}, %{{.+}} = loop.for seq %{{.+}} = 0 to 8 carry

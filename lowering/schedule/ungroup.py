@@ -61,9 +61,8 @@ class Ungroup(Primitive):
             if not isinstance(inner, Operation) or not (is_sum or is_reduction) or inner.parent is not loop.body.block:
                 raise self.refuse(f"{self.loop} does not yield what a reduce<{loop.monoid.data}> inside results in")
             if len(inner.results) != 1 or not value.has_one_use():
-                raise self.refuse(
-                    f"{self.loop} yields not all that {inner.results[0].name_hint or inner.name} results in, or uses it before"
-                )
+                shown = name_of(inner) if isinstance(inner, ForOp) else inner.name
+                raise self.refuse(f"{self.loop} yields not all that {shown} results in, or uses it before")
             found = found or is_reduction
             k = 0 if is_sum else len(inner.operands) - 1
             value = inner.operands[k]

@@ -20,7 +20,7 @@ from ...dialects.loop.grain import CHUNKS, is_even, uneven
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import element_of, width_of
-from ..analysis.nests import around, buffer_name, loops, name_of, ops_in, statements
+from ..analysis.nests import around, buffer_name, name_of, ops_in, statements
 from ..schedule.cloning import subscripts
 from ..schedule.compute_at import ComputeAt
 from ..schedule.demote import Demote
@@ -31,7 +31,7 @@ from ..schedule.sink import Sink
 from ..schedule.split import Split
 from ..schedule.ungroup import Ungroup
 from ..schedule.unroll import Unroll
-from .base import Take, attempt
+from .base import Take, attempt, copies, inside
 from .block_product import BlockProduct, find_block_product, registers_of, tile_block_product
 
 UNROLLED = 8
@@ -151,7 +151,7 @@ class Points:
         if is_even(regions) or self.filters < 2 * LEAST_CHUNK:
             return self.filters
         least = max(LEAST_CHUNK, -(-self.filters * regions // CHUNKS))
-        return next(n for n in range(least, self.filters + 1) if self.filters % n == 0)
+        return _part(self.filters, -(-self.filters // max(1, self.filters // least)))
 
 
 def find_points(product: BlockProduct) -> Points | None:
@@ -176,28 +176,36 @@ def _block(kernel: KernelOp, points: Points, target: Target, take: Take) -> None
     """Let each block of points, and of features, compute its sums."""
     count = points.rows.trip_count() or 1
     rows = points.rows_of_block(target)
-    full, left = divmod(count, rows)
-    chunk = points.filters_of_block(full + (left > 0))
+    chunk = points.filters_of_block(-(-count // rows))
     if rows == count and chunk == points.filters:
         return
-    name, features, row = buffer_name(points.sums.buffer), name_of(points.features), name_of(points.rows)
+    sums, row = buffer_name(points.sums.buffer), name_of(points.rows)
     attempt(Sink(row), take)  # a bias of the feature
-    take(Reorder((row, features)))
-    parts = [(row, features, rows)]
-    if left:
-        before = list(loops(loops(kernel)[row]))
-        _, rest = take(Peel(row, -left))
-        copies = dict(zip(before, loops(loops(kernel)[rest]), strict=True))
-        parts.append((rest, copies[features], left))
-    for row, features, size in parts:
-        at, inside = take(Split(row, size))
-        if chunk < points.filters:
-            outer, features = take(Split(features, chunk))
-            take(Reorder((at, outer, features, inside)))
-            at = outer
-        else:
-            take(Reorder((at, features, inside)))
-        take(ComputeAt(name, at))
+    parts = [(points.filters, name_of(points.features), row)]
+    if left := points.filters % chunk:
+        parts = _peeled(kernel, parts[0], left, take)
+    for filters, features, row in parts:
+        take(Reorder((row, features)))
+        blocks = [(count, row, features)]
+        if left := count % rows:
+            blocks = _peeled(kernel, blocks[0], left, take)
+        for size, row, features in blocks:
+            at, inner = take(Split(row, min(rows, size)))
+            if filters > chunk:
+                outer, features = take(Split(features, chunk))
+                take(Reorder((at, outer, features, inner)))
+                at = outer
+            else:
+                take(Reorder((at, features, inner)))
+            take(ComputeAt(sums, at))
+
+
+def _peeled(kernel: KernelOp, nest: tuple[int, str, str], left: int, take: Take) -> list[tuple[int, str, str]]:
+    """Two nests, each its number of iterations, its loop and one inside: the last iterations have loops of their own."""
+    count, loop, inner = nest
+    originals = inside(kernel, loop)
+    _, rest = take(Peel(loop, -left))
+    return [(count - left, loop, inner), (left, rest, copies(kernel, originals, rest)[inner])]
 
 
 def _sum_in_parts(kernel: KernelOp, points: Points, product: BlockProduct, take: Take) -> None:
@@ -206,6 +214,8 @@ def _sum_in_parts(kernel: KernelOp, points: Points, product: BlockProduct, take:
     sums = reductions_in(product.depth)
     phases = [name_of(loop) for loop in sums if any(loop.index in (*x.lower_operands, *x.upper_operands) for x in sums)]
     depth = product.depth.trip_count() or 0
+    if features in phases:  # of a single feature there is no loop
+        return
     if depth <= DEEPEST:
         if phases:
             take(Reorder((*phases, features)))
@@ -222,5 +232,5 @@ def _sum_in_parts(kernel: KernelOp, points: Points, product: BlockProduct, take:
 
 def _part(size: int, most: int) -> int:
     """The length of parts of a size, at most `most`: an even one, if it is not much shorter."""
-    even = max(n for n in range(1, most + 1) if size % n == 0)
+    even = max(n for n in range(1, min(size, most) + 1) if size % n == 0)
     return even if 2 * even > most else -(-size // -(-size // most))
