@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ..types import element_of, scalar_of
+from ..types import element_of
 from . import window_plain
 from .conv import Convolution, dilated, pick, placed
 from .window_loops import Axis, Index, Taps, clipped, over, within
@@ -58,15 +58,10 @@ class Form:
         self.c = c = Convolution.of(op.properties)
         self.batch, self.features, *sizes = pick(op.shape(0), c.x_dims)
         self.filters, self.depth, *window = pick(op.shape(1), c.w_dims)
-        self.window = tuple(window)
-        self.points = pick(op.result_shape(), c.y_dims[2:])
         self.element = element_of(op.results[0])
         self.zero = b.scalar.const(0, self.element)
-        bits: int = scalar_of(self.element).bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-        self.lanes: int = b.target.lanes(bits)
-        self.bytes = bits // 8
         self.sizes = tuple(dilated(n, by) for n, by in zip(sizes, c.base_dilation, strict=True))
-        rows = zip(self.sizes, window, c.stride, c.dilation, c.low, self.points, strict=True)
+        rows = zip(self.sizes, window, c.stride, c.dilation, c.low, pick(op.result_shape(), c.y_dims[2:]), strict=True)
         self.axes = tuple(Axis(*row) for row in rows)
         self.spread: SSAValue | None = None
         self._given = tuple(sizes)

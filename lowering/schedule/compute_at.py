@@ -26,21 +26,20 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access, is_inside
 from ..analysis.affine import Affine, as_map, show
-from ..analysis.bounds import set_bounds, simplify_bounds
+from ..analysis.bounds import simplify_bounds
 from ..analysis.dependence import CannotDecide
 from ..analysis.nests import around, find, fresh, loops, name_of, ops_in, place, walk
 from ..analysis.producers import Producer, Unfit, outside_of, producer, written_before
 from ..analysis.regions import conditional_in, extent, find_buffer, lowers, private_in, uppers
 from .base import Primitive
 from .cloning import Copier, discard, is_vector, redirect, remove, subscripts
-from .rewriting import replace_index
+from .rewriting import start_at_zero
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,9 @@ class ComputeAt(Primitive):
             self._take_away(plan.found, statement, alloc)
         for loop in loops(statement).values():
             simplify_bounds(loop)
-            _start_at_zero(loop)
+            counts = [(high - low).number for low in lowers(loop) for high in uppers(loop)]
+            if len(counts) == 1 and (counts[0] or 0) > 1:
+                start_at_zero(loop)
         return tuple(name_of(op) for op in ops_in(statement, ForOp))
 
     def _take_away(self, found: Producer, statement: Operation, alloc: AllocOp) -> None:
@@ -268,19 +269,6 @@ def _narrow(loop: Operation, span: _Span) -> None:
     for name in ("lower", "upper", "operandSegmentSizes"):
         loop.properties[name] = new.properties[name]
     new.erase()
-
-
-def _start_at_zero(loop: ForOp) -> None:
-    """Let a loop of a known number of iterations run from 0."""
-    low, high = lowers(loop), uppers(loop)
-    if len(low) != 1 or len(high) != 1 or low[0].number is not None:
-        return
-    if (count := (high[0] - low[0]).number) is None or count < 2:
-        return
-    map, values = as_map([low[0]])
-    start = AffineExpr.dimension(len(values)) + map.results[0]
-    replace_index(loop.index, start, [*values, loop.index], loop.body.block, loop.location)
-    set_bounds(loop, ([AffineConstantExpr(0)], []), ([AffineConstantExpr(count)], []))
 
 
 def _shifted(at: Sequence[Affine], spans: Sequence[_Span | None]) -> list[Affine]:

@@ -21,7 +21,7 @@ from .sweeps import schedule_sweeps
 from .threads import schedule_threads
 from .transposes import schedule_transposes
 from .windows import schedule_windows
-from .winograd import schedule_features
+from .winograd import schedule_features, schedule_tiles
 
 _VECTORS = steps("vectorize unroll unroll-and-jam")
 _BLOCKS = steps("split reorder peel")
@@ -46,6 +46,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     NestStrategy(schedule_indexed, leaves=steps("vectorize unroll-and-jam")),
     KernelStrategy(schedule_windows, leaves=_VECTORS | _LAYOUT | steps("peel reorder")),
     KernelStrategy(schedule_attention, leaves=_LOOPS | steps("expand fission hoist pad set-layout sink")),
+    KernelStrategy(schedule_tiles, leaves=_LOOPS | _LAYOUT | steps("coalesce collapse-dims demote fission pad serialize")),
     KernelStrategy(schedule_points, leaves=_LOOPS | steps("compute-at demote fission sink ungroup")),
     NestStrategy(schedule_matvec, leaves=_LOOPS | _SUMS_IN_MEMORY | steps("sink")),
     NestStrategy(schedule_skinny, leaves=_PRODUCTS),

@@ -6,9 +6,9 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina.codegen.targets.x86_64_v3 import TARGET
-from lamina.dialects.graph.conv_winograd import find_blocks
 from lamina.dialects.graph.winograd_transforms import transforms
 from lamina.errors import ShapeError
+from lamina.lowering.strategies.winograd import find_blocks
 from lamina.runtime import threads
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -200,7 +200,7 @@ def test_any_number_of_threads_gives_the_same(depth: int) -> None:
 @pytest.mark.parametrize("tile", TILES)
 def test_blocks_fit_the_cache(sizes, features, tile: int) -> None:
     by, (depth, filters) = transforms(tile), features
-    blocks = find_blocks(sizes, depth, filters, by, TARGET.lanes(32), TARGET.l2_bytes)
+    blocks = find_blocks(sizes, depth, filters, by.size**2, TARGET.lanes(32), TARGET.l2_bytes)
     of_point = by.size**2 * 4
     assert sizes[0] % blocks.images == 0
     assert blocks.columns * blocks.count >= filters > blocks.columns * (blocks.count - 1)
