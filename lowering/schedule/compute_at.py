@@ -35,7 +35,7 @@ from ..analysis.affine import Affine, as_map, show
 from ..analysis.bounds import simplify_bounds
 from ..analysis.dependence import CannotDecide
 from ..analysis.nests import around, find, fresh, loops, name_of, ops_in, place, walk
-from ..analysis.producers import Producer, Unfit, outside_of, producer, written_before
+from ..analysis.producers import Producer, Unfit, may_change, outside_of, producer, written_before
 from ..analysis.regions import conditional_in, extent, find_buffer, lowers, private_in, uppers
 from .base import Primitive
 from .cloning import Copier, discard, is_vector, redirect, remove, subscripts
@@ -77,6 +77,8 @@ class ComputeAt(Primitive):
 
     def check(self, kernel: KernelOp) -> None:
         plan, block = self._plan(kernel), Block()
+        if not may_change(kernel, plan.found, plan.loop):
+            return
         _, statement = self._copy(kernel, plan, block)
         outside = (*around(plan.loop), plan.loop)
         try:
@@ -94,7 +96,7 @@ class ComputeAt(Primitive):
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         plan, block = self._plan(kernel), Block()
-        alloc, statement = self._copy(kernel, plan, block)
+        alloc, statement = self._copy(kernel, plan, block) if plan.others else self._moved(plan, block)
         home = plan.loop.body.block
         before = home.first_op
         assert before is not None
@@ -107,7 +109,7 @@ class ComputeAt(Primitive):
             else:
                 reader.operands[0] = alloc.buffer
         if not plan.others:
-            self._take_away(plan.found, statement, alloc)
+            remove(plan.found.alloc)
         for loop in loops(statement).values():
             simplify_bounds(loop)
             counts = [(high - low).number for low in lowers(loop) for high in uppers(loop)]
@@ -115,48 +117,55 @@ class ComputeAt(Primitive):
                 start_at_zero(loop)
         return tuple(name_of(op) for op in ops_in(statement, ForOp))
 
-    def _take_away(self, found: Producer, statement: Operation, alloc: AllocOp) -> None:
-        """Remove the statement where it was; the copy takes its names over."""
-        for old, new in zip((found.alloc, *walk(found.outer)), (alloc, *walk(statement)), strict=True):
-            if isinstance(old, ForOp) and isinstance(new, ForOp):
-                new.index.name_hint = old.index.name_hint
-            elif isinstance(old, AllocOp):
-                new.results[0].name_hint = old.buffer.name_hint
+    def _moved(self, plan: _Plan, block: Block) -> tuple[AllocOp, Operation]:
+        """The buffer of an iteration and the statement itself, in a block."""
+        found = plan.found
         for use in list(found.alloc.buffer.uses):
             if isinstance(use.operation, PrefetchOp):
                 remove(use.operation)
+        alloc = self._alloc(plan, self.buffer)
         found.outer.detach()
-        found.outer.erase()
-        remove(found.alloc)
+        block.add_ops([alloc, found.outer])
+        self._narrow(plan, alloc, found.loops, found.store)
+        assert block.last_op is not None  # the statement, also where it was but the store
+        return alloc, block.last_op
 
     def _copy(self, kernel: KernelOp, plan: _Plan, block: Block) -> tuple[AllocOp, Operation]:
-        """Write the buffer of an iteration and the statement that computes it into a block."""
-        found, type = plan.found, plan.found.alloc.buffer.type
-        given = iter(found.alloc.sizes)
+        """The buffer of an iteration and a copy of the statement, in a block."""
+        name, found = fresh(kernel, self.buffer), plan.found
+        alloc = self._alloc(plan, name)
+        block.add_op(alloc)
+        statement = Copier(kernel, {}, {}, [name]).copy(found.outer, block)
+        copies = {old: new for old, new in zip(walk(found.outer), walk(statement), strict=True)}
+        store = copies[found.store]
+        assert isinstance(store, StoreOp)
+        self._narrow(plan, alloc, [copies[loop] for loop in found.loops], store)
+        assert block.last_op is not None
+        return alloc, block.last_op
+
+    def _alloc(self, plan: _Plan, name: str) -> AllocOp:
+        """The buffer of an iteration."""
+        old = plan.found.alloc
+        given = iter(old.sizes)
         shape, sizes = list[int](), list[SSAValue]()
-        for size, span in zip(type.get_shape(), plan.spans, strict=True):
+        for size, span in zip(old.buffer.type.get_shape(), plan.spans, strict=True):
             value = next(given) if size == DYNAMIC_INDEX else None
             if span is not None:
                 shape.append(span.count)
             else:
                 shape.append(size)
                 sizes += [] if value is None else [value]
-        name = fresh(kernel, self.buffer)
-        alloc = AllocOp.build_alloc(found.alloc.place.data, MemRefType(type.element_type, shape), sizes, name)
-        alloc.location = found.alloc.location
-        block.add_op(alloc)
-        copier = Copier(kernel, {}, {}, [name])
-        statement = copier.copy(found.outer, block)
-        copies = {old: new for old, new in zip(walk(found.outer), walk(statement), strict=True)}
-        store = copies[found.store]
-        assert isinstance(store, StoreOp)
-        for form, span in zip(found.at, plan.spans, strict=True):
+        alloc = AllocOp.build_alloc(old.place.data, MemRefType(old.buffer.type.element_type, shape), sizes, name)
+        alloc.location = old.location
+        return alloc
+
+    def _narrow(self, plan: _Plan, alloc: AllocOp, loops: Sequence[Operation], store: StoreOp) -> None:
+        """Bound the loops of a statement by what an iteration needs, and let it store that."""
+        at = subscripts(store)
+        for form, span in zip(plan.found.at, plan.spans, strict=True):
             if span is not None:
-                loop = next(loop for loop in found.loops if loop.index is form.value)
-                _narrow(copies[loop], span)
-        redirect(store, alloc.buffer, _shifted(subscripts(store), plan.spans))
-        assert block.last_op is not None  # the statement, also where it was but the store
-        return alloc, block.last_op
+                _narrow(next(new for old, new in zip(plan.found.loops, loops, strict=True) if old.index is form.value), span)
+        redirect(store, alloc.buffer, _shifted(at, plan.spans))
 
     # -- what moves, and whether it may
 
