@@ -21,7 +21,7 @@ loop reads the buffer too, the statement stays there, and the loop gets a copy. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -208,13 +208,11 @@ class ComputeAt(Primitive):
 
     def _spans(self, plan: _Plan) -> list[_Span | None]:
         """What an iteration of the loop needs of each dim; None: all of it."""
-        spans: list[_Span | None] = []
-        for dim in range(len(plan.found.at)):
-            if self._narrows(plan.found, dim) and all(isinstance(reader, LoadOp) for reader in plan.readers):
-                spans.append(_span([(r, dim) for r in plan.readers if isinstance(r, LoadOp)], plan.loop))
-            else:
-                spans.append(None)
-        return spans
+        reads = {reader: subscripts(reader) for reader in plan.readers if isinstance(reader, LoadOp)}
+        if len(reads) < len(plan.readers):
+            return [None] * len(plan.found.at)
+        dims = range(len(plan.found.at))
+        return [_span(reads, dim, plan.loop) if self._narrows(plan.found, dim) else None for dim in dims]
 
     @staticmethod
     def _narrows(found: Producer, dim: int) -> bool:
@@ -232,20 +230,21 @@ class ComputeAt(Primitive):
 
 def _made_in(buffer: SSAValue, op: Operation) -> bool:
     """Whether a buffer is local to an op."""
-    return isinstance(buffer.owner, AllocOp) and any(inner is buffer.owner for inner in walk(op))
+    return isinstance(buffer.owner, AllocOp) and op.is_ancestor(buffer.owner)
 
 
-def _span(reads: Sequence[tuple[LoadOp, int]], loop: ForOp) -> _Span | None:
-    """The least range that holds some subscripts in one iteration of a loop, when it has a constant length."""
+def _span(reads: Mapping[LoadOp, Sequence[Affine]], dim: int, loop: ForOp) -> _Span | None:
+    """The least range that holds the subscripts of a dim in one iteration of a loop, when it has a constant length."""
     lows: list[Affine] = []
     highs: list[Affine] = []
-    for op, dim in reads:
-        low = high = subscripts(op)[dim]
+    for op, at in reads.items():
+        low = high = at[dim]
         if is_vector(op) and op.lane_dim() == dim:
             reach = (op.lanes - 1) * op.lane_step()
             low, high = low + min(reach, 0), high + max(reach, 0)
-        inner = [one for one in around(op) if is_inside(one.index, loop) and one is not loop]
-        for one in reversed(inner):
+        for one in reversed(around(op)):
+            if one is loop:
+                break
             if one.index not in {*low.values(), *high.values()}:
                 continue
             size = extent(one)

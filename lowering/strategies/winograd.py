@@ -228,8 +228,7 @@ def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
             for name in outer:
                 take(Serialize(name))
     for name in (image, products, made):  # a power of two apart, points would share few sets of the caches
-        take(SetLayout(name, (0, 2, 1), 1))
-        take(SetLayout(name, (0, 2, 1)))
+        take(SetLayout(name, (0, 1, 2), pad=1, dim=1))
     schedule_convolutions(kernel, target, take)
 
 
