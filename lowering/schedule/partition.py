@@ -209,10 +209,14 @@ class Partition(Primitive):
             raise self.refuse(f"{self.loop} carries values from one iteration to the next")
         if loop.constant_bounds() is None or loop.step.value.data != 1:
             raise self.refuse(f"{self.loop} needs constant bounds and step 1")
-        if not any(_conditions(loop)):
+        if not (conditions := list(_conditions(loop))):
             raise self.refuse(f"no condition in {self.loop} depends on its index alone")
         if _steady(loop) is None:
-            raise self.refuse(f"the conditions in {self.loop} hold in none of its iterations together")
+            alone = any(len(form.terms) == 1 for form in conditions)
+            reason = (
+                "hold in none of its iterations together" if alone else "are not known to hold from one place up to another"
+            )
+            raise self.refuse(f"the conditions in {self.loop} {reason}")
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)

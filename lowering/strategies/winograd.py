@@ -215,7 +215,8 @@ def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
         _fill(kernel, name, (blocks.images, blocks.rows, blocks.width), take)
     for name in (image, products):
         take(CollapseDims(name, 1, 3))
-    _, *rows, _ = [name_of(loop) for loop in _nest(_stored(kernel, products)) if not _runs_once(loop)]
+    _, *along, _ = _nest(_stored(kernel, products))
+    rows = [name_of(loop) for loop in along if not _runs_once(loop)]
     while len(rows) > 1:
         take(Coalesce(*rows[-2:]))
         rows.pop()
