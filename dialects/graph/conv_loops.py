@@ -6,7 +6,7 @@ neighbouring elements also across the end of a row: the element of tap (kh, kw) 
 `image[(r + kh) * pitch + q + kw]`, where the pitch is the width with the padding between two rows. So nothing is unfolded; the
 few points that lie in the padding are computed and not stored.
 
-`lowering/strategies/convolutions.py` gives the products register tiles.
+`lowering/strategies/convolutions.py` works on blocks of rows and gives the products register tiles.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.ir import SSAValue
+
 from ...codegen.targets import Target
 from ...dialects.loop.grain import uneven
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
@@ -165,7 +167,7 @@ def _tiles(depth: ForOp) -> Tiles | None:
     whole = [op for op in copies if isinstance(op, AllocOp) and isinstance(op.parent_op(), KernelOp)]
     if not read or len(whole) != 1:
         return None
-    by_index = {loop.index: loop for loop in around(read[0])}
+    by_index: dict[SSAValue | None, ForOp] = {loop.index: loop for loop in around(read[0])}
     _, *tile, feature = [by_index.get(form.value) for form in subscripts(read[0])]
     return None if feature is None else Tiles(made[1], whole[0], made[0], made[2], feature, tuple(tile))
 
