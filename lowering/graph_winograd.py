@@ -27,7 +27,6 @@ from ..codegen.targets import Target
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conv import TILES, Convolution, ConvOp, pick
-from ..dialects.graph.conv_winograd import find_blocks
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
@@ -35,6 +34,7 @@ from ..dialects.types import DYNAMIC, element_of, shape_of
 from .analysis.nests import ops_in
 from .fallbacks import Fallback, record
 from .snapshot import Snapshot
+from .strategies.winograd import find_blocks
 from .target import target_of
 
 GAIN = 1.25
@@ -65,7 +65,7 @@ def winograd_cycles(op: ConvOp, tile: int, target: Target) -> float:
     batch, depth, *_ = pick(op.shape(0), c.x_dims)
     filters = op.shape(1)[c.w_dims[0]]
     high, wide = (ceil(n / tile) for n in pick(op.result_shape(), c.y_dims[2:]))
-    blocks = find_blocks((batch, high, wide), depth, filters, transforms(tile), target.lanes(32), target.l2_bytes)
+    blocks = find_blocks((batch, high, wide), depth, filters, (tile + 2) ** 2, target.lanes(32), target.l2_bytes)
     lanes = target.lanes(32)
     vectors = ceil(filters / lanes)
     points = (tile + 2) ** 2

@@ -3,31 +3,30 @@
 A tile of `m x m` results reads `(m + 2) x (m + 2)` elements of each feature. Transformed, tiles and filters are multiplied
 point by point, and over the features that is a product of matrices for each of the `(m + 2)^2` points:
 
-    image   [point, tile, feature]                 from windows of the padded image
-    filters [point, feature, result feature]
-    products[point, tile, result feature]          a sum over features
+    filters [point, feature, result feature]       from all filters
+    padded  [image, row, column, feature]          what tiles read
+    image   [point, image, tile, tile, feature]    from the tiles
+    products[point, image, tile, tile, result feature]     a sum over features
     results                                        from the products of a tile
 
-Features lie side by side in vectors throughout. Tiles are worked on in blocks, so that what is made of them stays in the
-second-level cache. Where all filters stay there, too, they are transformed once, and threads share the blocks of tiles. Else
-blocks of filters are transformed where they are used, for a block of tiles as large as possible, and threads share the blocks
-of which there are more.
+Features lie side by side throughout. `lowering/strategies/winograd.py` cuts tiles and filters into blocks that stay in the
+second-level cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ..loop.grain import uneven
-from .conv_loops import Form
-from .window_loops import Index, clipped, over, within
-from .winograd_transforms import WINDOW, Transforms, multiply, transforms
+from ..types import element_of
+from .conv import Convolution, pick, placed
+from .window_loops import Axis, Index, over
+from .window_plain import with_padding
+from .winograd_transforms import Transforms, multiply, transforms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,136 +36,53 @@ if TYPE_CHECKING:
 Load = Callable[[Index, Index], SSAValue]
 Store = Callable[[Index, Sequence[SSAValue]], None]
 
-VECTORS = 4
-"""Vectors of result features in a block of filters."""
-
 
 def write_winograd(op: ConvOp, b: Any, tile: int) -> None:
     """Write the loops of a convolution with tiles of `tile x tile` results."""
-    _Winograd(Form(op, b), transforms(tile)).write()
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Blocks
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """How tiles and filters are cut into blocks.
-
-    Attributes:
-        images: of a block of tiles; several where it has all tiles of each.
-        rows: rows of tiles of an image in a block.
-        width: tiles of a row in a block.
-        columns: result features of a block of filters, whole vectors.
-        count: blocks of filters.
-        depth: features of a block of filters.
-        stay: whether all filters are transformed once, and stay in the second-level cache.
-    """
-
-    images: int
-    rows: int
-    width: int
-    columns: int
-    count: int
-    depth: int
-    stay: bool
-
-    def across(self, images: int, high: int, wide: int) -> int:
-        """How many blocks of tiles there are in so many images of `high x wide` tiles."""
-        return -(-images // self.images) * -(-high // self.rows) * -(-wide // self.width)
-
-    @property
-    def tiles(self) -> int:
-        """Tiles of a block."""
-        return self.images * self.rows * self.width
-
-
-def find_blocks(sizes: tuple[int, int, int], depth: int, filters: int, by: Transforms, lanes: int, l2_bytes: int) -> Blocks:
-    """The blocks for images of (number, rows of tiles, tiles of a row), of f32.
-
-    Filters that stay take at most half of the second-level cache, what is made of a block of tiles as much; of filters that do
-    not stay a block takes a quarter.
-    """
-    images, high, wide = sizes
-    cache = l2_bytes // (by.size**2 * 4)
-    vectors = -(-filters // lanes)
-    count = -(-vectors // VECTORS)
-    columns = -(-vectors // count) * lanes
-    stay = columns * count * depth <= cache // 2
-    if stay:
-        columns, count = columns * count, 1
-    most = max(1, cache // 2 // (depth + columns if stay else columns))
-    width = _part(wide, most)
-    rows = _part(high, max(1, most // width)) if width == wide else 1
-    together = max(1, most // (rows * width)) if rows == high else 1
-    together = max(n for n in range(1, min(images, together) + 1) if images % n == 0)
-    blocks = 1 if stay else -(-depth // max(1, cache // 4 // columns))
-    return Blocks(together, rows, width, columns, count, -(-depth // blocks), stay)
-
-
-def _part(size: int, most: int) -> int:
-    """The length of parts of a size, at most `most`: of those that threads share in the least of time the longest."""
-    return min(range(min(size, most), 0, -1), key=lambda part: uneven(-(-size // part)) * -(-size // part) * part)
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Loops
+    _Winograd(op, b, transforms(tile)).write()
 
 
 class _Winograd:
-    def __init__(self, form: Form, by: Transforms):
-        self.form, self.b, self.by = form, form.b, by
-        self.points = by.size**2
-        self.high, self.wide = (-(-n // by.tile) for n in form.points)
-        target = form.b.target
-        self.blocks = find_blocks((form.batch, self.high, self.wide), form.depth, form.filters, by, form.lanes, target.l2_bytes)
-        self.fits = self.blocks.columns * self.blocks.count == form.filters
-        """Whether there are as many result features as blocks have room for."""
+    def __init__(self, op: ConvOp, b: Any, by: Transforms):
+        self.b, self.by, self.c = b, by, Convolution.of(op.properties)
+        self.element = element_of(op.results[0])
+        self.batch, self.depth, *sizes = pick(op.shape(0), self.c.x_dims)
+        self.filters = op.shape(1)[self.c.w_dims[0]]
+        self.points = pick(op.result_shape(), self.c.y_dims[2:])
+        counts = [-(-n // by.tile) for n in self.points]
+        self.tiles = (self.batch, *counts)
+        self.axes = [Axis(*row) for row in zip(sizes, (by.size,) * 2, (by.tile,) * 2, (1, 1), self.c.low, counts, strict=True)]
 
     def write(self) -> None:
-        b, blocks, depth = self.b, self.blocks, self.form.depth
-        if blocks.stay:
-            filters = self._filters(0, (0, depth))
-            with self._over_tiles("parallel") as block:
-                products = self._local(blocks.tiles, blocks.columns, "products")
-                self._multiply(self._image(block), (0, depth), filters, products)
-                self._results(products, block, 0)
-            return
-        with self._over_tiles(
-            "parallel" if blocks.across(self.form.batch, self.high, self.wide) > blocks.count else "seq"
-        ) as block:
-            image = self._image(block)
-            with b.loop(blocks.columns * blocks.count, step=blocks.columns) as column:
-                products = self._local(blocks.tiles, blocks.columns, "products")
-                if blocks.depth < depth:
-                    with over(b, (self.points, blocks.tiles, blocks.columns)) as at:
-                        b.store(self.form.zero, products, at)
-                for features in self._depths():
-                    filters = self._filters(column.index, features)
-                    self._multiply(image, features, filters, products)
-                self._results(products, block, column.index)
+        b, m = self.b, self.by.tile
+        filters = self._local((self.depth, self.filters), "filters")
+        with b.loop(self.depth) as i, b.loop(self.filters) as o:
+            self._points(
+                self.by.filter,
+                lambda u, v: b.read(1, placed((o.index, i.index, u, v), self.c.w_dims)),
+                filters,
+                [i.index, o.index],
+            )
+        still = [Axis(n, 1, count=n) for n in (self.batch, self.depth)]
+        x = with_padding(b, self._x, [still[0], *self.axes, still[1]], b.scalar.const(0, self.element))
+        image = self._local((*self.tiles, self.depth), "image")
+        with over(b, self.tiles) as (n, p, q), b.loop(self.depth) as i:
+            at = [n, p, q, i.index]
+            self._points(self.by.image, lambda u, v: b.load(x, [n, p * m + u, q * m + v, i.index]), image, at)
+        products = self._local((*self.tiles, self.filters), "products")
+        with b.loop(self.by.size**2) as point, over(b, self.tiles) as tile, b.loop(self.filters) as o:
+            with b.loop(self.depth, "reduce", monoid="add", inits=[b.scalar.const(0, self.element)]) as i:
+                value = b.load(image, [point.index, *tile, i.index])
+                i.give(b.scalar.mul(value, b.load(filters, [point.index, i.index, o.index])))
+            b.store(i.results[0], products, [point.index, *tile, o.index])
+        self._results(products)
 
-    def _depths(self) -> Iterator[tuple[Index, Any]]:
-        """(first, count) of the features that are multiplied at a time."""
-        depth, step = self.form.depth, self.blocks.depth
-        if step == depth:
-            yield 0, depth
-            return
-        with self.b.loop(depth, "seq", step=step) as block:
-            yield block.index, step if depth % step == 0 else [AffineConstantExpr(step), block.index * -1 + depth]
+    def _local(self, shape: Sequence[int], name: str) -> SSAValue:
+        return self.b.local((self.by.size**2, *shape), self.element, "scratch", name=name)
 
-    @contextmanager
-    def _over_tiles(self, kind: str) -> Iterator[tuple[AffineExpr, AffineExpr, AffineExpr]]:
-        """Loops over the blocks of tiles: the first image, row and column of each, in tiles."""
-        blocks = self.blocks
-        sizes = ((self.form.batch, blocks.images), (self.high, blocks.rows), (self.wide, blocks.width))
-        with _steps(self.b, sizes, kind) as (image, row, column):
-            yield image, row, column
-
-    def _local(self, rows: int, columns: int, name: str) -> SSAValue:
-        """A matrix a point, and a row more: a power of two apart, points would share few sets of the caches."""
-        return self.b.local((self.points, rows + 1, columns), self.form.element, "scratch", name=name)
+    def _x(self, at: Sequence[Index]) -> SSAValue:
+        n, *place, i = at
+        return self.b.read(0, placed((n, i, *place), self.c.x_dims))
 
     def _both(self, matrix: np.ndarray, load: Load, store: Store, rows: Any = None) -> None:
         """`store(i, row i of matrix @ values @ matrix^T)` for a square of values `load(i, j)`; of the first `rows` rows only.
@@ -174,120 +90,47 @@ class _Winograd:
         Columns first: what they become waits in a local buffer, a register for each value.
         """
         b, (size, inner) = self.b, matrix.shape
-        half = b.local((size, inner), self.form.element, "register" if rows is None else "stack", name="half")
+        half = b.local((size, inner), self.element, "register" if rows is None else "stack", name="half")
         with b.loop(inner, "unroll") as j:
             for i, value in enumerate(multiply(b, matrix, [load(i, j.index) for i in range(inner)])):
                 b.store(value, half, [i, j.index])
         with b.loop(*((size, "unroll") if rows is None else (rows, "seq"))) as i:
             store(i.index, multiply(b, matrix, [b.load(half, [i.index, j]) for j in range(inner)]))
 
-    def _filters(self, column: Index, features: tuple[Index, Any]) -> SSAValue:
-        """The transformed filters of some features, from result feature `column` on."""
-        form, b, blocks, size = self.form, self.b, self.blocks, self.by.size
-        feature, count = features
-        made = self._local(blocks.depth, blocks.columns, "filters")
-        if not self.fits:
-            with over(b, (self.points, blocks.depth, blocks.columns)) as at:
-                b.store(form.zero, made, at)
-        with b.loop(count) as c, b.loop(self._here(column)) as k:
+    def _line(self, size: int, count: Any, write: Callable[[Index, Index, SSAValue], None]) -> Store:
+        """Calls `write(i, j, value j)` for the first `count` of the `size` values of row i, all if that is None."""
+        b = self.b
+        line = b.local((size,), self.element, "register" if count is None else "stack", name="line")
 
-            def store(i: Index, row: Sequence[SSAValue]) -> None:
-                for j, value in enumerate(row):
-                    b.store(value, made, [i * size + j, c.index, k.index])
+        def store(i: Index, values: Sequence[SSAValue]) -> None:
+            for j, value in enumerate(values):
+                b.store(value, line, [j])
+            with b.loop(*((size, "unroll") if count is None else (count, "seq"))) as j:
+                write(i, j.index, b.load(line, [j.index]))
 
-            self._both(self.by.filter, lambda i, j: form.w(column + k.index, feature + c.index, (i, j)), store)
-        return made
+        return store
 
-    def _here(self, column: Index) -> Any:
-        """How many result features there are from `column` on in a block."""
-        columns = self.blocks.columns
-        if self.fits:
-            return columns
-        if isinstance(column, int):
-            return self.form.filters
-        return [AffineConstantExpr(columns), column * -1 + self.form.filters]
+    def _points(self, matrix: np.ndarray, load: Load, made: SSAValue, at: Sequence[AffineExpr]) -> None:
+        """Store the transform of a square of values, point by point."""
+        size = self.by.size
+        self._both(matrix, load, self._line(size, None, lambda i, j, value: self.b.store(value, made, [i * size + j, *at])))
 
-    def _image(self, block: tuple[AffineExpr, AffineExpr, AffineExpr]) -> SSAValue:
-        """The transformed tiles of a block."""
-        form, b, by, blocks = self.form, self.b, self.by, self.blocks
-        image, row, column = block
-        made = self._local(blocks.tiles, form.depth, "image")
-        with over(b, (blocks.images,)) as (n,):
-            padded = self._pad(image + n, row, column)
-            with over(b, (blocks.rows, blocks.width)) as (y, x), b.loop(form.depth) as c:
-                tile = (n * blocks.rows + y) * blocks.width + x
-
-                def store(i: Index, values: Sequence[SSAValue]) -> None:
-                    for j, value in enumerate(values):
-                        b.store(value, made, [i * by.size + j, tile, c.index])
-
-                self._both(by.image, lambda i, j: b.load(padded, [y * by.tile + i, x * by.tile + j, c.index]), store)
-        return made
-
-    def _pad(self, image: AffineExpr, row: AffineExpr, column: AffineExpr) -> SSAValue:
-        """What the tiles of a block read of an image, with zeros around the image."""
-        form, b, m = self.form, self.b, self.by.tile
-        sizes = (self.blocks.rows * m + WINDOW - 1, self.blocks.width * m + WINDOW - 1)
-        padded = b.local((*sizes, form.depth), form.element, "scratch", name="padded")
-        with over(b, (*sizes, form.depth)) as at:
-            b.store(form.zero, padded, at)
-        starts = (row * m, column * m)
-        rows = zip(form.axes, sizes, starts, strict=True)
-        bounds = [clipped(axis.inside(0, 1), size, start) for axis, size, start in rows]
-        with within(b, bounds) as at, over(b, (form.depth,)) as (c,):
-            source = [start + q + -axis.low for start, q, axis in zip(starts, at, form.axes, strict=True)]
-            b.store(form.x(image, c, source), padded, [*at, c])
-        return padded
-
-    def _multiply(self, image: SSAValue, features: tuple[Index, Any], filters: SSAValue, products: SSAValue) -> None:
-        """Add the products of some features."""
-        form, b, blocks, (feature, count) = self.form, self.b, self.blocks, features
-        with b.loop(self.points) as point, b.loop(blocks.tiles) as i, b.loop(blocks.columns) as j:
-            place = [point.index, i.index, j.index]
-            with b.loop(count, "reduce", monoid="add", inits=[form.zero]) as c:
-                tile = b.load(image, [point.index, i.index, c.index + feature])
-                c.give(b.scalar.mul(tile, b.load(filters, [point.index, c.index, j.index])))
-            (total,) = c.results
-            if blocks.depth < form.depth:
-                total = b.scalar.add(b.load(products, place), total)
-            b.store(total, products, place)
-
-    def _results(self, products: SSAValue, block: tuple[AffineExpr, AffineExpr, AffineExpr], first: Index) -> None:
-        """Write the results of a block of tiles, from result feature `first` on."""
-        form, b, by, blocks = self.form, self.b, self.by, self.blocks
-        image, row, column = block
-        (high, wide), m = form.points, by.tile
-        with over(b, (blocks.images, blocks.rows, blocks.width)) as (n, y, x), b.loop(self._here(first)) as k:
-            tile = (n * blocks.rows + y) * blocks.width + x
-            top, left = (row + y) * m, (column + x) * m
-            rows = _inside(top, m, high, blocks.rows * m)
-            columns = _inside(left, m, wide, blocks.width * m)
-            line = None if columns is None else b.local((m,), form.element, name="line")
+    def _results(self, products: SSAValue) -> None:
+        """Write the results of all tiles, as far as there are such."""
+        b, by, m = self.b, self.by, self.by.tile
+        with over(b, self.tiles) as (n, p, q), b.loop(self.filters) as o:
+            rows, columns = (_inside(at * m, m, size) for at, size in zip((p, q), self.points, strict=True))
 
             def write(i: Index, j: Index, value: SSAValue) -> None:
-                form.write(value, image + n, first + k.index, [top + i, left + j])
+                b.write(value, placed((n, o.index, p * m + i, q * m + j), self.c.y_dims))
 
-            def store(i: Index, values: Sequence[SSAValue]) -> None:
-                if line is None:
-                    for j, value in enumerate(values):
-                        write(i, j, value)
-                    return
-                for j, value in enumerate(values):
-                    b.store(value, line, [j])
-                with b.loop(columns, "seq") as j:
-                    write(i, j.index, b.load(line, [j.index]))
+            load = partial(self._product, products, (n, p, q), o.index)
+            self._both(by.result, load, self._line(m, columns, write), rows)
 
-            self._both(by.result, lambda i, j: b.load(products, [i * by.size + j, tile, k.index]), store, rows)
+    def _product(self, products: SSAValue, tile: Sequence[Index], feature: Index, u: Index, v: Index) -> SSAValue:
+        return self.b.load(products, [u * self.by.size + v, *tile, feature])
 
 
-def _inside(start: AffineExpr, tile: int, size: int, block: int) -> list[AffineExpr] | None:
+def _inside(start: AffineExpr, tile: int, size: int) -> list[AffineExpr] | None:
     """How many results of a tile there are, as a bound of a loop; None if there are all of every tile."""
-    return None if size % block == 0 else [AffineConstantExpr(tile), start * -1 + size]
-
-
-@contextmanager
-def _steps(b: Any, sizes: Sequence[tuple[int, int]], kind: str) -> Iterator[list[AffineExpr]]:
-    """One loop for each (size, step), outermost first; none for what is one step."""
-    with ExitStack() as stack:
-        one = AffineConstantExpr(0)
-        yield [one if n <= step else stack.enter_context(b.loop(n, kind, step=step)).index for n, step in sizes]
+    return None if size % tile == 0 else [AffineConstantExpr(tile), start * -1 + size]

@@ -39,7 +39,7 @@ def write_conv(op: ConvOp, b: Any) -> None:
     still = [Axis(n, 1, count=n) for n in (batch, features)]
     zero = b.scalar.const(0, _element(op))
     read = _spread(op, b, zero) if set(c.base_dilation) != {1} else lambda at: b.read(0, at)
-    x = _padded(b, read, placed([*still, *moving], c.x_dims), zero)
+    x = with_padding(b, read, placed([*still, *moving], c.x_dims), zero)
     w = _filters(op, b, of_group)
     # one loop a dim of the result, in their order, but two for its features: the group, and which of the group it is
     order = sorted(range(len(c.y_dims)), key=c.y_dims.__getitem__)
@@ -61,7 +61,7 @@ def write_reduction(op: ReduceWindowOp, slide: Slide, b: Any) -> None:
     """`y[p]` combines `x[p * stride + k * dilation - low]` over k."""
     axes, kind, element = slide.axes(op.shape()), word(op.kind), _element(op)
     neutral = b.scalar.const(identity_value(kind, element), element)
-    x = _padded(b, lambda at: b.read(0, at), axes, neutral)
+    x = with_padding(b, lambda at: b.read(0, at), axes, neutral)
     with over(b, op.result_shape()) as p:
         b.write(reduced(b, kind, slide.window, neutral, lambda k: b.load(x, _places(axes, p, k))), p)
 
@@ -70,7 +70,7 @@ def write_pick(op: ExtremeOp, slide: Slide, b: Any) -> None:
     """`y[p]` is the element of t where x has the first extreme of window p, or 0."""
     axes = slide.axes(op.shape())
     neutral, zero = op.neutral(b), b.scalar.const(0, _element(op))
-    x, t = _padded(b, lambda at: b.read(0, at), axes, neutral), _padded(b, lambda at: b.read(1, at), axes, zero)
+    x, t = with_padding(b, lambda at: b.read(0, at), axes, neutral), with_padding(b, lambda at: b.read(1, at), axes, zero)
     with over(b, op.result_shape()) as p:
 
         def step(so_far: Values, k: Tap) -> Values:
@@ -94,7 +94,7 @@ def write_put(op: ExtremeOp, slide: Slide, b: Any) -> None:
     if 0 in points:
         return
     axes = slide.axes(shape)
-    x = _padded(b, lambda at: b.read(0, at), axes, neutral)
+    x = with_padding(b, lambda at: b.read(0, at), axes, neutral)
     moving = [d for d in range(len(shape)) if slide.moves(d)] or [len(shape) - 1]
     outer = [d for d in range(moving[-1]) if d not in moving]
     inner = range(moving[-1] + 1, len(shape))
@@ -150,7 +150,7 @@ def _places(axes: Sequence[Axis], point: Sequence[Index], tap: Tap) -> list[Inde
     return [p * axis.stride + k * axis.dilation for axis, p, k in zip(axes, point, tap, strict=True)]
 
 
-def _padded(b: Any, read: Read, axes: Sequence[Axis], fill: SSAValue) -> SSAValue:
+def with_padding(b: Any, read: Read, axes: Sequence[Axis], fill: SSAValue) -> SSAValue:
     """A local buffer of the positions that windows reach over, one axis a dim: elements of the operand, or `fill` outside."""
     sizes = [axis.positions for axis in axes]
     buffer = b.local(sizes, fill.type, "scratch", name="padded")

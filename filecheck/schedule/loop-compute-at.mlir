@@ -47,3 +47,30 @@ loop.kernel @update(%x: memref<64xf32>) {
     loop.store %u, %x[%i + 1] : memref<64xf32>
   }
 }
+
+// -----
+
+/// A part of a known length is counted from 0.
+// CHECK-LABEL: loop.kernel @blocks
+//       CHECK:   loop.for parallel %i = 0 to 60 step 4 {
+//  CHECK-NEXT:     %t = loop.alloc stack : memref<6xf32>
+//  CHECK-NEXT:     loop.for parallel %r = 0 to 6 {
+//  CHECK-NEXT:       %a = loop.load %x[%i + %r] : memref<64xf32>
+//  CHECK-NEXT:       loop.store %a, %t[%r] : memref<6xf32>
+//       CHECK:     loop.for parallel %j = 0 to 4 {
+//  CHECK-NEXT:       %u = loop.load %t[%j + 2] : memref<6xf32>
+loop.kernel @blocks(%x: memref<64xf32>, %y: memref<64xf32>) {
+  %t = loop.alloc stack : memref<64xf32>
+  loop.for parallel %r = 0 to 64 {
+    %a = loop.load %x[%r] : memref<64xf32>
+    loop.store %a, %t[%r] : memref<64xf32>
+  }
+  loop.for parallel %i = 0 to 60 step 4 {
+    loop.for parallel %j = 0 to 4 {
+      %u = loop.load %t[%i + %j + 2] : memref<64xf32>
+      %v = loop.load %t[%i + %j] : memref<64xf32>
+      %w = arith.addf %u, %v : f32
+      loop.store %w, %y[%i + %j] : memref<64xf32>
+    }
+  }
+}

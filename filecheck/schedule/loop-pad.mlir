@@ -93,3 +93,23 @@ loop.kernel @no_sum(%y: memref<1xf32>, %N: index) {
   }
   loop.store %s, %y[0] : memref<1xf32>
 }
+
+// -----
+
+/// A part that starts where a block does is counted from there.
+// CHECK-LABEL: loop.kernel @part
+//       CHECK:   loop.for parallel %ii = 0 to 8 {
+//  CHECK-NEXT:     loop.store %one, %u[%ii] : memref<8xf32>
+loop.kernel @part(%y: memref<20xf32>) {
+  %one = arith.constant 1.0 : f32
+  loop.for parallel %io = 0 to 20 step 8 {
+    %u = loop.alloc stack : memref<8xf32>
+    loop.for parallel %ii = %io to min(20, %io + 8) {
+      loop.store %one, %u[%ii - %io] : memref<8xf32>
+    }
+    loop.for parallel %d = 0 to min(8, 20 - %io) {
+      %a = loop.load %u[%d] : memref<8xf32>
+      loop.store %a, %y[%io + %d] : memref<20xf32>
+    }
+  }
+}

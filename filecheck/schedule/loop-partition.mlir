@@ -1,6 +1,7 @@
-// RUN: lamina-opt %s -p 'loop-partition{kernel=pad loop=i},loop-partition{kernel=pad loop=j},loop-partition{kernel=always loop=i}' | filecheck %s
+// RUN: lamina-opt %s -p 'loop-partition{kernel=pad loop=i},loop-partition{kernel=pad loop=j},loop-partition{kernel=always loop=i},loop-partition{kernel=blocks loop=i}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_condition loop=i}' 2>&1 | filecheck %s --check-prefix=CONDITION
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_iteration loop=i}' 2>&1 | filecheck %s --check-prefix=ITERATION
+// RUN: not lamina-opt %s -p 'loop-partition{kernel=no_range loop=i}' 2>&1 | filecheck %s --check-prefix=RANGE
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_bounds loop=i}' 2>&1 | filecheck %s --check-prefix=BOUNDS
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_carried loop=i}' 2>&1 | filecheck %s --check-prefix=CARRIED
 
@@ -37,6 +38,38 @@ loop.kernel @pad(%x: memref<3x5xf32>, %y: memref<4x8xf32>) {
         loop.yield %zero : f32
       }
       loop.store %v, %y[%i, %j] : memref<4x8xf32>
+    }
+  }
+}
+
+/// Where the conditions hold depends on the block: some blocks are all padding.
+// CHECK-LABEL: loop.kernel @blocks
+// CHECK: loop.for parallel %io = 0 to 12 step 4 {
+// CHECK-NEXT: loop.for parallel %i_start = 0 to min(4, -%io + 2) {
+// CHECK-NEXT: loop.store %zero, %y[%io + %i_start] : memref<12xf32>
+// CHECK: loop.for parallel %i = max(0, -%io + 2) to min(4, -%io + 7) {
+// CHECK-NEXT: [[A:%.*]] = loop.load %x[%io + %i - 2] : memref<5xf32>
+// CHECK-NEXT: loop.store [[A]], %y[%io + %i] : memref<12xf32>
+// CHECK: loop.for parallel %i_end = max(0, -%io + 7) to 4 {
+// CHECK-NEXT: loop.store %zero, %y[%io + %i_end] : memref<12xf32>
+// CHECK-NOT: loop.if
+loop.kernel @blocks(%x: memref<5xf32>, %y: memref<12xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %two = arith.constant 2 : index
+  %seven = arith.constant 7 : index
+  loop.for parallel %io = 0 to 12 step 4 {
+    loop.for parallel %i = 0 to 4 {
+      %at = arith.addi %io, %i : index
+      %a = arith.cmpi sge, %at, %two : index
+      %b = arith.cmpi slt, %at, %seven : index
+      %ab = arith.andi %a, %b : i1
+      %v = loop.if %ab -> f32 {
+        %w = loop.load %x[%io + %i - 2] : memref<5xf32>
+        loop.yield %w : f32
+      } else {
+        loop.yield %zero : f32
+      }
+      loop.store %v, %y[%io + %i] : memref<12xf32>
     }
   }
 }
@@ -102,4 +135,18 @@ loop.kernel @no_carried(%x: memref<4xf32>, %y: memref<1xf32>) {
     loop.yield %a : f32
   }
   loop.store %s, %y[0] : memref<1xf32>
+}
+
+/// From one of the two numbers on that is greater: which one that is is not known.
+// RANGE: loop-partition{kernel=no_range loop=i}: the conditions in i are not known to hold from one place up to another
+loop.kernel @no_range(%y: memref<4xf32>, %N: index, %M: index) {
+  %zero = arith.constant 0.0 : f32
+  loop.for parallel %i = 0 to 4 {
+    %a = arith.cmpi sge, %i, %N : index
+    %b = arith.cmpi sge, %i, %M : index
+    %ab = arith.andi %a, %b : i1
+    loop.if %ab {
+      loop.store %zero, %y[%i] : memref<4xf32>
+    }
+  }
 }

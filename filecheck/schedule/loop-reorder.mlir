@@ -91,3 +91,74 @@ loop.kernel @no_wavefront(%x: memref<9x9xf32>) {
     }
   }
 }
+
+// -----
+
+/// Nested reductions that are one may run in any order; only the outermost one starts from a value.
+// CHECK-LABEL: loop.kernel @reductions
+//       CHECK:   %s = loop.for reduce<add> %k = 0 to 8 step 2 init %start : f32 {
+//  CHECK-NEXT:     %t = loop.for reduce<add> %j = 0 to 3 init %zero : f32 {
+//  CHECK-NEXT:       %u = loop.for reduce<add> %i = 0 to 5 init %zero : f32 {
+//  CHECK-NEXT:         %a = loop.load %x[%i, %j + %k] : memref<5x16xf32>
+loop.kernel @reductions(%x: memref<5x16xf32>, %y: memref<1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %start = loop.load %y[0] : memref<1xf32>
+  %s = loop.for reduce<add> %i = 0 to 5 init %start : f32 {
+    %t = loop.for reduce<add> %j = 0 to 3 init %zero : f32 {
+      %u = loop.for reduce<add> %k = 0 to 8 step 2 init %zero : f32 {
+        %a = loop.load %x[%i, %j + %k] : memref<5x16xf32>
+        loop.yield %a : f32
+      }
+      loop.yield %u : f32
+    }
+    loop.yield %t : f32
+  }
+  loop.store %s, %y[0] : memref<1xf32>
+}
+
+// -----
+
+/// Each row adds what was there before.
+// expected-error@+5 {{the loops are not perfectly nested: i carries values}}
+loop.kernel @no_start(%x: memref<5x8xf32>, %y: memref<1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %start = loop.load %y[0] : memref<1xf32>
+  %s = loop.for reduce<add> %i = 0 to 5 init %zero : f32 {
+    %t = loop.for reduce<add> %k = 0 to 8 init %start : f32 {
+      %a = loop.load %x[%i, %k] : memref<5x8xf32>
+      loop.yield %a : f32
+    }
+    loop.yield %t : f32
+  }
+  loop.store %s, %y[0] : memref<1xf32>
+}
+
+// -----
+
+// expected-error@+4 {{the loops are not perfectly nested: i carries values}}
+loop.kernel @no_other_monoid(%x: memref<5x8xf32>, %y: memref<1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = loop.for reduce<max> %i = 0 to 5 init %zero : f32 {
+    %t = loop.for reduce<add> %k = 0 to 8 init %zero : f32 {
+      %a = loop.load %x[%i, %k] : memref<5x8xf32>
+      loop.yield %a : f32
+    }
+    loop.yield %t : f32
+  }
+  loop.store %s, %y[0] : memref<1xf32>
+}
+
+// -----
+
+// expected-error@+4 {{the bounds of k depend on i, which would be inside}}
+loop.kernel @no_triangle_of_sums(%x: memref<8x8xf32>, %y: memref<1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %s = loop.for reduce<add> %i = 0 to 8 init %zero : f32 {
+    %t = loop.for reduce<add> %k = 0 to %i init %zero : f32 {
+      %a = loop.load %x[%i, %k] : memref<8x8xf32>
+      loop.yield %a : f32
+    }
+    loop.yield %t : f32
+  }
+  loop.store %s, %y[0] : memref<1xf32>
+}

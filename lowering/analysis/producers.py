@@ -125,6 +125,17 @@ def outside_of(found: Producer, at: Sequence[Affine], loops: Sequence[ForOp]) ->
     return None
 
 
+def may_change(kernel: KernelOp, found: Producer, anchor: Operation) -> bool:
+    """Whether anything that a producer reads is written between it and an op, in or around which it is to run instead."""
+    read = {op.buffer for op in walk(found.outer) if isinstance(op, LoadOp | GatherOp)}
+    order = {op: k for k, op in enumerate(found.block.ops)}
+    target = statement_in(found.block, anchor)
+    assert target is not None
+    writes = [access for access in accesses(kernel) if access.writes and access.buffer in read]
+    statements = [statement_in(found.block, write.op) for write in writes]
+    return any(one is not None and order[found.outer] < order[one] <= order[target] for one in statements)
+
+
 def written_before(kernel: KernelOp, found: Producer, read: Access, anchor: Operation) -> Conflict | None:
     """A write of what `read` reads, between the producer and the place where it is to be read instead.
 

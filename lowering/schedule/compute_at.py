@@ -21,7 +21,7 @@ loop reads the buffer too, the statement stays there, and the loop gets a copy. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -35,10 +35,11 @@ from ..analysis.affine import Affine, as_map, show
 from ..analysis.bounds import simplify_bounds
 from ..analysis.dependence import CannotDecide
 from ..analysis.nests import around, find, fresh, loops, name_of, ops_in, place, walk
-from ..analysis.producers import Producer, Unfit, outside_of, producer, written_before
+from ..analysis.producers import Producer, Unfit, may_change, outside_of, producer, written_before
 from ..analysis.regions import conditional_in, extent, find_buffer, lowers, private_in, uppers
 from .base import Primitive
 from .cloning import Copier, discard, is_vector, redirect, remove, subscripts
+from .rewriting import start_at_zero
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class ComputeAt(Primitive):
 
     def check(self, kernel: KernelOp) -> None:
         plan, block = self._plan(kernel), Block()
+        if not may_change(kernel, plan.found, plan.loop):
+            return
         _, statement = self._copy(kernel, plan, block)
         outside = (*around(plan.loop), plan.loop)
         try:
@@ -93,7 +96,7 @@ class ComputeAt(Primitive):
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         plan, block = self._plan(kernel), Block()
-        alloc, statement = self._copy(kernel, plan, block)
+        alloc, statement = self._copy(kernel, plan, block) if plan.others else self._moved(plan, block)
         home = plan.loop.body.block
         before = home.first_op
         assert before is not None
@@ -106,53 +109,63 @@ class ComputeAt(Primitive):
             else:
                 reader.operands[0] = alloc.buffer
         if not plan.others:
-            self._take_away(plan.found, statement, alloc)
+            remove(plan.found.alloc)
         for loop in loops(statement).values():
             simplify_bounds(loop)
+            counts = [(high - low).number for low in lowers(loop) for high in uppers(loop)]
+            if len(counts) == 1 and (counts[0] or 0) > 1:
+                start_at_zero(loop)
         return tuple(name_of(op) for op in ops_in(statement, ForOp))
 
-    def _take_away(self, found: Producer, statement: Operation, alloc: AllocOp) -> None:
-        """Remove the statement where it was; the copy takes its names over."""
-        for old, new in zip((found.alloc, *walk(found.outer)), (alloc, *walk(statement)), strict=True):
-            if isinstance(old, ForOp) and isinstance(new, ForOp):
-                new.index.name_hint = old.index.name_hint
-            elif isinstance(old, AllocOp):
-                new.results[0].name_hint = old.buffer.name_hint
+    def _moved(self, plan: _Plan, block: Block) -> tuple[AllocOp, Operation]:
+        """The buffer of an iteration and the statement itself, in a block."""
+        found = plan.found
         for use in list(found.alloc.buffer.uses):
             if isinstance(use.operation, PrefetchOp):
                 remove(use.operation)
+        alloc = self._alloc(plan, self.buffer)
         found.outer.detach()
-        found.outer.erase()
-        remove(found.alloc)
+        block.add_ops([alloc, found.outer])
+        self._narrow(plan, alloc, found.loops, found.store)
+        assert block.last_op is not None  # the statement, also where it was but the store
+        return alloc, block.last_op
 
     def _copy(self, kernel: KernelOp, plan: _Plan, block: Block) -> tuple[AllocOp, Operation]:
-        """Write the buffer of an iteration and the statement that computes it into a block."""
-        found, type = plan.found, plan.found.alloc.buffer.type
-        given = iter(found.alloc.sizes)
+        """The buffer of an iteration and a copy of the statement, in a block."""
+        name, found = fresh(kernel, self.buffer), plan.found
+        alloc = self._alloc(plan, name)
+        block.add_op(alloc)
+        statement = Copier(kernel, {}, {}, [name]).copy(found.outer, block)
+        copies = {old: new for old, new in zip(walk(found.outer), walk(statement), strict=True)}
+        store = copies[found.store]
+        assert isinstance(store, StoreOp)
+        self._narrow(plan, alloc, [copies[loop] for loop in found.loops], store)
+        assert block.last_op is not None
+        return alloc, block.last_op
+
+    def _alloc(self, plan: _Plan, name: str) -> AllocOp:
+        """The buffer of an iteration."""
+        old = plan.found.alloc
+        given = iter(old.sizes)
         shape, sizes = list[int](), list[SSAValue]()
-        for size, span in zip(type.get_shape(), plan.spans, strict=True):
+        for size, span in zip(old.buffer.type.get_shape(), plan.spans, strict=True):
             value = next(given) if size == DYNAMIC_INDEX else None
             if span is not None:
                 shape.append(span.count)
             else:
                 shape.append(size)
                 sizes += [] if value is None else [value]
-        name = fresh(kernel, self.buffer)
-        alloc = AllocOp.build_alloc(found.alloc.place.data, MemRefType(type.element_type, shape), sizes, name)
-        alloc.location = found.alloc.location
-        block.add_op(alloc)
-        copier = Copier(kernel, {}, {}, [name])
-        statement = copier.copy(found.outer, block)
-        copies = {old: new for old, new in zip(walk(found.outer), walk(statement), strict=True)}
-        store = copies[found.store]
-        assert isinstance(store, StoreOp)
-        for form, span in zip(found.at, plan.spans, strict=True):
+        alloc = AllocOp.build_alloc(old.place.data, MemRefType(old.buffer.type.element_type, shape), sizes, name)
+        alloc.location = old.location
+        return alloc
+
+    def _narrow(self, plan: _Plan, alloc: AllocOp, loops: Sequence[Operation], store: StoreOp) -> None:
+        """Bound the loops of a statement by what an iteration needs, and let it store that."""
+        at = subscripts(store)
+        for form, span in zip(plan.found.at, plan.spans, strict=True):
             if span is not None:
-                loop = next(loop for loop in found.loops if loop.index is form.value)
-                _narrow(copies[loop], span)
-        redirect(store, alloc.buffer, _shifted(subscripts(store), plan.spans))
-        assert block.last_op is not None  # the statement, also where it was but the store
-        return alloc, block.last_op
+                _narrow(next(new for old, new in zip(plan.found.loops, loops, strict=True) if old.index is form.value), span)
+        redirect(store, alloc.buffer, _shifted(at, plan.spans))
 
     # -- what moves, and whether it may
 
@@ -195,13 +208,11 @@ class ComputeAt(Primitive):
 
     def _spans(self, plan: _Plan) -> list[_Span | None]:
         """What an iteration of the loop needs of each dim; None: all of it."""
-        spans: list[_Span | None] = []
-        for dim in range(len(plan.found.at)):
-            if self._narrows(plan.found, dim) and all(isinstance(reader, LoadOp) for reader in plan.readers):
-                spans.append(_span([(r, dim) for r in plan.readers if isinstance(r, LoadOp)], plan.loop))
-            else:
-                spans.append(None)
-        return spans
+        reads = {reader: subscripts(reader) for reader in plan.readers if isinstance(reader, LoadOp)}
+        if len(reads) < len(plan.readers):
+            return [None] * len(plan.found.at)
+        dims = range(len(plan.found.at))
+        return [_span(reads, dim, plan.loop) if self._narrows(plan.found, dim) else None for dim in dims]
 
     @staticmethod
     def _narrows(found: Producer, dim: int) -> bool:
@@ -219,20 +230,21 @@ class ComputeAt(Primitive):
 
 def _made_in(buffer: SSAValue, op: Operation) -> bool:
     """Whether a buffer is local to an op."""
-    return isinstance(buffer.owner, AllocOp) and any(inner is buffer.owner for inner in walk(op))
+    return isinstance(buffer.owner, AllocOp) and op.is_ancestor(buffer.owner)
 
 
-def _span(reads: Sequence[tuple[LoadOp, int]], loop: ForOp) -> _Span | None:
-    """The least range that holds some subscripts in one iteration of a loop, when it has a constant length."""
+def _span(reads: Mapping[LoadOp, Sequence[Affine]], dim: int, loop: ForOp) -> _Span | None:
+    """The least range that holds the subscripts of a dim in one iteration of a loop, when it has a constant length."""
     lows: list[Affine] = []
     highs: list[Affine] = []
-    for op, dim in reads:
-        low = high = subscripts(op)[dim]
+    for op, at in reads.items():
+        low = high = at[dim]
         if is_vector(op) and op.lane_dim() == dim:
             reach = (op.lanes - 1) * op.lane_step()
             low, high = low + min(reach, 0), high + max(reach, 0)
-        inner = [one for one in around(op) if is_inside(one.index, loop) and one is not loop]
-        for one in reversed(inner):
+        for one in reversed(around(op)):
+            if one is loop:
+                break
             if one.index not in {*low.values(), *high.values()}:
                 continue
             size = extent(one)

@@ -8,10 +8,11 @@
       loop.store %b, %t[%ii]                       loop.store %b, %t[%ii]
     }                                            }
 
-Requires a loop from 0 that carries nothing. Legal when in the iterations added every access stays inside its buffer, all that
-is written is local, and no iteration that was there before reads any of it later. Of the buffers in `clamp` they may read
-beyond the end: what is read there is the last element instead, `%x[min(%io + %ii, %N - 1)]`, or before the beginning where they
-go backwards: `%x[max(%N - 1 - %io - %ii, 0)]`. Returns the loop.
+Requires a loop that carries nothing, from 0 or from an expression, from which it is counted then. Legal when in the iterations
+added every access stays inside its buffer, all that is written is local, and no iteration that was there before reads any of it
+later. Of the buffers in `clamp` they may read beyond the end: what is read there is the last element instead,
+`%x[min(%io + %ii, %N - 1)]`, or before the beginning where they go backwards: `%x[max(%N - 1 - %io - %ii, 0)]`. Returns the
+loop.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from ..analysis.nests import around, buffer_name, find, name_of, ops_in, place, 
 from ..analysis.regions import Domain, find_buffer, sizes
 from .base import Primitive
 from .cloning import computed, is_vector, redirect, subscripts
-from .rewriting import on_original
+from .rewriting import on_original, start_at_zero
 
 Linear = tuple[Terms, int]
 
@@ -187,9 +188,6 @@ class Pad(Primitive):
 
     def check(self, kernel: KernelOp) -> None:
         loop = find(kernel, self.loop, self.name)
-        starts: Sequence[AffineExpr] = loop.lower.data.results
-        if not all(isinstance(start, AffineConstantExpr) for start in starts) or max(s.eval([], []) for s in starts) != 0:
-            raise self.refuse(f"{self.loop} does not start at 0; a loop that split has made does")
         if loop.results:
             raise self.refuse(f"{self.loop} carries values, which more iterations would change")
         most = constant_extent(loop)
@@ -200,7 +198,10 @@ class Pad(Primitive):
                 raise self.refuse(f"what '{op.name}' would do in more iterations cannot be known")
         self._check_clamped(kernel, loop)
         copy = kernel.clone()
-        padding = _Padding(copy, find(copy, self.loop, self.name), self.size, self.clamp)
+        copied = find(copy, self.loop, self.name)
+        if not start_at_zero(copied):
+            raise self.refuse(f"{self.loop} does not start at 0; a loop that split has made does")
+        padding = _Padding(copy, copied, self.size, self.clamp)
         for access in padding.within:
             if access.writes and not isinstance(access.buffer.owner, AllocOp):
                 raise self.refuse(f"more iterations would write {buffer_name(access.buffer)}, which is not local to the kernel")
@@ -217,6 +218,7 @@ class Pad(Primitive):
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)
+        start_at_zero(loop)
         set_bounds(loop, ([AffineConstantExpr(0)], []), ([AffineConstantExpr(self.size)], []))
         for read in self._clamped_reads(kernel, loop):
             _clamp(kernel, read, loop)

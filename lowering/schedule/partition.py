@@ -15,7 +15,8 @@
 
 The comparisons of conditions of `loop.if` that depend on the loop's index alone decide: those of a conjunction all hold in the
 loop that keeps its name. What runs before it and after it gets the loops `<loop>_start` and `<loop>_end`, in which a comparison
-that has one value goes, too. The order of the iterations stays, so this is always legal.
+that has one value goes, too. Where there are no such, those decide that compare the index with what is known before the loop,
+as `%io + %i >= 1`, if they hold from one place up to another. The order of the iterations stays, so this is always legal.
 
 Requires constant bounds, step 1 and no carried values. Returns the loop in which the comparisons hold, then the others.
 """
@@ -27,11 +28,11 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, YieldOp
 from ...dialects.vocabulary import CmpiOp
-from ..analysis.affine import Affine
+from ..analysis.accesses import is_inside
+from ..analysis.affine import Affine, as_map
 from ..analysis.bounds import set_bounds
 from ..analysis.nests import find, name_of, walk
 from .base import Primitive
@@ -68,34 +69,86 @@ def _difference(op: Operation) -> Affine | None:
 
 
 def _conditions(loop: ForOp) -> Iterator[Affine]:
-    """The differences that decide the conditions in a loop and depend on its index alone."""
+    """The differences that decide the conditions in a loop and depend on its index, and else on what is known before it."""
     found = [op.condition for op in walk(loop) if isinstance(op, IfOp)]
     while found:
         op = found.pop().owner
         if isinstance(op, arith.AndIOp):
             found += op.operands
-        elif isinstance(op, Operation) and (form := _difference(op)) is not None and set(form.terms) == {loop.index}:
-            yield form
+        elif isinstance(op, Operation) and (form := _difference(op)) is not None and loop.index in form.terms:
+            slope, others = form.terms[loop.index], [value for value in form.values() if value is not loop.index]
+            if not others or (abs(slope) == 1 and not any(is_inside(value, loop) for value in others)):
+                yield form
 
 
-def _steady(loop: ForOp) -> Range | None:
-    """Where the conditions hold, as far as they depend on the loop's index alone; None: none does."""
+@dataclass(frozen=True)
+class _Steady:
+    """Where conditions hold: from the greatest of `lows` up to the least of `highs`, of which the first are numbers.
+
+    Attributes:
+        decided: the conditions that depend on more than the index; those that grow with it hold from there on.
+    """
+
+    lows: tuple[Affine, ...]
+    highs: tuple[Affine, ...]
+    decided: frozenset[Affine] = frozenset()
+
+    def parts(self, bounds: Range) -> Iterator[_Part]:
+        """The iterations in which they hold, and those before and after, where there may be such."""
+        first, last = map(Affine.of, bounds)
+        low, high = self.lows[-1], self.highs[-1]
+        yield _Part("", self.lows, self.highs)
+        if low != first:
+            yield _Part("_start", (first,), (low,) if low.number is not None else (last, low), from_here=False)
+        if high != last:
+            yield _Part("_end", (high,) if high.number is not None else (first, high), (last,), up_to_here=False)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Iterations from the greatest of `lows` up to the least of `highs`.
+
+    Attributes:
+        from_here: whether conditions hold that grow with the index.
+        up_to_here: whether those do that fall.
+    """
+
+    suffix: str
+    lows: tuple[Affine, ...]
+    highs: tuple[Affine, ...]
+    from_here: bool = True
+    up_to_here: bool = True
+
+
+def _steady(loop: ForOp) -> _Steady | None:
+    """Where the conditions that depend on the loop's index hold; None: there are none, or they hold in no iteration."""
     bounds, conditions = loop.constant_bounds(), list(_conditions(loop))
     assert bounds is not None
     low, high = bounds
+    lows, highs = dict[Affine, None](), dict[Affine, None]()
     for form in conditions:
         slope = form.terms[loop.index]
-        if slope > 0:
+        rest = form - Affine({loop.index: slope})
+        if rest.number is None and slope > 0:
+            lows[rest * -1] = None
+        elif rest.number is None:
+            highs[rest + 1] = None
+        elif slope > 0:
             low = max(low, -(form.constant // slope))
         else:
             high = min(high, form.constant // -slope + 1)
-    return (low, high) if conditions else None
+    if (low, high) != bounds:
+        return _Steady((Affine.of(low),), (Affine.of(high),)) if low < high else None
+    lengths = [(after - before).number for before in lows for after in highs]
+    if len(lows) > 1 or len(highs) > 1 or any(length is None or length < 0 for length in lengths):
+        return _Steady((Affine.of(low),), (Affine.of(high),)) if any(len(form.terms) == 1 for form in conditions) else None
+    decided = frozenset(form for form in conditions if len(form.terms) > 1)
+    return _Steady((Affine.of(low), *lows), (Affine.of(high), *highs), decided) if conditions else None
 
 
-def _decide(loop: ForOp) -> None:
-    """Take the conditions out of a loop that have one value in all of its iterations."""
+def _decide(loop: ForOp, part: _Part, decided: frozenset[Affine]) -> None:
+    """Take the conditions out of a loop that have one value in all of its iterations; for those of `decided` a part says it."""
     bounds = loop.constant_bounds()
-    assert bounds is not None
     known: dict[SSAValue, bool] = {}
     for op in walk(loop):
         if isinstance(op, IfOp) and op.condition in known:
@@ -108,7 +161,9 @@ def _decide(loop: ForOp) -> None:
                 known[op.result] = True
             elif left or right:
                 op.result.replace_all_uses_with(op.operands[1 if left else 0])
-        elif (form := _difference(op)) is not None and set(form.terms) == {loop.index}:
+        elif (form := _difference(op)) is not None and form in decided:
+            known[op.results[0]] = part.from_here if form.terms[loop.index] > 0 else part.up_to_here
+        elif bounds is not None and form is not None and set(form.terms) == {loop.index}:
             ends = {form.terms[loop.index] * at + form.constant >= 0 for at in (bounds[0], bounds[1] - 1)}
             if len(ends) == 1:
                 known[op.results[0]] = ends.pop()
@@ -154,26 +209,27 @@ class Partition(Primitive):
             raise self.refuse(f"{self.loop} carries values from one iteration to the next")
         if loop.constant_bounds() is None or loop.step.value.data != 1:
             raise self.refuse(f"{self.loop} needs constant bounds and step 1")
-        steady = _steady(loop)
-        if steady is None:
+        if not (conditions := list(_conditions(loop))):
             raise self.refuse(f"no condition in {self.loop} depends on its index alone")
-        if steady[0] >= steady[1]:
-            raise self.refuse(f"the conditions in {self.loop} hold in none of its iterations together")
+        if _steady(loop) is None:
+            alone = any(len(form.terms) == 1 for form in conditions)
+            reason = (
+                "hold in none of its iterations together" if alone else "are not known to hold from one place up to another"
+            )
+            raise self.refuse(f"the conditions in {self.loop} {reason}")
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)
         bounds, steady, block = loop.constant_bounds(), _steady(loop), loop.parent
         assert bounds is not None and steady is not None and block is not None
-        parts = [(loop, steady)]
-        if bounds[0] < steady[0]:
-            start = copied(loop, kernel, "_start")
-            block.insert_op_before(start, loop)
-            parts.append((start, (bounds[0], steady[0])))
-        if steady[1] < bounds[1]:
-            end = copied(loop, kernel, "_end")
-            block.insert_op_after(end, loop)
-            parts.append((end, (steady[1], bounds[1])))
-        for part, (low, high) in parts:
-            set_bounds(part, ([AffineConstantExpr(low)], []), ([AffineConstantExpr(high)], []))
-            _decide(part)
-        return tuple(name_of(part) for part, _ in parts)
+        parts = [(loop, part) for part in steady.parts(bounds)]
+        for k, (_, part) in enumerate(parts[1:], 1):
+            copy = copied(loop, kernel, part.suffix)
+            (block.insert_op_before if part.suffix == "_start" else block.insert_op_after)(copy, loop)
+            parts[k] = copy, part
+        for one, part in parts:
+            decided = frozenset(form.substitute({loop.index: Affine.of(one.index)}) for form in steady.decided)
+            (low, low_values), (high, high_values) = as_map(part.lows), as_map(part.highs)
+            set_bounds(one, (low.results, low_values), (high.results, high_values))
+            _decide(one, part, decided)
+        return tuple(name_of(one) for one, _ in parts)

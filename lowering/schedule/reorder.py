@@ -12,6 +12,7 @@
 
 The loops named take the places they held, in the order given; loops between them stay where they are. Legal when no two
 iterations that touch one element, one of them writing, change places, and no bound depends on a loop that moves inside.
+Reductions by one monoid that start from the neutral element inside the outermost one are a nest, too, whose order is free.
 `reassociate` lets the parts of a sum (or product, maximum, minimum) that updates `x[f] = x[f] + e` collect change places.
 Returns the loops in the new order.
 """
@@ -24,11 +25,12 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp, segment_sizes
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, pairs
 from ..analysis.nests import around, find, name_of, perfect_band, statements
 from .base import Primitive
+from .ungroup import is_neutral
 
 _FAMILIES = {
     "arith.addf": "add", "arith.addi": "add", "math.fma": "add", "vector.fma": "add", "arith.mulf": "mul", "arith.muli": "mul",
@@ -161,13 +163,48 @@ def imperfection(outer: ForOp, inner: ForOp) -> str:
     return "they do not stand in one another"
 
 
-def objection(band: Sequence[ForOp], order: Sequence[ForOp], reassociate: bool = False) -> tuple[str, Conflict | None] | None:
-    """Why a band cannot run in another order, with a witness if there is one."""
+def reductions_in(loop: ForOp) -> list[ForOp]:
+    """A reduction of one value, and those inside by the same monoid that make all of it, outermost first."""
+    found = list[ForOp]()
+    while loop.monoid is not None and len(loop.results) == 1 and loop.monoid.data not in PAIR_MONOIDS:
+        found.append(loop)
+        inside, end = statements(loop.body.block), loop.body.block.last_op
+        if len(inside) != 1 or not isinstance(inner := inside[0], ForOp) or inner.monoid != loop.monoid:
+            break
+        if end is None or end.operands[0].owner is not inner or not is_neutral(inner.inits[0], loop.monoid.data):
+            break
+        loop = inner
+    return found
+
+
+def _exchange(band: Sequence[ForOp], order: Sequence[ForOp]) -> None:
+    """Let each loop of a band of reductions run over what the one in its place in another order runs over."""
+    new = {loop.index: at.index for loop, at in zip(order, band, strict=True)}
+    users = [(use.operation, use.index, index) for index in new for use in index.uses if use.operation not in band]
+    bounds = [(loop.lower, loop.upper, loop.step, [*loop.lower_operands], [*loop.upper_operands]) for loop in order]
+    names = [name_of(loop) for loop in order]
+    for at, name, (lower, upper, step, low, high) in zip(band, names, bounds, strict=True):
+        at.operands = [*(new.get(value, value) for value in (*low, *high)), *at.inits]
+        at.properties |= {"lower": lower, "upper": upper, "step": step, **segment_sizes(len(low), len(high), 1)}
+        at.index.name_hint = name
+    for op, k, index in users:
+        op.operands[k] = new[index]
+
+
+def _outside(order: Sequence[ForOp]) -> tuple[str, None] | None:
+    """Why bounds do not allow an order of loops."""
     for k, loop in enumerate(order):
         for value in (*loop.lower_operands, *loop.upper_operands):
             for inside in order[k + 1 :]:
                 if value is inside.index:
                     return f"the bounds of {name_of(loop)} depend on {name_of(inside)}, which would be inside", None
+    return None
+
+
+def objection(band: Sequence[ForOp], order: Sequence[ForOp], reassociate: bool = False) -> tuple[str, Conflict | None] | None:
+    """Why a band cannot run in another order, with a witness if there is one."""
+    if (found := _outside(order)) is not None:
+        return found
     try:
         conflict = reversed_conflict(band, order, reassociate)
     except CannotDecide as error:
@@ -207,8 +244,10 @@ class Reorder(Primitive):
     reassociate: bool = False
 
     def check(self, kernel: KernelOp) -> None:
-        band, order = self._band(kernel)
-        found = objection(band, order, self.reassociate)
+        if (reductions := self._reductions(kernel)) is not None:
+            found = _outside(reductions[1])
+        else:
+            found = objection(*self._band(kernel), self.reassociate)
         if found is not None:
             raise self.refuse(*found)
 
@@ -218,7 +257,17 @@ class Reorder(Primitive):
         band = band_of(self, named)
         return band, reordered(band, named)
 
+    def _reductions(self, kernel: KernelOp) -> tuple[list[ForOp], list[ForOp]] | None:
+        """Nested reductions that hold the loops named, as they are and as they shall be."""
+        named = [find(kernel, name, self.name) for name in self.loops]
+        band = reductions_in(min(named, key=lambda loop: len(around(loop))))
+        while band and band[-1] not in named:
+            band.pop()
+        return (band, reordered(band, named)) if len(set(named)) == len(named) and set(named) <= set(band) else None
+
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
-        band, order = self._band(kernel)
-        rearrange(band, order)
+        if (reductions := self._reductions(kernel)) is not None:
+            _exchange(*reductions)
+        else:
+            rearrange(*self._band(kernel))
         return self.loops

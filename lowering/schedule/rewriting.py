@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, segment_sizes
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import accesses
+from ..analysis.affine import Affine, as_map
 from ..analysis.bounds import affine_map, set_bounds
 from ..analysis.dependence import Conflict
 from ..analysis.nests import fresh, name_of, walk
+from ..analysis.regions import lowers, uppers
 
 _INDEX = IndexType()
 
@@ -46,6 +48,22 @@ def replace_index(
     place_at_start(ops, _around_all([op for op, _ in others]))
     for op, k in others:
         op.operands[k] = value
+
+
+def start_at_zero(loop: ForOp) -> bool:
+    """Let a loop run from 0 instead of an expression, if its greatest number of iterations is known; whether it does."""
+    low, high = lowers(loop), uppers(loop)
+    if len(low) != 1 or low[0] == Affine.of(0):
+        return len(low) == 1
+    ends = [end - low[0] for end in high]
+    if low[0].number is not None or all(end.number is None for end in ends):
+        return False
+    map, values = as_map([low[0]])
+    start = AffineExpr.dimension(len(values)) + map.results[0]
+    replace_index(loop.index, start, [*values, loop.index], loop.body.block, loop.location)
+    map, values = as_map(ends)
+    set_bounds(loop, ([AffineConstantExpr(0)], []), (map.results, values))
+    return True
 
 
 def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]) -> list[int]:

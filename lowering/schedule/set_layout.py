@@ -1,4 +1,4 @@
-"""Permute the dims of a local buffer, and leave room at the end of each row.
+"""Permute the dims of a local buffer, and leave room at the end of each row, or of another dim.
 
 Requires a buffer that the kernel allocates. It holds the same elements, at other addresses: each access is rewritten.
 
@@ -7,7 +7,7 @@ Requires a buffer that the kernel allocates. It holds the same elements, at othe
     loop.store %a, %t[%i, %j]                      loop.store %a, %t[%j, %i]
     %v = loop.load %t[%i, 0] : ..., vector<16xf32> %v = loop.load %t[0, %i] along 0 : ..., vector<16xf32>
 
-Dim `k` of the new layout is dim `order[k]` of the old one; the last one is `pad` elements longer. Returns no names.
+Dim `k` of the new layout is dim `order[k]` of the old one; the last one, or `dim`, is `pad` elements longer. Returns no names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class SetLayout(Primitive):
     Attributes:
         buffer: a local buffer.
         order: the old dims in their new order.
-        pad: by how many elements the last dim is longer.
+        pad: by how many elements a dim is longer.
+        dim: which one of the new layout, counted from the last one if negative.
     """
 
     name = "loop-set-layout"
@@ -42,6 +43,7 @@ class SetLayout(Primitive):
     buffer: str
     order: tuple[int, ...] = (1, 0)
     pad: int = 0
+    dim: int = -1
 
     def check(self, kernel: KernelOp) -> None:
         self._alloc(kernel)
@@ -55,12 +57,13 @@ class SetLayout(Primitive):
         sizes = [by_dim[k] for k in self.order if k in by_dim]
         block = old.parent_block()
         assert block is not None
-        if self.pad and shape[-1] != DYNAMIC_INDEX:
-            shape[-1] += self.pad
+        if self.pad and shape[self.dim] != DYNAMIC_INDEX:
+            shape[self.dim] += self.pad
         elif self.pad:
             home = Block()
             builder = ScalarBuilder(home, old.location)
-            sizes[-1] = builder.add(sizes[-1], builder.const(self.pad, IndexType()))
+            k = shape[: self.dim % len(shape)].count(DYNAMIC_INDEX)
+            sizes[k] = builder.add(sizes[k], builder.const(self.pad, IndexType()))
             for op in list(home.ops):
                 op.detach()
                 block.insert_op_before(op, old)
@@ -100,6 +103,8 @@ class SetLayout(Primitive):
             raise self.refuse(f"pad must not be negative, got {self.pad}")
         if self.pad and not self.order:
             raise self.refuse(f"{self.buffer} has no dims, and so no rows to be longer")
+        if self.pad and not -len(self.order) <= self.dim < len(self.order):
+            raise self.refuse(f"{self.buffer} has no dim {self.dim}: {type}")
         if not isinstance(type.layout, NoneAttr):
             raise self.refuse(f"{self.buffer} has a layout already: {type}")
         for use in alloc.buffer.uses:

@@ -12,7 +12,7 @@
 So there is one combination an element, and none for each iteration of the outer loop. `loop-regroup` does the opposite.
 
 Requires a reduction of one value that yields what a reduction by the same monoid results in, which starts from the neutral
-element, or from such a reduction. Combines in another order. Returns the loop.
+element, or from such a reduction; of sums single values may be added to these. Combines in another order. Returns the loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, StringAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.scalar import identity_value
@@ -41,32 +41,36 @@ class Ungroup(Primitive):
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)
-        first = self._first(loop)
-        carried = loop.body.block.insert_arg(loop.results[0].type, 1)
-        first.operands[len(first.operands) - 1] = carried
+        first, k = self._first(loop)
+        first.operands[k] = loop.body.block.insert_arg(loop.results[0].type, 1)
         loop.properties["kind"] = StringAttr("seq")
         del loop.properties["monoid"]
         return (name_of(loop),)
 
-    def _first(self, loop: ForOp) -> ForOp:
-        """The first of the reductions inside, which starts from the neutral element."""
+    def _first(self, loop: ForOp) -> tuple[Operation, int]:
+        """The first of the reductions and additions inside, and which of its operands is the neutral element."""
         if loop.monoid is None or loop.monoid.data in PAIR_MONOIDS or len(loop.results) != 1:
             raise self.refuse(f"{self.loop} is no reduction of one value")
         end = loop.body.block.last_op
         assert isinstance(end, YieldOp)
-        value = end.operands[0]
+        value, found = end.operands[0], False
         while True:
             inner = value.owner
-            if not isinstance(inner, ForOp) or inner.monoid != loop.monoid or inner.parent is not loop.body.block:
+            is_sum = loop.monoid.data == "add" and isinstance(inner, arith.AddfOp | arith.AddiOp)
+            is_reduction = isinstance(inner, ForOp) and inner.monoid == loop.monoid
+            if not isinstance(inner, Operation) or not (is_sum or is_reduction) or inner.parent is not loop.body.block:
                 raise self.refuse(f"{self.loop} does not yield what a reduce<{loop.monoid.data}> inside results in")
             if len(inner.results) != 1 or not value.has_one_use():
-                raise self.refuse(f"{self.loop} yields not all that {name_of(inner)} results in, or uses it before")
-            (value,) = inner.inits
-            if _is_neutral(value, loop.monoid.data):
-                return inner
+                shown = name_of(inner) if isinstance(inner, ForOp) else inner.name
+                raise self.refuse(f"{self.loop} yields not all that {shown} results in, or uses it before")
+            found = found or is_reduction
+            k = 0 if is_sum else len(inner.operands) - 1
+            value = inner.operands[k]
+            if found and is_neutral(value, loop.monoid.data):
+                return inner, k
 
 
-def _is_neutral(value: SSAValue, monoid: str) -> bool:
+def is_neutral(value: SSAValue, monoid: str) -> bool:
     """Whether a value is the number that a monoid starts from."""
     op = value.owner
     if not isinstance(op, arith.ConstantOp) or isinstance(value.type, IndexType):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .attention import schedule_attention
 from .base import KernelStrategy, NestStrategy, Strategy, Take, steps
 from .butterflies import schedule_butterflies
-from .convolutions import schedule_convolutions
+from .convolutions import schedule_convolutions, schedule_points
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed, schedule_rows_ahead, schedule_streams
 from .lanes import schedule_lanes
@@ -22,7 +22,7 @@ from .sweeps import schedule_sweeps
 from .threads import schedule_threads
 from .transposes import schedule_transposes
 from .windows import schedule_windows
-from .winograd import schedule_features
+from .winograd import schedule_features, schedule_tiles
 
 _VECTORS = steps("vectorize unroll unroll-and-jam")
 _BLOCKS = steps("split reorder peel")
@@ -48,6 +48,8 @@ STRATEGIES: tuple[Strategy, ...] = (
     KernelStrategy(schedule_windows, leaves=_VECTORS | _LAYOUT | steps("peel reorder")),
     KernelStrategy(schedule_butterflies, leaves=_LOOPS | steps("sink")),
     KernelStrategy(schedule_attention, leaves=_LOOPS | steps("expand fission hoist pad set-layout sink")),
+    KernelStrategy(schedule_tiles, leaves=_LOOPS | _LAYOUT | steps("coalesce collapse-dims demote fission pad serialize")),
+    KernelStrategy(schedule_points, leaves=_LOOPS | steps("compute-at demote fission sink ungroup")),
     NestStrategy(schedule_matvec, leaves=_LOOPS | _SUMS_IN_MEMORY | steps("sink")),
     NestStrategy(schedule_skinny, leaves=_PRODUCTS),
     NestStrategy(schedule_products, leaves=_PRODUCTS | steps("pad parallelize"), order_free=False),

@@ -79,12 +79,7 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
     A `deep` sum takes so long that tiles for the rest are worth their code.
     """
     bits = width_of(scalar_of(product.depth.results[0].type))
-    tile_rows, tile_columns = target.tile_of(bits)
-    sums = tile_rows * tile_columns // target.lanes(bits)  # registers for sums
-    wide = 4 if sums >= 24 else 2
-    native, count, lanes = target.lanes(bits), product.columns.trip_count() or 0, 2
-    while 2 * lanes <= min(count, wide * native) or lanes < (min(count, native) if deep else min(count, wide * native)):
-        lanes *= 2
+    sums, lanes = _sums(bits, target), _lanes(product.columns.trip_count() or 0, bits, target, deep=deep)
     columns, left = name_of(product.columns), (product.columns.trip_count() or 0) % lanes
     if deep and 1 < left <= lanes // 2:
         _, rest = take(Peel(columns, -left))
@@ -99,6 +94,29 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
     if left > 1 and product.rows.trip_count() is not None:
         rest = loops(loops(kernel)[made[-1]])
         take(UnrollAndJam(next(name for name, loop in rest.items() if loop.trip_count() == left), left))
+
+
+def _sums(bits: int, target: Target) -> int:
+    """Registers for sums."""
+    tile_rows, tile_columns = target.tile_of(bits)
+    return tile_rows * tile_columns // target.lanes(bits)
+
+
+def _lanes(columns: int, bits: int, target: Target, *, deep: bool) -> int:
+    """Columns of a tile."""
+    native, wide = target.lanes(bits), 4 if _sums(bits, target) >= 24 else 2
+    lanes, full = 2, -(-columns // native) * native if deep else columns
+    while 2 * lanes <= min(full, wide * native) or lanes < min(columns, native if deep else wide * native):
+        lanes *= 2
+    return lanes
+
+
+def registers_of(columns: int, bits: int, target: Target) -> int:
+    """How many registers the columns of a deep product take, those of the last tile in full."""
+    native, lanes = target.lanes(bits), _lanes(columns, bits, target, deep=True)
+    full, left = divmod(columns, lanes)
+    last = lanes if left > lanes // 2 else 1 << (left - 1).bit_length() if left else 0
+    return full * -(-lanes // native) + -(-last // native)
 
 
 def _rows_at_once(count: int, sums: int, registers: int) -> int:

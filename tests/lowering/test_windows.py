@@ -68,11 +68,32 @@ def draw_conv(rng: random.Random) -> Row:
     return Row("conv", (x, w), props, ulp=SUM, scale=lambda x, w: 200 * np.abs(x).max(initial=1), zeros=False)
 
 
+def draw_points(rng: random.Random) -> Row:
+    """A convolution with features first: one to three dims, few or many features, whose numbers blocks divide or not."""
+    rank, groups = rng.choice((1, 2, 2, 3)), rng.choice((1, 1, 2, 3))
+    depth, each = rng.choice((1, 2, 7, 33, 64)), rng.choice((1, 3, 16, 65, 97))
+    sizes = [rng.choice((1, 2, 5, 8, 13) if rank == 3 else (1, 3, 8, 17, 29)) for _ in range(rank)]
+    choices = {
+        "stride": (1, 1, 2, 3),
+        "low": (0, 1, 2, -1),
+        "high": (0, 1, 3, -1),
+        "dilation": (1, 1, 2),
+        "base_dilation": (1, 1, 2),
+    }
+    props: dict[str, Any] = {name: tuple(rng.choice(c) for _ in range(rank)) for name, c in choices.items()}
+    element, window = rng.choice(("f32", "f32", "f64")), [rng.choice((1, 2, 3, 5, 7)) for _ in range(rank)]
+    x = text_of((rng.choice((0, 1, 1, 3)), groups * depth, *sizes), element)
+    w = text_of((groups * each, depth, *window), element)
+    return Row(
+        "conv", (x, w), {**props, "groups": groups}, ulp=SUM, scale=lambda x, w: 400 * np.abs(x).max(initial=1), zeros=False
+    )
+
+
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_windows(group: int) -> None:
     for seed in range(SEED + group, SEED + EXAMPLES, GROUPS):
         rng = random.Random(seed)
-        row = rng.choice((draw_windows, draw_conv))(rng)
+        row = rng.choice((draw_windows, draw_conv, draw_points))(rng)
         try:
             op = op_of(row)
         except lm.errors.ShapeError:
@@ -90,13 +111,14 @@ SHOWN = {
     "max-pool": (lambda x: lm.nn.max_pool2d(x, 3, stride=2, padding=1), [(1, 3, 21, 37)]),
     "features last": (lambda x, k: lm.nn.conv2d(x, k, padding=1, stride=2, layout="NHWC"), [(2, 9, 13, 5), (3, 3, 5, 40)]),
     "features first": (lambda x, k: lm.nn.conv2d(x, k, padding=1, tile=1), [(2, 6, 9, 13), (7, 6, 3, 3)]),
+    "blocks of rows": (lambda x, k: lm.nn.conv2d(x, k, padding=1, tile=1), [(1, 40, 16, 16), (96, 40, 3, 3)]),
     "depthwise": (lambda x, k: lm.nn.conv2d(x, k, padding=1, groups=3), [(2, 3, 9, 40), (3, 1, 3, 3)]),
 }
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_schedules_are_edited_and_replayed(name: str) -> None:
-    """The default schedule as text, and with each number of lanes replaced by another, gives the same results."""
+    """The default schedule as text, and with each number of lanes, or the size of blocks, replaced, gives the same results."""
     function, shapes = SHOWN[name]
     args = [np.random.default_rng(k).standard_normal(shape).astype(np.float32) for k, shape in enumerate(shapes)]
     text = lm.jit(function).lower(*args).as_text("loop", "x86-64-v2")
@@ -104,10 +126,10 @@ def test_schedules_are_edited_and_replayed(name: str) -> None:
     schedule_module(parse_module(make_context(), text), lambda kernel, taken: steps.append(taken.step.as_text()))
     assert any(step.startswith(("loop-compute-at", "loop-unroll-and-jam")) for step in steps)
     want = np.asarray(lm.jit(function)(*args))
-    edits = [k for k, step in enumerate(steps) if "lanes=" in step]
+    edits = [k for k, step in enumerate(steps) if "lanes=" in step or "size=" in step]
     assert edits
     for k in (None, *edits):
         module = parse_module(make_context(), text)
-        edited = [re.sub(r"lanes=\d+", "lanes=2", step) if n == k else step for n, step in enumerate(steps)]
+        edited = [re.sub(r"(lanes|size)=\d+", r"\1=2", step) if n == k else step for n, step in enumerate(steps)]
         pipeline.replay(pipeline.find_kernel(module), ",".join(edited))
         np.testing.assert_allclose(pipeline.build(module).run(args), want, rtol=1e-5, atol=1e-5)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import lamina as lm
 import numpy as np
 import pytest
+from lamina import pipeline
 from lamina.codegen.targets.x86_64_v3 import TARGET
-from lamina.dialects.graph.conv_winograd import find_blocks
+from lamina.dialects.context import make_context
 from lamina.dialects.graph.winograd_transforms import transforms
+from lamina.dialects.parsing import parse_module
 from lamina.errors import ShapeError
+from lamina.lowering.schedule.auto import schedule_module
+from lamina.lowering.strategies.winograd import find_blocks
 from lamina.runtime import threads
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -200,7 +206,7 @@ def test_any_number_of_threads_gives_the_same(depth: int) -> None:
 @pytest.mark.parametrize("tile", TILES)
 def test_blocks_fit_the_cache(sizes, features, tile: int) -> None:
     by, (depth, filters) = transforms(tile), features
-    blocks = find_blocks(sizes, depth, filters, by, TARGET.lanes(32), TARGET.l2_bytes)
+    blocks = find_blocks(sizes, depth, filters, by.size**2, TARGET.lanes(32), TARGET.l2_bytes)
     of_point = by.size**2 * 4
     assert sizes[0] % blocks.images == 0
     assert blocks.columns * blocks.count >= filters > blocks.columns * (blocks.count - 1)
@@ -208,6 +214,31 @@ def test_blocks_fit_the_cache(sizes, features, tile: int) -> None:
     assert blocks.images == 1 or (blocks.rows, blocks.width) == sizes[1:]
     assert blocks.columns * blocks.depth * of_point <= TARGET.l2_bytes // 2 or blocks.depth == 1
     assert blocks.tiles * blocks.columns * of_point <= TARGET.l2_bytes // 2 or blocks.tiles == 1
+
+
+EDITS = {"lanes=": r"lanes=2", "factor=": "factor=2", "size=": "size=1", "pad=": "pad=2"}
+
+
+@pytest.mark.parametrize("shape", [(1, 24, 24, 20, 48), (2, 70, 9, 13, 70)], ids=str)
+def test_the_schedule_is_edited_and_replayed(shape) -> None:
+    """The default schedule as text, and with each number replaced by another, gives the same results."""
+    n, depth, high, wide, filters = shape
+    args = [normal(n, high, wide, depth), normal(3, 3, depth, filters, seed=1)]
+    function = lm.jit(lambda x, w: lm.nn.conv2d(x, w, padding=1, layout="NHWC", tile=2))
+    text = function.lower(*args).as_text("loop", "x86-64-v2{l2=32K}")
+    steps: list[str] = []
+    schedule_module(parse_module(make_context(), text), lambda kernel, taken: steps.append(taken.step.as_text()))
+    for name in ("loop-compute-at", "loop-collapse-dims", "loop-demote", "loop-unroll-and-jam"):
+        assert any(step.startswith(name) for step in steps)
+    want = exact(args[0].transpose(0, 3, 1, 2), args[1].transpose(3, 2, 0, 1)).transpose(0, 2, 3, 1)
+    padded = any(step.startswith("loop-pad") for step in steps)  # these say the size of a block, too
+    edits = [(k, word) for k, step in enumerate(steps) for word in EDITS if word in step and (word != "size=" or not padded)]
+    edits = [(k, word) for k, word in edits if word != "factor=" or not any("_rest" in step for step in steps[k + 1 :])]
+    for k, word in [(None, "lanes="), *edits]:
+        module = parse_module(make_context(), text)
+        edited = [re.sub(rf"{word}\d+", EDITS[word], step) if at == k else step for at, step in enumerate(steps)]
+        pipeline.replay(pipeline.find_kernel(module), ",".join(edited))
+        np.testing.assert_allclose(pipeline.build(module).run(args), want, rtol=0, atol=3e-6 * np.abs(want).max())
 
 
 def test_tiles_that_there_are_not() -> None:

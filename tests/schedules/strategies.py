@@ -870,6 +870,13 @@ class _Steps:
     def split_dim(self) -> dict[str, Any]:
         return {"buffer": self.rng.choice(self.locals() or self.buffers()), "dim": self.rng.randrange(2), "factor": 2}
 
+    def collapse_dims(self) -> dict[str, Any]:
+        return {"buffer": self.rng.choice(self.locals() or self.buffers()), "dim": self.rng.randrange(2)}
+
+    def coalesce(self) -> dict[str, Any]:
+        outer, inner = (self.band() * 2)[:2]
+        return {"outer": outer, "inner": inner}
+
     def hoist(self) -> dict[str, Any]:
         return {"buffer": self.rng.choice(self.locals() or self.buffers())}
 
