@@ -118,7 +118,11 @@ _CONSTANTS = (
     "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
     "uint64", "unsignedinteger",
 )  # fmt: skip
-_HOMES = {"fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors", "linalg": "linalg"}
+_HOMES = {
+    **{"fft": "fft", "i0": "special", "linalg": "linalg"},
+    **dict.fromkeys(("gcd", "lcm"), "lnp_divisors"),
+    **dict.fromkeys(("apply_along_axis", "apply_over_axes", "vectorize"), "lnp_vectorize"),
+}
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = (
