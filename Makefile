@@ -17,7 +17,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
   tests/frontend/kernel/test_facts.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-entry test-pythons test-targets conformance mutants fuzz check lint types demo bench clean
+.PHONY: help setup oracles test test-entry test-pythons test-targets conformance array-api mutants fuzz check lint types demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -41,6 +41,10 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.oracles: pyproject.toml | $(VENV)/bin/python
 	$(PIP) -e '.[oracles]'
+	@touch $@
+
+$(VENV)/.array-api: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[array-api]'
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
@@ -67,6 +71,11 @@ test-targets: $(VENV)/.test  ## run what depends on the target for other targets
 
 conformance: $(VENV)/.test $(VENV)/.oracles  ## compare 1,100 small programs with jax, and the result with tests/conformance/passes.txt
 	nice $(BIN)/python tests/conformance/run.py --jobs $(JOBS) $(CONFORMANCE)
+
+array-api: $(VENV)/.array-api  ## run a local copy of the Array API's test suite, with its submodule: make array-api SUITE=../array-api-tests
+	@test -d "$(SUITE)/array_api_tests" || { echo "SUITE=... names a copy of github.com/data-apis/array-api-tests" >&2; exit 1; }
+	ARRAY_API_TESTS_MODULE=lamina.numpy ARRAY_API_TESTS_VERSION=2025.12 $(BIN)/python -m pytest "$(SUITE)/array_api_tests" \
+	  --rootdir="$(SUITE)" --xfails-file="$(CURDIR)/tests/array_api_xfails.txt" -n $(JOBS) -q
 
 test-entry: $(VENV)/.entry  ## run the tests of native calls, which read CPython's objects
 	$(PYTEST) $(ENTRY)
