@@ -225,7 +225,7 @@ def is_traced(args: Iterable[Any]) -> bool:
 def token(x: Any) -> Token:
     """What promotion sees of an operand."""
     if isinstance(x, Tracer):
-        if x.weak:
+        if x.weak and x.dtype.kind != "b":  # bools of Python are NumPy's
             return {"f": float, "c": complex}.get(x.dtype.kind, int)
         return x.dtype
     if isinstance(x, bool):

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
+from ..codegen.targets import Target
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, YieldOp
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.types import memref
+from .target import target_of
 
 if TYPE_CHECKING:
     from ..dialects.graph.base import GraphOp
@@ -52,6 +54,11 @@ class NestBuilder:
         self.emitter = emitter
         self.op = op
         self.results: Sequence[SSAValue] = emitter.targets
+
+    @property
+    def target(self) -> Target:
+        """The machine, for lanes of vectors."""
+        return target_of(self.emitter.module)
 
     @property
     def scalar(self) -> ScalarBuilder:

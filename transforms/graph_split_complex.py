@@ -16,21 +16,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.base import CompositeOp, GraphOp, integer, ints, word
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.complex import first_of_pairs, pairs_type
+from ..dialects.graph.control import ControlOp
 from ..dialects.types import element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError
 from . import _complex_arithmetic as arithmetic
 from . import _fourier as fourier
 from ._complex_arithmetic import Parts
-from ._functions import error_at
+from ._functions import error_at, named_functions
 
 LINEAR = frozenset(
     ("add", "sub", "neg", "reshape", "transpose", "broadcast", "slice", "concat", "pad", "reverse", "select", "gather", "mean")
@@ -75,31 +76,33 @@ class _Splitter:
         self.b = GraphBuilder(InsertPoint.before(first), function.location)
 
     def run(self) -> None:
-        ops = list(self.block.ops)
-        for argument in self.block.args:
-            if _is_complex(argument):
-                self._argument(argument)
+        ops = [op for op in self.block.ops if has_complex(op)]
+        arguments = [argument for argument in self.block.args if _is_complex(argument)]
+        for argument in arguments:
+            self._argument(argument)
         for op in ops:
-            if has_complex(op):
-                self.b = GraphBuilder(InsertPoint.before(op), op.location)
-                if isinstance(op, ReturnOp):
-                    self._return(op)
-                else:
-                    self._op(op)
-                    self.done.append(op)
+            self.b = GraphBuilder(InsertPoint.before(op), op.location)
+            if isinstance(op, ReturnOp):
+                self._return(op)
+            else:
+                self._op(op)
+                self.done.append(op)
         for op in reversed(self.done):
             op.detach()
             op.erase()
+        for argument in () if self.keeps_types else arguments:
+            self.block.erase_arg(argument)
         last = self.block.last_op
         assert last is not None
         types = [a.type for a in self.block.args], [o.type for o in last.operands]
         self.function.properties["function_type"] = FunctionType.from_lists(*types)
 
-    def _argument(self, argument: SSAValue) -> None:
+    def _argument(self, argument: BlockArgument) -> None:
         if self.keeps_types:
             pairs = self.b.as_pairs(argument)
         else:
-            pairs, argument._type = argument, pairs_type(argument.type)  # pyright: ignore
+            pairs = self.block.insert_arg(pairs_type(argument.type), argument.index)
+            pairs.name_hint = argument.name_hint
         self._known(argument, pairs)
 
     def _known(self, value: SSAValue, pairs: SSAValue) -> None:
@@ -124,7 +127,7 @@ class _Splitter:
 
     def _op(self, op: Operation) -> None:
         name = op.name.removeprefix("graph.")
-        if "callee" in op.properties:
+        if isinstance(op, ControlOp) or "callee" in op.properties:
             self._opaque(op)
         elif not isinstance(op, GraphOp):
             raise error_at(op, CompileError, "takes no complex numbers")
@@ -327,11 +330,6 @@ class GraphSplitComplexPass(ModulePass):
             _is_complex(a) for f in functions for a in f.body.block.args
         ):
             return
-        named = {
-            attribute.root_reference.data
-            for inner in op.walk()
-            for attribute in inner.properties.values()
-            if isinstance(attribute, SymbolRefAttr)
-        }
+        named = {callee for function in functions for callee in named_functions(function)}
         for function in functions:
-            _Splitter(function, keeps_types=function.sym_name.data not in named).run()
+            _Splitter(function, keeps_types=function not in named).run()
