@@ -25,7 +25,7 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.base import CompositeOp, GraphOp, integer, ints, word
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.complex import first_of_pairs, pairs_type
-from ..dialects.types import element_of, is_bool, is_complex, part_of, shape_of, tensor
+from ..dialects.types import DYNAMIC, element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError
 from . import _complex_arithmetic as arithmetic
 from . import _fourier as fourier
@@ -96,6 +96,9 @@ class _Splitter:
         self.function.properties["function_type"] = FunctionType.from_lists(*types)
 
     def _argument(self, argument: SSAValue) -> None:
+        if DYNAMIC in shape_of(argument):
+            rule = "has complex numbers of a size that only a call knows: run graph-specialize first"
+            raise error_at(self.function, CompileError, rule)
         if self.keeps_types:
             pairs = self.b.as_pairs(argument)
         else:
@@ -123,6 +126,8 @@ class _Splitter:
         op.operands = values
 
     def _op(self, op: Operation) -> None:
+        if any(DYNAMIC in shape_of(value) for value in (*op.operands, *op.results) if _is_complex(value)):
+            raise error_at(op, CompileError, "has complex numbers of a size that only a call knows: run graph-specialize first")
         name = op.name.removeprefix("graph.")
         if "callee" in op.properties:
             self._opaque(op)
