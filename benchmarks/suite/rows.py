@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from . import attention, convolutions, elementwise, kernel_cases, networks, products
+from . import attention, convolutions, elementwise, kernel_cases, networks, products, transforms
 from .case import Row
 
-ROWS: list[Row] = [*products.ROWS, *elementwise.ROWS, *convolutions.ROWS, *attention.ROWS, *networks.ROWS, *kernel_cases.ROWS]
+ROWS: list[Row] = [
+    *(*products.ROWS, *elementwise.ROWS, *transforms.ROWS, *convolutions.ROWS, *attention.ROWS, *networks.ROWS),
+    *kernel_cases.ROWS,
+]
 
 
 def find(name: str) -> Row:
