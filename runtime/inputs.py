@@ -37,6 +37,9 @@ def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.rand
         edges = np.array([n for n in (0, 1, -1, 2, limits.min, limits.max) if n >= limits.min], dtype)
         numbers = rng.integers(-1000, 1000, shape) if kind == "random" else rng.choice(edges, shape)
         return np.asarray(numbers).astype(dtype)
+    if dtype.kind == "c":
+        part = np.empty(0, dtype).real.dtype
+        return (generate(part, shape, kind, rng) + 1j * generate(part, shape, kind, rng)).astype(dtype)
     if kind == "normal":
         return rng.normal(size=shape).astype(dtype)
     if kind == "random":
@@ -95,7 +98,8 @@ def parse_arguments(words: Sequence[str], seed: int = 0) -> list[np.ndarray | fl
 
 def parse_spec(spec: str, word: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """`2x3xf32` as dtype and shape."""
-    *sizes, name = spec.split("x")
+    before, is_complex, part = spec.partition("complex<")
+    *sizes, name = [*before.split("x")[:-1], is_complex + part] if is_complex else spec.split("x")
     if name not in _DTYPES or not all(size.isdecimal() for size in sizes):
         raise InputError(f"argument '{word}' must be like rand:128x64xf32, with {spelled(_DTYPES)}")
     shape = tuple(int(size) for size in sizes)

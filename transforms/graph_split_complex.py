@@ -26,7 +26,7 @@ from ..dialects.graph.base import CompositeOp, GraphOp, integer, ints, word
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.complex import first_of_pairs, pairs_type
 from ..dialects.graph.control import ControlOp
-from ..dialects.types import element_of, is_bool, is_complex, part_of, shape_of, tensor
+from ..dialects.types import DYNAMIC, element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError
 from . import _complex_arithmetic as arithmetic
 from . import _fourier as fourier
@@ -98,6 +98,9 @@ class _Splitter:
         self.function.properties["function_type"] = FunctionType.from_lists(*types)
 
     def _argument(self, argument: BlockArgument) -> None:
+        if DYNAMIC in shape_of(argument):
+            rule = "has complex numbers of a size that only a call knows: run graph-specialize first"
+            raise error_at(self.function, CompileError, rule)
         if self.keeps_types:
             pairs = self.b.as_pairs(argument)
         else:
@@ -126,6 +129,8 @@ class _Splitter:
         op.operands = values
 
     def _op(self, op: Operation) -> None:
+        if any(DYNAMIC in shape_of(value) for value in (*op.operands, *op.results) if _is_complex(value)):
+            raise error_at(op, CompileError, "has complex numbers of a size that only a call knows: run graph-specialize first")
         name = op.name.removeprefix("graph.")
         if isinstance(op, ControlOp) or "callee" in op.properties:
             self._opaque(op)

@@ -65,7 +65,8 @@ class Case:
         """What is wrong with a result, or None."""
         if result.shape != reference.shape:
             return f"shape {result.shape}, expected {reference.shape}"
-        error = np.abs(result.astype(np.float64) - reference.astype(np.float64))
+        wide = np.complex128 if result.dtype.kind == "c" else np.float64
+        error = np.abs(result.astype(wide) - reference.astype(wide))
         bad = ~(error <= self.atol + self.rtol * np.abs(reference))
         if bad.any():
             worst = np.unravel_index(np.nanargmax(np.where(bad, error, -1)), error.shape)

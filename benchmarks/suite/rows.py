@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from . import attention, convolutions, elementwise, factors, kernel_cases, networks, products
+from . import attention, convolutions, elementwise, factors, kernel_cases, networks, products, transforms
 from .case import Row
 
 ROWS: list[Row] = [
-    *products.ROWS,
-    *elementwise.ROWS,
-    *convolutions.ROWS,
-    *attention.ROWS,
-    *networks.ROWS,
+    *(*products.ROWS, *elementwise.ROWS, *transforms.ROWS, *convolutions.ROWS, *attention.ROWS, *networks.ROWS),
     *factors.ROWS,
     *kernel_cases.ROWS,
 ]

@@ -19,7 +19,7 @@ from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import COMPLEX, complex_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
+from ..types import COMPLEX, compatible, complex_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import (
     CompositeOp,
     Custom,
@@ -279,7 +279,7 @@ class FromPairsOp(GraphOp):
     ) -> tuple[TensorType, ...]:
         _require_part(operands[0])  # C1
         shape = operands[0].get_shape()
-        if not shape or shape[-1] != 2:  # C2
+        if not shape or not compatible(shape[-1], 2):  # C2
             raise ShapeError(f"the last dim of the operand must have size 2, got {show_shape(shape)}")
         return (tensor(complex_of(operands[0].element_type), shape[:-1]),)
 

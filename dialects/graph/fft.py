@@ -25,8 +25,20 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import COMPLEX, element_of, f32, f64, is_complex, show_shape, tensor, width_of
-from .base import GraphOp, Linear, Props, graph_op, integer, ints, require_same_element, require_same_shape, word
+from ..types import COMPLEX, DYNAMIC, compatible, element_of, f32, f64, is_complex, show_shape, tensor, width_of
+from .base import (
+    GraphOp,
+    Linear,
+    NotDifferentiable,
+    Props,
+    graph_op,
+    integer,
+    ints,
+    require_same_element,
+    require_same_shape,
+    word,
+)
+from .elementwise import joined_shape
 
 _INTS = DenseArrayBase.constr(i64)
 DIRECTIONS = ("forward", "inverse")
@@ -293,7 +305,7 @@ class ButterfliesOp(GraphOp):
     syntax = "$re, $im, $roots radices [radices] <direction> <form> twist #twist"
     copies_moved = True
     writes_once = True
-    derivative = Linear(lambda b, op, k, ct: _not_transposed(op), operands=(0, 1))
+    derivative = NotDifferentiable(lambda op: "it is made after derivatives are taken")
     batching = lambda b, op, operands, batched: _batch_butterflies(b, op, operands, batched)  # noqa: E731
 
     @classmethod
@@ -304,21 +316,22 @@ class ButterfliesOp(GraphOp):
         if operands[0].element_type not in (f32, f64):  # C1
             raise DTypeError(f"operand element type must be f32 or f64, got {operands[0].element_type}")
         require_same_shape(operands[:2], ("re", "im"))  # C2
-        shape, radices = operands[0].get_shape(), ints(props["radices"])
+        shape, radices = joined_shape(operands[:2]), ints(props["radices"])
         if any(not 2 <= radix <= 31 for radix in radices):  # C2
             raise ShapeError(f"radices must be from 2 to 31, got {list(radices)}")
         _require_direction(word(props["direction"]))  # C4
         if (form := word(props["form"])) not in ("parts", "pairs"):  # C4
             raise DTypeError(f"form must be parts or pairs, got {form}")
         n, middle = math.prod(radices), math.prod(radices) * (2 if form == "pairs" else 1)
-        if len(shape) != 3 or not radices or shape[1] != middle:  # C2
+        if len(shape) != 3 or not radices or not compatible(shape[1], middle):  # C2
             raise ShapeError(f"needs three dims, the middle one of size {middle}, got {show_shape(shape)}")
         twist = integer(props["twist"])
-        if twist < 0 or (twist and shape[2] % twist):  # C5
+        if twist < 0 or (twist and shape[2] != DYNAMIC and shape[2] % twist):  # C5
             raise ShapeError(f"the twist must divide {shape[2]} columns, got {twist}")
         size = table_size(radices) + (n * (twist + shape[2] // twist) if twist else 0)
         roots = operands[2].get_shape()
-        if list(roots) != [2, size]:  # C3
+        known = DYNAMIC not in (*roots, shape[2])
+        if len(roots) != 2 or (known and list(roots) != [2, size]):  # C3
             raise ShapeError(f"needs roots [2,{size}], got {show_shape(roots)}")
         return (tensor(operands[0].element_type, (shape[0], n, shape[2], 2)),)
 
@@ -347,10 +360,6 @@ class ButterfliesOp(GraphOp):
 
     def nest(self, b: Any) -> None:
         _Nest(b, self).write()
-
-
-def _not_transposed(op: GraphOp) -> SSAValue:
-    raise DTypeError(f"'{op.name}' op is made after derivatives are taken")
 
 
 def _batch_butterflies(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:

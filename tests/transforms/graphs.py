@@ -303,7 +303,31 @@ def _diagonal(like: SSAValue, b: GraphBuilder, step: float) -> SSAValue:
     return b.const(np.broadcast_to(matrix, shape_of(like)))
 
 
+def _of_complex(name: str, function: Callable[..., Any], shape: tuple[int, ...] = (3,)) -> Case:
+    """A function of complex numbers, whose parts are the arguments, by the parts of its result."""
+
+    def build(b: Any, x: Any, y: Any) -> Any:
+        z = function(b, b.complex(x, y))
+        return b.real(z), b.imag(z)
+
+    return Case(f"complex_{name}", (shape, shape), build, (0.3, 1.2))
+
+
+def _fft(b: Any, z: Any) -> Any:
+    return b.fft(z, dim=1, direction="inverse")
+
+
+_COMPLEX = [
+    *(_of_complex(name, lambda b, z, name=name: getattr(b, name)(z)) for name in "neg exp log sqrt sin cos tanh".split()),
+    *(_of_complex(name, lambda b, z, name=name: getattr(b, name)(z, b.exp(z))) for name in "add sub mul div pow".split()),
+    _of_complex("fft", _fft, (2, 4)),
+    _of_complex("pairs", lambda b, z: b.mul(z, b.from_pairs(b.as_pairs(b.mul(z, z))))),
+    Case("magnitude", ((3,), (3,)), lambda b, x, y: b.magnitude(b.complex(x, b.mul(x, y)))),
+    Case("interleave", ((3,), (3,)), lambda b, x, y: b.mul(b.interleave(x, y), b.interleave(y, y))),
+]
+
 CASES = [
+    *_COMPLEX,
     *(
         _u(name)
         for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "atan", "tanh", "erf", "erfc")
