@@ -63,8 +63,8 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
     "dynamic_update_slice_in_dim", "erf", "erfc", "expand_dims", "fori_loop", "full", "full_like", "index_in_dim",
     "integer_pow", "iota", "lgamma", "linalg", "logistic", "map", "pad", "pow", "reciprocal", "reduce", "reduce_and",
-    "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select", "select_n",
-    "slice", "slice_in_dim", "sort", "sort_key_val", "squeeze", "stop_gradient", "top_k", "transpose",
+    "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select",
+    "select_n", "slice", "slice_in_dim", "sort", "sort_key_val", "squeeze", "stop_gradient", "top_k", "transpose",
 ]  # fmt: skip
 
 
