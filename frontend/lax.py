@@ -63,8 +63,8 @@ globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *_RENAMED,
     "argmax", "argmin", "associative_scan", "batch_matmul", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp",
-    "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma",
-    "div", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
+    "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
+    "digamma", "div", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
     "dynamic_update_slice_in_dim", "erf", "erfc", "expand_dims", "fori_loop", "full", "full_like", "index_in_dim",
     "integer_pow", "iota", "lgamma", "linalg", "logistic", "map", "pad", "pow", "reciprocal", "reduce", "reduce_and",
     "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select",

@@ -294,7 +294,7 @@ class OrthogonalizeOp(MatrixOp):
 
     So the lengths of the rows of `y` are the singular values of `x`, and the rows of `z` its left singular vectors. Hestenes'
     method: sweeps over all pairs of rows, until no two are closer than rounding. The first component of a row of `z` that is at
-    least half as large as its largest is positive. NaN and infinities give NaN. Cost: about 8 sweeps of `6 * n**3` flops a matrix.
+    least half as large as its largest is positive. NaN and infinities give NaN. Cost: about 8 sweeps of `6 * n**3` flops.
 
     ```mlir
     %y, %z = graph.orthogonalize %x : tensor<3x3xf32> -> (tensor<3x3xf32>, tensor<3x3xf32>)
