@@ -108,7 +108,10 @@ _CONSTANTS = (
     "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
     "uint64", "unsignedinteger",
 )  # fmt: skip
-_HOMES = {"gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors", "linalg": "linalg"}
+_HOMES = {
+    **{"apply_along_axis": "lnp_slices", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors", "linalg": "linalg"},
+    "vectorize": "lnp_slices",
+}
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = (
