@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import DTypeError, ShapeError
 from . import lax_linalg as linalg
-from . import lnp
+from . import lnp, lnp_bits
 from .autodiff import stop_gradient
 from .batching import vmap
 from .conditional import cond, switch, while_loop
@@ -40,8 +40,11 @@ from .nn import erf
 from .nn import sigmoid as logistic
 from .promotion import canonical
 from .pytree import flatten
-from .special import digamma, erfc
+from .special import digamma, erfc, polygamma, zeta
+from .special import erfinv as erf_inv
 from .special import gammaln as lgamma
+from .special import i0e as bessel_i0e
+from .special import i1e as bessel_i1e
 from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
@@ -50,26 +53,28 @@ _RENAMED = {
     "atan2": "arctan2", "atanh": "arctanh", "bitwise_and": "bitwise_and", "bitwise_not": "bitwise_not",
     "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
     "eq": "equal", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
-    "conj": "conjugate",
-    "imag": "imag", "real": "real", "is_finite": "isfinite", "le": "less_equal", "log": "log", "log1p": "log1p",
-    "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal", "neg": "negative",
-    "rem": "fmod", "round": "round", "sign": "sign", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square",
-    "sub": "subtract", "tan": "tan", "tanh": "tanh", "dynamic_slice": "dynamic_slice",
-    "dynamic_update_slice": "dynamic_update_slice",
+    "broadcast_shapes": "broadcast_shapes", "conj": "conjugate", "dynamic_slice": "dynamic_slice",
+    "dynamic_update_slice": "dynamic_update_slice", "imag": "imag", "is_finite": "isfinite", "le": "less_equal", "log": "log",
+    "log1p": "log1p", "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
+    "neg": "negative", "nextafter": "nextafter", "population_count": "bitwise_count", "real": "real", "rem": "fmod",
+    "round": "round", "shift_left": "left_shift", "shift_right_arithmetic": "right_shift", "sign": "sign", "sin": "sin",
+    "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stack": "stack", "sub": "subtract", "tan": "tan", "tanh": "tanh",
+    "tile": "tile", "unstack": "unstack",
 }  # fmt: skip
 """Functions of `lamina.numpy` under jax.lax's names."""
 globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *_RENAMED,
-    "argmax", "argmin", "associative_scan", "batch_matmul", "broadcast", "broadcast_in_dim", "broadcasted_iota", "clamp",
-    "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum",
-    "digamma", "div", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim", "dynamic_update_index_in_dim",
-    "dynamic_update_slice_in_dim", "erf", "erfc", "expand_dims", "fori_loop", "full", "full_like", "index_in_dim",
-    "integer_pow", "iota", "lgamma", "linalg", "logistic", "map", "pad", "pow", "reciprocal", "reduce", "reduce_and",
-    "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select",
-    "select_n", "slice", "slice_in_dim", "sort", "sort_key_val", "squeeze", "stop_gradient", "switch", "top_k", "transpose",
-    "while_loop",
+    "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e", "bitcast_convert_type", "broadcast",
+    "broadcast_in_dim", "broadcasted_iota", "clamp", "collapse", "complex", "concatenate", "cond", "convert_element_type",
+    "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma", "div", "dot", "dot_general", "dynamic_index_in_dim",
+    "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice_in_dim", "erf", "erf_inv", "erfc",
+    "expand_dims", "fori_loop", "full", "full_like", "index_in_dim", "integer_pow", "iota", "lgamma", "linalg", "logistic",
+    "map", "pad", "polygamma", "pow", "reciprocal", "reduce", "reduce_and", "reduce_max", "reduce_min", "reduce_or",
+    "reduce_precision", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select", "select_n",
+    "shift_right_logical", "slice", "slice_in_dim", "sort", "sort_key_val", "split", "squeeze", "stop_gradient", "switch",
+    "top_k", "transpose", "while_loop", "zeta",
 ]  # fmt: skip
 
 
@@ -112,6 +117,62 @@ def reciprocal(x: Any) -> Any:
 def integer_pow(x: Any, y: int) -> Any:
     """`x ** y` for a number `y`."""
     return pow(x, static_int(y, "y"))
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The bits of `operand` as another dtype of its width."""
+    return lnp_bits.view(operand, new_dtype)
+
+
+@api
+def shift_right_logical(x: Any, y: Any) -> Any:
+    """`x >> y` with zeros from the left."""
+    a, b = lift(x), lift(y)
+    unsigned = np.dtype(f"u{a.dtype.itemsize}")
+    return lnp_bits.bitcast(lnp.right_shift(lnp_bits.bitcast(a, unsigned), lnp_bits.bitcast(b, unsigned)), a.dtype)
+
+
+@api
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """`operand` rounded to floats of fewer bits, to nearest even: infinite where too large, a zero where too small.
+
+    Raises:
+        DTypeError: `operand` is not float.
+        ShapeError: fewer than one bit of exponent, or a negative number of bits.
+    """
+    x = lift(operand)
+    if x.dtype.kind != "f":
+        raise DTypeError(f"reduce_precision takes floats, got {x.dtype}")
+    exponent, mantissa = static_int(exponent_bits, "exponent_bits"), static_int(mantissa_bits, "mantissa_bits")
+    if exponent < 1 or mantissa < 0:
+        raise ShapeError(f"reduce_precision needs exponent_bits >= 1 and mantissa_bits >= 0, got {exponent}, {mantissa}")
+    facts, integer = np.finfo(x.dtype), np.dtype(f"i{x.dtype.itemsize}")
+    bits = lnp_bits.bitcast(x, integer)
+    if (drop := facts.nmant - mantissa) > 0:
+        last = (bits >> drop) & 1
+        bits = ((bits + (last + ((1 << (drop - 1)) - 1))) >> drop) << drop
+    rounded = lnp_bits.bitcast(bits, x.dtype)
+    if exponent < facts.nexp:
+        least = 2.0 ** (2 - 2 ** (exponent - 1))
+        most = (2.0 - 2.0**-mantissa) * 2.0 ** (2 ** (exponent - 1) - 1)
+        size, sign = lnp.absolute(rounded), lnp.copysign(lnp.ones_like(x), x)
+        rounded = lnp.where(size < least, sign * 0.0, lnp.where(size > most, sign * np.inf, rounded))
+    return lnp.where(lnp.isfinite(x), rounded, x)
+
+
+@api
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """`operand` with the dims from `start_dimension` up to `stop_dimension` as one."""
+    shape = lnp.shape(operand)
+    first, last, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
+    return reshape(operand, (*shape[:first], int(np.prod(shape[first:last], dtype=int)), *shape[last:]))
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """Parts of given sizes along a dim."""
+    if sum(sizes) != lnp.shape(operand)[axis]:
+        raise ShapeError(f"split sizes {list(sizes)} must add up to the size of dim {axis}, {lnp.shape(operand)[axis]}")
+    return lnp.split(operand, np.cumsum(sizes)[:-1].tolist(), axis)
 
 
 @api

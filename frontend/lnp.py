@@ -119,9 +119,8 @@ _CONSTANTS = (
     "uint64", "unsignedinteger",
 )  # fmt: skip
 _HOMES = {
-    **{"fft": "fft", "i0": "special", "linalg": "linalg"},
-    **dict.fromkeys(("gcd", "lcm"), "lnp_divisors"),
-    **dict.fromkeys(("apply_along_axis", "apply_over_axes", "vectorize"), "lnp_vectorize"),
+    **{"apply_along_axis": "lnp_slices", "fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors"},
+    **{"linalg": "linalg", "vectorize": "lnp_slices"},
 }
 """What is imported when it is first used: the module that has it."""
 

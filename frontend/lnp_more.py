@@ -1,7 +1,8 @@
-"""lamina.numpy: packed bits, phases, histograms of several dims."""
+"""lamina.numpy: packed bits, phases, distances of floats, histograms of several dims."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from .promotion import is_integer_dtype
 from .tracing import lift, lift_as
 
 __all__ = [
-    "histogram2d", "histogramdd", "packbits", "poly", "spacing", "unpackbits", "unwrap",
+    "apply_over_axes", "histogram2d", "histogramdd", "packbits", "poly", "spacing", "unpackbits", "unwrap",
 ]  # fmt: skip
 
 
@@ -168,3 +169,11 @@ def histogram2d(
     alike = not isinstance(bins, int) and (ndim(bins) == 1 if not isinstance(bins, tuple | list) else len(bins) != 2)
     counts, edges = histogramdd([x, y], [bins, bins] if alike else bins, range, density, weights)
     return counts, *edges
+
+
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: int | Sequence[int]) -> Any:
+    """`np.apply_over_axes`: a reduction along one axis after the other, which stay as dims of 1."""
+    for axis in [axes] if isinstance(axes, int) else axes:
+        result = func(a, axis)
+        a = result if ndim(result) == ndim(a) else expand_dims(result, axis)
+    return a

@@ -9,41 +9,35 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from . import lnp  # noqa: F401  operators of tracers call it
 from .eager import api
-from .elementwise import compare, full_like_tracer, prepare, select
+from .elementwise import compare, full_like_tracer, select
 from .lnp_math import sign_factor
-from .lnp_ufuncs import floor, tan
+from .lnp_ufuncs import floor
 from .nn import erf, log_softmax, logsumexp, sigmoid, softmax
+from .special_gammas import (
+    bernoulli,
+    beta,
+    betaln,
+    digamma,
+    factorial,
+    gamma,
+    gammaln,
+    gammasgn,
+    multigammaln,
+    poch,
+    polygamma,
+    zeta,
+)
+from .special_parts import as_float, chebyshev, floats
 from .tracer import Tracer
 from .tracing import build
 
 __all__ = [
-    "betaln", "digamma", "entr", "erf", "erfc", "expit", "gammaln", "i0", "i0e", "log_ndtr", "log_softmax", "logit",
-    "logsumexp", "ndtr", "rel_entr", "softmax", "xlog1py", "xlogy",
+    "bernoulli", "beta", "betaln", "boxcox", "boxcox1p", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit",
+    "factorial", "gamma", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr", "log_softmax", "logit",
+    "logsumexp", "multigammaln", "ndtr", "ndtri", "poch", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
-
-
-def _float(x: Any) -> Tracer:
-    return prepare(np.sqrt, (x,))[0][0]
-
-
-def _floats(x: Any, y: Any) -> list[Tracer]:
-    return prepare(np.arctan2, (x, y))[0]
-
-
-def _chebyshev(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
-    """`sum(c[k] * T_k(x))` by Clenshaw's recurrence, without the coefficients that the dtype does not see."""
-    eps = float(np.finfo(x.dtype).eps) / 64
-    while abs(coefficients[-1]) < eps:
-        coefficients = coefficients[:-1]
-    high = low = full_like_tracer(x, 0)
-    twice = x + x
-    for c in reversed(coefficients[1:]):
-        high, low = twice * high - low + c, high
-    return x * high - low + coefficients[0]
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -60,28 +54,28 @@ def _zero_times(x: Tracer, y: Tracer, bound: float) -> Tracer:
 @api
 def xlogy(x: Any, y: Any, /) -> Any:
     """`x * log(y)`, 0 where `x` is."""
-    x, y = _floats(x, y)
+    x, y = floats(x, y)
     return x * build("log", select(_zero_times(x, y, 0), full_like_tracer(y, 1), y))
 
 
 @api
 def xlog1py(x: Any, y: Any, /) -> Any:
     """`x * log1p(y)`, 0 where `x` is."""
-    x, y = _floats(x, y)
+    x, y = floats(x, y)
     return x * build("log1p", select(_zero_times(x, y, -1), full_like_tracer(y, 0), y))
 
 
 @api
 def entr(x: Any, /) -> Any:
     """`-x * log(x)`; 0 at 0, minus infinity below."""
-    x = _float(x)
+    x = as_float(x)
     return select(compare("lt", x, full_like_tracer(x, 0)), full_like_tracer(x, -math.inf), -xlogy(x, x))
 
 
 @api
 def rel_entr(x: Any, y: Any, /) -> Any:
     """`x * log(x / y)` of positive numbers; 0 where `x` is 0 and `y` is not negative, infinite elsewhere."""
-    x, y = _floats(x, y)
+    x, y = floats(x, y)
     zero, one = full_like_tracer(x, 0), full_like_tracer(x, 1)
     both = build("and", compare("gt", x, zero), compare("gt", y, zero))
     none = build("and", compare("eq", x, zero), compare("ge", y, zero))
@@ -89,6 +83,33 @@ def rel_entr(x: Any, y: Any, /) -> Any:
     u, v = select(both, x, one), select(both, y, one)
     y = select(both, u * (build("log", u) - build("log", v)), select(none, zero, full_like_tracer(x, math.inf)))
     return select(nan, full_like_tracer(x, math.nan), y)
+
+
+@api
+def kl_div(x: Any, y: Any, /) -> Any:
+    """`x * log(x / y) - x + y` of positive numbers; `y` where `x` is 0, infinite elsewhere."""
+    x, y = floats(x, y)
+    return rel_entr(x, y) - x + y
+
+
+def _box_cox(of: str, x: Any, lmbda: Any) -> Any:
+    x, power = floats(x, lmbda)
+    zero = compare("eq", power, full_like_tracer(power, 0))
+    log = build(of, x)
+    scale = select(zero, full_like_tracer(power, 1), power)
+    return select(zero, log, build("expm1", scale * log) / scale)
+
+
+@api
+def boxcox(x: Any, lmbda: Any, /) -> Any:
+    """`(x**lmbda - 1) / lmbda`, and its limit `log(x)` where `lmbda` is 0."""
+    return _box_cox("log", x, lmbda)
+
+
+@api
+def boxcox1p(x: Any, lmbda: Any, /) -> Any:
+    """`boxcox(1 + x, lmbda)`, accurate near 0."""
+    return _box_cox("log1p", x, lmbda)
 
 
 @api
@@ -100,7 +121,7 @@ def expit(x: Any, /) -> Any:
 @api
 def logit(p: Any, /) -> Any:
     """`log(p / (1 - p))`, accurate near a half, too."""
-    p = _float(p)
+    p = as_float(p)
     t = p + p - 1.0
     near = compare("lt", build("abs", t), full_like_tracer(p, 0.5))
     t, q = select(near, t, full_like_tracer(p, 0)), select(near, full_like_tracer(p, 0.5), p)
@@ -124,7 +145,7 @@ _ERFC = (
 def _log_scaled_erfc(z: Tracer) -> Tracer:
     """`log(erfc(z) * exp(z * z))` for z >= 0."""
     t = 2.0 / (2.0 + z)
-    return build("log", t) + _chebyshev(t + t - 1.0, _ERFC)
+    return build("log", t) + chebyshev(t + t - 1.0, _ERFC)
 
 
 def _erfc_of_positive(z: Tracer) -> Tracer:
@@ -134,9 +155,26 @@ def _erfc_of_positive(z: Tracer) -> Tracer:
 
 
 @api
+def erfinv(x: Any, /) -> Any:
+    """The inverse of `erf`; infinite at 1 and -1, NaN beyond."""
+    return build("erf_inv", as_float(x))
+
+
+@api
+def erfcx(x: Any, /) -> Any:
+    """`exp(x * x) * erfc(x)`, which does not vanish."""
+    x = as_float(x)
+    size = x * sign_factor(x)
+    y = build("exp", _log_scaled_erfc(size))
+    negative = compare("lt", x, full_like_tracer(x, 0))
+    below = select(negative, x, full_like_tracer(x, 0))
+    return select(negative, 2.0 * build("exp", below * below) - y, y)
+
+
+@api
 def erfc(x: Any, /) -> Any:
     """`1 - erf(x)`, accurate where it is near 0."""
-    x = _float(x)
+    x = as_float(x)
     far = compare("gt", x, full_like_tracer(x, 0.5))
     limit = 30.0  # all is 0 there
     z = build("min", select(far, x, full_like_tracer(x, 1)), full_like_tracer(x, limit))
@@ -146,123 +184,40 @@ def erfc(x: Any, /) -> Any:
 @api
 def ndtr(x: Any, /) -> Any:
     """The normal distribution: the probability of less than `x`."""
-    return 0.5 * erfc(_float(x) * -math.sqrt(0.5))
+    return 0.5 * erfc(as_float(x) * -math.sqrt(0.5))
 
 
 @api
 def log_ndtr(x: Any, /) -> Any:
     """`log(ndtr(x))`, accurate where `ndtr` is near 0 or 1."""
-    x = _float(x)
+    x = as_float(x)
     low = compare("lt", x, full_like_tracer(x, -1))
     z = select(low, x, full_like_tracer(x, -1)) * -math.sqrt(0.5)
     tail = _log_scaled_erfc(z) - z * z - math.log(2)
     return select(low, tail, build("log1p", -ndtr(-select(low, full_like_tracer(x, 0), x))))
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The gamma function
-
-_SHIFT = 8
-# Stirling's series: bernoulli(2 * k) / (2 * k * (2 * k - 1))
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
-
-
-def _polynomial(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
-    y = full_like_tracer(x, coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        y = y * x + c
-    return y
-
-
-def _shifted(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
-    """Where a positive number is small, it (1 elsewhere), and the number, moved up where it is."""
-    small = compare("lt", x, full_like_tracer(x, _SHIFT))
-    return small, select(small, x, full_like_tracer(x, 1)), select(small, x + float(_SHIFT), x)
-
-
-# of log(gamma(x)) / ((x - 1) * (x - 2)) in x - 2, from 1 to 3
-_GAMMALN = (
-    0.44148902545501423, -0.11119580321752523, 0.01951044826068884, -0.003922461463025264, 0.0008478989895953857,
-    -0.00019153855341365593, 4.454470184975607e-05, -1.05728743735943e-05, 2.5474336873408417e-06, -6.208535880776316e-07,
-    1.5268677399071546e-07, -3.782637660291326e-08, 9.428100823624284e-09, -2.361999702184645e-09, 5.943541905817546e-10,
-    -1.501312977072867e-10, 3.8050196458110534e-11, -9.672485299656325e-12, 2.465348198355661e-12, -6.298868140791711e-13,
-    1.6128460030283787e-13, -4.137949206814042e-14, 1.0635701227757898e-14, -2.7382420786652826e-15,
-    7.060670507214892e-16, -1.8232177141662118e-16, 4.714169006756272e-17, -1.2204107319639856e-17,
-    3.1630451661790255e-18,
-)  # fmt: skip
-
-
-def _gammaln_near_zeros(x: Tracer) -> Tracer:
-    """For x in [0.5, 3], accurate where the result is near 0, at 1 and 2."""
-    below = compare("lt", x, full_like_tracer(x, 1))
-    z = select(below, x + 1.0, x)
-    y = (z - 1.0) * (z - 2.0) * _chebyshev(z - 2.0, _GAMMALN)
-    return y - build("log", select(below, x, full_like_tracer(x, 1)))
-
-
-def _gammaln_of_positive(x: Tracer) -> Tracer:
-    """For x >= 0.5."""
-    near = compare("lt", x, full_like_tracer(x, 3))
-    low, high = select(near, x, full_like_tracer(x, 1)), select(near, full_like_tracer(x, 3), x)
-    return select(near, _gammaln_near_zeros(low), _gammaln_far(high))
-
-
-def _gammaln_far(x: Tracer) -> Tracer:
-    small, low, z = _shifted(x)
-    product = low
-    for k in range(1, _SHIFT):
-        product = product * (low + float(k))
-    back = 1.0 / z
-    y = (z - 0.5) * (build("log", z) - 1.0) + (0.5 * math.log(2 * math.pi) - 0.5) + back * _polynomial(back * back, _STIRLING)
-    infinite = compare("eq", x, full_like_tracer(x, math.inf))
-    return select(infinite, x, y - select(small, build("log", product), full_like_tracer(x, 0)))
-
-
-def _digamma_of_positive(x: Tracer) -> Tracer:
-    small, low, z = _shifted(x)
-    terms = 1.0 / low
-    for k in range(1, _SHIFT):
-        terms = terms + 1.0 / (low + float(k))
-    back = 1.0 / z
-    series = _polynomial(back * back, tuple((2 * k + 1) * c for k, c in enumerate(_STIRLING)))
-    return build("log", z) - 0.5 * back - back * back * series - select(small, terms, full_like_tracer(x, 0))
-
-
-def _reflected(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
-    """Where a number is below a half; the positive one to compute at; its distance to a whole number where it is."""
-    below = compare("lt", x, full_like_tracer(x, 0.5))
-    return below, select(below, 1.0 - x, x), select(below, x - build("rint", x), full_like_tracer(x, 0.25))
+_NEWTON_STEPS = 4
 
 
 @api
-def gammaln(x: Any, /) -> Any:
-    """The logarithm of the magnitude of the gamma function; infinite at 0 and negative whole numbers.
+def ndtri(p: Any, /) -> Any:
+    """The inverse of `ndtr`: where the normal distribution reaches `p`.
 
-    Where it is near 0 below 0 the absolute error is some units in the last place of 1.
+    From `erf_inv` in the middle. In the tails Newton's method on the logarithm of `ndtr`, from its asymptotic form.
     """
-    x = _float(x)
-    below, z, rest = _reflected(x)
-    y = _gammaln_of_positive(z)
-    sine = build("abs", build("sin", rest * math.pi))
-    return select(below, math.log(math.pi) - build("log", sine) - y, y)
-
-
-@api
-def digamma(x: Any, /) -> Any:
-    """The derivative of `gammaln`; NaN at 0 and negative whole numbers."""
-    x = _float(x)
-    below, z, rest = _reflected(x)
-    pole = compare("eq", rest, full_like_tracer(x, 0))
-    y = _digamma_of_positive(z)
-    y = select(below, y - math.pi / tan(select(pole, full_like_tracer(x, 0.25), rest) * math.pi), y)
-    return select(pole, full_like_tracer(x, math.nan), y)
-
-
-@api
-def betaln(a: Any, b: Any, /) -> Any:
-    """The logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`."""
-    a, b = _floats(a, b)
-    return gammaln(a) + gammaln(b) - gammaln(a + b)
+    p = as_float(p)
+    half = compare("gt", p, full_like_tracer(p, 0.5))
+    small = select(half, 1.0 - p, p)
+    inside = build("and", compare("gt", small, full_like_tracer(p, 0)), compare("lt", small, full_like_tracer(p, 0.1)))
+    wanted = build("log", select(inside, small, full_like_tracer(p, 0.05)))
+    twice = -2.0 * wanted
+    x = -build("sqrt", twice - build("log", twice * (2 * math.pi) + (-8.0)))
+    for _ in range(_NEWTON_STEPS):
+        found = log_ndtr(x)
+        x = x - (found - wanted) * build("exp", found + 0.5 * x * x + 0.5 * math.log(2 * math.pi))
+    middle = math.sqrt(2) * build("erf_inv", 2.0 * select(inside, full_like_tracer(p, 0.5), p) - 1.0)
+    return select(inside, select(half, -x, x), middle)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -297,20 +252,59 @@ def _scaled_i0(x: Tracer) -> Tracer:
     """`exp(-x) * I0(x)` for x >= 0."""
     near = compare("le", x, full_like_tracer(x, 8))
     low, high = select(near, x, full_like_tracer(x, 1)), select(near, full_like_tracer(x, 8), x)
-    far = _chebyshev(16.0 / high - 1.0, _halved(_I0_FAR)) / build("sqrt", high)
-    return select(near, _chebyshev(low * 0.25 - 1.0, _halved(_I0_NEAR)), far)
+    far = chebyshev(16.0 / high - 1.0, _halved(_I0_FAR)) / build("sqrt", high)
+    return select(near, chebyshev(low * 0.25 - 1.0, _halved(_I0_NEAR)), far)
 
 
 @api
 def i0e(x: Any, /) -> Any:
     """`exp(-|x|)` times the modified Bessel function of order 0."""
-    x = _float(x)
+    x = as_float(x)
     return _scaled_i0(x * sign_factor(x))
 
 
 @api
 def i0(x: Any, /) -> Any:
     """`np.i0`: the modified Bessel function of the first kind, order 0."""
-    x = _float(x)
+    x = as_float(x)
     size = x * sign_factor(x)
     return build("exp", size) * _scaled_i0(size)
+
+
+# exp(-x) * I1(x) / x in x / 4 - 1 for x in [0, 8], exp(-x) * sqrt(x) * I1(x) in 16 / x - 1 beyond: Chebyshev's polynomials
+# through 80 of their points, computed with 40 digits
+_I1_NEAR = (
+     0.12629359322181682, -0.17641651835783406, 0.1026436586898471, -0.05294598120809499, 0.024726449030626516,
+    -0.010564084894626197, 0.004156422944312888, -0.0015135724506312532, 0.0005122859561685758, -0.00016176081582589674,
+    4.781565107550054e-05, -1.3273163656039436e-05, 3.4702513081376785e-06, -8.568720264695455e-07,
+    2.0032947535521353e-07, -4.445059128796328e-08, 9.381537386495773e-09, -1.8872497517228294e-09,
+    3.625590281552117e-10, -6.663489723502027e-11, 1.1736186298890901e-11, -1.9839743977649436e-12,
+    3.223793365945575e-13, -5.042185504727912e-14, 7.600684294735408e-15, -1.1055969477353862e-15,
+    1.5536319577362005e-16, -2.111421214358166e-17,
+)  # fmt: skip
+_I1_FAR = (
+     0.38928811750914005, -0.009761097491361469, -0.00011058893876262371, -3.882564808877691e-06,
+    -2.512236237870209e-07, -2.6314688468895196e-08, -3.835380385964237e-09, -5.589743462196584e-10,
+    -1.8974958123505413e-11, 3.2526035830154884e-11, 1.4125807436613782e-11, 2.0356285441470896e-12,
+    -7.198551776245908e-13, -4.0835511110921974e-13, -2.1015418427726643e-14, 4.272440016711951e-14,
+    1.0420276984128802e-14, -3.8144030724370075e-15, -1.8803547755107825e-15, 3.3082023109209285e-16,
+    2.96262899764595e-16, -3.209525921993424e-17, -4.6503053684893586e-17, 4.414348323071708e-18, 7.517296310842105e-18,
+)  # fmt: skip
+
+
+@api
+def i1e(x: Any, /) -> Any:
+    """`exp(-|x|)` times the modified Bessel function of order 1."""
+    x = as_float(x)
+    size = x * sign_factor(x)
+    near = compare("le", size, full_like_tracer(x, 8))
+    low, high = select(near, size, full_like_tracer(x, 1)), select(near, full_like_tracer(x, 8), size)
+    far = chebyshev(16.0 / high - 1.0, _I1_FAR) / build("sqrt", high) * sign_factor(x)
+    return select(near, chebyshev(low * 0.25 - 1.0, _I1_NEAR) * x, far)
+
+
+@api
+def i1(x: Any, /) -> Any:
+    """The modified Bessel function of the first kind, order 1."""
+    x = as_float(x)
+    return build("exp", x * sign_factor(x)) * i1e(x)

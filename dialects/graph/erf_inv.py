@@ -82,7 +82,7 @@ def evaluated(x: np.ndarray) -> np.ndarray:
     """The function in NumPy, computed in f64."""
     wide = x.astype(np.float64)
     w = -np.log((1 - wide) * (1 + wide))
-    result = wide * math.inf
+    result = wide * w  # at 1 and -1 infinite; beyond, where w is NaN, NaN
     for k in reversed(range(len(_F64))):
         end, middle, polynomial = _F64[k]
         result = np.where(w < end, np.polyval(polynomial, (np.sqrt(w) if k else w) - middle) * wide, result)
@@ -94,7 +94,7 @@ def written(b: ScalarBuilder, x: SSAValue) -> SSAValue:
     one = b.const(1.0, x.type)
     w = b.neg(b.unary("log", b.mul(b.sub(one, x), b.add(one, x))))
     root = b.unary("sqrt", w)
-    result = b.mul(x, b.const(math.inf, x.type))
+    result = b.mul(x, w)
     pieces = _F32 if scalar_of(x.type) == f32 else _F64
     for k in reversed(range(len(pieces))):
         end, middle, (first, *others) = pieces[k]

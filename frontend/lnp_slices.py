@@ -1,19 +1,19 @@
-"""lamina.numpy: functions of slices, by `vmap`: `vectorize`, `apply_along_axis`, `apply_over_axes`."""
+"""lamina.numpy: functions of slices. Imported when they are first used, since they are made of `vmap`."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..errors import ShapeError
 from .batching import vmap
 from .elementwise import broadcast_shapes
-from .lnp_shape import broadcast_to, expand_dims, moveaxis, ndim, shape
+from .lnp_shape import broadcast_to, moveaxis, ndim, shape
 from .moves import normalize_axis
 
-__all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
+__all__ = ["apply_along_axis", "vectorize"]
 
 
 def _over_leading(function: Callable[..., Any], count: int) -> Callable[..., Any]:
@@ -29,14 +29,6 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     result = _over_leading(lambda row: func1d(row, *args, **kwargs), rest)(moveaxis(arr, dim, -1))
     count = ndim(result) - rest
     return moveaxis(result, [rest + k for k in range(count)], [dim + k for k in range(count)])
-
-
-def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: int | Sequence[int]) -> Any:
-    """`np.apply_over_axes`: a reduction along one axis after the other, which stay as dims of 1."""
-    for axis in [axes] if isinstance(axes, int) else axes:
-        result = func(a, axis)
-        a = result if ndim(result) == ndim(a) else expand_dims(result, axis)
-    return a
 
 
 def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int] = (), signature: str | None = None) -> Any:
