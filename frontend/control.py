@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..dialects.graph.control import ForOp
-from ..errors import ShapeError
+from ..dialects.symbolic import Size
+from ..errors import ShapeError, SizeError
 from .autodiff import function_name
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
 from .promotion import INT64, is_integer_dtype
@@ -143,6 +144,8 @@ def _scan(function: Callable[..., Any], init: Any, xs: Any, length: int | None, 
         given = "" if length is None else f" and length={length}"
         raise ShapeError(f"scan() needs arrays with one first dim, got {shown}{given}")
     (count,) = sizes
+    if isinstance(count, Size):
+        raise SizeError(f"scan() needs a length that is known while tracing, got {count}: leave that dim out of dynamic=")
     if count is None or count < 0:
         raise ShapeError(f"scan() length must not be negative, got {count}")
     initial, of_init = flatten(init)

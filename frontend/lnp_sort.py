@@ -35,7 +35,7 @@ from .moves import (
 )
 from .promotion import BOOL, FLOAT64, INT64, is_integer_dtype
 from .tracer import Tracer
-from .tracing import build, current, lift, lift_as
+from .tracing import build, concrete_array, current, is_traced, lift, lift_as
 
 __all__ = [
     "argpartition", "argsort", "bincount", "digitize", "histogram", "histogram_bin_edges", "isin", "lexsort", "median",
@@ -430,7 +430,6 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
 # Sets
 
 
-@api
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -440,18 +439,27 @@ def unique(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """`np.unique` of a given size: the different elements in order, the first `size` of them.
+    """`np.unique`: the different elements in order; the first `size` of them.
 
     Args:
-        size: the number of elements of the result, which cannot depend on values.
+        size: the number of elements of the result; needed where `ar` is traced.
         fill_value: what stands behind the last one; the least element by default. Counts of those are 0.
 
     >>> import numpy as np, lamina as lm
     >>> lm.numpy.unique(np.array([3, 1, 3]), size=3, fill_value=0)
     array([1, 3, 0])
     """
-    if size is None:
+    flags = (return_index, return_inverse, return_counts)
+    if size is not None:
+        return _unique(ar, *flags, static_int(size, "size"), fill_value)
+    if is_traced((ar,)):
         raise ShapeError("unique has a result whose size depends on values: give size=")
+    known: Any = np.unique
+    return known(concrete_array(ar), *flags)
+
+
+@api
+def _unique(ar: Any, return_index: bool, return_inverse: bool, return_counts: bool, size: int, fill_value: Any) -> Any:
     x = lift(ar)
     shape, x = x.shape, reshape_tracer(x, (x.size,))
     if not x.size:

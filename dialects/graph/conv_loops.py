@@ -22,7 +22,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..loop.grain import CHUNKS, is_even, uneven
-from ..types import element_of, scalar_of
+from ..symbolic import Size
+from ..types import element_of, expected, scalar_of
 from . import window_plain
 from .conv import Convolution, dilated, pick, placed
 from .window_loops import Axis, Index, Taps, clipped, over, within
@@ -47,6 +48,9 @@ LEAST_CHUNK = 32
 
 def write_conv(op: ConvOp, b: Any) -> None:
     """Write the loops of a convolution."""
+    if has_open_windows(op):
+        window_plain.write_conv(op, b)
+        return
     form = Form(op, b)
     if 0 in op.result_shape():
         return
@@ -57,6 +61,13 @@ def write_conv(op: ConvOp, b: Any) -> None:
         window_plain.write_conv(op, b)
     else:
         _Flat(form).write()
+
+
+def has_open_windows(op: ConvOp) -> bool:
+    """Whether a size is known in calls alone that is not the number of images."""
+    c = Convolution.of(op.properties)
+    sizes = (*pick(op.shape(0), c.x_dims[1:]), *op.shape(1), *pick(op.result_shape(), c.y_dims[1:]))
+    return any(isinstance(size, Size) for size in sizes)
 
 
 class Form:
@@ -161,7 +172,7 @@ class _Flat:
 
     def _regions(self, blocks: int) -> int:
         """How many blocks of points there are in all images and groups."""
-        return self.form.batch * self.form.c.groups * prod(axis.count for axis in self.outer) * blocks
+        return expected(self.form.batch) * self.form.c.groups * prod(axis.count for axis in self.outer) * blocks
 
     def _rows_of_block(self) -> int:
         """Rows of the result in a block, so that vectors are full, few threads get as much, and sums stay in the L2 cache."""

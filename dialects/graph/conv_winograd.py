@@ -25,6 +25,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..loop.grain import uneven
+from ..symbolic import Size, is_at_most
+from ..types import expected
 from .conv_loops import Form
 from .window_loops import Index, clipped, over, within
 from .winograd_transforms import WINDOW, Transforms, multiply, transforms
@@ -100,7 +102,10 @@ def find_blocks(sizes: tuple[int, int, int], depth: int, filters: int, by: Trans
     width = _part(wide, most)
     rows = _part(high, max(1, most // width)) if width == wide else 1
     together = max(1, most // (rows * width)) if rows == high else 1
-    together = max(n for n in range(1, min(images, together) + 1) if images % n == 0)
+    if isinstance(images, Size):
+        together = 1  # which divides any number of them
+    else:
+        together = max(n for n in range(1, min(images, together) + 1) if images % n == 0)
     blocks = 1 if stay else -(-depth // max(1, cache // 4 // columns))
     return Blocks(together, rows, width, columns, count, -(-depth // blocks), stay)
 
@@ -134,7 +139,7 @@ class _Winograd:
                 self._results(products, block, 0)
             return
         with self._over_tiles(
-            "parallel" if blocks.across(self.form.batch, self.high, self.wide) > blocks.count else "seq"
+            "parallel" if blocks.across(expected(self.form.batch), self.high, self.wide) > blocks.count else "seq"
         ) as block:
             image = self._image(block)
             with b.loop(blocks.columns * blocks.count, step=blocks.columns) as column:
@@ -290,4 +295,4 @@ def _steps(b: Any, sizes: Sequence[tuple[int, int]], kind: str) -> Iterator[list
     """One loop for each (size, step), outermost first; none for what is one step."""
     with ExitStack() as stack:
         one = AffineConstantExpr(0)
-        yield [one if n <= step else stack.enter_context(b.loop(n, kind, step=step)).index for n, step in sizes]
+        yield [one if is_at_most(n, step) else stack.enter_context(b.loop(n, kind, step=step)).index for n, step in sizes]
