@@ -63,8 +63,9 @@ test: $(VENV)/.test  ## set up, then run every test (pytest and lit)
 	$(PYTEST) tests
 	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q filecheck
 
-fuzz: $(VENV)/.test  ## changed copies of all IR texts: refused with a place, or run as the interpreter does (COUNT=20000)
+fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random programs against the interpreter (PROGRAMS=1000)
 	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)
+	$(BIN)/python tests/random_programs.py $(or $(PROGRAMS),1000)
 
 test-targets: $(VENV)/.test  ## run what depends on the target for other targets than this machine (TARGETS='v2 --share 1/1')
 	$(BIN)/python tests/on_targets.py -n $(JOBS) $(TARGETS)

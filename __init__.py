@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .errors import LaminaError as LaminaError
     from .errors import ScheduleError as ScheduleError
     from .errors import ShapeError as ShapeError
+    from .errors import SizeError as SizeError
     from .errors import TracingError as TracingError
     from .frontend import fft as fft
     from .frontend import lax as lax
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from .frontend.conditional import while_loop as while_loop
     from .frontend.control import fori_loop as fori_loop
     from .frontend.control import scan as scan
+    from .frontend.dynamic import dim as dim
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
     from .frontend.jacobians import block_until_ready as block_until_ready
@@ -106,6 +108,7 @@ _HOMES = {
             "LaminaError",
             "ScheduleError",
             "ShapeError",
+            "SizeError",
             "TracingError",
         ),
         ".errors",
@@ -135,6 +138,7 @@ _HOMES = {
         ".frontend.kernel.annotations",
     ),
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
+    "dim": ".frontend.dynamic",
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "Array": ".runtime.array",
     "TensorSpec": ".frontend.functions",

@@ -46,6 +46,10 @@ class TracingError(LaminaError, TypeError):
     """Python that needs a concrete value was applied to a traced one (`if x > 0`, `float(x)`, `x[i] = ...`)."""
 
 
+class SizeError(TracingError):
+    """Python needs the number of a size that only a call knows (`int(x.shape[0])`, `if n > 3` without bounds)."""
+
+
 class DifferentiationError(LaminaError):
     """A derivative was asked of something that has none, with the reason stated by the op."""
 

@@ -61,6 +61,11 @@ STEPS = (
     Step("optimized", "transforms.graph_transpose", "turns the linear parts that linearize left into backward code"),
     Step("optimized", "transforms.graph_inline", "one function, so that what follows sees across calls"),
     Step("optimized", "transforms.graph_split_complex", "what is below has floats alone; derivatives are of complex numbers"),
+    Step(
+        "optimized",
+        "transforms.graph_name_sizes",
+        "sizes of type ? get names: from here on every size is a number or an expression",
+    ),
     Step("optimized", "transforms.graph_decompose", "composites that kept their name until here become primitives"),
     Step("optimized", "lowering.graph_winograd", "algorithms for what is left to compute; before transposes are simplified"),
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),

@@ -20,13 +20,15 @@ status, the results, temporaries whose size only a call knows, the arena (`Signa
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..runtime import abi
-from ..runtime.signature import MOST_THREADS, STATUS_WORDS, Signature
+from ..runtime.signature import MOST_THREADS, STATUS_WORDS, Atom, Positive, Signature, Size, Symbol, is_symbol
 from .entry_arguments import REFUSED, define_arguments
 from .entry_results import define_results
 from .flow import Flow, define
 from .pool import POOL_SYMBOLS, pool_module
-from .text import I32, I64, PTR, Module
+from .text import I1, I32, I64, PTR, Module
 
 ENTRY_SYMBOLS = ("lamina.entry", "lamina.vectorcall", *POOL_SYMBOLS)
 
@@ -76,6 +78,78 @@ def emit_invoke(host: str, signature: Signature) -> str:
     b.emit_void(f'tail call void @"{host}"({", ".join(arguments)})')
     b.ret()
     return f'define void @"{abi.invoke_symbol(host)}"(ptr %slots) {{\n{b.text()}\n}}\n'
+
+
+def emit_sizes(host: str, signature: Signature) -> str:
+    """LLVM IR text of the function that gets the symbols of a call, of which arguments have given some: it stores those that
+    follow and returns whether the others are between their bounds.
+
+    >>> from lamina.runtime.signature import ArrayParam, Dim
+    >>> x = ArrayParam("x", "float32", (Dim(0),))
+    >>> print(emit_sizes("f", Signature("f", (x,), symbols=("n", "2 * n"), meant=("n where n in 1..8", "2 * n"))))
+    define i1 @"f.sizes"(ptr %symbols) {
+      %v1 = load i64, ptr %symbols
+      %v2 = icmp sge i64 %v1, 1
+      %v3 = icmp sle i64 %v1, 8
+      %v4 = and i1 %v2, %v3
+      %v5 = mul i64 %v1, 2
+      %v6 = getelementptr i64, ptr %symbols, i64 1
+      store i64 %v5, ptr %v6
+      ret i1 %v4
+    }
+    <BLANKLINE>
+    """
+    b = Flow()
+    known: dict[str, str] = {}
+    kept = "true"
+    places = ["%symbols", *(str(k) for k in range(1, len(signature.meant)))]
+
+    def place(k: int) -> str:
+        return "%symbols" if k == 0 else b.gep("%symbols", places[k], I64, "")
+
+    for k, size in enumerate(signature.meant_sizes):
+        if not is_symbol(size):
+            continue
+        (symbol,) = size.symbols
+        value = known[symbol.name] = b.load(place(k), I64)
+        checks = [b.icmp("sge", value, str(symbol.low), I64)] if symbol.low else []
+        if symbol.high is not None:
+            checks.append(b.icmp("sle", value, str(symbol.high), I64))
+        if symbol.multiple > 1:
+            checks.append(b.icmp("eq", b.emit(f"urem i64 {value}, {symbol.multiple}"), "0", I64))
+        for check in checks:
+            kept = check if kept == "true" else b.and_(kept, check, I1)
+    for k, size in enumerate(signature.meant_sizes):
+        if not is_symbol(size):
+            b.store(_size_value(b, size, known), place(k), I64)
+    b.ret(kept, "i1")
+    return f'define i1 @"{abi.sizes_symbol(host)}"(ptr %symbols) {{\n{b.text()}\n}}\n'
+
+
+def _size_value(b: Flow, size: Any, known: dict[str, str]) -> str:
+    """The value of a size, given those of symbols."""
+    if not isinstance(size, Size):
+        return str(size)
+    total = ""
+    for monomial, c in size.terms:
+        factors = [_atom_value(b, atom, known) for atom in monomial]
+        factors += [str(c)] if c != 1 or not factors else []
+        product = factors[0]
+        for factor in factors[1:]:
+            product = b.mul(product, factor, I64)
+        total = b.add(total, product, I64) if total else product
+    return total
+
+
+def _atom_value(b: Flow, atom: Atom, known: dict[str, str]) -> str:
+    if isinstance(atom, Symbol):
+        return known[atom.name]
+    inner = _size_value(b, atom.of, known)
+    if isinstance(atom, Positive):
+        return b.intrinsic("smax", I64, inner, "0")
+    quotient = b.emit(f"sdiv i64 {inner}, {atom.by}")  # towards zero: one less for what is negative and no multiple
+    rest = b.emit(f"srem i64 {inner}, {atom.by}")
+    return b.add(quotient, b.emit(f"ashr i64 {rest}, 63"), I64)
 
 
 def _vectorcall(b: Flow) -> None:

@@ -60,6 +60,9 @@ def _bind(b: Flow) -> None:
         at = b.gep(symbols, k, "i64")
         value = b.load(at, I64)
         b.store(b.select(b.icmp("eq", value, UNBOUND, I64), "0", value, I64), at, I64)
+    complete = b.field("%node", abi.NODE_SIZES, PTR)
+    with b.when(b.icmp("ne", complete, "null", PTR)):
+        b.require(b.emit(f"call i1 {complete}(ptr {symbols})"), "refuse")
     b.ret(b.load(elements, I64), "i64")
     b.label("refuse")
     b.ret("-1", "i64")

@@ -48,15 +48,18 @@ def object_for(
         ahead: what compiles some of the module already.
     """
     if not signature.is_kernel:
-        from .entry import emit_invoke
+        from .entry import emit_invoke, emit_sizes
 
         text += "\n" + emit_invoke(host or signature.name, signature)
+        if signature.meant:
+            text += emit_sizes(host or signature.name, signature)
     return compile_parts(text, target, ahead)
 
 
 def load_executable(signature: Signature, obj: bytes, host: str | None = None) -> Executable:
     """Load what `object_for` returned into this process."""
-    library = load_object(obj, [abi.invoke_symbol(host or signature.name)])
+    name = host or signature.name
+    library = load_object(obj, [abi.invoke_symbol(name), *([abi.sizes_symbol(name)] if signature.meant else [])])
     return Executable(signature, library, host, native_entry() if abi.native_calls() else None)
 
 

@@ -26,20 +26,21 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ..errors import CompileError, placed
+from ..errors import CompileError, SizeError, placed
 from . import program
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.repeat import HostCallOp, RepeatOp, RepeatWhileOp
 from .loop.structure import MOST_LANES, KernelOp
+from .symbolic import Size
 from .types import is_complex, part_of, shape_of
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program")
 """The phases that `lamina.phase` may name."""
 
 Complaint = str
-Size = int | SSAValue
-"""A size: a number, or one of the sizes of a host function."""
+AnySize = int | Size
+"""A size: a number, or one that only a call knows."""
 Check = Callable[[Any], Iterator[Complaint]]
 
 
@@ -180,7 +181,7 @@ def _host_call(op: HostCallOp, symbols: dict[str, Operation]) -> Iterator[Compla
             yield f"carries value {pair[0]} in one buffer, but @{op.callees[-1]} does not write it over what it was"
 
 
-def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: Sequence[Size | None]) -> bool:
+def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: Sequence[AnySize | None]) -> bool:
     """Whether a kernel steps through a buffer as it lies; dims of one element are not stepped through."""
     _, strides = kernel.given_shapes().get(parameter, ((), None))
     known = given.get_strides()
@@ -197,35 +198,41 @@ def _constant(value: SSAValue) -> int | None:
     return owner.value.value.data
 
 
-def _size(value: SSAValue) -> Size | None:
-    """The number that an index is, or the index itself if it is one of the sizes of its function."""
-    return value if isinstance(value, BlockArgument) else _constant(value)
+def _size(value: Any) -> AnySize | None:
+    """What an index is: a number, or what it is meant to be if it is one of the sizes of its function."""
+    if isinstance(value, int):
+        return value
+    function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+    if isinstance(function, program.FuncOp) and value in function.sizes:
+        return function.meant_sizes()[list(function.sizes).index(value)]
+    return _constant(value)
 
 
-def _value(expr: AffineExpr, sizes: Sequence[Size | None]) -> Size | None:
+def _value(expr: AffineExpr, sizes: Sequence[AnySize | None]) -> AnySize | None:
     """A size, given the index arguments; None if it depends on one that is not known, or is not an expression of them."""
     if isinstance(expr, AffineConstantExpr):
         return expr.value
-    if isinstance(expr, AffineDimExpr):
-        return sizes[expr.position] if expr.position < len(sizes) else None
     used = {dim.position for dim in expr.dfs() if isinstance(dim, AffineDimExpr)}
-    if any(k >= len(sizes) or not isinstance(sizes[k], int) for k in used):
+    if any(k >= len(sizes) or sizes[k] is None for k in used):
         return None
-    return expr.eval([size if isinstance(size, int) else 0 for size in sizes], [])
+    try:
+        return expr.eval([0 if size is None else size for size in sizes], [])  # pyright: ignore[reportArgumentType]
+    except SizeError:
+        return None
 
 
-def _sizes_of(buffer: SSAValue) -> list[Size]:
-    """The sizes of a buffer; of a view, those that its type knows."""
+def _sizes_of(buffer: SSAValue) -> list[AnySize | None]:
+    """The sizes of a buffer; None where they are not known."""
     shape, owner = list(shape_of(buffer)), buffer.owner
-    if isinstance(owner, memref.AllocOp):
-        sizes = iter(owner.dynamic_sizes)
-        return [next(sizes) if size == DYNAMIC_INDEX else size for size in shape]
+    if isinstance(owner, memref.AllocOp | memref.ReinterpretCastOp):
+        given = iter(owner.dynamic_sizes if isinstance(owner, memref.AllocOp) else owner.sizes)
+        return [_size(next(given)) if size == DYNAMIC_INDEX else size for size in shape]
     function = owner.parent_op() if isinstance(owner, Block) else None
-    return list(function.sizes_of(buffer)) if isinstance(function, program.FuncOp) else list(shape)
+    return list(map(_size, function.sizes_of(buffer))) if isinstance(function, program.FuncOp) else list(shape)
 
 
-def _spelled(size: Size | None) -> str:
-    return f"%{size.name_hint}" if isinstance(size, SSAValue) else str(size)
+def _spelled(size: AnySize | None) -> str:
+    return str(size)
 
 
 def _place(value: SSAValue) -> tuple[SSAValue, int, int] | None:
@@ -298,6 +305,9 @@ def _view(op: memref.ViewOp) -> Iterator[Complaint]:
 def _reinterpret(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
     source: Any = op.source.type
     result: Any = op.result.type
+    if op.sizes:
+        yield from _reshape(op)
+        return
     if not _static(source) or not _static(result) or op.offsets or op.sizes or op.strides:
         yield f"needs static offsets, sizes and strides, got {source} to {result}"
         return
@@ -308,6 +318,20 @@ def _reinterpret(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
     count = _bytes(source) // _element_bytes(result)
     if 0 not in sizes and (offset < 0 or min(strides, default=0) < 0 or last >= count):
         yield f"reaches element {max(last, offset)} of {count} of {source}"
+
+
+def _reshape(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
+    """A view of sizes that only a call knows is of the whole buffer, without gaps."""
+    sizes, before = _sizes_of(op.result), _sizes_of(op.source)
+    given = iter(op.strides)
+    strides = [_size(next(given)) if stride == DYNAMIC_INDEX else stride for stride in op.static_strides.get_values()]
+    wanted: list[Any] = [1]
+    for size in reversed(sizes[1:]):
+        wanted.insert(0, 0 if size is None else size * wanted[0])
+    whole = None not in (*sizes, *before) and prod(sizes) == prod(before)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    if not whole or strides != wanted[: len(sizes)] or list(op.static_offsets.get_values()) != [0]:
+        shown = [", ".join(map(_spelled, part)) for part in (before, sizes, strides)]
+        yield f"needs as many elements, without gaps, got [{shown[0]}] to [{shown[1]}] with strides [{shown[2]}]"
 
 
 def _subview(op: memref.SubviewOp) -> Iterator[Complaint]:
@@ -336,7 +360,8 @@ def _copy(op: memref.CopyOp) -> Iterator[Complaint]:
     if _is_constant(op.destination):
         yield "copies to a constant"
     if isinstance(source, MemRefType) and isinstance(target, MemRefType):
-        if source.get_shape() != target.get_shape() or source.element_type != target.element_type:
+        sizes = _sizes_of(op.source)
+        if None in sizes or sizes != _sizes_of(op.destination) or source.element_type != target.element_type:
             yield f"copies {source} to {target}"
 
 

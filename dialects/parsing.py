@@ -39,6 +39,7 @@ from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from . import literals, printing
+from .size_lists import SizesAttr, with_sizes
 
 MAX_NESTING = 96
 """Regions, or brackets of types and attributes, in one another. Python's recursion limit is met at about twice this."""
@@ -171,6 +172,16 @@ class LaminaParser(Parser):
 
     def _parse_tensor_literal(self) -> Any:
         return self._nested(super()._parse_tensor_literal)
+
+    def _parse_tensor_attrs(self) -> Any:
+        start = self._current_token.span
+        type = super()._parse_tensor_attrs()
+        if not isinstance(type, TensorType) or not isinstance(type.encoding, SizesAttr):
+            return type
+        try:
+            return with_sizes(type, type.encoding.data)
+        except ValueError as error:
+            self.raise_error(str(error), start)
 
     # -- dense constants -----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
 xDSL 0.74 prints `[0.0, -0.0]` as the splat `0.0`, does not see NaN splats, loses NaN payloads, and prints over 100 elements
 of type i1 as a blob that MLIR reads differently. All of it is decided by methods of one attribute class, which every printer in
 the process goes through (`str(op)`, messages, cache keys): a Printer subclass would fix only the texts that remember to use it.
-So this module replaces two methods of that class, once, in `install`. Nothing else in lamina patches xDSL.
+So this module replaces two methods of that class, once, in `install`, and for the same reason the one that prints tensor types,
+which have sizes that xDSL does not know (`size_lists.py`). Nothing else in lamina patches xDSL.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from __future__ import annotations
 from io import StringIO
 from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType, TensorType
 from xdsl.printer import Printer
+
+from .size_lists import print_tensor_type
 
 LIST_LIMIT = 100
 """Up to this many elements print as a list, more as a hexadecimal blob (as in MLIR)."""
 
 
 def install() -> None:
-    """Make dense attributes print losslessly in this process. May be called any number of times."""
+    """Make dense attributes and tensor types print losslessly in this process. May be called any number of times."""
+    TensorType.print_builtin = print_tensor_type  # pyright: ignore[reportAttributeAccessIssue]
     DenseIntOrFPElementsAttr.is_splat = is_splat  # pyright: ignore[reportAttributeAccessIssue]
     DenseIntOrFPElementsAttr.print_without_type = print_without_type  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -39,7 +39,9 @@ from xdsl.utils.exceptions import VerifyException
 from ..errors import ShapeError
 from .assembly import pairs_attribute, pairs_of
 from .loop.shapes import NumberedShape, given_shapes, parse_shapes, print_shapes, shapes_attribute
-from .sizes import Bindings, Dim
+from .size_lists import SizesAttr
+from .sizes import Bindings, Dim, dims_of
+from .symbolic import Size
 from .types import IntegerType, memref, shape_of
 
 _I8 = IntegerType(8)
@@ -68,7 +70,8 @@ class FuncOp(IRDLOperation):
     * `donated`: the caller gives the buffer away, so that a result may be written over it.
     * `over %x`: the caller may give one buffer for this result and `%x`; any two others do not overlap.
     * `temporaries`: intermediate buffers whose size only a call knows, which the caller gives as well.
-    * `sizes`: what the sizes of type `?` are, by `shapes`. The inputs of a call say them.
+    * `sizes`: what the sizes of type `?` are, by `shapes`. The inputs of a call say them, or they follow:
+      `meant` says how (`<"n", "2 * n">`), and between which numbers a symbol is.
     * `work`: scalar operations of a call, about. `peak`: the most bytes of the arena in use at once.
 
     (C1) The arguments are the inputs, the results, the temporaries, the sizes and at most one arena, in that order.
@@ -76,7 +79,7 @@ class FuncOp(IRDLOperation):
     (C3) The arena is a memref of i8 of one dim.
     (C4) What is donated is an input, and `over` pairs a result with an input of its type, each at most once.
     (C5) `work` and `peak` are not negative.
-    (C6) `shapes` gives every size of type `?` as one of `sizes`, and an input has each of these.
+    (C6) `shapes` gives every size of type `?` as one of `sizes`, and an input has each of these, or `meant` derives it.
     """
 
     name = "program.func"
@@ -84,6 +87,7 @@ class FuncOp(IRDLOperation):
     sym_visibility = opt_prop_def(EqAttrConstraint(StringAttr("private")))
     segments = prop_def(DenseArrayBase.constr(i64))
     shapes = opt_prop_def(ArrayAttr)
+    meant = opt_prop_def(SizesAttr)
     donated = opt_prop_def(DenseArrayBase.constr(i64))
     donations = opt_prop_def(DenseArrayBase.constr(i64))
     work = opt_prop_def(IntegerAttr.constr(i64))
@@ -100,13 +104,19 @@ class FuncOp(IRDLOperation):
         donated: Sequence[int] = (),
         work: int | None = None,
         shapes: Sequence[NumberedShape] = (),
+        meant: Sequence[Size] = (),
     ) -> FuncOp:
-        """The function of a block whose last `results` arguments are the results, but for sizes, over which `shapes` are."""
+        """The function of a block whose last `results` arguments are the results, but for sizes, over which `shapes` are.
+
+        `meant` says what each of these sizes is.
+        """
         sizes = sum(isinstance(argument.type, IndexType) for argument in body.args)
         segments = _numbers(len(body.args) - results - sizes, results, 0, sizes, 0)
         properties: dict[str, Attribute] = {"sym_name": StringAttr(name), "segments": segments}
         if shapes:
             properties["shapes"] = shapes_attribute(shapes, sizes)
+        if meant:
+            properties["meant"] = SizesAttr(tuple(meant))
         if donated:
             properties["donated"] = _numbers(*donated)
         if work is not None:
@@ -138,6 +148,12 @@ class FuncOp(IRDLOperation):
         """The arguments that give the sizes of type `?`."""
         return self._segment(3)
 
+    def meant_sizes(self) -> tuple[Size, ...]:
+        """What each of `sizes` is: a symbol, or a size that follows from symbols."""
+        if self.meant is not None:
+            return self.meant.data
+        return tuple([Size.symbol(size.name_hint or f"size{k}") for k, size in enumerate(self.sizes)])
+
     def sizes_of(self, buffer: SSAValue) -> tuple[int | BlockArgument, ...]:
         """The sizes of an argument: numbers, and arguments of `sizes`."""
         given = given_shapes(self.shapes, self.body.block.args).get(buffer)
@@ -151,15 +167,21 @@ class FuncOp(IRDLOperation):
         Raises:
             ShapeError: they do not agree.
         """
-        bindings = Bindings([size.name_hint or f"size{k}" for k, size in enumerate(self.sizes)])
+        meant = self.meant_sizes()
+        bindings = Bindings(list(map(str, meant)))
+        dims = dims_of(meant)
         numbers = {size: k for k, size in enumerate(self.sizes)}
         for argument, shape in zip(self.inputs, shapes, strict=True):
             for axis, (size, extent) in enumerate(zip(self.sizes_of(argument), shape, strict=True)):
-                dim = Dim(None, size) if isinstance(size, int) else Dim(numbers[size])
+                dim = Dim(None, size) if isinstance(size, int) else dims[numbers[size]]
                 source = f"dim {axis} of argument '{argument.name_hint}'"
                 if not bindings.bind(dim, extent, source):
                     wanted = f"{source} is {extent}, not {size}"
                     raise ShapeError(wanted if dim.symbol is None else bindings.conflict(dim, extent, source))
+        try:
+            bindings.complete(meant)
+        except ValueError as error:
+            raise ShapeError(str(error)) from None
         return {size: bindings.values[k] for k, size in enumerate(self.sizes)}
 
     @property
@@ -261,10 +283,14 @@ class FuncOp(IRDLOperation):
                 raise _invalid(f"shapes must give the sizes of {type} as numbers and sizes, got {spelled}")
             if DYNAMIC_INDEX in type.get_shape() and not isinstance(type.layout, NoneAttr):  # C6
                 raise _invalid(f"argument of a size that only a call knows must be contiguous, got {type}")
+        meant = self.meant_sizes()
+        if len(meant) != n or not all(isinstance(size, Size) for size in meant):  # C6
+            raise _invalid(f"meant must say what each of {n} sizes is, got {self.meant}")
         said = {size for argument in self.inputs for size in self.sizes_of(argument)}
-        for size in self.sizes:
-            if size not in said:  # C6
-                raise _invalid(f"size %{size.name_hint} is that of no input")
+        shifts = {size.terms[0] for of, size in zip(self.sizes, meant, strict=True) if of in said}
+        for of, size in zip(self.sizes, meant, strict=True):
+            if any(((symbol,), 1) not in shifts for symbol in size.symbols):  # C6
+                raise _invalid(f"size %{of.name_hint} is that of no input, and does not follow from theirs")
 
     def _verify_donations(self) -> None:
         inputs, outputs, pairs = self.inputs, self.outputs, self.donation_pairs
@@ -309,6 +335,9 @@ class FuncOp(IRDLOperation):
                 printer.print_string(")")
         if self.shapes is not None:
             print_shapes(printer, given_shapes(self.shapes, self.body.block.args), self.sizes)
+        if self.meant is not None:
+            printer.print_string(" meant ")
+            self.meant.print_parameter(printer)
         if self.arena is not None:
             printer.print_string(" arena(")
             printer.print_block_argument(self.arena)
@@ -366,6 +395,8 @@ class FuncOp(IRDLOperation):
             named = {found.name.text: k for k, found in enumerate(arguments)}
             indices = {found.name.text: k for k, found in enumerate(arguments[len(arguments) - counts[1] :])}
             properties["shapes"] = parse_shapes(parser, named, indices, "program.func")
+        if parser.parse_optional_keyword("meant"):
+            properties["meant"] = SizesAttr(SizesAttr.parse_parameter(parser))
         if parser.parse_optional_keyword("arena"):
             parser.parse_punctuation("(")
             argument()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from .symbolic import Size, Symbol
 
 _CONSTANT_LIMIT = 1 << 40
 """Of what is added to a symbol: arithmetic on sizes then stays within 64 bits."""
@@ -30,6 +33,30 @@ class Dim:
             return str(self.constant)
         sign = f" {'+' if self.constant > 0 else '-'} {abs(self.constant)}" if self.constant else ""
         return f"{symbols[self.symbol]}{sign}"
+
+
+def is_symbol(size: Size) -> bool:
+    """Whether a size is a symbol alone."""
+    return (
+        len(size.terms) == 1
+        and size.terms[0][1] == 1
+        and len(size.terms[0][0]) == 1
+        and isinstance(size.terms[0][0][0], Symbol)
+    )
+
+
+def is_plain_symbol(size: Size) -> bool:
+    """Whether a size is a symbol alone, of which nothing more is known."""
+    return is_symbol(size) and size.symbols[0].spell() == size.symbols[0].name
+
+
+def dims_of(meant: Sequence[Size]) -> list[Dim]:
+    """How arguments give sizes: those that are a symbol plus a number give this symbol."""
+    symbols = {size: k for k, size in enumerate(meant) if is_symbol(size)}
+    return [
+        Dim(symbols[base], size.constant) if (base := size - size.constant) in symbols else Dim(k)
+        for k, size in enumerate(meant)
+    ]
 
 
 class Bindings:
@@ -61,6 +88,22 @@ class Bindings:
         assert dim.symbol is not None
         first = f"{self.values[dim.symbol]} by {self._sources[dim.symbol]}"
         return f"size '{self.names[dim.symbol]}' is {first} and {extent - dim.constant} by {source}"
+
+    def complete(self, meant: Sequence[Any]) -> None:
+        """Give the symbols that follow from others their values, where `meant` says what each of them is.
+
+        Raises:
+            ValueError: a size is not what its symbol may be.
+        """
+        known: dict[str, int] = {}
+        for k, size in enumerate(meant):
+            if is_symbol(size):
+                (symbol,) = size.symbols
+                known[symbol.name] = value = self.values.get(k, 0)
+                if k in self.values and (reason := symbol.why_not(value)):
+                    raise ValueError(f"size '{symbol.name}' {reason}, it is {value} by {self._sources[k]}")
+        for k, size in enumerate(meant):
+            self.values[k] = size.at(known)
 
     def value(self, dim: Dim) -> int | None:
         """The number that a dim stands for, if its symbol has a value."""

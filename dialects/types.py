@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IntAttr,
     IntegerType,
     MemRefType,
     Signedness,
@@ -39,6 +40,8 @@ from .element_types import i64 as i64
 from .element_types import index as index
 from .element_types import numpy_dtype as numpy_dtype
 from .element_types import spelled as spelled
+from .symbolic import TYPICAL as TYPICAL
+from .symbolic import Size, expected_size
 
 DYNAMIC = DYNAMIC_INDEX
 """The size of a `?` dimension in a type."""
@@ -49,7 +52,7 @@ INDICES = (i32, i64)
 
 @lru_cache(maxsize=4096)
 def _tensor(element: Attribute, shape: tuple[int, ...]) -> TensorType:
-    return TensorType(element, shape)
+    return TensorType(element, [IntAttr(size) for size in shape])
 
 
 def tensor(element: Attribute, shape: Sequence[int]) -> TensorType:
@@ -59,7 +62,7 @@ def tensor(element: Attribute, shape: Sequence[int]) -> TensorType:
 
 @lru_cache(maxsize=4096)
 def _memref(element: Attribute, shape: tuple[int, ...]) -> MemRefType:
-    return MemRefType(element, shape)
+    return MemRefType(element, [size if isinstance(size, int) else DYNAMIC for size in shape])
 
 
 def memref(element: Attribute, shape: Sequence[int]) -> MemRefType:
@@ -78,6 +81,11 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     type = value.type
     assert isinstance(type, TensorType | MemRefType | VectorType)
     return type.get_shape()
+
+
+def has_symbols(value: SSAValue) -> bool:
+    """Whether a value has a size that only a call knows, by a name."""
+    return isinstance(value.type, TensorType) and any(isinstance(size, Size) for size in shape_of(value))
 
 
 def element_of(value: SSAValue) -> Attribute:
@@ -156,12 +164,11 @@ def show_shape(shape: Sequence[int]) -> str:
     return "[" + ",".join("?" if size == DYNAMIC else str(size) for size in shape) + "]"
 
 
-TYPICAL = 256
-
-
 def expected(size: int) -> int:
     """A size where costs are weighed: one that only a call knows is taken to be `TYPICAL`."""
-    return TYPICAL if size == DYNAMIC else size
+    if isinstance(size, int):
+        return TYPICAL if size == DYNAMIC else size
+    return expected_size(size)
 
 
 def compatible(a: int, b: int) -> bool:

@@ -11,8 +11,9 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import ForOp
+from ..dialects.symbolic import Size
 from ..dialects.types import element_type
-from ..errors import ShapeError
+from ..errors import ShapeError, SizeError
 from . import lnp
 from .autodiff import function_name
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
@@ -150,6 +151,8 @@ def _scan(
         given = "" if length is None else f" and length={length}"
         raise ShapeError(f"scan() needs arrays with one first dim, got {shown}{given}")
     (count,) = sizes
+    if isinstance(count, Size):
+        raise SizeError(f"scan() needs a length that is known while tracing, got {count}: leave that dim out of dynamic=")
     if count is None or count < 0:
         raise ShapeError(f"scan() length must not be negative, got {count}")
     initial, of_init = flatten(init)

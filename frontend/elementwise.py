@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import Size
 from ..errors import DTypeError, ShapeError
 from . import complex_formulas
 from .complex_formulas import FORMULAS
@@ -29,10 +30,24 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         ShapeError: sizes of a dim differ and none is 1.
     """
     try:
+        if any(isinstance(size, Size) for shape in shapes for size in shape):
+            return _broadcast_sizes(shapes)
         return np.broadcast_shapes(*shapes)
     except ValueError:
         shown = ", ".join(str(list(shape)) for shape in shapes)
         raise ShapeError(f"operands could not be broadcast together, shapes are {shown}") from None
+
+
+def _broadcast_sizes(shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """As NumPy's. A size that only a call knows is taken to be none that is repeated."""
+    common: list[Any] = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for k, size in enumerate(reversed(shape), 1):
+            if common[-k] == 1:
+                common[-k] = size
+            elif size not in (1, common[-k]):
+                raise ValueError
+    return tuple(common)
 
 
 def prepare(ufunc: np.ufunc, args: Sequence[Any]) -> tuple[list[Tracer], np.dtype[Any], bool]:

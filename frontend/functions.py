@@ -14,6 +14,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Region
 
 from ..dialects import printing
+from ..dialects.symbolic import Size
 from ..errors import DTypeError, LaminaError, TracingError
 from . import lnp, values  # noqa: F401  tracers call them
 from .locations import located, place_of
@@ -179,6 +180,8 @@ def abstract(leaf: Any, path: str = "an argument") -> Aval:
         return Aval(COMPLEX128, (), True)
     if isinstance(leaf, Tracer):
         return Aval(leaf.dtype, leaf.shape, leaf.weak)
+    if isinstance(leaf, Size):
+        return Aval(INT64, (), True)
     if isinstance(leaf, TensorSpec):
         return Aval(leaf.dtype, leaf.shape)
     if hasattr(leaf, "__array__"):

@@ -6,17 +6,19 @@ import dataclasses
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
 from ..pipeline import collecting_later
+from ..runtime.arguments import prepare
 from ..runtime.arrays import plain
 from ..runtime.callable import FunctionBase, function_class
 from ..runtime.executable import OUT, Executable
 from ..runtime.results import apart, check_results
+from .dynamic import Dynamic
 from .executables import MISS
 from .functions import (
     Aval,
@@ -32,6 +34,8 @@ from .functions import (
 from .lowered import Compiled, Lowered, runner
 from .pytree import TreeDef, flatten
 
+_STATIC = Dynamic(None)
+
 
 class _Specialization:
     """The compiled code for one structure, dtypes and shapes."""
@@ -46,8 +50,12 @@ class _Specialization:
         args, kwargs = traced.structure.children
         self.flatten = None if kwargs.children or any(a.weak for a in traced.avals) else args.flattener()
 
-    def call(self, leaves: Sequence[Any]) -> Any:
-        return self.run(self.arrays(leaves))
+    def call(self, leaves: Sequence[Any], name: str) -> Any:
+        arrays = self.arrays(leaves)
+        out = self.run(arrays)
+        if out is MISS:  # sizes that do not agree, or are not what they were declared to be
+            prepare(dataclasses.replace(self.executable.signature, name=name), [*arrays, *self.traced.captured], {})
+        return out
 
     def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         """The arguments as native code takes them."""
@@ -58,8 +66,12 @@ class _Specialization:
         results, structure = flatten(out)
         if structure != self.traced.out_structure:
             raise TypeError(f"{name}() has results {self.traced.out_structure}, got out={structure}")
-        check_results(dataclasses.replace(self.executable.signature, name=name), results)
-        self.executable.run_into(apart([*self.arrays(leaves), *self.traced.captured], results), results)
+        signature, arrays = (
+            dataclasses.replace(self.executable.signature, name=name),
+            [*self.arrays(leaves), *self.traced.captured],
+        )
+        check_results(signature, results, prepare(signature, arrays, {}).sizes)
+        self.executable.run_into(apart(arrays, results), results)
         return out
 
     def is_flat(self) -> bool:
@@ -84,15 +96,19 @@ class _Dispatcher:
         static: tuple[int, ...],
         static_names: frozenset[str],
         donated: frozenset[int] = frozenset(),
+        dynamic: Dynamic = _STATIC,
     ):
         self.function = function
         self.static = static
         self.static_names = static_names
         self.donated = donated
+        self.dynamic = dynamic
         self.takes_out = not _has_parameter(function, OUT)
         self.name = getattr(function, "__name__", "fn")
         self.specializations: dict[Any, _Specialization] = {}
         self.latest: _Specialization | None = None
+        self.exact: list[Executable] = []
+        """Of a function of dynamic sizes, what is compiled for known ones."""
         self.lock = threading.RLock()
         self.install: Callable[[Executable], None] = lambda executable: None
 
@@ -122,6 +138,7 @@ class _Dispatcher:
             if out is not None:
                 raise TypeError(f"{self.name}() is called with out= in a function that is traced: use the result")
             return self.inline(leaves, structure, statics, avals)
+        avals = self.with_dynamic(avals, structure, statics)
         key = (structure, statics, avals)
         found = self.specializations.get(key)
         if found is None:
@@ -129,7 +146,7 @@ class _Dispatcher:
                 found = self.specializations.get(key) or self.specialize(key, structure, statics, avals)
         if not statics and found.flatten is not None:
             self.latest = found
-        return found.call(leaves) if out is None else found.call_into(leaves, out, self.name)
+        return found.call(leaves, self.name) if out is None else found.call_into(leaves, out, self.name)
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
         """Arguments without the static ones, and these: pairs of position or name and value."""
@@ -176,6 +193,10 @@ class _Dispatcher:
                 abstract(leaf, f"{self.name}() argument {path}")
             raise
 
+    def with_dynamic(self, avals: Sequence[Aval], structure: TreeDef, statics: tuple[Any, ...]) -> tuple[Aval, ...]:
+        """The arguments of a call with sizes that are declared dynamic as symbols."""
+        return self.dynamic.applied(self.name, self.paths(structure, statics), avals) if self.dynamic else tuple(avals)
+
     def lower(self, structure: TreeDef, statics: tuple[Any, ...], avals: Sequence[Aval], limit: float | None = None) -> Lowered:
         """Trace the function into a module of its own."""
         program = Program() if limit is None else Program(limit)
@@ -206,8 +227,20 @@ class _Dispatcher:
             lowered = self.lower(structure, statics, avals)
             made = self.specializations[key] = _Specialization(lowered, lowered.executable())
             if not statics and made.is_flat():
-                self.install(dataclasses.replace(made.executable, takes_out=self.takes_out))
+                self.install_flat(dataclasses.replace(made.executable, takes_out=self.takes_out))
+            for variant in self.dynamic.variants(avals):
+                if (other := (structure, statics, variant)) not in self.specializations:
+                    self.specialize(other, structure, statics, variant)
         return made
+
+    def install_flat(self, executable: Executable) -> None:
+        """Let native code serve calls: that for one size before that for all."""
+        self.install(executable)
+        if executable.signature.symbols:
+            for other in self.exact:
+                self.install(other)
+        elif self.dynamic:
+            self.exact.append(executable)
 
     def inline(self, leaves: Sequence[Any], structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
         """A call from a traced function: a `func.call` of a private function, traced once for each signature."""
@@ -242,7 +275,8 @@ class JitBase(FunctionBase):
         dispatcher = self._dispatcher
         moving, keywords, statics = dispatcher.split(args, kwargs)
         leaves, structure = flatten((moving, keywords))
-        return dispatcher.lower(structure, statics, dispatcher.abstract(leaves, structure))
+        avals = dispatcher.with_dynamic(dispatcher.abstract(leaves, structure), structure, statics)
+        return dispatcher.lower(structure, statics, avals)
 
     def clear_cache(self) -> None:
         """Forget the specializations that were made from trees or numbers; native ones stay."""
@@ -261,6 +295,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     donate_argnums: int | Sequence[int] = (),
+    dynamic: Mapping[str, Sequence[Any]] | None = None,
 ) -> Any:
     """Compile a function of arrays to native code.
 
@@ -281,13 +316,18 @@ def jit(
             shape is stored over such an array, and is that array: `y = f(x)` may overwrite `x`, and then `y is x`. Otherwise,
             as where it is not writeable or overlaps another argument, it is left as it was. Do not use it after the call.
 
+        dynamic: sizes that only a call knows, by argument: one entry a dim, a name or `lm.dim(...)`, or None for a dim of which
+            each size is compiled for by itself. One compilation then serves all sizes: `dynamic={"x": ("batch", None)}`.
+            Equal names are equal sizes. An argument that is a tree is named leaf by leaf, as messages do: `"params['w']"`.
+            Inside, `x.shape[0]` is a size that takes part in arithmetic, shapes and comparisons that its bounds decide.
+
     Returns:
         A callable with `lower(*args)`. A call with flat arrays costs about 0.3 us, with a tree of 14 leaves about 3 us.
 
     Raises:
         TracingError: the function needs values of traced arrays, when called.
         TypeError: an argument is neither array nor number, or `out` has another structure than the results, when called.
-        ValueError: an array of `out` cannot take its result, when called.
+        ValueError: an array of `out` cannot take its result, or sizes do not agree with `dynamic`, when called.
 
     >>> import numpy as np, lamina as lm
     >>> @lm.jit
@@ -305,13 +345,17 @@ def jit(
     """
     if function is None:
         return functools.partial(
-            jit, static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            dynamic=dynamic,
         )
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__}: {function!r:.60}")
     positions, names = _static(function, static_argnums, static_argnames)
     donated = _donated(function, donate_argnums, positions)
-    compiled = _jit_class()(_Dispatcher(function, positions, names, donated))
+    compiled = _jit_class()(_Dispatcher(function, positions, names, donated, Dynamic(dynamic)))
     functools.update_wrapper(compiled, function)
     return compiled
 

@@ -68,7 +68,7 @@ def matmul(x1: Any, x2: Any, /) -> Any:
         z = contract(y, x, ((k,), (0,)))
         return lift_as(z, dtype)
     try:
-        lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+        lead = broadcast_shapes([x.shape[:-2], y.shape[:-2]])
     except ValueError:
         raise ShapeError(f"matmul leading dims do not broadcast: {list(x.shape)} and {list(y.shape)}") from None
     x = broadcast_tracer(x, (*lead, *x.shape[-2:]))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import Size, least, positive
 from ..dialects.types import element_type, tensor
 from ..errors import ShapeError, TracingError
 from ..runtime.array import as_array
@@ -179,7 +180,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     wanted = result_type([token(v) for v in (start, stop, step)])
     if step == 0:
         raise ShapeError("arange step must not be 0")
-    n = max(0, math.ceil((stop - start) / step))
+    if any(isinstance(v, Size) for v in (start, stop, step)):
+        step = static_int(step, "step")
+        n = positive((stop - start) // step if step == 1 else -((start - stop) // step))
+    else:
+        n = max(0, math.ceil((stop - start) / step))
     return _arange(start, step, n, canonical(wanted if dtype is None else dtype))
 
 
@@ -285,7 +290,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         raise ShapeError(f"diagonal needs two dims, got shape {list(x.shape)}")
     x = moveaxis(x, (axis1, axis2), (-2, -1))
     n, m = x.shape[-2:]
-    length = max(0, min(n, m - offset) if offset >= 0 else min(n + offset, m))
+    length = positive(least(n, m - offset) if offset >= 0 else least(n + offset, m))
     flat = reshape_tracer(x, (*x.shape[:-2], n * m))
     if length == 0:
         return flat[..., :0]

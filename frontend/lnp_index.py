@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import Size, ceil_quotient, greatest, least, positive
 from ..dialects.types import INDICES, numpy_dtype
-from ..errors import DTypeError, ShapeError, TracingError
+from ..errors import DTypeError, ShapeError, SizeError, TracingError
 from .eager import api
-from .elementwise import compare, full_like_tracer, select
+from .elementwise import broadcast_shapes, compare, full_like_tracer, select
 from .moves import (
     broadcast_tracer,
     normalize_axis,
@@ -169,6 +170,31 @@ def _static_slice(part: slice) -> slice:
     return result
 
 
+def slice_places(part: slice, size: Any) -> tuple[Any, int, Any, Any]:
+    """The first index that a slice of a dim names, the step, how many there are, and over how many elements they reach.
+
+    Sizes may be those that only a call knows.
+    """
+    if all(not isinstance(v, Size) for v in (size, part.start, part.stop)):
+        chosen = slice_range(part, size)
+        return chosen.start, chosen.step, len(chosen), abs((len(chosen) - 1) * chosen.step) + 1
+    part = _static_slice(part)
+    step = 1 if part.step is None else part.step
+    least_place, most = (0, size) if step > 0 else (-1, size - 1)
+
+    def place(limit: Any, default: Any) -> Any:
+        if limit is None:
+            return default
+        if limit < 0:
+            return greatest(limit + size, least_place)
+        return least(limit, most)
+
+    start = place(part.start, 0 if step > 0 else most)
+    stop = place(part.stop, most if step > 0 else least_place)
+    distance = positive(stop - start if step > 0 else start - stop)
+    return start, step, ceil_quotient(distance, abs(step)), distance
+
+
 def slice_range(part: slice, size: int) -> range:
     """The indices that a slice of a dim names."""
     return range(*_static_slice(part).indices(size))
@@ -187,15 +213,14 @@ def _basic(x: Tracer, parts: Sequence[Any]) -> Tracer:
             continue
         n = x.shape[dim]
         if isinstance(part, slice):
-            chosen = slice_range(part, n)
-            a, s, count = chosen.start, chosen.step, len(chosen)
+            a, s, count, distance = slice_places(part, n)
             if count == 0:
-                a, s = 0, 1
+                a, s, distance = 0, 1, 0
             elif s < 0:
                 reverse.append(dim)
-                a, s = a + (count - 1) * s, -s
+                a, s, distance = a + (count - 1) * s, -s, (count - 1) * -s + 1
             start.append(a)
-            stop.append(a + (count - 1) * s + 1 if count else a)
+            stop.append(a + distance)
             step.append(s)
             shape.append(count)
         else:
@@ -214,10 +239,28 @@ def within(index: Any, n: int, dim: int) -> Any:
     Raises:
         ShapeError: it is out of range.
     """
+    if isinstance(n, Size) or isinstance(index, Size):
+        return _within_size(index, n, dim)
     wrong = np.asarray(index)[(np.asarray(index) < -n) | (np.asarray(index) >= n)]
     if wrong.size:
         raise ShapeError(f"index {wrong.flat[0]} is out of bounds for dim {dim} of size {n}")
     return index % n if n else index
+
+
+def _within_size(index: Any, n: Any, dim: int) -> Any:
+    """The same where only a call knows how many there are: that the index is in range must follow from bounds."""
+    if isinstance(index, np.ndarray):
+        low, high = (int(index.min()), int(index.max())) if index.size else (0, 0)
+        if not index.size or (low >= 0 and n > high):
+            return index
+        raise SizeError(
+            f"indices {low} to {high} of dim {dim} of size {n}: count them from the start, and say that there are as many"
+        )
+    if index < 0:
+        index = index + n
+    if not (index >= 0 and n > index):
+        raise ShapeError(f"index {index} is out of bounds for dim {dim} of size {n}")
+    return index
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -235,7 +278,7 @@ def counted(index: Any, n: int, dim: int) -> Tracer:
 def common_points(indices: Sequence[Tracer]) -> list[Tracer]:
     """Index arrays broadcast together."""
     try:
-        points = np.broadcast_shapes(*(i.shape for i in indices))
+        points = broadcast_shapes([i.shape for i in indices])
     except ValueError:
         shapes = ", ".join(str(list(i.shape)) for i in indices)
         raise ShapeError(f"index arrays of shapes {shapes} do not broadcast together") from None
@@ -372,7 +415,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     index = counted(index, x.shape[axis], axis)
     others = [d for d in range(x.ndim) if d != axis]
     try:
-        common = np.broadcast_shapes(*([a.shape[d] for d in others] for a in (x, index)))
+        common = broadcast_shapes([tuple([a.shape[d] for d in others]) for a in (x, index)])
     except ValueError:
         raise ShapeError(f"take_along_axis cannot pair {list(x.shape)} with indices {list(index.shape)}") from None
     perm = [*others, axis]

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import Size
+from ..dialects.types import element_type, tensor
 from ..errors import DTypeError, ShapeError, TracingError
 from .eager import api
 from .lnp_index import take
 from .lnp_shape import atleast_1d, atleast_2d, atleast_3d, expand_dims, swapaxes
-from .lnp_ufuncs import floor
+from .lnp_ufuncs import floor, remainder
 from .moves import (
     broadcast_tracer,
     concat_tracers,
@@ -24,7 +26,7 @@ from .moves import (
     static_int,
     static_shape,
 )
-from .promotion import FLOAT64, is_integer_dtype, result_type
+from .promotion import FLOAT64, INT64, is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import concrete_array, current, lift, lift_as, sequence_of_operands, token
 
@@ -199,10 +201,21 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     for one, by in zip(axes, shifts, strict=True):
         dim = normalize_axis(one, x.ndim)
         n = x.shape[dim]
+        if isinstance(n, Size):
+            x = _rolled(x, dim, n, static_int(by, "shift"))
+            continue
         offset = static_int(by, "shift") % n if n else 0
         if offset:
             x = concat_tracers([slice_axis(x, dim, n - offset, n), slice_axis(x, dim, 0, n - offset)], dim)
     return x
+
+
+def _rolled(x: Tracer, dim: int, n: Any, by: int) -> Tracer:
+    """The same by index, where only a call knows how many elements there are: as many as the shift goes round."""
+    trace = current()
+    assert trace is not None
+    steps = trace.wrap(trace.builder.iota(dim=0, result=tensor(element_type(INT64), (n,))))
+    return take(x, remainder(steps - by, n), dim)
 
 
 @api

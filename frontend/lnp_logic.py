@@ -97,13 +97,17 @@ def _ignoring_nan(ufunc: np.ufunc, op: str) -> Callable[[Any, Any], Any]:
 fmax, fmin = _ignoring_nan(np.fmax, "max"), _ignoring_nan(np.fmin, "min")
 
 
-@api
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """`np.where(condition, x, y)`: `x` where the condition holds, else `y`. `where(condition, size=n)` is `nonzero`."""
-    if x is None and y is None and size is not None:
+    """`np.where(condition, x, y)`: `x` where the condition holds, else `y`. `where(condition)` is `nonzero`."""
+    if x is None and y is None:
         return tracer.lnp.nonzero(condition, size=size, fill_value=fill_value)
+    return _where(condition, x, y)
+
+
+@api
+def _where(condition: Any, x: Any, y: Any) -> Any:
     if x is None or y is None:
-        raise ShapeError("where(condition) alone has a result whose size depends on values: use where(condition, x, y)")
+        raise ShapeError("where takes both x and y, or none of them")
     x, y = operand(x), operand(y)
     tokens = (token(x), token(y))
     dtype = result_type(tokens)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import least, positive
 from ..errors import ShapeError
 from .eager import api
 from .lnp_contract import matmul
@@ -162,7 +163,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x = concatenate([*before, x, *after], dim) if before or after else x
     for _ in range(n):
         size = x.shape[dim]
-        last, first = slice_axis(x, dim, min(1, size), size), slice_axis(x, dim, 0, max(size - 1, 0))
+        last, first = slice_axis(x, dim, least(1, size), size), slice_axis(x, dim, 0, positive(size - 1))
         x = not_equal(last, first) if x.dtype == BOOL else last - first
     return x
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from .eager import api
+from .elementwise import broadcast_shapes
 from .moves import (
     broadcast_tracer,
     nonnegative,
@@ -42,7 +43,10 @@ def reshape(a: Any, shape: Any, *, order: str = "C", copy: Any = None) -> Any:
             raise ShapeError(f"cannot reshape {list(x.shape)} ({x.size} elements) into {list(sizes)}")
         sizes = tuple(x.size // known if n == -1 else n for n in sizes)
     if math.prod(nonnegative(sizes)) != x.size:
-        raise ShapeError(f"cannot reshape {list(x.shape)} ({x.size} elements) into {list(sizes)}")
+        known = (
+            "" if isinstance(x.size, int) else ", as far as is known while tracing: say more, as with lm.dim(..., multiple_of=)"
+        )
+        raise ShapeError(f"cannot reshape {list(x.shape)} ({x.size} elements) into {list(sizes)}{known}")
     return transpose(reshape_tracer(transpose(x), sizes[::-1])) if order == "F" else reshape_tracer(x, sizes)
 
 
@@ -141,7 +145,7 @@ def broadcast_arrays(*args: Any) -> Any:
     """`np.broadcast_arrays`."""
     xs = [lift(a) for a in args]
     try:
-        common = np.broadcast_shapes(*(x.shape for x in xs))
+        common = broadcast_shapes([x.shape for x in xs])
     except ValueError:
         raise ShapeError(f"shapes {', '.join(str(list(x.shape)) for x in xs)} do not broadcast") from None
     return tuple(broadcast_tracer(x, common) for x in xs)

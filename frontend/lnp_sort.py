@@ -451,9 +451,10 @@ def unique(
     >>> lm.numpy.unique(np.array([3, 1, 3]), size=3, fill_value=0)
     array([1, 3, 0])
     """
+    flags = (return_index, return_inverse, return_counts)
     if size is None:
-        return of_open_size("unique")(ar, return_index, return_inverse, return_counts)
-    return _unique(ar, return_index, return_inverse, return_counts, size, fill_value)
+        return of_open_size("unique")(ar, *flags)
+    return _unique(ar, *flags, static_int(size, "size"), fill_value)
 
 
 @api

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import Size
 from ..errors import ShapeError, TracingError
 from .tracer import Tracer
 from .tracing import build, here
 
 
 def static_int(value: Any, what: str) -> int:
-    """A Python int that must be known while tracing."""
+    """A Python int that must be known while tracing, or a size that only calls know."""
+    if isinstance(value, Size):
+        return value  # pyright: ignore[reportReturnType]
     try:
         return operator.index(value)
     except TracingError:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from .eager import api
+from .elementwise import broadcast_shapes
 from .lnp_join import concatenate, stack
 from .lnp_logic import where
 from .lnp_shape import swapaxes
@@ -99,7 +100,7 @@ def dot_product_attention(
 
 def _attention(tensors: list[Tracer], bias: Any, causal: bool, scale: float | None) -> Tracer:
     try:
-        batch = np.broadcast_shapes(*(x.shape[:-3] for x in tensors))
+        batch = broadcast_shapes([x.shape[:-3] for x in tensors])
     except ValueError:
         raise ShapeError(f"batch dims of q, k and v do not fit: shapes {_shown(tensors)}") from None
     q, k, v = (broadcast_tracer(x, (*batch, *x.shape[-3:])) for x in tensors)

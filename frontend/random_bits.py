@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import is_at_least
 from ..errors import DTypeError, ShapeError
 from .eager import api, creation
 from .elementwise import broadcast_shapes, compare, full_like_tracer, select
@@ -63,7 +64,7 @@ def _words(key: Any) -> tuple[Tracer, Tracer]:
 def _numbers(key: Any, shape: tuple[int, ...], *words: str) -> list[Tracer]:
     """Words at each position of a shape: `first`, `second`, or `xor` of both."""
     count = math.prod(nonnegative(shape))
-    if count >= 1 << 32:
+    if is_at_least(count, 1 << 32):
         raise ShapeError(f"a key gives less than 2**32 numbers here, not {count}: split it")
     pair, at = _words(key), iota((count,), 0, UINT32)
     return [reshape_tracer(_word(word, pair, full_like_tracer(at, 0), at), shape) for word in words]

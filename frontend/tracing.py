@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.symbolic import Size
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
 from . import tracer
@@ -125,6 +126,8 @@ class Trace:
         """
         if isinstance(x, Tracer):
             return x if x.trace is self else self._capture_tracer(x)
+        if isinstance(x, Size):
+            return self.wrap(self.builder.size(x, element_type(INT64)), weak=True)
         if isinstance(x, bool | np.bool_):
             return self.wrap(self.constant(np.asarray(bool(x))))
         if isinstance(x, int):
@@ -214,10 +217,21 @@ def concrete_array(x: Any) -> np.ndarray[Any, Any]:
     return result if result.shape == array.shape else result.reshape(array.shape)
 
 
+def _size_as_number(size: Size) -> Tracer:
+    """A size as a weakly typed number of the current trace."""
+    trace = current()
+    if trace is None:
+        raise TracingError(f"size {size} has escaped from the function it was traced in")
+    return trace.lift(size)
+
+
+Size.as_number = _size_as_number
+
+
 def is_traced(args: Iterable[Any]) -> bool:
     """Whether a tracer stands among arguments or in lists of them."""
     for x in args:
-        if isinstance(x, Tracer) or (isinstance(x, list | tuple) and is_traced(x)):
+        if isinstance(x, Tracer | Size) or (isinstance(x, list | tuple) and is_traced(x)):
             return True
     return False
 
@@ -230,6 +244,8 @@ def token(x: Any) -> Token:
         return x.dtype
     if isinstance(x, bool):
         return np.dtype(bool)
+    if isinstance(x, Size):
+        return int
     if type(x) in (int, float, complex):
         return type(x)
     return concrete_array(x).dtype
@@ -237,6 +253,8 @@ def token(x: Any) -> Token:
 
 def operand(x: Any) -> Any:
     """An argument of a function of lamina.numpy: tracers, arrays and numbers as they are, lists as arrays."""
+    if isinstance(x, Size):
+        return x
     if isinstance(x, list | tuple):
         return tracer.lnp.array(x) if is_traced(x) else concrete_array(x)
     return x
@@ -257,6 +275,9 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     if type(x) in (int, float) or (type(x) is complex and dtype.kind == "c"):
         # as NumPy: an integer that does not fit raises OverflowError
         return trace.number(x, np.asarray(x, dtype))
+    if isinstance(x, Size):
+        computed = FLOAT32 if dtype in HALVES else dtype
+        return lift_as(trace.wrap(trace.builder.size(x, element_type(computed))), dtype)
     x = trace.lift(operand(x))
     if x.dtype == dtype:
         return x

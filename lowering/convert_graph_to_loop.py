@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, memref
@@ -30,19 +31,20 @@ from ..dialects.graph.conditional import CaseOp
 from ..dialects.graph.conditional import WhileOp as ConditionalOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.control import ForOp as RepeatedOp
-from ..dialects.graph.extents import Extents, has_open_size, has_open_sizes
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.loop.repeat import BranchOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
-from ..dialects.types import element_of, index, shape_of
+from ..dialects.symbolic import Monomial, Size, expected_size, symbols_of
+from ..dialects.types import element_of, has_symbols, index, shape_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError, LaminaError, about
 from ..transforms.graph_collapse_dims import collapse_block
 from ..transforms.graph_decompose import decompose
 from ..transforms.graph_fuse import fuse_block
+from ..transforms.graph_name_sizes import name_sizes
 from .analysis.nests import holds, walk
 from .carried import carried_by, initial_of, order_for_carried, overwritten_operand
 from .fallbacks import Fallback, record
@@ -60,6 +62,8 @@ class _Kernels:
     module: builtin.ModuleOp
     by_key: dict[object, KernelOp | None] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    sizes: dict[KernelOp, list[Monomial]] = field(default_factory=dict)
+    """What the index arguments of kernels are: terms of sizes that only a call knows."""
 
     def get(self, plan: KernelPlan) -> KernelOp | None:
         """The kernel of a plan; None where it has to be converted as the primitives of a composite."""
@@ -90,6 +94,7 @@ class _Kernels:
         kernel = KernelOp.create(properties={"sym_name": StringAttr(name)}, regions=[Region(block)])
         if shapes := emitter.given_shapes():
             kernel.properties["shapes"] = shapes_attribute(shapes, len(emitter.sizes))
+        self.sizes[kernel] = list(emitter.sizes)
         kernel.in_place_pairs = emitter.inplace
         return kernel
 
@@ -127,8 +132,12 @@ def plan_key(plan: KernelPlan) -> object:
 def _work_of(body: Block) -> int:
     """Scalar operations of one run of a fusion body, about: the points of every equation, the elements of every other nest."""
     ops = [op for op in body.ops if isinstance(op, GraphOp)]
-    nests = sum(prod(shape_of(v)) for op in ops if op.has_nest for v in (*op.operands, *op.results))
-    return nests + sum(prod(equation.space) for op in ops for equation in op.equations())
+    nests = sum(_points(shape_of(v)) for op in ops if op.has_nest for v in (*op.operands, *op.results))
+    return nests + sum(_points(equation.space) for op in ops for equation in op.equations())
+
+
+def _points(sizes: Sequence[Any]) -> int:
+    return prod([size if isinstance(size, int) else expected_size(size) for size in sizes])
 
 
 _UNKNOWN_TRIPS = 16
@@ -170,9 +179,8 @@ class _FunctionConverter:
         self.destinations: dict[SSAValue, SSAValue] = {}
         self.host = Block()
         self.work = 0
-        self.extents = Extents(function.body.block) if has_open_sizes(function.body.block) else None
-        self.sizes: dict[object, SSAValue] = {}
-        """The arguments of the host function that give sizes of type `?`."""
+        self.sizes: dict[Any, SSAValue] = {}
+        """The arguments of the host function that give sizes which only a call knows, by these."""
 
     def convert(self) -> None:
         source = self.function.body.block
@@ -182,13 +190,11 @@ class _FunctionConverter:
         for value in (*source.args, *last.operands):
             _require_tensor(value, self.function.sym_name.data)
         returned = list(last.operands)
-        symbols = [] if self.extents is None else self.extents.symbols(source.args)
         values = (*source.args, *returned)
-        types: list[Attribute] = [_memref_of(value) if self.extents is None else self.extents.memref(value) for value in values]
-        self.host = Block(arg_types=[*types, *(index for _ in symbols)])
-        self.sizes = dict(zip(symbols, self.host.args[len(types) :], strict=True))
-        for k, size in enumerate(self.sizes.values()):
-            size.name_hint = size_name(k)
+        types: list[Attribute] = list(map(_memref_of, values))
+        self.host = Block(arg_types=types)
+        for symbol in symbols_of([size for value in source.args for size in shape_of(value)]):
+            self._size(Size((((symbol,), 1),)))
         for old, new in zip(source.args, self.host.args, strict=False):
             self.buffers[old] = new
             new.name_hint = old.name_hint
@@ -203,41 +209,44 @@ class _FunctionConverter:
                 with about(op):
                     self._op(op)
         for value, target in copies:
-            if has_open_size(value):
-                rule = "returns an argument, or a value twice, of a size that only a call knows"
-                raise _error(last, f"{rule}: return a copy of it")
             self._insert(memref.CopyOp.create(operands=[self.buffers[value], target]), last)
-        extents = (self._extents_of(value, last) for value in values)
-        shapes = [(k, sizes) for k, sizes in enumerate(extents) if not all(isinstance(size, int) for size in sizes)]
-        self._replace(len(returned), shapes)
+        self._replace(values, len(returned))
 
-    def _extents_of(self, value: SSAValue, origin: Operation) -> list[int | SSAValue]:
-        """The sizes of a value: numbers, and arguments of the host function.
+    def _size(self, size: Any, origin: Operation | None = None) -> Any:
+        """A size: a number, or the argument of the host function that gives it.
 
         Raises:
-            CompileError: no argument has one of them.
+            CompileError: no argument of the function has one of its symbols.
         """
-        sizes: list[int | SSAValue] = []
-        for dim, size in enumerate(shape_of(value)):
-            found = size if self.extents is None else self.extents.of(value, dim)
-            if not isinstance(found, int) and found not in self.sizes:
-                rule = f"dim {dim} of a value of type {value.type} is a size that no argument of the function has"
-                raise _error(origin, f"cannot be compiled: {rule}")
-            sizes.append(found if isinstance(found, int) else self.sizes[found])
-        return sizes
+        if not isinstance(size, Size):
+            return size
+        if size not in self.sizes:
+            for symbol in size.symbols if origin is not None else ():
+                if Size((((symbol,), 1),)) not in self.sizes:
+                    rule = f"size {size} of one of its values has {symbol}, which is in the shape of no argument"
+                    raise _error(origin or self.function, f"cannot be compiled: {rule}")
+            argument = self.sizes[size] = self.host.insert_arg(index, len(self.host.args))
+            argument.name_hint = size_name(len(self.sizes) - 1)
+        return self.sizes[size]
 
-    def _replace(self, n_results: int, open_shapes: Sequence[tuple[int, Sequence[int | SSAValue]]]) -> None:
-        """Put the host function in the place of the graph function."""
+    def _sizes_of(self, value: SSAValue, origin: Operation) -> list[Any]:
+        """The sizes of a value: numbers, and arguments of the host function."""
+        return [self._size(size, origin) for size in shape_of(value)]
+
+    def _replace(self, values: Sequence[SSAValue], n_results: int) -> None:
+        """Put the host function, whose arguments are for `values`, in the place of the graph function."""
         old = self.function
+        sized = [(k, self._sizes_of(value, old)) for k, value in enumerate(values) if has_symbols(value)]
         numbers = {size: k for k, size in enumerate(self.sizes.values())}
 
-        def spelled(size: int | SSAValue) -> AffineExpr:
+        def spelled(size: Any) -> AffineExpr:
             return AffineConstantExpr(size) if isinstance(size, int) else AffineDimExpr(numbers[size])
 
-        shapes = [(k, list(map(spelled, sizes)), None) for k, sizes in open_shapes]
+        shapes = [(k, list(map(spelled, sizes)), None) for k, sizes in sized]
         donated = [] if old.arg_attrs is None else [k for k, a in enumerate(old.arg_attrs.data) if DONATED in a.data]
-        name, work = old.sym_name.data, None if self.extents else self.work
-        made = program.FuncOp.build_function(name, self.host, n_results, donated=donated, work=work, shapes=shapes)
+        name, work = old.sym_name.data, None if self.sizes else self.work
+        meant = list(self.sizes)
+        made = program.FuncOp.build_function(name, self.host, n_results, donated=donated, work=work, shapes=shapes, meant=meant)
         if old.sym_visibility is not None and old.sym_visibility.data == "private":
             made.properties["sym_visibility"] = old.sym_visibility
         made.attributes.update(old.attributes)
@@ -282,8 +291,8 @@ class _FunctionConverter:
         view = memref.ReinterpretCastOp.from_dynamic(
             buffer,
             [0],
-            list(shape),
-            strides,
+            [self._size(size, origin) for size in shape],
+            [self._size(stride, origin) for stride in strides],
             memref_type(type.element_type, shape),  # pyright: ignore
         )
         return self._insert(view, origin).results[0]
@@ -304,6 +313,8 @@ class _FunctionConverter:
             self._launch(op, KernelPlan.of(op))
         elif isinstance(op, KernelCallOp):
             self._launch_by_hand(op)
+        elif isinstance(op, ControlOp) and (open_ := [v for v in (*op.operands, *op.results) if has_symbols(v)]):
+            raise _error(op, f"takes no size that only a call knows, got {open_[0].type}: leave that dim out of dynamic=")
         elif isinstance(op, RepeatedOp):
             self._repeat(op)
         elif isinstance(op, ConditionalOp):
@@ -337,33 +348,22 @@ class _FunctionConverter:
 
     def _launch(self, op: Operation, plan: KernelPlan, overwritten: int | None = None) -> None:
         """Launch the kernel of a plan; the contents of operand `overwritten` stand in the buffer of the result already."""
-        values = (*op.operands, *op.results)
-        is_open = any(map(has_open_size, values))
-        self.work += 0 if is_open else _work_of(plan.body)
+        self.work += _work_of(plan.body)
         targets = [self._buffer(result, op) for result in op.results]
         given = (*(self.buffers[operand] for operand in op.operands), *targets)
-        likes = (*plan.body.args, *plan.outputs)
-        buffers = [self._reshaped(buffer, like, op) for buffer, like in zip(given, likes, strict=True)]
+        values, likes = (*op.operands, *op.results), (*plan.body.args, *plan.outputs)
+        buffers = [self._reshaped(*three, op) for three in zip(given, values, likes, strict=True)]
         kernel = self.kernels.get(plan)
         if kernel is None:
             self._decomposed(op, plan, buffers)
             return
         arguments = [buffer for k, buffer in enumerate(buffers) if k != overwritten]
-        if is_open:
-            arguments += self._sizes_for(kernel, values, op)
+        for monomial in self.kernels.sizes[kernel]:
+            arguments.append(self._size(Size(((monomial, 1),)), op))
         self._insert(
             LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(kernel.sym_name)}),
             op,
         )
-
-    def _sizes_for(self, kernel: KernelOp, values: Sequence[SSAValue], op: Operation) -> list[SSAValue]:
-        """What a launch gives for the index arguments of a kernel of `values`, the operands and results of `op`."""
-        given: dict[AffineExpr, int | SSAValue] = {}
-        for value, argument in zip(values, kernel.body.block.args, strict=False):
-            if has_open_size(value):
-                given.update(zip(kernel.sizes_of(argument), self._extents_of(value, op), strict=True))
-        found = (given[AffineDimExpr(k)] for k in range(len(kernel.index_arguments)))
-        return [self._index(size, op) if isinstance(size, int) else size for size in found]
 
     def _decomposed(self, op: Operation, plan: KernelPlan, buffers: Sequence[SSAValue]) -> None:
         """Convert the primitives that the composites of a plan stand for, in the place of its op."""
@@ -474,9 +474,8 @@ class _FunctionConverter:
 
     def _alloc(self, like: SSAValue, origin: Operation) -> SSAValue:
         """A new buffer for values of a type."""
-        sizes = [size for size in self._extents_of(like, origin) if not isinstance(size, int)]
-        type = _memref_of(like) if self.extents is None else self.extents.memref(like)
-        return self._new_buffer(type, sizes, origin, like.name_hint)
+        sizes = [size for size in self._sizes_of(like, origin) if not isinstance(size, int)]
+        return self._new_buffer(_memref_of(like), sizes, origin, like.name_hint)
 
     def _new_buffer(self, type: Attribute, sizes: Sequence[SSAValue], origin: Operation, name: str | None) -> SSAValue:
         alloc = memref.AllocOp.create(
@@ -495,9 +494,9 @@ class _FunctionConverter:
             self.constants[value] = constant
         return self.constants[value]
 
-    def _reshaped(self, buffer: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
-        """A buffer under the shape of a tensor."""
-        is_same = has_open_size(like) or shape_of(buffer) == shape_of(like)
+    def _reshaped(self, buffer: SSAValue, value: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
+        """The buffer of a value under the shape of another tensor."""
+        is_same = shape_of(value) == shape_of(like)
         return buffer if is_same else self._view(buffer, like.type, origin)
 
     def _constant(self, op: Operation) -> None:
@@ -586,6 +585,8 @@ class ConvertGraphToLoopPass(ModulePass):
             kernel.mark_scheduled()
         globals_: list[Operation] = []
         functions = [f for f in block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+        for function in functions:
+            name_sizes(function)
         carried = carried_by(functions)
         for function in bodies_first(functions):
             converter = _FunctionConverter(function, kernels, by_hand, carried.get(function.sym_name.data, ()))

@@ -58,6 +58,11 @@ def trips(loop: ForOp) -> float:
     return DATA_TRIPS if any(isinstance(v.owner, Operation) for v in bounds) else TRIPS
 
 
+def expected_trips(loop: ForOp) -> int:
+    """The same as a whole number."""
+    return int(trips(loop))
+
+
 def element_bits(type: Attribute) -> int:
     """Bits of a number in memory, or of an element of a vector."""
     element = type.element_type if isinstance(type, VectorType) else type

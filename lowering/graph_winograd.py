@@ -27,9 +27,11 @@ from ..codegen.targets import Target
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conv import TILES, Convolution, ConvOp, pick
+from ..dialects.graph.conv_loops import has_open_windows
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
+from ..dialects.symbolic import estimates
 from ..dialects.types import DYNAMIC, element_of, shape_of
 from .analysis.nests import ops_in
 from .fallbacks import Fallback, record
@@ -87,14 +89,15 @@ def choose_tile(op: ConvOp, amplification: float, target: Target) -> int:
     c = Convolution.of(op.properties)
     shapes = (*op.shape(0), *op.shape(1), *op.result_shape())
     element = element_of(op.results[0])
-    if DYNAMIC in shapes or 0 in shapes or not c.has_tiles(element, pick(op.shape(1), c.w_dims[2:])):
+    if DYNAMIC in shapes or 0 in shapes or has_open_windows(op) or not c.has_tiles(element, pick(op.shape(1), c.w_dims[2:])):
         return 1
     if c.tile:
         return c.tile[0]
-    cycles = {1: direct_cycles(op, target) / GAIN}
-    for tile, _ in TILES:
-        if transforms(tile).amplification <= amplification:
-            cycles[tile] = winograd_cycles(op, tile, target)
+    with estimates():
+        cycles = {1: direct_cycles(op, target) / GAIN}
+        for tile, _ in TILES:
+            if transforms(tile).amplification <= amplification:
+                cycles[tile] = winograd_cycles(op, tile, target)
     return min(cycles, key=cycles.__getitem__)
 
 

@@ -14,16 +14,16 @@ from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ..dialects.graph.base import Equation, GraphOp, Read
-from ..dialects.graph.extents import Extents, has_open_sizes
 from ..dialects.graph.structure import FusionOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.types import element_of, memref, shape_of, show_shape
+from ..dialects.symbolic import Monomial, Size
+from ..dialects.types import element_of, has_symbols, memref, shape_of, show_shape
 from ..errors import CompileError
 from .nest_builder import NestBuilder
 
@@ -92,16 +92,14 @@ class KernelEmitter:
     def __init__(self, plan: KernelPlan, module: ModuleOp, *, is_plain: bool = False):
         self.plan, self.module, self.is_plain = plan, module, is_plain
         self.body, self.outputs = body, outputs = plan.body, plan.outputs
-        self.extents = Extents(body) if has_open_sizes(body) else None
         values = (*body.args, *outputs)
-        symbols = [] if self.extents is None else self.extents.symbols(values)
-        types = [_memref_of(value) if self.extents is None else self.extents.memref(value) for value in values]
-        block = Block(arg_types=[*types, *(_INDEX for _ in symbols)])
+        block = Block(arg_types=list(map(_memref_of, values)))
         self.kernel = block
-        self.sizes: dict[object, SSAValue] = dict(zip(symbols, block.args[len(values) :], strict=True))
-        """The index arguments, by the sizes of type `?` that they give."""
-        for symbol, argument in zip(symbols, self.sizes.values(), strict=True):
-            argument.name_hint = size_name(symbols.index(symbol))
+        self.sizes: dict[Monomial, SSAValue] = {}
+        """The index arguments, by what they are: the terms of sizes that only a call knows. More come where they are needed."""
+        for value in values:
+            for size in shape_of(value):
+                self._terms(size)
         self.buffers: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=False))
         self.targets = block.args[len(body.args) : len(values)]
         for k, (source, argument) in enumerate(self.buffers.items()):
@@ -154,7 +152,7 @@ class KernelEmitter:
                 self._store(scalar, target, point)
             self.stored.add((self.levels[-1], point))
 
-        shape, order = self._extents_of(self.outputs[0]), self.plan.order
+        shape, order = shape_of(self.outputs[0]), self.plan.order
 
         def in_order(point: Point) -> None:
             body(tuple(point[order.index(dim)] for dim in range(len(shape))))
@@ -165,14 +163,15 @@ class KernelEmitter:
     def _store_first(self, value: SSAValue) -> None:
         """A nest that computes all of a value into a local buffer."""
         name = value.name_hint or value.owner.name.removeprefix("graph.")  # pyright: ignore[reportAttributeAccessIssue]
-        alloc = AllocOp.build_alloc("scratch", _memref_of(value), name=name)
+        sizes = [self.size_value(size) for size in shape_of(value) if isinstance(size, Size)]
+        alloc = AllocOp.build_alloc("scratch", _memref_of(value), sizes, name=name)
         alloc.location = value.owner.location  # pyright: ignore[reportAttributeAccessIssue]
         self.kernel.add_op(alloc)
 
         def body(point: Point) -> None:
             self._store(self.pull(value, point), alloc.buffer, point)
 
-        self._parallel_loops(self._extents_of(value), (), body)
+        self._parallel_loops(shape_of(value), (), body)
         self.stored_first[value] = alloc.buffer
 
     def _write_nest(self, op: GraphOp) -> None:
@@ -212,35 +211,58 @@ class KernelEmitter:
         self._parallel_loops(equations[0].space[: equations[0].n_parallel], (), body)
 
     def _find_inplace(self) -> None:
-        if self.extents is not None:
-            return  # equal types do not say equal sizes
-        for k, target in enumerate(self.targets):
-            for j, (source, buffer) in enumerate(self.buffers.items()):
-                if buffer.type == target.type and (reads := self.reads.get(source)) and reads <= self.stored:
+        for k, output in enumerate(self.outputs):
+            for j, source in enumerate(self.buffers):
+                if source.type == output.type and (reads := self.reads.get(source)) and reads <= self.stored:
                     self.inplace.append((len(self.buffers) + k, j))
 
     # -- loops
 
     def given_shapes(self) -> list[tuple[int, list[AffineExpr], None]]:
         """The sizes of the arguments of the kernel of type `?`, over its index arguments: see `KernelOp.build_kernel`."""
-        numbers = {size: k for k, size in enumerate(self.sizes.values())}
+        numbers = {monomial: k for k, monomial in enumerate(self.sizes)}
 
-        def spelled(size: int | SSAValue) -> AffineExpr:
-            return AffineConstantExpr(size) if isinstance(size, int) else AffineDimExpr(numbers[size])
+        def spelled(size: Any) -> AffineExpr:
+            terms = self._terms(size) if isinstance(size, Size) else ()
+            total: AffineExpr = AffineConstantExpr(size.constant if isinstance(size, Size) else size)
+            for monomial, c in terms:
+                total = AffineDimExpr(numbers[monomial]) * c + total
+            return total
 
-        values = enumerate((*self.body.args, *self.outputs))
-        shapes = [(k, list(map(spelled, self._extents_of(value)))) for k, value in values]
-        return [(k, sizes, None) for k, sizes in shapes if not all(isinstance(size, AffineConstantExpr) for size in sizes)]
+        places: dict[SSAValue, int] = {argument: k for k, argument in enumerate(self.kernel.args)}
+        pairs = zip((*self.body.args, *self.outputs), (*self.buffers.values(), *self.targets), strict=True)
+        open_ = [(places[buffer], value) for value, buffer in pairs if buffer in places and has_symbols(value)]
+        return [(k, list(map(spelled, shape_of(value))), None) for k, value in open_]
 
-    def _extents_of(self, value: SSAValue) -> list[int | SSAValue]:
-        """The sizes of a value: numbers and index arguments."""
-        shape: Sequence[int] = shape_of(value)
-        return [self._extent(self.extents.of(value, k)) if self.extents else size for k, size in enumerate(shape)]
+    def _terms(self, size: Any) -> Sequence[tuple[Monomial, int]]:
+        """The terms of a size beside a number, each of which an index argument gives from here on."""
+        terms = size.monomials if isinstance(size, Size) else ()
+        for monomial, _ in terms:
+            if monomial not in self.sizes:
+                argument = self.sizes[monomial] = self.kernel.insert_arg(_INDEX, len(self.kernel.args))
+                argument.name_hint = size_name(len(self.sizes) - 1)
+        return terms
 
-    def _extent(self, size: object) -> int | SSAValue:
-        return size if isinstance(size, int) else self.sizes[size]
+    def size_value(self, size: Any) -> SSAValue:
+        """A size as an `index` value, computed at the top of the kernel."""
+        if not isinstance(size, Size):
+            return self.levels[-1].builder.const(size, _INDEX)
+        key = (str(size), _INDEX)
+        if key not in self.pool:
+            builder = _PooledBuilder(self.kernel, self.kernel, self.pool)
+            total: SSAValue | None = builder.const(size.constant, _INDEX) if size.constant else None
+            for monomial, c in self._terms(size):
+                argument = self.sizes[monomial]
+                term = argument if c == 1 else builder.mul(argument, builder.const(c, _INDEX))
+                total = term if total is None else builder.add(total, term)
+            assert total is not None
+            self.pool[key] = total
+        return self.pool[key]
 
-    def _parallel_loops(self, sizes: Sequence[int | SSAValue], point: Point, body: Callable[[Point], None]) -> None:
+    def _bound(self, size: Any) -> int | tuple[AffineMap, Sequence[SSAValue]]:
+        return size if isinstance(size, int) else self.access((AffineConstantExpr(size),))
+
+    def _parallel_loops(self, sizes: Sequence[Any], point: Point, body: Callable[[Point], None]) -> None:
         if not sizes:
             body(point)
             return
@@ -248,7 +270,7 @@ class KernelEmitter:
         self._parallel_loops(sizes[1:], (*point, dim), body)
         inner.add_op(YieldOp.create())
         self.close_to(len(self.indices) - 1)
-        self.levels[-1].block.add_op(ForOp.build_loop(0, _bound(sizes[0]), kind="parallel", body=inner))
+        self.levels[-1].block.add_op(ForOp.build_loop(0, self._bound(sizes[0]), kind="parallel", body=inner))
 
     def open_loop(self, carried: Sequence[Attribute] = ()) -> tuple[Block, AffineExpr]:
         """Start the body of a loop: its block, and its index for points."""
@@ -300,11 +322,11 @@ class KernelEmitter:
         """The scalar of `value` at a point, computed once, in the outermost loop that knows the point."""
         return self._once(value, point, None)
 
-    def position(self, value: SSAValue, point: Point, last: int) -> SSAValue:
+    def position(self, value: SSAValue, point: Point, last: Any) -> SSAValue:
         """The integer of `value` at a point as an index clamped into [0, last], computed as by `pull`."""
         return self._once(value, point, last)
 
-    def _once(self, value: SSAValue, point: Point, last: int | None) -> SSAValue:
+    def _once(self, value: SSAValue, point: Point, last: Any) -> SSAValue:
         depth = max((self.guarded, *(d + 1 for e in point for d in e.used_dims())))
         if value in self.following:
             depth = len(self.indices)
@@ -320,11 +342,11 @@ class KernelEmitter:
                 self.levels, self.indices = levels, indices
         return level.values[key]
 
-    def _clamped(self, value: SSAValue, point: Point, last: int) -> SSAValue:
+    def _clamped(self, value: SSAValue, point: Point, last: Any) -> SSAValue:
         found = self.pull(value, point)
         builder = self.levels[-1].builder
         found = builder.convert(found, _INDEX)
-        return builder.min(builder.max(found, builder.const(0, _INDEX)), builder.const(last, _INDEX))
+        return builder.min(builder.max(found, builder.const(0, _INDEX)), self.size_value(last))
 
     def _compute(self, value: SSAValue, point: Point) -> SSAValue:
         level = self.levels[-1]
@@ -348,9 +370,7 @@ class KernelEmitter:
         """The scalar an equation gives at a point, in the current loop."""
         if not equation.n_reduce:
             return self._body(op, equation, point)
-        loops = range(equation.n_parallel, len(equation.space))
-        sizes = [self._extent(self.extents.of_loop(op, k, equation)) if self.extents else equation.space[k] for k in loops]
-        results = self._reduce(op, equation, point, sizes)
+        results = self._reduce(op, equation, point, equation.space[equation.n_parallel :])
         result = results[-1] if equation.monoid in PAIR_MONOIDS else results[0]
         return result if equation.finish is None else equation.finish(self.levels[-1].builder, result)
 
@@ -358,6 +378,8 @@ class KernelEmitter:
         scalars = [self._read(op, equation, read, point) for read in equation.reads]
         builder = self.levels[-1].builder
         builder.location = op.location
+        if equation.sizes:
+            return equation.body(builder, *scalars, sizes=[self.size_value(size) for size in equation.sizes])
         if equation.uses_index:
             return equation.body(builder, *scalars, index=[self.index_value(e) for e in point])
         return equation.body(builder, *scalars)
@@ -373,7 +395,7 @@ class KernelEmitter:
         self.close_to(depth)
         return value
 
-    def _reduce(self, op: GraphOp, equation: Equation, point: Point, sizes: Sequence[int | SSAValue]) -> Sequence[SSAValue]:
+    def _reduce(self, op: GraphOp, equation: Equation, point: Point, sizes: Sequence[Any]) -> Sequence[SSAValue]:
         """One `reduce` loop a reduced dim, nested; the results of the outermost."""
         monoid = equation.monoid
         assert monoid is not None
@@ -390,7 +412,7 @@ class KernelEmitter:
             inits = [builder.identity(monoid.removeprefix("arg"), element), builder.const(0, values[1].type)]
         else:
             inits = [builder.identity(monoid, element)]
-        loop = ForOp.build_loop(0, _bound(sizes[0]), kind="reduce", monoid=monoid, inits=inits, body=inner)
+        loop = ForOp.build_loop(0, self._bound(sizes[0]), kind="reduce", monoid=monoid, inits=inits, body=inner)
         loop.location = op.location
         self.levels[-1].block.add_op(loop)
         return loop.results
@@ -407,7 +429,7 @@ class KernelEmitter:
         form = linear_form(expr, len(self.indices))
         if form is None:
             raise CompileError(f"index {expr} is not affine in the loops")
-        total: SSAValue | None = builder.const(form[1], _INDEX) if form[1] or not any(form[0]) else None
+        total: SSAValue | None = self.size_value(form[1]) if form[1] != 0 or not any(form[0]) else None
         for index, coefficient in zip(self.indices, form[0], strict=True):
             if coefficient:
                 term = index if coefficient == 1 else builder.mul(index, builder.const(coefficient, _INDEX))
@@ -421,7 +443,26 @@ class KernelEmitter:
         for position, dim in enumerate(used):
             renamed[dim] = AffineDimExpr(position)
         exprs = tuple(canonical(e.replace_dims_and_symbols(renamed, []), len(used)) for e in point)
-        return AffineMap(len(used), 0, exprs), [self.indices[dim] for dim in used]
+        indices = [self.indices[dim] for dim in used]
+        if not self.sizes:
+            return AffineMap(len(used), 0, exprs), indices
+        exprs = tuple([e if isinstance(e, AffineDimExpr) else self._without_sizes(e, indices) for e in exprs])
+        return AffineMap(len(indices), 0, tuple(canonical(e, len(indices)) for e in exprs)), indices
+
+    def _without_sizes(self, expr: AffineExpr, indices: list[SSAValue]) -> AffineExpr:
+        """An expression in which index arguments stand for sizes that only a call knows: they are added to `indices`."""
+        if isinstance(expr, AffineConstantExpr) and isinstance(expr.value, Size):
+            total: AffineExpr = AffineConstantExpr(expr.value.constant)
+            for monomial, c in self._terms(expr.value):
+                argument = self.sizes[monomial]
+                if argument not in indices:
+                    indices.append(argument)
+                total = AffineDimExpr(indices.index(argument)) * c + total
+            return total
+        if isinstance(expr, AffineBinaryOpExpr):
+            sides = [self._without_sizes(side, indices) for side in (expr.lhs, expr.rhs)]
+            return expr if sides == [expr.lhs, expr.rhs] else AffineExpr.binary(expr.kind, *sides)
+        return expr
 
     def _store(self, scalar: SSAValue, target: SSAValue, point: Point) -> None:
         map, indices = self.access(point)
@@ -431,10 +472,6 @@ class KernelEmitter:
 def size_name(number: int) -> str:
     """The name of a size that only a call knows, by its number: `N`, `M`, `K`, `N3` ..."""
     return "NMK"[number] if number < 3 else f"N{number}"
-
-
-def _bound(size: int | SSAValue) -> int | tuple[AffineMap, Sequence[SSAValue]]:
-    return size if isinstance(size, int) else (AffineMap.identity(1), [size])
 
 
 def _memref_of(value: SSAValue):

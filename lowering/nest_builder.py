@@ -18,6 +18,7 @@ from ..codegen.targets import Target
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, YieldOp
 from ..dialects.scalar import ScalarBuilder
+from ..dialects.symbolic import Size
 from ..dialects.types import memref
 from .target import target_of
 
@@ -147,7 +148,8 @@ class NestBuilder:
 
     def local(self, shape: Sequence[int], element: Attribute, place: str = "stack", name: str | None = None) -> SSAValue:
         """A local buffer of the innermost open loop; its contents start undefined."""
-        alloc = AllocOp.build_alloc(place, memref(element, tuple(shape)), name=name)
+        sizes = [self.emitter.size_value(size) for size in shape if isinstance(size, Size)]
+        alloc = AllocOp.build_alloc("scratch" if sizes else place, memref(element, tuple(shape)), sizes, name=name)
         self.emitter.insert(alloc)
         return alloc.buffer
 
@@ -165,8 +167,8 @@ class NestBuilder:
 
 
 def _exprs(values: AffineExpr | int | Sequence[AffineExpr | int]) -> tuple[AffineExpr, ...]:
-    return (_expr(values),) if isinstance(values, AffineExpr | int) else tuple(map(_expr, values))
+    return (_expr(values),) if isinstance(values, AffineExpr | int | Size) else tuple(map(_expr, values))
 
 
-def _expr(value: AffineExpr | int) -> AffineExpr:
-    return AffineConstantExpr(value) if isinstance(value, int) else value
+def _expr(value: AffineExpr | int | Size) -> AffineExpr:
+    return value if isinstance(value, AffineExpr) else AffineConstantExpr(value)  # pyright: ignore[reportArgumentType]

@@ -64,7 +64,8 @@ NODE_ARENA_BYTES = 88
 NODE_OUT_NAME = 96  # the interned name of the keyword that gives arrays for the results, or null: there is none
 NODE_THREADS_NAME = 104  # the same of the number of threads
 NODE_FAILED = 112  # the Python callable that gets the status and raises, or null: there is no status
-NODE_BYTES = 120
+NODE_SIZES = 120  # computes the symbols that follow from others and checks bounds, or null
+NODE_BYTES = 128
 
 # the struct of one argument, result or temporary
 PARAM_KIND = 0
@@ -93,6 +94,11 @@ DIM_BYTES = 16
 def invoke_symbol(host: str) -> str:
     """The symbol of the function that calls `@host` with slots."""
     return f"{host}.invoke"
+
+
+def sizes_symbol(host: str) -> str:
+    """The symbol of the function that completes the symbols of `@host`."""
+    return f"{host}.sizes"
 
 
 _PYTHON_FUNCTIONS = (

@@ -63,6 +63,7 @@ def prepare(signature: Signature, args: Sequence[object], kwargs: Mapping[str, o
             prepared.copies.append((array, used))
         prepared.values.append(used)
         slots[index] = address(used)
+    sizes.check_meant()
     for index in range(len(signature.symbols)):
         slots[len(values) + index] = sizes.values.get(index, 0)
     slots[signature.threads_slot] = threads
@@ -87,6 +88,10 @@ def accepts(signature: Signature, args: Sequence[object]) -> Bindings | None:
             if (param.writes or other.writes) and value.size and extent[0] < there[1] and there[0] < extent[1]:
                 return None
         taken.append((param, extent))
+    try:
+        sizes.check_meant()
+    except ValueError:
+        return None
     return sizes
 
 

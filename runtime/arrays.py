@@ -112,6 +112,18 @@ class Sizes(Bindings):
             if not self.bind(dim, size, source):
                 raise ValueError(f"{self.signature.subject} {self.conflict(dim, size, source)}; pass arrays that agree")
 
+    def check_meant(self) -> None:
+        """Give the symbols that follow from others their values.
+
+        Raises:
+            ValueError: a size is not between its bounds.
+        """
+        if self.signature.meant:
+            try:
+                self.complete(self.signature.meant_sizes)
+            except ValueError as error:
+                raise ValueError(f"{self.signature.subject} {error}; pass arrays of other sizes") from None
+
     def bind_strides(self, param: ArrayParam, array: Array) -> str:
         """Bind or compare the strides of an array; why this is not possible, or an empty text."""
         assert param.strides is not None

@@ -118,6 +118,11 @@ class Executable:
         """The function of the library that is called with slots."""
         return abi.invoke_symbol(self.signature.name if self.host is None else self.host)
 
+    @property
+    def sizes_symbol(self) -> str:
+        """The function of the library that completes the symbols of a call."""
+        return abi.sizes_symbol(self.signature.name if self.host is None else self.host)
+
     @cached_property
     def _invoke(self) -> Callable[..., None]:
         return _INVOKE(self.library.address(self.symbol))
@@ -168,6 +173,7 @@ class Node:
             abi.NODE_OUT_NAME: id(OUT) if executable.has_out and signature.results else 0,
             abi.NODE_THREADS_NAME: id(_THREADS) if signature.is_kernel else 0,
             abi.NODE_FAILED: id(self.failed),
+            abi.NODE_SIZES: executable.library.address(executable.sizes_symbol) if signature.meant else 0,
         }
         for offset, value in fields.items():
             self.memory[offset // 8] = value

@@ -10,7 +10,8 @@ from xdsl.ir import SSAValue
 from ..dialects.loop.parameters import Interface, Parameter
 from ..dialects.loop.structure import ForOp, KernelOp, parent_loops
 from ..dialects.program import FuncOp
-from ..dialects.sizes import Dim
+from ..dialects.sizes import Dim, dims_of, is_plain_symbol
+from ..dialects.symbolic import spell
 from ..dialects.types import element_of, numpy_dtype
 from ..errors import CompileError
 from .signature import ArrayParam, Param, ScalarParam, Signature
@@ -37,12 +38,14 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     if function is None:
         raise CompileError(f"no function @{entry} to call; there are: {', '.join(f'@{name}' for name in functions) or 'none'}")
 
-    numbers: dict[SSAValue, int] = {size: k for k, size in enumerate(function.sizes)}
+    meant = function.meant_sizes()
+    dims_of_sizes: dict[SSAValue, Dim] = dict(zip(function.sizes, dims_of(meant), strict=True))
+    plain = all(map(is_plain_symbol, meant))
 
     def param(k: int, argument: SSAValue, kind: str) -> ArrayParam:
         name = names[k] if names is not None and kind == "arg" else argument.name_hint or f"{kind}{k}"
         sizes = function.sizes_of(argument)
-        dims = tuple([Dim(None, size) if isinstance(size, int) else Dim(numbers[size]) for size in sizes])
+        dims = tuple([Dim(None, size) if isinstance(size, int) else dims_of_sizes[size] for size in sizes])
         return ArrayParam(name, str(numpy_dtype(element_of(argument))), dims)
 
     try:
@@ -57,9 +60,10 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
             function.arena_bytes,
             None if function.work is None else function.work.value.data,
             function.donation_pairs,
-            tuple([size.name_hint or f"size{k}" for k, size in enumerate(function.sizes)]),
+            tuple(map(str, meant)),
             HEAVY_OPEN,
             temporaries,
+            meant=() if plain else tuple(map(spell, meant)),
         )
     except ValueError as error:
         raise CompileError(f"function @{entry} cannot be called: {error}") from None

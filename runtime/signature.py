@@ -16,6 +16,11 @@ import numpy as np
 
 from ..dialects.element_types import TABLE, Kind
 from ..dialects.sizes import Dim
+from ..dialects.sizes import is_symbol as is_symbol
+from ..dialects.symbolic import Atom as Atom
+from ..dialects.symbolic import Positive as Positive
+from ..dialects.symbolic import Size, read
+from ..dialects.symbolic import Symbol as Symbol
 
 DTYPES: dict[str, np.dtype[Any]] = {str(row.dtype): row.dtype for row in TABLE}
 """Element types that compiled code reads and writes in place, by NumPy's name: arrays of them are in native byte order."""
@@ -132,6 +137,9 @@ class Signature:
             function accepts one buffer for both.
         heavy: if `work` is None, the number of elements of arguments from which a call releases the GIL.
         temporaries: scratch memory whose size only a call knows.
+        meant: what each symbol is, as text (`symbolic.spell`): a size that a call gives, with its bounds, or one that follows
+            from those; empty if calls give all symbols, without bounds. With it there is `@<name>.sizes(ptr symbols)`, which
+            computes those that follow and says whether bounds are kept.
 
     `@<name>.invoke(ptr slots)` takes words of 8 bytes: one for each parameter (data pointer; float bits in the low bytes;
     integers and bool as i64), one for each symbol (i64), `threads` (0 is the default), four words of status (zero before
@@ -161,9 +169,12 @@ class Signature:
     heavy: int = RELEASE_GIL_WORK
     temporaries: tuple[ArrayParam, ...] = ()
     is_kernel: bool = False
+    meant: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         what = self.subject
+        if self.meant and (len(self.meant) != len(self.symbols) or not all(isinstance(s, Size) for s in self.meant_sizes)):
+            raise ValueError(f"{what} has {len(self.symbols)} symbols and says what {len(self.meant)} are")
         for kind, names in (("parameters", [param.name for param in self.params]), ("symbols", self.symbols)):
             if self.is_kernel and len(set(names)) != len(names):
                 raise ValueError(f"{what} has two {kind} of one name: {', '.join(names)}")
@@ -175,7 +186,7 @@ class Signature:
         if unknown := [use for use in bound | used if not 0 <= use < len(self.symbols)]:
             raise ValueError(f"{what} has {len(self.symbols)} symbols and uses number {max(unknown, key=abs)}")
         for index, symbol in enumerate(self.symbols):
-            if index not in bound:
+            if index not in bound and (not self.meant or is_symbol(self.meant_sizes[index])):
                 raise ValueError(f"{what}: no size or stride of an argument gives the symbol '{symbol}'")
         if not self.is_kernel and any(param.writes for param in self.arrays):
             raise ValueError(f"{what} is a program and writes an argument")
@@ -183,6 +194,11 @@ class Signature:
             name = self.results[result].name
             if self.params[arg] != replace(self.results[result], name=self.params[arg].name):
                 raise ValueError(f"{what} has a donation to '{name}' of another type")
+
+    @cached_property
+    def meant_sizes(self) -> tuple[Any, ...]:
+        """What each symbol is; empty if calls give all of them, without bounds."""
+        return tuple(map(read, self.meant))
 
     @property
     def subject(self) -> str:
@@ -235,6 +251,7 @@ class Signature:
                 "heavy": self.heavy,
                 "temporaries": _params_to_data(self.temporaries),
                 "is_kernel": self.is_kernel,
+                "meant": self.meant,
             }
         )
 
@@ -254,6 +271,7 @@ class Signature:
                 _expect(int, data["heavy"]),
                 _results_from_data(data["temporaries"]),
                 _expect(bool, data["is_kernel"]),
+                tuple([_expect(str, text) for text in _expect(list, data["meant"])]),
             )
         except (KeyError, IndexError, TypeError, RecursionError) as error:
             raise ValueError(f"not a signature: {error}") from None

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from ..dialects.graph.base import GraphOp
 from ..dialects.loop.structure import ForOp
 from ..dialects.program import functions_of, inputs_of
+from ..dialects.symbolic import Symbol, substituted
 from ..dialects.types import DYNAMIC
 from ..errors import LaminaError
 from .inputs import KINDS, generate
@@ -167,7 +168,13 @@ def _cases(module: ModuleOp, seed: int, skip: Skip) -> list[_Case]:
 
 def _spec(argument: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
     shape, dtype = shape_and_dtype(argument.type)
-    return dtype, tuple(DYNAMIC_SIZE if n == DYNAMIC else n for n in shape)
+    return dtype, tuple(DYNAMIC_SIZE if n == DYNAMIC else substituted(n, _value_of) for n in shape)
+
+
+def _value_of(symbol: Symbol) -> int:
+    """The number that a symbol is taken to be."""
+    number = -(-max(symbol.low, DYNAMIC_SIZE) // symbol.multiple) * symbol.multiple
+    return number if symbol.high is None else min(number, symbol.high)
 
 
 def _executable(module: ModuleOp, name: str) -> bool:

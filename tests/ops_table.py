@@ -299,6 +299,7 @@ def _create() -> Iterator[Row]:
         yield from (Row("iota", (), {"dim": 0}, size + element) for size in ("33x", "1x", "0x", "5x7x"))
         yield Row("iota", (), {"dim": 1}, "3x33x" + element)
         yield Row("iota", (), {"dim": 2}, "2x3x9x" + element)
+        yield from (Row("dim", (), {"of": (size,)}, element) for size in (0, 1, 33))
 
 
 def _shape() -> Iterator[Row]:

@@ -131,8 +131,9 @@ def of_kernel(run: KernelRun, options: Any) -> tuple[Callable[..., Arrays], list
 
 def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> list[np.ndarray]:
     """The arguments as the function takes them; `?` dims of the module are given the sizes that came."""
+    from ..dialects.graph.known_sizes import bind_symbols
     from ..dialects.program import functions_of, inputs_of
-    from ..dialects.types import DYNAMIC
+    from ..dialects.types import DYNAMIC, has_symbols
     from ..runtime.inputs import InputError, fit
     from ..runtime.interpreter import InterpreterError, shape_and_dtype
 
@@ -153,7 +154,9 @@ def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> lis
         except (KeyError, AttributeError):
             raise InputError(f"argument '{name}' of @{entry} is of type {parameter.type}, which cannot be given here") from None
         is_open = is_open or DYNAMIC in sizes
-        inputs.append(fit(value, name, dtype, [None if size == DYNAMIC else size for size in sizes]))
+        inputs.append(fit(value, name, dtype, [size if isinstance(size, int) and size != DYNAMIC else None for size in sizes]))
+    if any(map(has_symbols, parameters)):
+        bind_symbols(parameters, [x.shape for x in inputs])  # which says what does not fit
     if is_open:
         specialize(module, ctx, entry, inputs)
     return inputs

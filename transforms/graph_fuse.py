@@ -39,6 +39,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.extents import Extents, has_open_size
 from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.symbolic import estimates
 from ..errors import CompileError
 from ._fusion_groups import Group
 from ._fusion_legality import is_movable, is_product, kernel_equations
@@ -140,7 +141,8 @@ def fuse_block(block: Block) -> None:
     except CompileError:
         return  # what takes no `?` is refused where it is lowered
     copy_movable_ops(block)
-    groups = Planner(block).plan()
+    with estimates():
+        groups = Planner(block).plan()
     position = {op: k for k, op in enumerate(block.ops)}
     units: list[list[Operation]] = [sorted(group.ops, key=position.__getitem__) for group in groups.formed]
     units += [[op] for op in block.ops if op not in groups.of]

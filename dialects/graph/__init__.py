@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Dialect
 
+from ..size_lists import SizesAttr
 from .base import OPS
 
 FAMILIES = (
@@ -28,4 +29,4 @@ def _collect() -> None:
 
 _collect()
 
-Graph = Dialect("graph", list(OPS.values()), [])
+Graph = Dialect("graph", list(OPS.values()), [SizesAttr])

@@ -14,6 +14,7 @@ from xdsl.irdl import prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
+from ..symbolic import greatest, least
 from ..types import compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor, unify
 from .base import CompositeOp, GraphOp, Props, graph_op, to_attribute, word
 from .reduce import restore
@@ -159,14 +160,14 @@ class AttentionOp(CompositeOp):
         """A query at a time: its scores, in a local buffer, become weights in place."""
         *batch, heads, queries, dim = self.shape(0)
         *_, groups, keys, dim_v = self.shape(2)
-        each, element = heads // max(1, groups), element_of(self.results[0])
+        each, element = 0 if groups == 0 else heads // groups, element_of(self.results[0])
         scale, zero, one = (b.scalar.const(x, element) for x in (self.scale.value.data, 0.0, 1.0))
         lowest, infinity = (b.scalar.const(x, element) for x in (-math.inf, math.inf))
         with over(b, (*batch, groups, each, queries)) as (*shared, of_group, i):
             head = [*shared[:-1], shared[-1] * each + of_group]
             seen = _keys_of_block(i, queries, keys) if self.is_causal else keys
-            query = b.local((max(1, dim),), element, "scratch", name="query")
-            weights = b.local((max(1, keys),), element, "scratch", name="weights")
+            query = b.local((greatest(1, dim),), element, "scratch", name="query")
+            weights = b.local((greatest(1, keys),), element, "scratch", name="weights")
             with b.loop(dim) as d:
                 b.store(b.scalar.mul(b.read(0, [*head, i, d.index]), scale), query, [d.index])
             with b.loop(seen) as j:
@@ -201,7 +202,7 @@ class AttentionOp(CompositeOp):
 
 def _keys_of_block(query: AffineExpr, queries: int, keys: int) -> list[AffineExpr | int]:
     """How many keys some query of a block sees, as the bounds of a loop: so many keys its queries have in common."""
-    return [min(keys, queries), query - query % CAUSAL_BLOCK + CAUSAL_BLOCK]
+    return [least(keys, queries), query - query % CAUSAL_BLOCK + CAUSAL_BLOCK]
 
 
 def _masked(b: Any, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) -> SSAValue:

@@ -33,6 +33,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import DTypeError, ShapeError
+from ..size_lists import SizesAttr
+from ..symbolic import Size
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape
 from .syntax import parse_graph_op, print_graph_op
 
@@ -77,6 +79,7 @@ class Equation:
         write: map from the parallel dims to the result index; None is the identity.
         monoid: `add mul max min and or argmax argmin`, or None where nothing is reduced.
         n_reduce: how many trailing dims of `space` are reduced.
+        sizes: sizes that the body gets as index values: it is called as `body(b, *scalars, sizes=[...])`.
         finish: applied to the reduced scalar, `finish(b, scalar)`; None is the identity.
     """
 
@@ -88,6 +91,7 @@ class Equation:
     n_reduce: int = 0
     uses_index: bool = False
     finish: Callable[..., Any] | None = None
+    sizes: tuple[int, ...] = ()
 
     @property
     def n_parallel(self) -> int:
@@ -380,7 +384,9 @@ class CompositeOp(GraphOp):
 
 
 def ints(attribute: Attribute) -> tuple[int, ...]:
-    """The integers of an `array<i64: ...>` property."""
+    """The integers of an `array<i64: ...>` property, or the sizes of a `#graph.sizes<...>` one."""
+    if isinstance(attribute, SizesAttr):
+        return attribute.data
     assert isinstance(attribute, DenseArrayBase)
     return tuple(int(v) for v in attribute.get_values())
 
@@ -406,6 +412,8 @@ def to_attribute(value: Any) -> Attribute:
     """A property from a Python value: int sequences, ints, floats (f64), strings, bools; attributes pass through."""
     # what abstract classes are asked last: for a class that they have not met, their answer takes half a millisecond
     if isinstance(value, (tuple, list)):
+        if any(isinstance(v, Size) for v in value):
+            return SizesAttr(tuple([v if isinstance(v, Size) else int(v) for v in value]))
         return _integers(tuple([int(v) for v in value]))
     if isinstance(value, bool):
         return BoolAttr.from_bool(value)

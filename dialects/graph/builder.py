@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, LocationA
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ..symbolic import Size
 from ..types import element_of, element_type, f32, is_float, is_half, numpy_dtype, shape_of, tensor
 from .base import OPS
 
@@ -70,13 +71,19 @@ class GraphBuilder:
         return self.insert(OPS["const"].make((), {"value": dense(array)}))
 
     def full(self, value: float | int | bool, type: TensorType) -> SSAValue:
-        """A tensor of one value: a scalar constant and a broadcast."""
+        """A tensor of one value, which may be a size that only a call knows: a scalar and a broadcast."""
         if is_half(type.element_type):
             return self.convert(self.full(value, tensor(f32, type.get_shape())), type.element_type)
-        scalar = self.const(value, type.element_type)
+        scalar = self.size(value, type.element_type) if isinstance(value, Size) else self.const(value, type.element_type)
         if not type.get_shape():
             return scalar
         return self.broadcast(scalar, (), type.get_shape())
+
+    def size(self, size: Any, element: Attribute) -> SSAValue:
+        """A size as a scalar: a constant where it is known."""
+        if not isinstance(size, Size):
+            return self.const(size, element)
+        return self.insert(OPS["dim"].make((), {"of": (size,)}, (tensor(element, ()),)))
 
     def full_like(self, x: SSAValue, value: float | int | bool) -> SSAValue:
         return self.full(value, x.type)  # pyright: ignore[reportArgumentType]

@@ -14,6 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
+from ..symbolic import positive
 from ..types import COMPLEX, INDICES, compatible, element_of, is_float, shape_of, show_shape, spelled, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
 from .elementwise import require_domain
@@ -403,7 +404,7 @@ class VarOp(AlongDims):
         mean = b.div(total, b.full_like(total, count))
         distance = b.sub(x, restore(b, mean, dims, shape_of(x)))
         squares = b.reduce(b.mul(distance, distance), kind="add", dims=dims)
-        return b.div(squares, b.full_like(squares, max(count - correction, 0)))
+        return b.div(squares, b.full_like(squares, positive(count - correction)))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x, dims = operands[0], ints(self.dims)

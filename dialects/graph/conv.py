@@ -14,6 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
+from ..symbolic import least, positive
 from ..types import DYNAMIC, f32, is_bool, shape_of, show_shape, tensor
 from .base import Bilinear, GraphOp, Props, graph_op, integer, ints, require_same_element
 
@@ -29,12 +30,12 @@ TILES = ((2, 2), (4, 4))
 
 def dilated(size: int, by: int) -> int:
     """How far `size` elements reach when `by - 1` holes stand between neighbours."""
-    return (size - 1) * by + 1 if size else 0
+    return size if by == 1 else positive(size - 1) * by + least(size, 1)
 
 
 def windows(size: int, window: int, stride: int, dilation: int = 1) -> int:
     """How many windows fit."""
-    return max(0, (size - dilated(window, dilation)) // stride + 1)
+    return positive((size - dilated(window, dilation)) // stride + 1)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ..symbolic import Size
 from ..types import element_of
 from . import window_plain
 from .conv import Convolution, dilated, pick, placed
@@ -38,6 +39,9 @@ FEW_PHASES = 4
 
 def write_conv(op: ConvOp, b: Any) -> None:
     """Write the loops of a convolution."""
+    if has_open_windows(op):
+        window_plain.write_conv(op, b)
+        return
     form = Form(op, b)
     if 0 in op.result_shape():
         return
@@ -48,6 +52,13 @@ def write_conv(op: ConvOp, b: Any) -> None:
         window_plain.write_conv(op, b)
     else:
         _Flat(form).write()
+
+
+def has_open_windows(op: ConvOp) -> bool:
+    """Whether a size is known in calls alone that is not the number of images."""
+    c = Convolution.of(op.properties)
+    sizes = (*pick(op.shape(0), c.x_dims[1:]), *op.shape(1), *pick(op.result_shape(), c.y_dims[1:]))
+    return any(isinstance(size, Size) for size in sizes)
 
 
 class Form:

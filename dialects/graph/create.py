@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import prop_def, result_def, traits_def
+from xdsl.irdl import BaseAttr, prop_def, result_def, traits_def
 from xdsl.traits import ConstantLike, Pure
 
 from ...errors import DTypeError, ShapeError
+from ..size_lists import SizesAttr
 from ..types import COMPLEX, element_of, i64, is_bool, show_shape
-from .base import Equation, GraphOp, Props, Zero, graph_op
+from .base import Equation, GraphOp, Props, Zero, graph_op, ints
 from .builder import dense_array
 
 if TYPE_CHECKING:
@@ -107,6 +108,47 @@ class IotaOp(GraphOp):
             return index_as(b, index[dim], element)
 
         return (Equation(self.result_shape(), (), body, uses_index=True),)
+
+
+@graph_op
+class DimOp(GraphOp):
+    """A size as a number, which only a call knows.
+
+    ```mlir
+    %n = graph.dim ["2 * n + 1"] : tensor<i64>
+    ```
+
+    (C1) It is one size, and the result a scalar, an integer or a float.
+    """
+
+    name = "graph.dim"
+    of = prop_def(DenseArrayBase.constr(i64) | BaseAttr(SizesAttr))
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "[of]"
+    types = "result"
+    derivative = Zero()
+    batching = _batch_created
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        assert results is not None
+        if len(ints(props["of"])) != 1 or results[0].get_shape() or is_bool(results[0].element_type):  # C1
+            raise ShapeError(f"must give one size as a number, got {len(ints(props['of']))} as {results[0]}")
+        return (results[0],)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.asarray(ints(self.of)[0]).astype(self.result_dtype()),)
+
+    def equations(self) -> tuple[Equation, ...]:
+        element = element_of(self.y)
+
+        def body(b: ScalarBuilder, *, sizes: Sequence[SSAValue]) -> SSAValue:
+            return index_as(b, sizes[0], element)
+
+        return (Equation((), (), body, sizes=ints(self.of)),)
 
 
 def index_as(b: ScalarBuilder, index: SSAValue, element: Attribute) -> SSAValue:

@@ -6,20 +6,18 @@ op agree, and a product has the rows of its left operand.
     %h = graph.dot %x, %w ... : (tensor<?x64xf32>, tensor<64x32xf32>) -> tensor<?x32xf32>     %h has the rows of %x
     %y = graph.add %h, %z : tensor<?x32xf32>                                                  and so has %z
 
-Other ops (slices, reshapes, gathers, ops with nests of their own) take no `?`.
+Of other ops (slices, reshapes, gathers, ops with nests of their own) the type rules say what follows, once sizes have names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...errors import CompileError, placed
-from ..types import DYNAMIC, element_of, memref
-from .base import Equation, GraphOp
+from ..types import DYNAMIC
+from .base import GraphOp
 from .structure import FusionOp, YieldOp
 
 Dim = tuple[object, int]
@@ -36,7 +34,7 @@ class Extents:
     """The sizes of the values of a block, up to equality.
 
     Args:
-        whole: whether each op must say how the sizes of its results follow; else those of an op that takes no `?` may be any.
+        whole: whether each op must say how the sizes of its results follow; else those of an op that does not may be any.
 
     Raises:
         CompileError: an op takes no `?`, or two known sizes would have to be equal; at the op.
@@ -104,30 +102,13 @@ class Extents:
         size = self._size((value, dim))
         return self._find((value, dim)) if size is None else size
 
-    def of_loop(self, op: Operation, loop: int, equation: Equation) -> int | Dim:
-        """The size of a loop of the equation of an op."""
-        if equation.space[loop] != DYNAMIC:
-            return equation.space[loop]
-        size = self._size((op, loop))
-        return self._find((op, loop)) if size is None else size
-
-    def memref(self, value: SSAValue) -> MemRefType:
-        """The type of a buffer for a value."""
-        sizes = (self.of(value, dim) for dim in range(len(_shape(value))))
-        return memref(element_of(value), [size if isinstance(size, int) else DYNAMIC for size in sizes])
-
-    def symbols(self, values: Sequence[SSAValue]) -> list[Dim]:
-        """The different unknown sizes of some values, in order."""
-        sizes = (self.of(value, dim) for value in values for dim in range(len(_shape(value))))
-        return list(dict.fromkeys([size for size in sizes if not isinstance(size, int)]))
-
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
     return value.type.get_shape() if isinstance(value.type, TensorType) else ()
 
 
 def has_open_size(value: SSAValue) -> bool:
-    """Whether a value has a size that only a call knows."""
+    """Whether a value has a size of type `?` that has no name."""
     return DYNAMIC in _shape(value)
 
 

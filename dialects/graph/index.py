@@ -22,12 +22,14 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..symbolic import Size, least
 from ..types import (
     COMPLEX,
     DYNAMIC,
     INDICES,
     compatible,
     element_of,
+    expected,
     index,
     is_bool,
     numpy_dtype,
@@ -178,7 +180,8 @@ def _props(places: Places) -> dict[str, Any]:
 
 def _limit(indices: SSAValue, last: int) -> int:
     """The greatest index that the indices' element type can hold."""
-    return min(last, np.iinfo(numpy_dtype(element_of(indices))).max)
+    most = int(np.iinfo(numpy_dtype(element_of(indices))).max)
+    return last if element_of(indices) == i64 else least(last, most)
 
 
 def clamped(b: Any, indices: Sequence[SSAValue], places: Places) -> list[SSAValue]:
@@ -508,7 +511,7 @@ class ScatterOp(GraphOp):
                 loops.enter_context(b.loop(n, "parallel" if k < n_batch else "seq")).index for k, n in enumerate(places.points)
             ]
             indices = [b.read(2 + k, point) for k in range(len(places.at))]
-            loops.enter_context(b.when(_within(b.scalar, indices, places.last)))
+            loops.enter_context(b.when(_within(b.scalar, indices, places.last, b.position)))
             starts = [b.index_of(b.scalar.convert(i, index)) for i in indices]
             rest = [loops.enter_context(b.loop(n)).index for n in extent]
             if first is not None:
@@ -522,21 +525,23 @@ class ScatterOp(GraphOp):
 
 def _parts(extent: Sequence[int], itemsize: int) -> int:
     """Into how many parts the first dim of a place is divided: each with whole cache lines, all alike."""
-    if not extent:
+    if not extent or isinstance(extent[0], Size):
         return 1
-    line = _LINE_BYTES if prod(extent[1:]) * itemsize < _LINE_BYTES else 1
+    line = _LINE_BYTES if expected(prod(extent[1:])) * itemsize < _LINE_BYTES else 1
     for parts in range(MAX_PARTS, 1, -1):
         if extent[0] % parts == 0 and extent[0] // parts * itemsize % line == 0:
             return parts
     return 1
 
 
-def _within(b: Any, indices: Sequence[SSAValue], last: Sequence[int]) -> SSAValue:
-    """Whether a place is inside, from the scalars of its indices."""
+def _within(b: Any, indices: Sequence[SSAValue], last: Sequence[int], size_value: Callable[[Any], SSAValue]) -> SSAValue:
+    """Whether a place is inside, from the scalars of its indices; `size_value` makes an index of a size."""
     checks: list[SSAValue] = []
     for i, n in zip(indices, last, strict=True):
         checks.append(b.cmp("ge", i, b.const(0, i.type)))
-        if n <= np.iinfo(numpy_dtype(i.type)).max:
+        if isinstance(n, Size):
+            checks.append(b.cmp("le", b.convert(i, i64), b.convert(size_value(n), i64)))
+        elif n <= np.iinfo(numpy_dtype(i.type)).max:
             checks.append(b.cmp("le", i, b.const(n, i.type)))
     return reduce(lambda x, y: b.binary("and", x, y), checks)
 

@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
+from ...errors import SizeError
 from ..types import element_of, is_float
 from .base import GraphOp
 from .builder import GraphBuilder, dense_array
@@ -90,16 +91,25 @@ def apply_rules(op: GraphOp, rules: Sequence[Rule]) -> tuple[SSAValue, str] | No
     b = GraphBuilder(InsertPoint.before(op), op.location)
     before = op.prev_op
     for entry in rules:
-        value = entry.apply(op, b)
+        try:
+            value = entry.apply(op, b)
+        except SizeError:  # it asks for more than is known of a size
+            value = None
+            _drop_new(op, before)
         if value is not None:
             if value.type == op.results[0].type:
                 return value, entry.name
-            while op.prev_op is not before:  # `?` dims: the rule would lose what is known
-                unused = op.prev_op
-                assert unused is not None
-                unused.detach()
-                unused.erase()
+            _drop_new(op, before)  # `?` dims: the rule would lose what is known
     return None
+
+
+def _drop_new(op: GraphOp, before: Operation | None) -> None:
+    """Erase the ops between two."""
+    while op.prev_op is not before:
+        unused = op.prev_op
+        assert unused is not None
+        unused.detach()
+        unused.erase()
 
 
 class RulePattern(RewritePattern):

@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from ..symbolic import is_at_most
 from ..types import DYNAMIC, element_of, shape_of
 from .base import ints
 from .builder import GraphBuilder
@@ -233,7 +234,7 @@ def _padded(b: Any, x: SSAValue, value: float, low: tuple[int, int], high: tuple
 
 @rule("pad", "pad(x) by nothing -> x", lambda b, x, y, i, j: _padded(b, x, 1.0, (0, 0), (0, 0)))
 def pad_of_nothing(op: Any, b: GraphBuilder) -> SSAValue | None:
-    unpadded = not any((*ints(op.low), *ints(op.high), *ints(op.interior)))
+    unpadded = all(n == 0 for n in (*ints(op.low), *ints(op.high), *ints(op.interior)))
     return op.x if unpadded else None
 
 
@@ -244,7 +245,7 @@ def pad_of_nothing(op: Any, b: GraphBuilder) -> SSAValue | None:
 )
 def pad_that_cuts(op: Any, b: GraphBuilder) -> SSAValue | None:
     low, high = ints(op.low), ints(op.high)
-    if any(ints(op.interior)) or any(n > 0 for n in (*low, *high)) or {0, DYNAMIC} & {*shape_of(op.y)}:
+    if any(ints(op.interior)) or not all(is_at_most(n, 0) for n in (*low, *high)) or {0, DYNAMIC} & {*shape_of(op.y)}:
         return None
     stop = tuple(n + last for n, last in zip(shape_of(op.x), high, strict=True))
     return b.slice(op.x, start=tuple(-n for n in low), stop=stop, step=(1,) * len(low))

@@ -19,6 +19,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..symbolic import is_at_most
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, graph_op, integer, require_same_element, require_same_shape, word
 
@@ -210,11 +211,11 @@ class ScanOp(GraphOp):
 
         size = shape[dim]
         with loops:
-            if not (kind == "add" and is_float(element)) or size <= BLOCK:
+            if not (kind == "add" and is_float(element)) or is_at_most(size, BLOCK):
                 run([size], 0, None)
             else:
                 length = BLOCK
-                while size > length * BLOCK:
+                while not is_at_most(size, length * BLOCK) and (isinstance(size, int) or length < BLOCK * BLOCK):
                     length *= BLOCK
                 blocks(length, [AffineConstantExpr(size)], 0, None)
 

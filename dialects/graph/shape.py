@@ -10,10 +10,12 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
+from ..size_lists import SizesAttr
+from ..symbolic import ceil_quotient, greatest, least, positive
 from ..types import COMPLEX, DYNAMIC, HALVES, compatible, element_of, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, integer, ints, normalize_dims
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
 
 _INTS = DenseArrayBase.constr(i64)
+_SIZES = _INTS | BaseAttr(SizesAttr)
 
 
 def _copy(b: ScalarBuilder, x: SSAValue) -> SSAValue:
@@ -238,7 +241,7 @@ class BroadcastOp(GraphOp):
 def _transpose_slice(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     start, step = ints(op.properties["start"]), ints(op.properties["step"])
     size, taken = op.shape(), shape_of(ct)
-    span = [(n - 1) * s + 1 if n else 0 for n, s in zip(taken, step, strict=True)]
+    span = [taken[d] if s == 1 else positive(taken[d] - 1) * s + least(taken[d], 1) for d, s in enumerate(step)]
     high = [total - first - length for total, first, length in zip(size, start, span, strict=True)]
     zero = b.const(0, element_of(ct))
     return b.pad(ct, zero, low=start, high=high, interior=[s - 1 for s in step])
@@ -265,8 +268,8 @@ class SliceOp(GraphOp):
     name = "graph.slice"
     stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
-    start = prop_def(_INTS)
-    stop = prop_def(_INTS)
+    start = prop_def(_SIZES)
+    stop = prop_def(_SIZES)
     step = prop_def(_INTS)
     y = result_def(TensorType)
     traits = traits_def(Pure())
@@ -286,7 +289,7 @@ class SliceOp(GraphOp):
         for d, (first, last, by, size) in enumerate(zip(start, stop, step, shape, strict=True)):
             if first < 0 or last < first or by < 1 or (size != DYNAMIC and last > size):  # C2
                 raise ShapeError(f"dim {d} needs 0 <= start <= stop <= {size} and step >= 1, got {first}:{last}:{by}")
-            sizes.append(-(-(last - first) // by))
+            sizes.append(ceil_quotient(last - first, by))
         return (tensor(operands[0].element_type, sizes),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -300,7 +303,7 @@ class SliceOp(GraphOp):
 
 
 def _affine(dim: int, factor: int, offset: int) -> AffineExpr:
-    return AffineDimExpr(dim) * factor + offset
+    return AffineDimExpr(dim) * factor + AffineConstantExpr(offset)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -405,14 +408,17 @@ def _padding(props: Props) -> list[tuple[int, int, int]]:
 
 
 def _padded(size: int, low: int, high: int, interior: int) -> int:
-    return low + size + max(0, size - 1) * interior + high
+    return low + size + (positive(size - 1) * interior if interior else 0) + high
 
 
 def _surviving(size: int, low: int, high: int, interior: int) -> tuple[int, int]:
     """First operand index that negative padding leaves in the result, and one past the last."""
     step, result = interior + 1, _padded(size, low, high, interior)
+    if step == 1:
+        first = positive(-low)
+        return first, greatest(first, size - positive(-high))
     first = max(0, -(low // step))
-    return first, max(first, min(size, (result - 1 - low) // step + 1))
+    return first, greatest(first, least(size, (result - 1 - low) // step + 1))
 
 
 def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
@@ -466,8 +472,8 @@ class PadOp(GraphOp):
     stores = COMPLEX
     x = operand_def(TensorType)
     value = operand_def(TensorType)
-    low = prop_def(_INTS)
-    high = prop_def(_INTS)
+    low = prop_def(_SIZES)
+    high = prop_def(_SIZES)
     interior = prop_def(_INTS)
     y = result_def(TensorType)
     traits = traits_def(Pure())

@@ -18,14 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineConstantExpr
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import Pure
 
 from ...errors import ShapeError
+from ..symbolic import ceil_quotient, is_at_least, is_at_most
 from ..types import (
     DYNAMIC,
     element_of,
     element_type,
+    expected,
     index,
     is_bool,
     is_float,
@@ -52,7 +55,7 @@ _MANY_ROWS = 16
 
 def position_type(n: int) -> Attribute:
     """The narrowest type of indices that holds the positions of `n` elements."""
-    return i32 if n < 2**31 else i64
+    return i32 if is_at_most(n, 2**31 - 1) else i64
 
 
 def take_in_rows(b: Any, x: SSAValue, positions: SSAValue) -> SSAValue:
@@ -176,7 +179,8 @@ class SortOp(GraphOp):
             return
         elements = [element_of(x) for x in self.operands]
         keys = elements[: integer(self.keys)]
-        many = prod(rows) >= _MANY_ROWS or n <= SHORT
+        is_short = is_at_most(n, SHORT)
+        many = expected(prod(rows)) >= _MANY_ROWS or is_short
         with ExitStack() as loops:
             row = [loops.enter_context(b.loop(size, "parallel" if many else "seq")).index for size in rows]
 
@@ -189,10 +193,10 @@ class SortOp(GraphOp):
             def read(k: int, at: Any) -> SSAValue:
                 return b.read(k, [*row, at])
 
-            if n <= SHORT:
+            if is_short:
                 _by_ranks(b, n, len(keys), elements, read, write)
             else:
-                _by_digits(b, n, keys, elements, 1 if many else _blocks(n), read, _Rows(load, write))
+                _by_digits(b, n, keys, elements, 1 if many else _blocks(expected(n)), read, _Rows(load, write))
 
 
 class _Rows(NamedTuple):
@@ -240,8 +244,10 @@ def _by_digits(
     b: Any, n: int, keys: Sequence[Attribute], elements: Sequence[Attribute], blocks: int, read: Any, result: _Rows
 ) -> None:
     """Sort a long row by one digit after the other, each in an order that keeps what is equal."""
-    digits = _digits(keys, _FEW_DIGIT_BITS if n < _FEW else _DIGIT_BITS)
-    counts = b.local((blocks, 1 << max(d.bits for d in digits)), i32 if n < 2**31 else i64, "scratch", name="counts")
+    digits = _digits(keys, _FEW_DIGIT_BITS if expected(n) < _FEW else _DIGIT_BITS)
+    counts = b.local(
+        (blocks, 1 << max(d.bits for d in digits)), i32 if is_at_most(n, 2**31 - 1) else i64, "scratch", name="counts"
+    )
     spare = [b.local((n,), element, "scratch", name="moved") for element in elements] if len(digits) > 1 else []
     between = _Rows(lambda k, at: b.load(spare[k], [at]), lambda k, value, at: b.store(value, spare[k], [at]))
     load = read
@@ -253,15 +259,15 @@ def _by_digits(
 
 def _pass(b: Any, n: int, digit: _Digit, operands: int, blocks: int, counts: SSAValue, load: Any, store: Any) -> None:
     """Move all operands into the order of one digit."""
-    bins, size = 1 << digit.bits, -(-n // blocks)
+    bins, size = 1 << digit.bits, ceil_quotient(n, blocks)
     element = element_of(counts)
     zero, one = b.scalar.const(0, element), b.scalar.const(1, element)
 
     def each(step: Callable[[Any, Any], None]) -> None:
         """`step(block, i)` for all elements in order; blocks are independent."""
         with b.loop(blocks) as block:
-            first = block.index * size
-            with b.loop([size, first * -1 + n], "seq") as i:
+            first = AffineConstantExpr(0) if blocks == 1 else block.index * AffineConstantExpr(size)
+            with b.loop([size, first * -1 + AffineConstantExpr(n)], "seq") as i:
                 step(block.index, first + i.index)
 
     def counted(block: Any, i: Any) -> None:
@@ -338,7 +344,7 @@ class TopKOp(GraphOp):
         shape, k = operands[0].get_shape(), integer(props["k"])
         if not shape:  # C1
             raise ShapeError(f"rows need a dim, got {show_shape(shape)}")
-        if k < 0 or DYNAMIC != shape[-1] < k:  # C2
+        if k < 0 or (shape[-1] != DYNAMIC and shape[-1] < k):  # C2
             raise ShapeError(f"k must be within the size of rows, got {k} of {shape[-1]}")
         taken = (*shape[:-1], k)
         return tensor(operands[0].element_type, taken), tensor(i64, taken)
@@ -354,7 +360,7 @@ class TopKOp(GraphOp):
         if k == 0 or 0 in rows:
             return
         with ExitStack() as loops:
-            many = "parallel" if prod(rows) >= _MANY_ROWS else "seq"
+            many = "parallel" if expected(prod(rows)) >= _MANY_ROWS else "seq"
             row = [loops.enter_context(b.loop(size, many)).index for size in rows]
 
             def key(i: Any) -> SSAValue:
@@ -362,10 +368,10 @@ class TopKOp(GraphOp):
 
             keys = b.local((n,), _key_type(element), "scratch", name="keys")
             places = b.local((n,), position_type(n), "scratch", name="places")
-            if n // _GROUP >= _FEW_PER_GROUP * k:
+            if is_at_least(n, _GROUP * _FEW_PER_GROUP * k):
                 count = _candidates(b, n, k, key, keys, places)
             else:
-                count = b.scalar.const(n, index)
+                count = b.position(n)
                 with b.loop(n) as i:
                     b.store(key(i.index), keys, [i.index])
                     b.store(b.scalar.convert(b.position(i.index), element_of(places)), places, [i.index])

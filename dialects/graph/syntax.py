@@ -24,6 +24,7 @@ from xdsl.printer import Printer
 
 from ...errors import DTypeError, ShapeError
 from ..assembly import parse_types, print_types
+from ..size_lists import SizesAttr, parse_size, size_text
 
 if TYPE_CHECKING:
     from .base import GraphOp
@@ -46,7 +47,7 @@ def print_graph_op(op: GraphOp, printer: Printer) -> None:
         if token == "(":
             opening = next(t for t in tokens[k:] if t[0] == "[")
             value = op.properties.get(opening[1:-1])
-            skipping = value is None or not value.get_values()  # pyright: ignore
+            skipping = value is None or not (isinstance(value, SizesAttr) or value.get_values())  # pyright: ignore
             continue
         if token == ")?":
             skipping = False
@@ -66,7 +67,9 @@ def print_graph_op(op: GraphOp, printer: Printer) -> None:
         elif token[0] == "<":
             printer.print_string(op.properties[token[1:-1]].data)  # pyright: ignore
         elif token[0] == "[":
-            printer.print_string("[" + ", ".join(map(str, op.properties[token[1:-1]].get_values())) + "]")  # pyright: ignore
+            value = op.properties[token[1:-1]]
+            sizes = value.data if isinstance(value, SizesAttr) else value.get_values()  # pyright: ignore
+            printer.print_string("[" + ", ".join(map(size_text, sizes)) + "]")
         elif token[0] == "#":
             printer.print_string(str(op.properties[token[1:]].value.data))  # pyright: ignore
         elif token[0] == "!":
@@ -121,8 +124,9 @@ def parse_graph_op(cls: type[GraphOp], parser: Parser) -> GraphOp:
         elif token[0] == "<":
             properties[token[1:-1]] = StringAttr(parser.parse_identifier())
         elif token[0] == "[":
-            values = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-            properties[token[1:-1]] = DenseArrayBase.from_list(i64, values)
+            values = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_size(parser))
+            is_known = all(isinstance(value, int) for value in values)
+            properties[token[1:-1]] = DenseArrayBase.from_list(i64, values) if is_known else SizesAttr(tuple(values))
         elif token[0] == "#":
             properties[token[1:]] = IntegerAttr(parser.parse_integer(), i64)
         elif token[0] == "!":

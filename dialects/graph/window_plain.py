@@ -51,10 +51,13 @@ def write_conv(op: ConvOp, b: Any) -> None:
 
         def product(tap: Tap) -> SSAValue:
             *k, i = tap
-            value = b.load(x, placed([n, group * depth + i, *_places(moving, p, k)], c.x_dims))
+            value = b.load(x, placed([n, i if c.groups == 1 else group * depth + i, *_places(moving, p, k)], c.x_dims))
             return b.scalar.mul(value, w(group, o, i, k))
 
-        b.write(reduced(b, "add", (*window, depth), zero, product), placed([n, group * of_group + o, *p], c.y_dims))
+        b.write(
+            reduced(b, "add", (*window, depth), zero, product),
+            placed([n, o if c.groups == 1 else group * of_group + o, *p], c.y_dims),
+        )
 
 
 def write_reduction(op: ReduceWindowOp, slide: Slide, b: Any) -> None:

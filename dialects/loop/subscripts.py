@@ -75,7 +75,7 @@ def from_linear(coefficients: Sequence[int], constant: int) -> AffineExpr:
         if c:
             dim = AffineExpr.dimension(k)
             terms.append(dim if c == 1 else AffineBinaryOpExpr(AffineBinaryOpKind.Mul, dim, AffineConstantExpr(c)))
-    if constant or not terms:
+    if constant != 0 or not terms:
         terms.append(AffineConstantExpr(constant))
     result = terms[0]
     for term in terms[1:]:

@@ -10,8 +10,11 @@
 //       FUSE:   graph.fusion
 //   FUSE-NOT:   graph.fusion
 //       FUSE: graph.yield
-// LOOP-LABEL: program.func @pointwise(%x: memref<?x64xf32>, %z: memref<?x64xf32>) -> (%result: memref<?x64xf32>) sizes(%N: index) shapes(%x[%N, 64], %z[%N, 64], %result[%N, 64]) {
-//  LOOP-NEXT:   loop.launch @[[TANH:.+]](%x, %z, %result, %N)
+/// Their dims are collapsed: the sizes of the buffers that the kernel sees follow from that of the rows.
+// LOOP-LABEL: program.func @pointwise(%x: memref<?x64xf32>, %z: memref<?x64xf32>) -> (%result: memref<?x64xf32>)
+//  LOOP-SAME:   sizes(%N: index, %M: index) shapes(%x[%N, 64], %z[%N, 64], %result[%N, 64]) meant <"N", "64 * N"> {
+//  LOOP-NEXT:   %[[X:.+]] = memref.reinterpret_cast %x to offset: [0], sizes: [%M], strides: [1] : memref<?x64xf32> to memref<?xf32>
+//       LOOP:   loop.launch @[[TANH:.+]](%[[X]], %{{.+}}, %{{.+}}, %N)
 //  LOOP-NEXT: }
 func.func @pointwise(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %t = graph.tanh %x : tensor<?x64xf32>
@@ -19,22 +22,15 @@ func.func @pointwise(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>) -> tensor<?x64x
   return %y : tensor<?x64xf32>
 }
 
-/// A product and its epilogue; what comes before is a kernel of its own, whose result is a temporary.
+/// A product, its epilogue, and what comes before it.
 // FUSE-LABEL: func.func @layer
 //       FUSE:   graph.fusion
 //       FUSE:     graph.exp
-//       FUSE:   graph.fusion
 //       FUSE:     graph.dot
 //       FUSE:     graph.max
-// LOOP-LABEL: program.func @layer(%x: memref<?x64xf32>, %w: memref<64x32xf32>, %b: memref<32xf32>) -> (%result: memref<?x32xf32>) sizes(%N: index) shapes(%x[%N, 64], %result[%N, 32]) {
-//  LOOP-NEXT:   %[[E:.+]] = memref.alloc(%N) : memref<?x64xf32>
-//  LOOP-NEXT:   loop.launch @[[EXP:.+]](%x, %[[E]], %N)
-//  LOOP-NEXT:   loop.launch @[[DOT:.+]](%[[E]], %w, %b, %result, %N)
-// PROGRAM-LABEL: program.func @layer
-//  PROGRAM-SAME:   temporaries(%[[E:.+]]: memref<?x64xf32>) sizes(%N: index)
-//  PROGRAM-SAME:   %[[E]][%N, 64]
-//   PROGRAM-NOT:   memref.alloc
-// LLVM-LABEL: define void @layer(ptr noalias %x.0, ptr noalias %w.1, ptr noalias %b.2, ptr noalias %result.3, ptr noalias {{.*}}, i64 %N.5, ptr noalias %arena.6)
+// LOOP-LABEL: program.func @layer(%x: memref<?x64xf32>, %w: memref<64x32xf32>, %b: memref<32xf32>) -> (%result: memref<?x32xf32>) sizes(%N: index) shapes(%x[%N, 64], %result[%N, 32]) meant <"N"> {
+//  LOOP-NEXT:   loop.launch @[[DOT:.+]](%x, %w, %b, %result, %N)
+// LLVM-LABEL: define void @layer(ptr noalias %x.0, ptr noalias %w.1, ptr noalias %b.2, ptr noalias %result.3, i64 %N.4, ptr noalias %arena.5)
 func.func @layer(%x: tensor<?x64xf32>, %w: tensor<64x32xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
   %e = graph.exp %x : tensor<?x64xf32>
   %h = graph.dot %e, %w contract [1] with [0] : (tensor<?x64xf32>, tensor<64x32xf32>) -> tensor<?x32xf32>
@@ -64,16 +60,29 @@ func.func @chain(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>) -> tensor<?x8xf32> {
 }
 
 /// A size that must be a number is one.
-// LOOP-LABEL: program.func @known(%x: memref<4xf32>, %y: memref<4x2xf32>) -> (%result: memref<2xf32>) {
+// LOOP-LABEL: program.func @known(%x: memref<4xf32>, %y: memref<4x2xf32>) -> (%result: memref<2xf32>) work 8 {
 func.func @known(%x: tensor<?xf32>, %y: tensor<4x2xf32>) -> tensor<2xf32> {
   %z = graph.dot %x, %y contract [0] with [0] : (tensor<?xf32>, tensor<4x2xf32>) -> tensor<2xf32>
   return %z : tensor<2xf32>
 }
 
+/// A concatenation has the sum of two sizes, a slice one less than one of them, a mean divides by one.
+// LOOP-LABEL: program.func @arithmetic
+//  LOOP-SAME:   sizes(%N: index, %M: index, %K: index) shapes(%x[%N], %y[%M], %result[%K]) meant <"N", "M", "M + N"> {
+//       LOOP:   loop.launch @[[CONCAT:.+]](%x, %y, %result, %N, %M) : (memref<?xf32>, memref<?xf32>, memref<?xf32>, index, index)
+func.func @arithmetic(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %z = graph.concat %x, %y along 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %z : tensor<?xf32>
+}
+
 /// Kernels: loops to the size, with vectors.
-//  LOOP-LABEL: loop.kernel @
+//  LOOP-LABEL: loop.kernel @tanh_mul
+//   LOOP-SAME:   shapes(%x[%N * 64], %z[%N * 64], %out[%N * 64]) in_place(%out over %x, %out over %z)
+//        LOOP:   loop.for parallel %i = 0 to %N * 64 {
+//  LOOP-LABEL: loop.kernel @concat
 //        LOOP:   loop.for parallel %i = 0 to %N {
-//        LOOP:     loop.for parallel %j = 0 to 64 {
-// SCHEDULED-LABEL: loop.kernel @
-//       SCHEDULED:   loop.for parallel %i = 0 to %N threads {
-//       SCHEDULED:     loop.for vector %j = 0 to 64
+//        LOOP:   loop.for parallel %j = 0 to %M {
+//        LOOP:     loop.store %{{.+}}, %out[%j + %N]
+// SCHEDULED-LABEL: loop.kernel @tanh_mul
+//       SCHEDULED:   loop.for parallel %io = 0 to {{.*}} threads {
+//       SCHEDULED:     loop.for vector %ii = 0 to

@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, MemRefType, NoneAttr, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...codegen.text import I8, I64
 from ...dialects import program
@@ -89,6 +89,9 @@ def _offset_of(type: Any) -> int:
 def _reinterpret(e: FunctionEmitter, op: memref.ReinterpretCastOp) -> None:
     """Pointers here are to element 0 of the view itself: the offset is added once."""
     result: Any = op.result.type
+    if op.sizes and not op.offsets and list(op.static_offsets.get_values()) == [0]:
+        _shift(e, op, 0, I8)  # all of the buffer, without gaps: what verifies modules says so
+        return
     if op.offsets or op.sizes or op.strides:
         raise fail(op, "needs static offsets, sizes and strides")
     elem = memory_type(e.ty(result.element_type, op))
@@ -129,11 +132,28 @@ def _contiguous(type: Any, op: Operation) -> int:
     return expected
 
 
+def _sizes(value: SSAValue, op: Operation) -> list[Any]:
+    """The sizes of a buffer of a host function: numbers and index values."""
+    owner = value.owner
+    if isinstance(owner, memref.ReinterpretCastOp):
+        given = iter(owner.sizes)
+        return [next(given) if size == DYNAMIC_INDEX else size for size in shape_of(value)]
+    function = owner.parent_op() if isinstance(owner, Block) else None
+    if not isinstance(function, program.FuncOp):
+        raise fail(op, f"needs a static shape, got {value.type}")
+    return list(function.sizes_of(value))
+
+
 def _copy(e: FunctionEmitter, op: memref.CopyOp) -> None:
     type: Any = op.source.type
-    count = _contiguous(type, op)
-    _contiguous(op.destination.type, op)
-    size = count * numpy_dtype(type.element_type).itemsize
+    item = numpy_dtype(type.element_type).itemsize
+    if DYNAMIC_INDEX in type.get_shape():
+        size: Any = str(item)
+        for n in _sizes(op.source, op):
+            size = e.b.mul(size, str(n) if isinstance(n, int) else e.value(n, op), I64)
+    else:
+        size = _contiguous(type, op) * item
+        _contiguous(op.destination.type, op)
     if size:
         source, target = e.value(op.source, op), e.value(op.destination, op)
         align = memory_type(e.ty(type.element_type, op)).bits // 8

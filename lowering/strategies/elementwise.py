@@ -23,7 +23,7 @@ from ...dialects.types import element_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, work_of, worth_threads
-from ..costs import Costs
+from ..costs import Costs, expected_trips
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
 from ..schedule.split import Split
@@ -38,11 +38,11 @@ _WORTH_OPS = 3 * WORTH_OPS
 
 
 def find_band(nest: ForOp) -> list[ForOp] | None:
-    """The loops of a perfect nest of parallel loops of known size, outermost first, or None."""
+    """The loops of a perfect nest of parallel loops, outermost first, or None; those inside of known size."""
     band = [nest]
     while (following := only_loop_in(band[-1])) is not None:
         band.append(following)
-    if any(loop.kind.data != "parallel" or loop.constant_bounds() is None for loop in band):
+    if any(loop.kind.data != "parallel" for loop in band) or any(loop.constant_bounds() is None for loop in band[1:]):
         return None
     inside = statements(band[-1].body.block)
     flat = not any(op.regions for op in inside)
@@ -77,7 +77,7 @@ def _order_of_reads(band: list[ForOp]) -> list[ForOp] | None:
 
 def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:
     """Vectors of a loop, and the longest loop outermost, in blocks where it is that one: unless threads can share the first."""
-    trips = {loop: loop.trip_count() or 0 for loop in band}
+    trips = {loop: expected_trips(loop) for loop in band}
     work = prod(trips.values()) * work_of(band[-1].body.block) / LANES_AT_ONCE
     outside = band[: band.index(vector)]  # which are divided among threads together
     if outside and prod(trips[loop] for loop in outside) >= wanted(work):

@@ -10,6 +10,7 @@ from ...dialects.loop.structure import ForOp
 from ...dialects.types import is_float, scalar_of, width_of
 from ..analysis.lanes import runs_along
 from ..analysis.nests import only_loop_in, statements
+from ..costs import expected_trips
 
 LEAST_DEPTH = 4
 """Sums of fewer terms are not worth a register tile."""
@@ -41,9 +42,8 @@ class Product:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """How many rows, columns and terms."""
-        m, n, k = (loop.trip_count() or 0 for loop in (self.rows, self.columns, self.depth))
-        return m, n, k
+        """How many rows, columns and terms; of rows that only a call knows as many as are expected."""
+        return expected_trips(self.rows), self.columns.trip_count() or 0, self.depth.trip_count() or 0
 
 
 def find_product(nest: ForOp, target: Target) -> Product | None:
@@ -53,7 +53,7 @@ def find_product(nest: ForOp, target: Target) -> Product | None:
         band.append(following)
     inside = statements(band[-1].body.block)
     sums = [op for op in inside if isinstance(op, ForOp)]
-    if len(sums) != 1 or any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in band):
+    if len(sums) != 1 or any(loop.kind.data != "parallel" for loop in band):
         return None
     depth = sums[0]
     if depth.monoid is None or depth.monoid.data != "add" or len(depth.results) != 1 or not is_float(depth.results[0].type):
@@ -71,7 +71,7 @@ def find_product(nest: ForOp, target: Target) -> Product | None:
     for rows in band:
         right = [op for op in loads if columns[0].index in op.indices and rows.index not in op.indices]
         left = [op for op in loads if rows.index in op.indices and columns[0].index not in op.indices]
-        if rows is columns[0] or not right or not left or (rows.trip_count() or 0) < 2:
+        if rows is columns[0] or not right or not left or expected_trips(rows) < 2:
             continue
         plain = len(loads) == 2 and all(depth.index in op.indices for op in loads)
         return Product(tuple(band), rows, columns[0], depth, left[0] if plain else None, right[0] if plain else None)

@@ -22,6 +22,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import element_of, is_bool, shape_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import around, loops, name_of, only_loop_in, statements
+from ..costs import expected_trips
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
 from ..schedule.sink import Sink, movable
@@ -62,7 +63,7 @@ def find_transpose(kernel: KernelOp, nest: ForOp, target: Target) -> Transpose |
         band.append(following)
     inside += statements(band[-1].body.block)
     moves = [op for op in inside if isinstance(op, LoadOp | StoreOp)]
-    if any(loop.kind.data != "parallel" or loop.trip_count() is None for loop in band) or len(inside) > _MOST_OPS:
+    if any(loop.kind.data != "parallel" for loop in band) or len(inside) > _MOST_OPS:
         return None
     if any(op.regions or not (isinstance(op, LoadOp | StoreOp) or is_lanewise(op)) for op in inside):
         return None
@@ -130,7 +131,7 @@ def tile_transpose(kernel: KernelOp, found: Transpose, take: Take) -> None:
     trips = found.rows.trip_count() or 0
     others = [loop for loop in found.band if loop is not found.columns and loop is not found.rows]
     outside = [name_of(loop) for loop in others]
-    strips = prod(loop.trip_count() or 0 for loop in others) * (trips // lanes)
+    strips = prod(expected_trips(loop) for loop in others) * (trips // lanes)
     strip = blocks = None
     size = 1
     if trips > lanes:

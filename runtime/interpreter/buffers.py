@@ -66,8 +66,11 @@ def reshape(op: Operation, values: Values) -> None:
 def reinterpret(op: memref.ReinterpretCastOp, values: Values) -> None:
     """The same memory with other sizes and strides."""
     buffer = values[op.operands[0]]
-    sizes = [int(v) for v in op.static_sizes.get_values()]
-    strides = [int(v) for v in op.static_strides.get_values()]
+    given = (iter(op.sizes), iter(op.strides))
+    sizes, strides = (
+        [int(values[next(more)]) if v == DYNAMIC else int(v) for v in known.get_values()]
+        for more, known in zip(given, (op.static_sizes, op.static_strides), strict=True)
+    )
     offset = int(op.static_offsets.get_values()[0])
     dtype = numpy_dtype(element_of(op.results[0]))
     if buffer.flags.c_contiguous and buffer.dtype != dtype:

@@ -25,12 +25,13 @@ from ...dialects.graph.conditional import WhileOp as ConditionalOp
 from ...dialects.graph.control import ForOp as RepeatedOp
 from ...dialects.graph.extents import Extents, has_open_sizes
 from ...dialects.graph.kernel import KernelCallOp
+from ...dialects.graph.known_sizes import bind_symbols, substitute_sizes
 from ...dialects.graph.structure import FusionOp
 from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
 from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
-from ...dialects.types import DYNAMIC, element_of, numpy_dtype, shape_of, tensor
+from ...dialects.types import DYNAMIC, element_of, has_symbols, numpy_dtype, shape_of, tensor
 from ...errors import CompileError, DTypeError, ShapeError, about
 from . import accesses, buffers, monoids, scalars
 from .accesses import Step
@@ -66,8 +67,25 @@ def interpret(
     >>> interpret(parse_module(make_context(), text), "main", [np.ones(2, np.float32)])
     (array([-1., -1.], dtype=float32),)
     """
+    module = _for_sizes_of(module, entry, args)
     with np.errstate(all="ignore"):
         return tuple(np.asarray(x) for x in Interpreter(module, limit).call(entry, list(args)))
+
+
+def _for_sizes_of(module: ModuleOp, entry: str, args: Sequence[Any]) -> ModuleOp:
+    """The module, or where its function has sizes that only a call knows, a copy with those of a call in their place."""
+    functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == entry)
+    function = next(functions, None)
+    if function is None or not function.body.blocks or not any(map(has_symbols, function.body.block.args)):
+        return module
+    arguments = function.body.block.args
+    shapes = list(map(np.shape, args))
+    if len(shapes) != len(arguments) or any(len(s) != len(shape_of(a)) for s, a in zip(shapes, arguments, strict=True)):
+        return module  # which is said where arguments are bound
+    known = bind_symbols(arguments, shapes)
+    module = module.clone()
+    substitute_sizes(module, known)
+    return module
 
 
 class Interpreter:

@@ -1168,3 +1168,19 @@ func.func @threefry2x32_c3_word(%k: tensor<4xui32>) {
   %r = graph.threefry2x32 third %k, %k, %k, %k : tensor<4xui32>
   return
 }
+
+// -----
+
+func.func @dim_c1_one_size() {
+  // expected-error@+1 {{'graph.dim' op must give one size as a number, got 2 as tensor<i64>}}
+  %r = graph.dim ["n", "2 * n"] : tensor<i64>
+  return
+}
+
+// -----
+
+func.func @sizes_that_are_no_expression(
+  // expected-error@+1 {{not a size: 'n / 2'}}
+  %x: tensor<?xf32, #graph.sizes<"n / 2">>) {
+  return
+}

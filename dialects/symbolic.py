@@ -1,0 +1,663 @@
+"""Sizes that only a call knows, as values: `Size` is what stands for one in a shape, `2*n + 1` as well as `n`.
+
+A size is a polynomial with integer coefficients over *atoms*: symbols, quotients `floordiv(e, c)` and `max(e, 0)`. It has one
+normal form, so that sizes known to be equal compare equal, and one that is a number is an `int`. Comparisons that its symbols'
+bounds decide are decided, others raise.
+
+    >>> n = Size.symbol("n")
+    >>> (n + 1) * 2 - n, n * 64 // 64 == n, n < n + 1
+    (n + 2, True, True)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import gcd, inf
+from typing import Any, ClassVar
+
+from ..errors import SizeError
+
+_CASES = 3
+"""How many `max(e, 0)` of a size are taken apart into cases to find its bounds."""
+
+
+@dataclass(frozen=True, order=True)
+class Symbol:
+    """A size by name, from `low` to `high` (None: no limit), a multiple of `multiple`."""
+
+    name: str
+    low: int = 0
+    high: int | None = None
+    multiple: int = 1
+
+    def __str__(self) -> str:
+        return self.name
+
+    def spell(self) -> str:
+        """The symbol with what is known of it: `n`, `n in 1..4096 by 8`."""
+        if (self.low, self.high, self.multiple) == (0, None, 1):
+            return self.name
+        by = "" if self.multiple == 1 else f" by {self.multiple}"
+        return f"{self.name} in {self.low}..{'' if self.high is None else self.high}{by}"
+
+    def why_not(self, value: int) -> str:
+        """Why the size cannot be a number; empty if it can."""
+        if value < self.low:
+            return f"must be at least {self.low}"
+        if self.high is not None and value > self.high:
+            return f"must be at most {self.high}"
+        return f"must be a multiple of {self.multiple}" if value % self.multiple else ""
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """`floordiv(of, by)`."""
+
+    of: Size
+    by: int
+
+    def __str__(self) -> str:
+        return f"floordiv({self.of}, {self.by})"
+
+
+@dataclass(frozen=True)
+class Positive:
+    """`max(of, 0)`."""
+
+    of: Size
+
+    def __str__(self) -> str:
+        return f"max({self.of}, 0)"
+
+
+class _Estimates(threading.local):
+    depth = 0
+
+
+_estimates = _Estimates()
+
+
+@contextmanager
+def estimates() -> Iterator[None]:
+    """Where costs are weighed: here a size that is compared, or made a number, is what it is expected to be."""
+    _estimates.depth += 1
+    try:
+        yield
+    finally:
+        _estimates.depth -= 1
+
+
+TYPICAL = 256
+"""What a size that only a call knows is taken to be where costs are weighed."""
+
+
+Atom = Symbol | Quotient | Positive
+Monomial = tuple[Atom, ...]
+"""Atoms that are multiplied, sorted by their text; none is the number 1."""
+Terms = Mapping[Monomial, int]
+
+
+class Size:
+    """A size that only a call knows. It is immutable, and never a number: what comes to one is an `int`."""
+
+    __slots__ = ("__dict__", "_hash", "terms")
+    __array_priority__ = 2000  # NumPy's operators leave it to ours
+    __array_ufunc__ = None
+    special: frozenset[int] = frozenset()
+    """The numbers that programs of this size are also compiled for by themselves."""
+
+    def __init__(self, terms: Sequence[tuple[Monomial, int]]):
+        self.terms = tuple(terms)
+        self._hash = hash(self.terms)
+
+    @staticmethod
+    def symbol(name: str, low: int = 0, high: int | None = None, multiple: int = 1) -> Any:
+        """The size of a symbol."""
+        symbol = Symbol(name, low, high, multiple)
+        return low if low == high else Size((((symbol,), 1),))
+
+    # -- facts
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Size) and self.terms == other.terms)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        text = ""
+        for monomial, c in self.terms:
+            factors = [] if abs(c) == 1 and monomial else [str(abs(c))]
+            sign = (" - " if c < 0 else " + ") if text else ("-" if c < 0 else "")
+            text += sign + " * ".join([*factors, *map(str, monomial)])
+        return text
+
+    @property
+    def constant(self) -> int:
+        """The number in the sum."""
+        return next((c for monomial, c in self.terms if not monomial), 0)
+
+    @property
+    def monomials(self) -> tuple[tuple[Monomial, int], ...]:
+        """The other terms."""
+        return tuple([(monomial, c) for monomial, c in self.terms if monomial])
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """The symbols in it, each once."""
+        found: dict[Symbol, None] = {}
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                found.update(dict.fromkeys((atom,) if isinstance(atom, Symbol) else atom.of.symbols))
+        return tuple(found)
+
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest number that it may be, as far as the bounds of symbols tell."""
+        return _bounds(self, _CASES)
+
+    def at(self, values: Mapping[str, int]) -> int:
+        """The number, given those of all its symbols by name."""
+        return self.substitute(lambda symbol: values[symbol.name])
+
+    def substitute(self, value: Callable[[Symbol], Any]) -> Any:
+        """The size with symbols replaced by sizes."""
+        total: Any = 0
+        for monomial, c in self.terms:
+            product: Any = c
+            for atom in monomial:
+                product = product * _substituted(atom, value)
+            total = total + product
+        return total
+
+    # -- arithmetic
+
+    as_number: ClassVar[Callable[[Size], Any] | None] = None
+    """What makes an array of a size for arithmetic with floats; whoever traces sets it."""
+
+    def _number(self) -> Any:
+        """What arithmetic with floats is done with: where costs are weighed a number, else an array of the trace."""
+        if _estimates.depth:
+            return expected_size(self)
+        if Size.as_number is None:
+            raise SizeError(f"size {self} is only known in a call: it takes part in arithmetic of ints alone")
+        return Size.as_number(self)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, float):
+            return self._number() + other
+        return NotImplemented if (terms := _terms(other)) is None else _sum(((self.terms, 1), (terms, 1)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, float):
+            return self._number() - other
+        return NotImplemented if (terms := _terms(other)) is None else _sum(((self.terms, 1), (terms, -1)))
+
+    def __rsub__(self, other: Any) -> Any:
+        if isinstance(other, float):
+            return other - self._number()
+        return NotImplemented if (terms := _terms(other)) is None else _sum(((terms, 1), (self.terms, -1)))
+
+    def __neg__(self) -> Any:
+        return 0 - self
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, float):
+            return self._number() * other
+        terms = _terms(other)
+        if terms is None:
+            return NotImplemented
+        products = [((_product(a, b), c * d),) for a, c in self.terms for b, d in terms]
+        return _sum([(product, 1) for product in products])
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._number() / (other._number() if isinstance(other, Size) else other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self._number()
+
+    def __floordiv__(self, other: Any) -> Any:
+        if isinstance(other, Size):
+            quotient = exact_quotient(self, other)
+            if quotient is None and _estimates.depth:
+                return expected_size(self) // expected_size(other)
+            if quotient is None:
+                rule = f"size {self} is not known to be a multiple of {other}"
+                raise SizeError(f"{rule}: divide by a number, or by a factor of it")
+            return quotient
+        return _divided(self, int(other)) if _is_int(other) else NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        if _estimates.depth:
+            return other // expected_size(self)
+        if not _is_int(other):
+            return NotImplemented
+        raise SizeError(f"a number cannot be divided by the size {self}: divide arrays, as lnp.asarray({self})")
+
+    def __mod__(self, other: Any) -> Any:
+        return self - self // other * other if isinstance(other, Size) or _is_int(other) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        return other - other // self * self
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, float):
+            return self._number() ** other
+        if not _is_int(other) or other < 0:
+            return NotImplemented
+        result: Any = 1
+        for _ in range(int(other)):
+            result = self * result
+        return result
+
+    # -- comparisons
+
+    def __lt__(self, other: Any) -> bool:
+        return _compare(self, other, "<", lambda low, high: True if high < 0 else False if low >= 0 else None)
+
+    def __le__(self, other: Any) -> bool:
+        return _compare(self, other, "<=", lambda low, high: True if high <= 0 else False if low > 0 else None)
+
+    def __gt__(self, other: Any) -> bool:
+        return _compare(self, other, ">", lambda low, high: True if low > 0 else False if high <= 0 else None)
+
+    def __ge__(self, other: Any) -> bool:
+        return _compare(self, other, ">=", lambda low, high: True if low >= 0 else False if high < 0 else None)
+
+    def __bool__(self) -> bool:
+        return self > 0
+
+    def __index__(self) -> int:
+        if _estimates.depth:
+            return expected_size(self)
+        raise SizeError(
+            f"size {self} is not known while tracing and cannot be a Python int: "
+            "use it in shapes and arithmetic as it is, or leave that dim out of dynamic="
+        )
+
+    def __int__(self) -> int:
+        return self.__index__()
+
+    def __float__(self) -> float:
+        if _estimates.depth:
+            return float(expected_size(self))
+        raise SizeError(
+            f"size {self} is not known while tracing and cannot be a Python float: use it in arithmetic with arrays"
+        )
+
+
+def greatest(a: Any, b: Any) -> Any:
+    """The greater of two sizes."""
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else b + positive(a - b)
+
+
+def least(a: Any, b: Any) -> Any:
+    """The smaller of two sizes."""
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else a - positive(a - b)
+
+
+def positive(size: Any) -> Any:
+    """`max(size, 0)`."""
+    if isinstance(size, int):
+        return max(size, 0)
+    low, high = size.bounds
+    if low >= 0:
+        return size
+    if high <= 0:
+        return 0
+    if size.terms[0][1] < 0:  # max(e, 0) is e + max(-e, 0): one of both is the normal form
+        return size + positive(-size)
+    return Size((((Positive(size),), 1),))
+
+
+def is_at_most(size: Any, limit: int) -> bool:
+    """Whether a size is known to be no greater than a number."""
+    return size <= limit if isinstance(size, int) else size.bounds[1] <= limit
+
+
+def is_at_least(size: Any, limit: int) -> bool:
+    """Whether a size is known to be no less than a number."""
+    return size >= limit if isinstance(size, int) else size.bounds[0] >= limit
+
+
+def ceil_quotient(size: Any, by: int) -> Any:
+    """`size / by`, rounded up."""
+    return (size + by - 1) // by
+
+
+def symbols_of(sizes: Sequence[Any]) -> tuple[Symbol, ...]:
+    """The symbols in some sizes, each once."""
+    return tuple(dict.fromkeys(symbol for size in sizes if isinstance(size, Size) for symbol in size.symbols))
+
+
+def substituted(size: Any, value: Callable[[Symbol], Any]) -> Any:
+    """A size or number, symbols replaced."""
+    return size.substitute(value) if isinstance(size, Size) else size
+
+
+def exact_quotient(size: Any, by: Any) -> Any:
+    """`size / by` where that is a size for all values of symbols; None else."""
+    if isinstance(size, int) and isinstance(by, int):
+        return None if not by or size % by else size // by
+    if not isinstance(by, Size):
+        return None if isinstance(size, int) else _exact_number(size, by)
+    rest, quotient = size, 0
+    lead, coefficient = _lead(by)
+    for _ in range(16):
+        if isinstance(rest, int):
+            return quotient if rest == 0 else None
+        monomial, c = _lead(rest)
+        left = _without(monomial, lead)
+        if left is None or c % coefficient:
+            return None
+        term = _sum([(((left, c // coefficient),), 1)])
+        quotient, rest = quotient + term, rest - term * by
+    return None
+
+
+def _exact_number(size: Size, by: int) -> Any:
+    if by == 0:
+        return None
+    if all(_content(monomial, c) % by == 0 for monomial, c in size.terms):
+        return _divided(size, by)
+    return None
+
+
+def _content(monomial: Monomial, c: int) -> int:
+    """A number that a term is a multiple of."""
+    for atom in monomial:
+        if isinstance(atom, Symbol):
+            c *= atom.multiple
+    return abs(c)
+
+
+def _divided(size: Size, by: int) -> Any:
+    """`floordiv(size, by)`: terms that are multiples of the divisor are divided at once."""
+    if by < 1:
+        raise SizeError(f"size {size} can only be divided by a number of at least 1, got {by}")
+    if by == 1:
+        return size
+    whole: list[tuple[Monomial, int]] = []
+    exact: list[Any] = []
+    rest: list[tuple[Monomial, int]] = []
+    for monomial, c in size.terms:
+        if c % by == 0:
+            whole.append((monomial, c // by))
+        elif monomial and _content(monomial, c) % by == 0:
+            exact.append(_exact_term(monomial, c, by))
+        else:
+            rest.append((monomial, c))
+    total = _sum([(tuple(whole), 1)])
+    for term in exact:
+        total = term + total
+    left = _sum([(tuple(rest), 1)])
+    if isinstance(left, int):
+        return total + left // by
+    low, high = left.bounds
+    if low >= 0 and high < by:
+        return total
+    return total + Size((((Quotient(left, by),), 1),))
+
+
+def _exact_term(monomial: Monomial, c: int, by: int) -> Any:
+    """A term divided by a number that it is a multiple of, since its symbols are."""
+    factors = list(monomial)
+    shared = gcd(c, by)
+    result, by = c // shared, by // shared
+    total: Any = result
+    for atom in factors:
+        shared = gcd(atom.multiple, by) if isinstance(atom, Symbol) else 1
+        by //= shared
+        one = Size((((atom,), 1),))
+        total = (Size((((Quotient(one, shared),), 1),)) if shared > 1 else one) * total
+    return total
+
+
+def _product(a: Monomial, b: Monomial) -> Monomial:
+    return tuple(sorted((*a, *b), key=str)) if a and b else a or b
+
+
+def _without(monomial: Monomial, factor: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in factor:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def _lead(size: Size) -> tuple[Monomial, int]:
+    return max(size.terms, key=lambda term: (len(term[0]), list(map(str, term[0]))))
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _terms(value: Any) -> Sequence[tuple[Monomial, int]] | None:
+    if isinstance(value, Size):
+        return value.terms
+    if hasattr(value, "__index__") and not isinstance(value, bool) and not hasattr(value, "trace"):
+        number = value.__index__()
+        return (((), number),) if number else ()
+    return None
+
+
+def _sum(parts: Sequence[tuple[Sequence[tuple[Monomial, int]], int]]) -> Any:
+    """The sum of terms, each part times a number: a `Size`, or an int."""
+    total: dict[Monomial, int] = {}
+    again: list[Any] = []
+    for terms, factor in parts:
+        for monomial, c in terms:
+            total[monomial] = total.get(monomial, 0) + c * factor
+    for monomial, c in list(total.items()):
+        whole = _whole(monomial, c) if c else None
+        if whole is not None:
+            del total[monomial]
+            again.append(whole)
+    kept = sorted(((m, c) for m, c in total.items() if c), key=lambda term: (-len(term[0]), list(map(str, term[0]))))
+    result: Any = (kept[0][1] if kept else 0) if not kept or (len(kept) == 1 and not kept[0][0]) else Size(kept)
+    for part in again:
+        result = part + result
+    return result
+
+
+def _whole(monomial: Monomial, c: int) -> Any:
+    """A term `c * (e floordiv d)` as `c / d * e` where `e` is a multiple of `d` and `c`, too; None for other terms."""
+    for k, atom in enumerate(monomial):
+        if not isinstance(atom, Quotient) or c % atom.by or len(atom.of.terms) != 1:
+            continue
+        (inner, factor) = atom.of.terms[0]
+        if _content(inner, factor) % atom.by == 0:
+            rest = monomial[:k] + monomial[k + 1 :]
+            return _sum([(((_product(inner, rest), factor * (c // atom.by)),), 1)])
+    return None
+
+
+def _substituted(atom: Atom, value: Callable[[Symbol], Any]) -> Any:
+    if isinstance(atom, Symbol):
+        return value(atom)
+    inner = atom.of.substitute(value)
+    return inner // atom.by if isinstance(atom, Quotient) else positive(inner)
+
+
+# Bounds
+
+
+def _bounds(size: Any, cases: int) -> tuple[float, float]:
+    """The interval that a size is in: its terms', and where `max(e, 0)` stands in it, that of both cases."""
+    if isinstance(size, int):
+        return size, size
+    low, high = _interval(size)
+    if cases:
+        atom = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Positive)), None)
+        if atom is not None:
+            found = [_bounds(_with(size, atom, other), cases - 1) for other in (0, atom.of)]
+            low, high = max(low, min(least for least, _ in found)), min(high, max(most for _, most in found))
+        quotient = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Quotient)), None)
+        if quotient is not None and all(a != quotient or len(m) == 1 for m, _ in size.terms for a in m):
+            low, high = _through_quotient(size, quotient, cases, low, high)
+    return low, high
+
+
+def _through_quotient(size: Size, atom: Quotient, cases: int, low: float, high: float) -> tuple[float, float]:
+    """`by * size` lies between what it is with `e - by + 1` and with `e` in the place of `by * (e floordiv by)`."""
+    c = next(c for monomial, c in size.terms if monomial == (atom,))
+    rest = size - Size((((atom,), 1),)) * c
+    ends = [_bounds(rest * atom.by + shifted * c, cases - 1) for shifted in (atom.of - (atom.by - 1), atom.of)]
+    lowest, highest = min(least for least, _ in ends), max(most for _, most in ends)
+    if lowest > -inf:
+        low = max(low, -(-Fraction(int(lowest)) // atom.by))
+    if highest < inf:
+        high = min(high, Fraction(int(highest)) // atom.by)
+    return low, high
+
+
+def _with(size: Size, atom: Atom, other: Any) -> Any:
+    """A size with an atom replaced."""
+    total: Any = 0
+    for monomial, c in size.terms:
+        product: Any = c
+        for factor in monomial:
+            product = product * (other if factor == atom else Size((((factor,), 1),)))
+        total = total + product
+    return total
+
+
+def _interval(size: Size) -> tuple[float, float]:
+    low = high = 0.0
+    for monomial, c in size.terms:
+        ends = (1.0, 1.0)
+        for atom in monomial:
+            ends = _times(ends, _atom_bounds(atom))
+        one, other = _times(ends, (c, c))
+        low, high = low + one, high + other
+    return low, high
+
+
+def _atom_bounds(atom: Atom) -> tuple[float, float]:
+    if isinstance(atom, Symbol):
+        return atom.low, inf if atom.high is None else atom.high
+    low, high = atom.of.bounds
+    if isinstance(atom, Positive):
+        return max(low, 0), max(high, 0)
+    return low // atom.by if low > -inf else low, high // atom.by if high < inf else high
+
+
+def _times(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    ends = [0.0 if 0 in (x, y) else x * y for x in a for y in b]
+    return min(ends), max(ends)
+
+
+def _compare(size: Size, other: Any, sign: str, decide: Callable[[float, float], bool | None]) -> bool:
+    if isinstance(other, float) and _estimates.depth:
+        return bool(decide(value := expected_size(size) - other, value))
+    if _terms(other) is None:
+        return NotImplemented
+    difference = size - other
+    low, high = (difference, difference) if isinstance(difference, int) else difference.bounds
+    decided = decide(low, high)
+    if decided is None and _estimates.depth:
+        return bool(decide(value := expected_size(difference), value))
+    if decided is None:
+        names = ", ".join(repr(s.name) for s in symbols_of([difference]))
+        raise SizeError(
+            f"whether {size} {sign} {other} is not known while tracing: say more of {names}, as with "
+            f"lm.dim({names.split(',')[0]}, min=1, max=1024), or use lnp.where"
+        )
+    return decided
+
+
+# Text
+
+
+def spell(size: Any) -> str:
+    """A size with what is known of its symbols: `n - 1 where n in 1..4096 by 8`. `read` is the inverse."""
+    said = [s.spell() for s in symbols_of([size]) if s.spell() != s.name]
+    return f"{size} where {', '.join(said)}" if said else str(size)
+
+
+_SYMBOL = re.compile(r"([A-Za-z_]\w*) in (\d+)\.\.(\d*)(?: by (\d+))?")
+
+
+def read(text: str) -> Any:
+    """A size from its text.
+
+    >>> read("floordiv(n + 1, 2) * m where m in 1..8").bounds
+    (0.0, inf)
+
+    Raises:
+        ValueError: it is something else.
+    """
+    expression, _, where = text.partition(" where ")
+    known: dict[str, Symbol] = {}
+    for part in where.split(", ") if where else ():
+        match = _SYMBOL.fullmatch(part)
+        if match is None:
+            raise ValueError(f"not a size: {text!r:.60}")
+        name, low, high, multiple = match.groups()
+        known[name] = Symbol(name, int(low), int(high) if high else None, int(multiple or 1))
+    try:
+        return _value(ast.parse(expression, mode="eval").body, known)
+    except (SyntaxError, RecursionError):
+        raise ValueError(f"not a size: {text!r:.60}") from None
+
+
+def _value(node: ast.AST, known: Mapping[str, Symbol]) -> Any:
+    match node:
+        case ast.Constant(int(number)):
+            return number
+        case ast.Name(name):
+            return Size((((known.get(name, Symbol(name)),), 1),))
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_value(operand, known)
+        case ast.BinOp(left, ast.Add(), right):
+            return _value(left, known) + _value(right, known)
+        case ast.BinOp(left, ast.Sub(), right):
+            return _value(left, known) - _value(right, known)
+        case ast.BinOp(left, ast.Mult(), right):
+            return _value(left, known) * _value(right, known)
+        case ast.Call(ast.Name("floordiv"), [of, ast.Constant(int(by))], []) if by > 0:
+            return _value(of, known) // by
+        case ast.Call(ast.Name("max"), [of, ast.Constant(0)], []):
+            return positive(_value(of, known))
+        case _:
+            raise ValueError(f"not a size: {ast.unparse(node)!r:.60}")
+
+
+@lru_cache(maxsize=1024)
+def expected_size(size: Any) -> int:
+    """A number to weigh costs with: each symbol `TYPICAL`, as far as its bounds allow."""
+
+    def value(symbol: Symbol) -> int:
+        number = max(symbol.low, TYPICAL - TYPICAL % symbol.multiple)
+        return number if symbol.high is None else min(number, symbol.high)
+
+    return substituted(size, value)
