@@ -12,6 +12,7 @@ in registers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -224,10 +225,17 @@ def _sum_in_parts(kernel: KernelOp, points: Points, product: BlockProduct, take:
     part, features = take(Split(features, _part(depth, DEEPEST)))
     if phases:
         take(Reorder((*phases, features)))
+    sum_by_parts(part, (rows, columns), buffer_name(points.sums.buffer), take)
+
+
+def sum_by_parts(part: str, nest: Sequence[str], sums: str, take: Take) -> None:
+    """Let a loop over parts of a sum run around the nest that it stands in, which adds to the sums in memory."""
     take(Demote(part))
-    start, columns = take(Fission(columns, buffer_name(points.sums.buffer)))
-    _, rows = take(Fission(rows, start))
-    take(Reorder((part, rows, columns)))
+    start, rest = sums, list[str]()
+    for loop in reversed(nest):
+        start, after = take(Fission(loop, start))
+        rest.insert(0, after)
+    take(Reorder((part, *rest)))
 
 
 def _part(size: int, most: int) -> int:

@@ -30,8 +30,6 @@ from ..schedule.cloning import subscripts
 from ..schedule.coalesce import Coalesce
 from ..schedule.collapse_dims import CollapseDims
 from ..schedule.compute_at import ComputeAt
-from ..schedule.demote import Demote
-from ..schedule.fission import Fission
 from ..schedule.pad import Pad
 from ..schedule.partition import Partition
 from ..schedule.reorder import Reorder
@@ -41,7 +39,7 @@ from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
 from .base import Take, attempt
 from .block_product import is_sum
-from .convolutions import schedule_convolutions
+from .convolutions import schedule_convolutions, sum_by_parts
 
 VECTORS = 4
 """Vectors of result features in a block of filters."""
@@ -186,9 +184,43 @@ def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
         return
     blocks = tiles.blocks(target)
     _, *sizes, _ = tiles.products.buffer.type.get_shape()
-    names = [buffer_name(op.buffer) for op in (tiles.filters, tiles.padded, tiles.image, tiles.products)]
-    made, padded, image, products = names
+    made, padded, image, products = (
+        buffer_name(op.buffer) for op in (tiles.filters, tiles.padded, tiles.image, tiles.products)
+    )
+    outer, column = _cut(tiles, blocks, take)
+    at = outer[-1] if outer else None
+    if column or at:
+        take(ComputeAt(products, column or at or ""))
+    for name in (image, padded) if at else ():
+        take(ComputeAt(name, at or ""))
+    for loop in map(name_of, _nest(_stored(kernel, padded))):
+        attempt(Partition(loop), take)
+    for name in (image, products):
+        _fill(kernel, name, (blocks.images, blocks.rows, blocks.width), take)
+    for name in (image, products):
+        take(CollapseDims(name, 1, 3))
+    _, *along, _ = _nest(_stored(kernel, products))
+    rows = [name_of(loop) for loop in along if not _runs_once(loop)]
+    while len(rows) > 1:
+        take(Coalesce(*rows[-2:]))
+        rows.pop()
+    if not blocks.stay:
+        part = _sum_in_parts(_stored(kernel, products), blocks.depth, take)
+        if where := part or column or at:
+            take(ComputeAt(made, where))
+        _fill(kernel, products, (blocks.tiles, blocks.columns), take)
+        if blocks.across(*sizes) <= blocks.count:
+            for name in outer:
+                take(Serialize(name))
+    for name in (image, products, made):  # a power of two apart, points would share few sets of the caches
+        take(SetLayout(name, (0, 1, 2), pad=1, dim=1))
+    schedule_convolutions(kernel, target, take)
+
+
+def _cut(tiles: Tiles, blocks: Blocks, take: Take) -> tuple[list[str], str | None]:
+    """Let results be computed in blocks: the loops over blocks of tiles, outermost first, and that over blocks of filters."""
     outer, within = list[str](), list[str]()
+    sizes = tiles.products.buffer.type.get_shape()[1:4]
     for loop, size, part in zip(tiles.at, sizes, (blocks.images, blocks.rows, blocks.width), strict=True):
         if loop is None:
             continue
@@ -200,39 +232,11 @@ def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
             within.append(rest)
         else:
             within.append(name_of(loop))
-    at = outer[-1] if outer else None
-    if blocks.count > 1:
-        column, feature = take(Split(name_of(tiles.results), blocks.columns))
-        take(Reorder((*outer, column, *within, feature)))
-    else:
-        column = at
-    if column is not None:
-        take(ComputeAt(products, column))
-    if at is not None:
-        take(ComputeAt(image, at))
-        take(ComputeAt(padded, at))
-    for loop in map(name_of, around(_stored(kernel, padded))):
-        __import__("os").environ.get("NOPART") or attempt(Partition(loop), take)
-    for name in (image, products):
-        _fill(kernel, name, (blocks.images, blocks.rows, blocks.width), take)
-    for name in (image, products):
-        take(CollapseDims(name, 1, 3))
-    _, *along, _ = _nest(_stored(kernel, products))
-    rows = [name_of(loop) for loop in along if not _runs_once(loop)]
-    while len(rows) > 1:
-        take(Coalesce(*rows[-2:]))
-        rows.pop()
-    if not blocks.stay:
-        part = _sum_in_parts(_stored(kernel, products), products, blocks.depth, take)
-        if part or column:
-            take(ComputeAt(made, part or column or ""))
-        _fill(kernel, products, (blocks.tiles, blocks.columns), take)
-        if blocks.across(*sizes) <= blocks.count:
-            for name in outer:
-                take(Serialize(name))
-    for name in (image, products, made):  # a power of two apart, points would share few sets of the caches
-        take(SetLayout(name, (0, 1, 2), pad=1, dim=1))
-    schedule_convolutions(kernel, target, take)
+    if blocks.count == 1:
+        return outer, None
+    column, feature = take(Split(name_of(tiles.results), blocks.columns))
+    take(Reorder((*outer, column, *within, feature)))
+    return outer, column
 
 
 def _stored(kernel: KernelOp, name: str) -> StoreOp:
@@ -263,19 +267,14 @@ def _fill(kernel: KernelOp, name: str, sizes: Sequence[int], take: Take) -> None
             take(Pad(loop, size))
 
 
-def _sum_in_parts(store: StoreOp, products: str, count: int, take: Take) -> str | None:
+def _sum_in_parts(store: StoreOp, count: int, take: Take) -> str | None:
     """Add the products of a few features to the sums in memory, then those of the next ones: the loop over such parts."""
     depth = store.value.owner
     if not isinstance(depth, ForOp) or (depth.trip_count() or 0) <= count:
         return None
     nest = [name_of(loop) for loop in _nest(store)]
     part, _ = take(Split(name_of(depth), count))
-    take(Demote(part))
-    start, rest = products, list[str]()
-    for loop in reversed(nest):
-        start, after = take(Fission(loop, start))
-        rest.insert(0, after)
-    take(Reorder((part, *rest)))
+    sum_by_parts(part, nest, buffer_name(store.buffer), take)
     return part
 
 
