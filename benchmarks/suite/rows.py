@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from . import attention, convolutions, elementwise, kernel_cases, networks, products
+from . import attention, control, convolutions, elementwise, kernel_cases, networks, products
 from .case import Row
 
-ROWS: list[Row] = [*products.ROWS, *elementwise.ROWS, *convolutions.ROWS, *attention.ROWS, *networks.ROWS, *kernel_cases.ROWS]
+_GROUPS = products, elementwise, convolutions, attention, networks, control, kernel_cases
+ROWS: list[Row] = [row for group in _GROUPS for row in group.ROWS]
 
 
 def find(name: str) -> Row:
