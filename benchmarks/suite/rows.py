@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from . import attention, convolutions, elementwise, factors, kernel_cases, networks, products, transforms
+from . import attention, control, convolutions, elementwise, factors, kernel_cases, networks, products, transforms
 from .case import Row
 
-ROWS: list[Row] = [
-    *(*products.ROWS, *elementwise.ROWS, *transforms.ROWS, *convolutions.ROWS, *attention.ROWS, *networks.ROWS),
-    *factors.ROWS,
-    *kernel_cases.ROWS,
-]
+_GROUPS = products, elementwise, transforms, convolutions, attention, networks, factors, control, kernel_cases
+ROWS: list[Row] = [row for group in _GROUPS for row in group.ROWS]
 
 
 def find(name: str) -> Row:
