@@ -204,7 +204,7 @@ class _Near:
         """Whether each element is near enough; of complex numbers both parts, of which one may cancel in any order."""
         if a.dtype.kind == "c":
             as_sums = replace(self, numerics="reassociating", sums=True)
-            return as_sums.each(a.real, b.real) & as_sums.each(a.imag, b.imag)
+            return as_sums.each(np.real(a), np.real(b)) & as_sums.each(np.imag(a), np.imag(b))
         if a.dtype.kind != "f":
             return a == b
         nans = np.isnan(a) & np.isnan(b)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from lamina.dialects.element_types import TABLE, Kind
 from lamina.dialects.graph.elementwise import convert_array
 
-COMPUTED = [row.dtype for row in TABLE if not row.is_stored]
+COMPUTED = [row.dtype for row in TABLE if not row.is_stored and row.kind is not Kind.COMPLEX]
 INTEGERS = [row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED)]
 BYTES = [np.dtype(np.int8), np.dtype(np.uint8)]
 BINARY = (

@@ -49,13 +49,13 @@ def test_every_element_type_has_one_in_c(tmp_path: Path):
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
-    names = [row.name for row in TABLE]
-    lines = [f"func.func @f_{n}(%x: tensor<2x{n}>) -> tensor<2x{n}> {{\n  return %x : tensor<2x{n}>\n}}" for n in names]
+    types = [(row.dtype.name, f"tensor<2x{row.name}>") for row in TABLE]
+    lines = [f"func.func @f_{name}(%x: {type}) -> {type} {{\n  return %x : {type}\n}}" for name, type in types]
     (tmp_path / "types.mlir").write_text("\n".join(lines))
     args = [str(tmp_path / "types.mlir"), "-o", str(tmp_path / "types.o"), "--header", str(tmp_path / "types.h")]
     assert lamina_compile.main(args) == 0
     header = (tmp_path / "types.h").read_text()
-    assert "void f_ui8(const uint8_t *x /* 2 */, uint8_t *result" in header
+    assert "void f_uint8(const uint8_t *x /* 2 */, uint8_t *result" in header
     sizes = [f'_Static_assert(sizeof({row.c}) == {row.dtype.itemsize}, "{row.name}");' for row in TABLE]
     (tmp_path / "main.c").write_text("\n".join(['#include "types.h"', *sizes]))
     subprocess.run([compiler, "-Wall", "-Werror", "-c", "main.c", "-o", "main.o"], check=True, cwd=tmp_path)
