@@ -12,8 +12,8 @@ from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, KernelOp, Whil
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import scalar_of, shape_of, width_of
 from .accesses import Access, Instance, combine
-from .linear import System
 from .facts import kept
+from .linear import System
 from .nests import around, ops_in
 
 
