@@ -15,15 +15,16 @@ from typing import Any
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, MemRefType, TensorType, VectorType
 from xdsl.ir import Attribute, Block, Data, Operation, OpResult, ParametrizedAttribute, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
-from xdsl.ir.core import BlockOps, IRWithName, SSAValues, Use
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineSymExpr
+from xdsl.ir.core import BlockOps, IRWithName, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 
 
 def install() -> None:
     """Replace the methods in this process. May be called any number of times."""
     for by_identity in (SSAValue, Operation, IRDLOperation, Block, Region):
-        by_identity.__hash__, by_identity.__eq__ = object.__hash__, object.__eq__
+        for name in ("__hash__", "__eq__"):
+            setattr(by_identity, name, getattr(object, name))
     for (cls, name), function in REPLACED.items():
         setattr(cls, name, function)
     for root in (Operation, Attribute, SSAValue, AffineExpr):
@@ -38,7 +39,7 @@ class _TypesAnswer(ABCMeta):
 
 def _let_types_answer(cls: type) -> None:
     if type(cls) is ABCMeta:
-        cls.__class__ = _TypesAnswer  # pyright: ignore[reportAttributeAccessIssue]
+        cls.__class__ = _TypesAnswer
     for derived in cls.__subclasses__():
         _let_types_answer(derived)
 
@@ -57,6 +58,14 @@ def _ops(ops: BlockOps) -> Iterator[Operation]:
         following = op._next_op  # it may be detached meanwhile
         yield op
         op = following
+
+
+def _blocks(blocks: RegionBlocks) -> Iterator[Block]:
+    block = blocks._region.first_block
+    while block is not None:
+        following = block._next_block
+        yield block
+        block = following
 
 
 # Ops
@@ -134,6 +143,26 @@ def _shape(self: Any) -> tuple[int, ...]:
     return known["_sizes"]
 
 
+# Affine expressions
+
+
+def _replaced(self: AffineExpr, new_dims: Sequence[AffineExpr], new_symbols: Sequence[AffineExpr]) -> AffineExpr:
+    if isinstance(self, AffineBinaryOpExpr):
+        lhs, rhs = _replaced(self.lhs, new_dims, new_symbols), _replaced(self.rhs, new_dims, new_symbols)
+        return AffineExpr.binary(self.kind, lhs, rhs)
+    if isinstance(self, AffineDimExpr) and self.position < len(new_dims):
+        return new_dims[self.position]
+    if isinstance(self, AffineSymExpr) and self.position < len(new_symbols):
+        return new_symbols[self.position]
+    return self
+
+
+def _used_dims(self: AffineExpr) -> set[int]:
+    if isinstance(self, AffineDimExpr):
+        return {self.position}
+    return _used_dims(self.lhs) | _used_dims(self.rhs) if isinstance(self, AffineBinaryOpExpr) else set()
+
+
 # Clones
 
 
@@ -198,6 +227,7 @@ def _copied(
 REPLACED: Mapping[tuple[type, str], Any] = {
     (SSAValues, "__getitem__"): _item,
     (BlockOps, "__iter__"): _ops,
+    (RegionBlocks, "__iter__"): _blocks,
     (Operation, "__init__"): _init,
     (Operation, "clone"): _clone,
     (IRDLOperation, "__post_init__"): _post_init,
@@ -207,5 +237,7 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (MemRefType, "get_shape"): _shape,
     (VectorType, "get_shape"): _shape,
     (IRWithName, "extract_valid_name"): classmethod(lru_cache(maxsize=4096)(IRWithName.extract_valid_name.__func__)),
+    (AffineExpr, "replace_dims_and_symbols"): _replaced,
+    (AffineExpr, "used_dims"): _used_dims,
     (AffineExpr, "dimension"): staticmethod(cache(AffineDimExpr)),
 }

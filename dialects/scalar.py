@@ -6,10 +6,19 @@ floats, integers and booleans, scalars and vectors.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, LocationAttr, VectorType
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    VectorType,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
@@ -77,6 +86,11 @@ _IDENTITY: dict[str, tuple[float, int | str]] = {
 }
 
 
+@lru_cache(maxsize=4096)
+def _index(value: int) -> IntegerAttr:
+    return IntegerAttr(value, IndexType())
+
+
 class ScalarBuilder:
     """Appends arith/math ops to a block; operands may be scalars or vectors of one type. About 10 us an op."""
 
@@ -94,7 +108,10 @@ class ScalarBuilder:
     def const(self, value: float | int | bool, type: Attribute) -> SSAValue:
         """A constant of a scalar type, or a splat of a vector type."""
         element = scalar_of(type)
-        scalar = FloatAttr(value, element) if is_float(element) else IntegerAttr(int(value), element)  # pyright: ignore
+        if isinstance(element, IndexType):
+            scalar: Any = _index(int(value))
+        else:
+            scalar = FloatAttr(value, element) if is_float(element) else IntegerAttr(int(value), element)  # pyright: ignore
         if isinstance(type, VectorType):
             attribute = DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data])  # pyright: ignore
         else:

@@ -22,6 +22,7 @@ from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.subscripts import linear_form
 from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of, shape_of
+from .analysis.facts import kept
 from .analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart, varying_values
 from .analysis.nests import around, holds, ops_in, walk
 from .analysis.parallel import LANES_AT_ONCE
@@ -136,11 +137,7 @@ class Costs:
     def _scalar(self, op: Operation) -> float:
         """Instructions of an op on scalars; an access of another cache line in each iteration waits for it."""
         if self.target is not None and isinstance(op, LoadOp | StoreOp):
-            by_data = any(type(index) is OpResult for index in op.indices)
-            loops = () if by_data else reversed(around(op))
-            stride = next((s for loop in loops if (s := lane_stride(op, loop.index)) != (0, 0)), None)
-            is_far = stride is not None and not isinstance(op.buffer.owner, AllocOp) and _is_far(op, *stride)
-            return self.target.far if is_far else 1.0
+            return self.target.far if _is_far_access(op) else 1.0
         return weight(op, self.target)
 
     def _loop(self, loop: ForOp) -> Plan:
@@ -162,6 +159,15 @@ class Costs:
         nest = ops_in(loop, ForOp, WhileOp)
         known = all(isinstance(op, ForOp) and op.trip_count() is not None for op in nest)
         return known and self.plan(loop).cost < self.target.wake_ops / LANES_AT_ONCE
+
+
+@kept
+def _is_far_access(op: LoadOp | StoreOp) -> bool:
+    """Whether each iteration of the innermost loop that moves an access finds it in another cache line."""
+    by_data = any(type(index) is OpResult for index in op.indices)
+    loops = () if by_data else reversed(around(op))
+    stride = next((s for loop in loops if (s := lane_stride(op, loop.index)) != (0, 0)), None)
+    return stride is not None and type(op.buffer.owner) is not AllocOp and _is_far(op, *stride)
 
 
 def _iteration(loop: ForOp, body: float) -> float:

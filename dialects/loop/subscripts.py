@@ -7,6 +7,7 @@ the operands `%i, %k`. Upstream's affine dialect writes the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
@@ -35,15 +36,14 @@ def _add_to(coefficients: list[int], expr: AffineExpr, factor: int) -> int | Non
     """Add the multiple of an expression to coefficients; its constant, or None if the expression is not linear."""
     constant = 0
     while True:
-        kind = type(expr)
-        if kind is AffineDimExpr:
-            coefficients[expr.position] += factor  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(expr, AffineDimExpr):
+            coefficients[expr.position] += factor
             return constant
-        if kind is AffineConstantExpr:
-            return constant + factor * expr.value  # pyright: ignore[reportAttributeAccessIssue]
-        if kind is not AffineBinaryOpExpr:
+        if isinstance(expr, AffineConstantExpr):
+            return constant + factor * expr.value
+        if not isinstance(expr, AffineBinaryOpExpr):
             return None
-        left, right, word = expr.lhs, expr.rhs, expr.kind  # pyright: ignore[reportAttributeAccessIssue]
+        left, right, word = expr.lhs, expr.rhs, expr.kind
         if word is AffineBinaryOpKind.Add:
             more = _add_to(coefficients, right, factor)
             if more is None:
@@ -62,7 +62,7 @@ def _add_to(coefficients: list[int], expr: AffineExpr, factor: int) -> int | Non
 
 def _number(expr: AffineExpr) -> int | None:
     """The value of an expression without dims."""
-    if type(expr) is AffineConstantExpr:
+    if isinstance(expr, AffineConstantExpr):
         return expr.value
     form = linear_form(expr, max(expr.used_dims(), default=-1) + 1)
     return None if form is None or any(form[0]) else form[1]
@@ -70,6 +70,11 @@ def _number(expr: AffineExpr) -> int | None:
 
 def from_linear(coefficients: Sequence[int], constant: int) -> AffineExpr:
     """The expression `sum(c_k * d_k) + constant`, in canonical form."""
+    return _from_linear(tuple(coefficients), constant)
+
+
+@lru_cache(maxsize=8192)
+def _from_linear(coefficients: tuple[int, ...], constant: int) -> AffineExpr:
     terms: list[AffineExpr] = []
     for k, c in enumerate(coefficients):
         if c:

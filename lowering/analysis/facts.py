@@ -16,12 +16,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
 _Asked = ParamSpec("_Asked")
-_About = TypeVar("_About", bound=Operation | Block)
 _Answer = TypeVar("_Answer")
 
 
@@ -30,7 +29,7 @@ class Facts:
 
     def __init__(self, kernel: Operation):
         self.ops: list[Operation] = []
-        self.spans: dict[Operation | Block, tuple[int, int]] = {}
+        self.spans: dict[object, tuple[int, int]] = {}
         self.answers: dict[Any, Any] = {}
         self._add(kernel)
 
@@ -90,7 +89,7 @@ def forget() -> None:
     _state.facts = None
 
 
-def known(about: Operation | Block) -> Facts | None:
+def known(about: object) -> Facts | None:
     """The facts of the kernel that an op or a block is in, if they are kept."""
     facts = _state.facts
     if facts is None:
@@ -100,20 +99,17 @@ def known(about: Operation | Block) -> Facts | None:
     return facts if about in facts.spans else None
 
 
-def kept(
-    function: Callable[Concatenate[_About, _Asked], _Answer],
-) -> Callable[Concatenate[_About, _Asked], _Answer]:
-    """A question about an op or a block, whose answer is kept. Nobody may change it."""
+def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
+    """A question whose first argument is an op or a block, whose answer is kept. Nobody may change it."""
 
     @wraps(function)
-    def asked(about: _About, *more: Any) -> Any:
-        facts = known(about)
+    def asked(*about: _Asked.args, **more: _Asked.kwargs) -> _Answer:
+        facts = None if more else known(about[0])
         if facts is None:
-            return function(about, *more)  # pyright: ignore[reportCallIssue]
-        key = (function, about, *more)
-        answers = facts.answers
-        if key not in answers:
-            answers[key] = function(about, *more)  # pyright: ignore[reportCallIssue]
-        return answers[key]
+            return function(*about, **more)
+        key = (function, *about)
+        if key not in facts.answers:
+            facts.answers[key] = function(*about, **more)
+        return facts.answers[key]
 
-    return asked  # pyright: ignore[reportReturnType]
+    return asked

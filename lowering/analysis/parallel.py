@@ -13,6 +13,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from .. import op_costs
 from .bounds import constant_extent
+from .facts import kept
 
 EXPENSIVE = 20.0
 """Operations that an elementary function is."""
@@ -42,7 +43,9 @@ def work_of(block: Block) -> float:
     return sum(map(work, block.ops))
 
 
+@kept
 def work(op: Operation) -> float:
+    """Operations of one run of an op."""
     if isinstance(op, ForOp):
         trips = most_trips(op)
         return math.inf if trips is None else trips * (work_of(op.body.block) + _combining(op))

@@ -77,8 +77,8 @@ def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Seq
         )
         plain = range(len(op.operands) - len(op.inits), len(op.operands))
     elif isinstance(op, LoadOp | StoreOp | PrefetchOp):
-        start = 2 if isinstance(op, StoreOp) else 1
-        head, rest = list(op.operands[:start]), list(op.operands[start + len(op.indices) :])
+        start, operands, n = 2 if isinstance(op, StoreOp) else 1, tuple(op._operands), len(op.indices)
+        head, rest = operands[:start], operands[start + n :]
         map, indices = affine_map(*_replaced(op.map.data, op.indices, old, expr, values))
         op.operands = [*head, *indices, *rest]
         op.properties["map"] = AffineMapAttr(map)

@@ -29,7 +29,7 @@ from ..schedule.reorder import Reorder
 from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .lanes import can_widen
+from .lanes import cheapest
 
 _BLOCK = 256
 """Vectors of a block: some pages of memory, which are read in their order."""
@@ -54,7 +54,7 @@ def schedule_elementwise(kernel: KernelOp, nest: ForOp, target: Target, take: Ta
     band = find_band(nest)
     if band is None or not any(worth_threads(loop, _WORTH_OPS) for loop in band):
         return
-    widened = Costs(target, can_widen).plan(nest).widened
+    widened = cheapest(nest, target).widened
     if len(widened) != 1:
         return
     if (order := _order_of_reads(band)) is not None:

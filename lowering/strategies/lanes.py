@@ -13,7 +13,7 @@ from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..analysis.facts import kept
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import name_of, walk
-from ..costs import Costs
+from ..costs import Costs, Plan
 from ..schedule.vectorize import Vectorize
 from ..widening import is_lanewise
 from .base import Take
@@ -21,8 +21,14 @@ from .base import Take
 
 def schedule_lanes(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Widen the loops of a nest that are cheapest to run on vectors."""
-    for loop, lanes in Costs(target, can_widen).plan(nest).widened:
+    for loop, lanes in cheapest(nest, target).widened:
         take(Vectorize(name_of(loop), lanes))
+
+
+@kept
+def cheapest(nest: ForOp, target: Target) -> Plan:
+    """The cheapest way to run a nest, by loops that can be widened."""
+    return Costs(target, can_widen).plan(nest)
 
 
 @kept

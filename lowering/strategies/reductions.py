@@ -18,14 +18,14 @@ from ...dialects.types import shape_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, work_of
-from ..costs import Costs, element_bits, scalar_cost
+from ..costs import element_bits, scalar_cost
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
 from ..schedule.rfactor import Rfactor
 from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
 from .base import Take, copies, inside
-from .lanes import can_widen
+from .lanes import cheapest
 
 PART = 2 * LEAST_CHUNK_OPS
 """Scalar operations of a part: of vectors it has a few microseconds of work."""
@@ -141,7 +141,7 @@ def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None
 
 def widen_columns(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Where columns with loops inside them are cheapest to run on vectors, make them vectors that threads share."""
-    for loop, lanes in Costs(target, can_widen).plan(nest).widened:
+    for loop, lanes in cheapest(nest, target).widened:
         inside = ops_in(loop.body.block, ForOp)
         if loop.kind.data == "parallel" and inside and (loop.trip_count() or 0) > lanes:
             tile_columns(kernel, name_of(loop), lanes, take)

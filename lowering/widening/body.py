@@ -7,6 +7,9 @@ compute is never used.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IndexType, MemRefType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -56,29 +59,16 @@ class Body:
     def copy(self, source: Block, target: Block) -> None:
         """Append the ops of a block, but for its terminator, to another."""
         for op in source.ops:
-            match op:
-                case LoadOp():
-                    self._load(op, target)
-                case StoreOp():
-                    self._store(op, target)
-                case AllocOp():
-                    self._alloc(op, target)
-                case PrefetchOp():
-                    self._prefetch(op, target)
-                case ForOp():
-                    flow.copy_for(self, op, target)
-                case WhileOp():
-                    flow.copy_while(self, op, target)
-                case IfOp():
-                    flow.copy_if(self, op, target)
-                case CheckOp():
-                    flow.copy_check(self, op, target)
-                case YieldOp():
-                    pass
-                case _ if any(operand in self.varying for operand in op.operands):
-                    self._widened(op, target)
-                case _:
-                    self.add(op.clone(self.values), op, target)
+            kind = type(op)
+            if kind is YieldOp:
+                continue
+            copy = _COPIES.get(kind)
+            if copy is not None:
+                copy(self, op, target)
+            elif self.varying.isdisjoint(op._operands):
+                self.add(op.clone(self.values), op, target)
+            else:
+                self._widened(op, target)
 
     # Values
 
@@ -331,3 +321,15 @@ def is_visible(value: SSAValue, target: Block) -> bool:
         parent = block.parent_op()
         block = parent.parent if parent is not None else None
     return home is not None and home.parent is None
+
+
+_COPIES: Mapping[type[Operation], Callable[[Body, Any, Block], None]] = {
+    LoadOp: Body._load,
+    StoreOp: Body._store,
+    AllocOp: Body._alloc,
+    PrefetchOp: Body._prefetch,
+    ForOp: flow.copy_for,
+    WhileOp: flow.copy_while,
+    IfOp: flow.copy_if,
+    CheckOp: flow.copy_check,
+}

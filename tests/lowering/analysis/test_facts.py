@@ -1,0 +1,82 @@
+"""What is known of a kernel is kept while nothing changes it, and no longer."""
+
+from __future__ import annotations
+
+from lamina.dialects.context import make_context
+from lamina.dialects.loop.structure import ForOp, KernelOp
+from lamina.dialects.parsing import parse_module
+from lamina.lowering.analysis import facts
+from lamina.lowering.analysis.nests import loops, ops_in, walk
+from lamina.lowering.schedule.split import Split
+from lamina.lowering.schedule.transactions import Transaction
+from lamina.pipeline import find_kernel
+
+ASKED: list[str] = []
+
+
+KERNEL = """
+loop.kernel @scale(%x: memref<9x8xf32>, %y: memref<9x8xf32>) {
+  loop.for parallel %i = 0 to 9 {
+    loop.for parallel %j = 0 to 8 {
+      %a = loop.load %x[%i, %j] : memref<9x8xf32>
+      %b = arith.addf %a, %a : f32
+      loop.store %b, %y[%i, %j] : memref<9x8xf32>
+    }
+  }
+}
+"""
+
+
+@facts.kept
+def count_ops(loop: ForOp, more: int = 0) -> int:
+    ASKED.append(loop.index.name_hint or "")
+    return len(walk(loop)) + more
+
+
+def make() -> KernelOp:
+    ASKED.clear()
+    return find_kernel(parse_module(make_context(), KERNEL))
+
+
+def test_answers_are_kept_for_each_question_while_asked_for() -> None:
+    kernel = make()
+    outer = loops(kernel)["i"]
+    assert count_ops(outer) == count_ops(outer) and ASKED == ["i", "i"]
+    with facts.keeping(kernel):
+        assert count_ops(outer) == count_ops(outer) == count_ops(outer, 1) - 1
+        assert ASKED == ["i"] * 4
+    count_ops(outer)
+    assert ASKED == ["i"] * 5
+
+
+def test_ops_in_a_loop_are_those_that_a_walk_finds() -> None:
+    kernel = make()
+    found = [list(root.walk()) for root in kernel.walk()]
+    with facts.keeping(kernel):
+        assert [walk(root) for root in walk(kernel)] == found
+        assert ops_in(kernel, ForOp) == [op for op in found[0] if isinstance(op, ForOp)]
+        body = loops(kernel)["i"].body.block
+        assert walk(body) == [inner for op in body.ops for inner in op.walk()]
+
+
+def test_a_step_that_is_taken_forgets() -> None:
+    kernel = make()
+    with facts.keeping(kernel):
+        before = count_ops(loops(kernel)["j"])
+        outer, inner = Transaction(kernel).take(Split("j", 4))
+        assert set(loops(kernel)) == {"i", outer, inner}
+        assert count_ops(loops(kernel)[outer]) > before
+        assert walk(kernel) == list(kernel.walk())
+
+
+def test_nothing_is_kept_while_a_kernel_changes_or_about_another_one() -> None:
+    kernel = make()
+    other = loops(kernel.clone())["i"]
+    with facts.keeping(kernel):
+        count_ops(other)
+        count_ops(other)
+        assert ASKED == ["i", "i"]
+        with facts.changing():
+            count_ops(loops(kernel)["i"])
+            count_ops(loops(kernel)["i"])
+        assert ASKED == ["i"] * 4
