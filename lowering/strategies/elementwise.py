@@ -23,7 +23,7 @@ from ...dialects.types import element_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, work_of, worth_threads
-from ..costs import Costs, expected_trips
+from ..costs import expected_trips
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
 from ..schedule.split import Split
