@@ -82,7 +82,10 @@ class Body:
         self.block = Block(arg_types=[*elements, *indices])
         args, b = list(self.block.args), ScalarBuilder(self.block)
         scalars, index = args[: len(elements)], args[len(elements) :]
-        built = equation.body(b, *scalars, index=index) if equation.uses_index else equation.body(b, *scalars)
+        given: dict[str, Any] = {"index": index} if equation.uses_index else {}
+        if equation.sizes:
+            given["sizes"] = [b.const(size, IndexType()) for size in equation.sizes]
+        built = equation.body(b, *scalars, **given)
         self.results: Sequence[SSAValue] = built if isinstance(built, tuple) else (built,)
         for part in self.block.ops:
             part.verify()
