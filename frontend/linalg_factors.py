@@ -1,7 +1,7 @@
 """`lamina.linalg`: factorizations of matrices, the last two dims of an array, and what follows from them.
 
-Matrices are float32 or float64; others are converted to float64. Leading dims are a batch. By our own loops: neither BLAS nor
-LAPACK is called.
+Matrices are float32 or float64; others are converted to float64. Leading dims are a batch. Compiled code calls neither BLAS nor
+LAPACK. (Small calls on plain arrays are evaluated by the NumPy meaning of their ops, here as elsewhere.)
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """`np.linalg.lstsq`: the shortest `x` that makes `a x - b` shortest, sums of its squares, the rank, and singular values.
 
     By the singular values of `a`; those up to `rcond` times the largest count as 0, by default `eps * max(m, n)`. The sums are
-    empty where the rank is below n or m <= n is known from the shape; elsewhere they are NaN if the rank turns out smaller.
+    empty where m <= n. They are there where the rank is below n, too, where NumPy, whose shapes may depend on values, has none.
 
     Args:
         a: [m, n].

@@ -19,6 +19,9 @@ traced: Any = None
 """What stands for a method of arrays where an argument is traced: `lamina.numpy` puts itself here."""
 
 
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+"""Versions of the Array API standard whose names `lamina.numpy` has."""
+
 _PLACE = ("__module__", "__doc__")
 
 
@@ -81,6 +84,16 @@ class Array(np.ndarray[Any, Any]):
     def devices(self) -> set[str]:
         """The one device, as `x.device` of NumPy."""
         return {"cpu"}
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """`lamina.numpy`, for code that is written against the Array API.
+
+        Raises:
+            ValueError: another version of the standard is asked for.
+        """
+        if api_version not in (None, *API_VERSIONS):
+            raise ValueError(f"lamina.numpy is of the Array API {API_VERSIONS[-1]}, got {api_version!r}")
+        return sys.modules[f"{__name__.partition('.')[0]}.numpy"]
 
     @property
     def weak_type(self) -> bool:

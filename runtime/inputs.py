@@ -38,7 +38,7 @@ def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.rand
         numbers = rng.integers(-1000, 1000, shape) if kind == "random" else rng.choice(edges, shape)
         return np.asarray(numbers).astype(dtype)
     if dtype.kind == "c":
-        part = np.empty(0, dtype).real.dtype
+        part = np.dtype(f"f{dtype.itemsize // 2}")
         return (generate(part, shape, kind, rng) + 1j * generate(part, shape, kind, rng)).astype(dtype)
     if kind == "normal":
         return rng.normal(size=shape).astype(dtype)

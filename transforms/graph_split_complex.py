@@ -104,7 +104,9 @@ class _Splitter:
         if self.keeps_types:
             pairs = self.b.as_pairs(argument)
         else:
-            pairs = self.block.insert_arg(pairs_type(argument.type), argument.index)
+            type = argument.type
+            assert isinstance(type, TensorType)
+            pairs = self.block.insert_arg(pairs_type(type), argument.index)
             pairs.name_hint = argument.name_hint
         self._known(argument, pairs)
 
@@ -166,6 +168,7 @@ class _Splitter:
         """A composite by what it stands for, which is split in turn."""
         before = op.prev_op
         result = op.decompose(GraphBuilder(InsertPoint.before(op), op.location), op.properties, *op.operands)
+        assert isinstance(result, SSAValue), "composites of complex numbers have one result"
         inner = self.block.first_op if before is None else before.next_op
         made: list[Operation] = []
         while inner is not None and inner is not op:

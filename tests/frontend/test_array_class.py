@@ -115,3 +115,26 @@ def test_devices() -> None:
     back = lm.device_get(tree)
     assert all(type(leaf) is np.ndarray for leaf in back.values()) and back["b"] == 1
     assert lm.block_until_ready(tree) is tree
+
+
+def test_namespace_of_the_array_api() -> None:
+    x = lnp.zeros(3)
+    assert x.__array_namespace__() is lnp and x.__array_namespace__(api_version="2022.12") is lnp
+    with pytest.raises(ValueError, match=r"lamina.numpy is of the Array API 2025.12, got '1999.12'"):
+        x.__array_namespace__(api_version="1999.12")
+    info = lnp.__array_namespace_info__()
+    assert info.dtypes(kind="complex floating") == {"complex64": np.dtype("c8"), "complex128": np.dtype("c16")}
+    assert {np.dtype(bool), *info.dtypes(kind="numeric").values()} == {*info.dtypes().values()}
+    with pytest.raises(ValueError, match=r"a kind is one of bool, .*, got 'float'"):
+        info.dtypes(kind="float")
+    with pytest.raises(ValueError, match="the one device is 'cpu', got 'gpu'"):
+        lnp.ones(3, device="gpu")
+
+
+def test_what_is_shared_and_what_is_copied() -> None:
+    x = np.arange(4.0)
+    assert np.shares_memory(lnp.asarray(x), x) and np.shares_memory(lnp.from_dlpack(x), x)
+    assert not np.shares_memory(lnp.asarray(x, copy=True), x)
+    with pytest.raises(ValueError, match="a list cannot become an array of float64 without a copy"):
+        lnp.asarray([1.0], copy=False)
+    assert lnp.asarray(x[:0], copy=False).size == 0
