@@ -545,7 +545,7 @@ def _separated(x: np.ndarray, *others: np.ndarray) -> Sequence[np.ndarray]:
 
 def _matrices() -> Iterator[Row]:
     """Stacks of none and of some matrices, of no, one and more elements, as many as a vector and one more, tall and wide."""
-    square = ("0x0x", "1x1x", "2x2x", "5x5x", "17x17x", "3x4x4x", "0x3x3x", "2x0x0x", "2x3x6x6x")
+    square = ("0x0x", "1x1x", "2x2x", "5x5x", "17x17x", "3x4x4x", "0x3x3x", "2x0x0x", "2x3x6x6x", "1x2x1x1x2x1x3x3x")
     both = (*square, "5x3x", "3x5x", "2x17x4x", "2x1x6x", "0x4x", "4x0x")
     near: dict[str, Any] = {"ulp": SUM, "scale": lambda *x: 2 * _largest(*x), "edges": "none", "zeros": False}
     vectors = near | {"ulp": 8 * SUM}  # they move by the error of the matrix over the gap between two values
@@ -569,12 +569,21 @@ def _matrices() -> Iterator[Row]:
     ways = itertools.product(("lower", "upper"), ("plain", "transposed"), ("given", "unit"))
     for (side, form, diagonal), element in itertools.product(ways, FLOATS):
         props = {"side": side, "form": form, "diagonal": diagonal}
-        for a, y in (("5x5x", "5x3x"), ("2x17x17x", "2x17x1x"), ("1x1x", "1x20x"), ("0x0x", "0x3x"), ("3x3x", "3x0x")):
+        for a, y in (
+            *(("5x5x", "5x3x"), ("2x17x17x", "2x17x1x"), ("1x1x", "1x20x"), ("0x0x", "0x3x"), ("3x3x", "3x0x")),
+            ("1x2x1x1x2x1x3x3x", "1x2x1x1x2x1x3x2x"),
+        ):
             yield Row("triangular_solve", (a + element, y + element), props, prepare=_separated, **near)
         if diagonal == "given" and side == "lower":
-            for a, y in (("5x5x", "5x3x"), ("2x17x17x", "2x17x1x"), ("0x0x", "0x3x"), ("0x2x2x", "0x2x1x")):
+            for a, y in (
+                ("5x5x", "5x3x"),
+                ("2x17x17x", "2x17x1x"),
+                ("0x0x", "0x3x"),
+                ("0x2x2x", "0x2x1x"),
+                ("1x2x1x1x2x1x3x3x", "1x2x1x1x2x1x3x2x"),
+            ):
                 yield Row("solve", (a + element, y + element), {"form": form}, prepare=_graded, **near)
-    for size, rows in (("3x", 3), ("3x", 5), ("2x4x", 4), ("0x", 0), ("0x", 2), ("2x0x", 1)):
+    for size, rows in (("3x", 3), ("3x", 5), ("2x4x", 4), ("0x", 0), ("0x", 2), ("2x0x", 1), ("1x2x1x1x2x1x1x3x", 3)):
         yield Row("permutation", (size + "i32",), {"rows": rows}, domain=(-1, 5))
 
 
@@ -805,7 +814,7 @@ def _fft() -> Iterator[Row]:
     for (shape, dim), element in itertools.product(
         (
             *((f"{n}x", 0) for n in (1, 2, 3, 4, 5, 6, 7, 9, 11, 12, 15, 16, 37, 64, 100, 210, 1024)),
-            *(("3x8x", 1), ("8x3x", 0), ("2x30x17x", 1), ("0x4x", 1), ("41x3x", 0), ("2x1x5x", 1)),
+            *(("3x8x", 1), ("8x3x", 0), ("2x30x17x", 1), ("0x4x", 1), ("41x3x", 0), ("2x1x5x", 1), (DEEP, 4)),
         ),
         COMPLEX,
     ):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..types import element_of, integer_range, is_bool, is_float, is_half, numpy_dtype, shape_of, tensor
+from ..types import element_of, integer_range, is_bool, is_complex, is_float, is_half, numpy_dtype, part_of, shape_of, tensor
 from .base import GraphOp, ints
 from .builder import GraphBuilder
 from .create import ConstOp
@@ -429,6 +429,8 @@ def _holds_all(narrow: Any, wide: Any) -> bool:
     """Whether every value of one element type is one of the other; of halves only truth values are taken to be."""
     if is_bool(narrow) or is_bool(wide) or is_half(wide):
         return is_bool(narrow)
+    if is_complex(narrow) or is_complex(wide):
+        return is_complex(wide) and _holds_all(part_of(narrow), part_of(wide))
     given, held = numpy_dtype(narrow), numpy_dtype(wide)
     if is_float(narrow):
         return is_float(wide) and given.itemsize <= held.itemsize

@@ -202,9 +202,8 @@ def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
 
 def _host(shared: ModuleEmitter, op: program.FuncOp) -> str:
     e = FunctionEmitter(shared)
-    is_inlined = _is_inlined(op)
-    header = _header(e, op, op.body.block, "internal " if is_inlined else "", aliased_arguments(op))
-    if is_inlined:
+    header = _header(e, op, op.body.block, "", aliased_arguments(op))
+    if _is_inlined(op):  # a private function may be what is asked for by name: it stays
         header += " alwaysinline"
     if op.arena is not None:
         e.arena = e.values[op.arena]

@@ -105,7 +105,7 @@ def _sums(bits: int, target: Target) -> int:
 def _lanes(columns: int, bits: int, target: Target, *, deep: bool) -> int:
     """Columns of a tile."""
     native, wide = target.lanes(bits), 4 if _sums(bits, target) >= 24 else 2
-    lanes, full = 2, -(-columns // native) * native if deep else columns
+    lanes, full = 2, -(-columns // native) * native if deep and columns > native else columns
     while 2 * lanes <= min(full, wide * native) or lanes < min(columns, native if deep else wide * native):
         lanes *= 2
     return lanes

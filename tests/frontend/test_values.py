@@ -104,7 +104,7 @@ def test_a_closed_over_array_has_a_value() -> None:
 
 
 READS: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "if": (lambda x: x if x > 0 else -x, r"lnp.where\(condition, a, b\) or lm.cond"),
+    "if": (lambda x: x if x > 0 else -x, r"lnp.where\(condition, a, b\), lm.cond or lm.while_loop"),
     "float": (lambda x: x * float(x), r"\.astype"),
     "int": (lambda x: x * int(x), "static_argnums"),
     "range": (lambda x: sum(x for _ in range(lnp.int64(2) * (x > 0))), "static_argnums"),

@@ -41,9 +41,10 @@ FEWER = {
     "matmul 1536": 32,
     "matmul 2048": 32,
     "matmul 1024 f64": 32,
+    # rows of tiles; blocks of features within one would each transform the image again
+    "conv 3x3 of 1": 14,
+    "conv 3x3 of 2": 28,
     # blocks of tiles, or of features, each of which transforms filters or reads the image again
-    "conv 3x3 of 1": 28,
-    "conv 3x3 of 2": 48,
     "conv 3x3 256": 8,
     "conv 3x3 512": 16,
     "conv 3x3 stride 2": 4,
