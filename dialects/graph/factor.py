@@ -513,7 +513,9 @@ class PermutationOp(GraphOp):
         shape, rows = operands[0].get_shape(), integer(props["rows"])
         if operands[0].element_type != i32 or not shape:  # C1
             raise DTypeError(f"pivots must be vectors of i32, got {operands[0]}")
-        if not 0 <= shape[-1] <= rows:  # C2
+        if any(n < 0 for n in shape):
+            raise ShapeError(f"pivots must be of known sizes, got {show_shape(shape)}")
+        if shape[-1] > rows:  # C2
             raise ShapeError(f"rows must be as many as exchanges or more, got {rows} rows and {shape[-1]} exchanges")
         return (tensor(i32, (*shape[:-1], rows)),)
 

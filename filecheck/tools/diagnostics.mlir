@@ -48,13 +48,6 @@ module attributes {a.b = dense<[1.0, 2.0]> : tensor<2xf128>} {}
 
 // -----
 
-func.func @unknown_size(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error@+1 {{'func.return' op returns an argument, or a value twice, of a size that only a call knows: return a copy of it}}
-  return %x : tensor<?xf32>
-}
-
-// -----
-
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
 func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{'func.call' op has no loop form: convert-graph-to-loop cannot lower it}}

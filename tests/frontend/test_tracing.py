@@ -126,6 +126,7 @@ REFUSED = [
     (lambda x: np.array([x, x]), "conversion to a NumPy array"),
     (lambda x: x.sum().item(), "item"),
     (lambda x: x.tolist(), "tolist"),
+    (lambda x: lnp.where(x > 1), "depends on values: give size="),
     (_sets, r"cannot be changed in place.*lnp\.where"),
     (lambda x: list(x.sum()), "iteration over a traced scalar"),
     (lambda x: len(x.sum()), "len"),
