@@ -18,6 +18,7 @@ from .lnp_logic import as_bool, where
 from .lnp_reduce import sum as sum_of
 from .lnp_scan import cumsum
 from .lnp_shape import ravel
+from .locations import located
 from .moves import broadcast_tracer, normalize_axis, static_int
 from .promotion import INT64
 from .tracer import Tracer
@@ -40,7 +41,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     if size is not None:
         return _nonzero(a, static_int(size, "size"), fill_value)
     if is_traced((a,)):
-        raise TracingError("the number of elements that are not zero depends on values: give size=, or use where(mask, x, y)")
+        rule = "the number of elements that are not zero depends on values: give size=, or use where(mask, x, y)"
+        raise located(TracingError(rule))
     return tuple(map(np.ascontiguousarray, np.nonzero(concrete_array(a))))
 
 
