@@ -35,7 +35,10 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def _float(x: Any) -> Tracer:
+    """Numbers of the same magnitudes, as floats."""
     x = lift(x)
+    if x.dtype.kind == "c":
+        return lift(absolute(x))
     return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
 
 
@@ -64,8 +67,9 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
     Raises:
         ShapeError: fewer than two dims, or another order.
+        DTypeError: singular values of complex matrices are asked for.
     """
-    x = _float(x)
+    x = lift(x)
     if x.ndim < 2:
         raise ShapeError(f"matrix_norm needs two dims, got shape {list(x.shape)}")
     return _matrix_norm(x, (x.ndim - 2, x.ndim - 1), ord, keepdims)
@@ -81,7 +85,7 @@ def _matrix_norm(x: Tracer, axes: tuple[int, int], ord: Any, keepdims: bool) -> 
     if ord not in (1, -1, math.inf, -math.inf):
         raise ShapeError(f"there is no norm {ord!r} of a matrix: use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     over, along = axes if abs(ord) == 1 else axes[::-1]
-    sums = sum_of(absolute(x), over, keepdims=True)
+    sums = sum_of(absolute(_float(x)), over, keepdims=True)
     y = (max_of if ord > 0 else min_of)(sums, along, keepdims=True)
     return y if keepdims else y.reshape([n for k, n in enumerate(x.shape) if k not in axes])
 
@@ -92,8 +96,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     Raises:
         ShapeError: an order without axes for other than one or two dims, or one that there is not.
+        DTypeError: singular values of complex matrices are asked for.
     """
-    x = _float(x)
+    x = lift(x)
     if axis is None:
         if ord is None:
             return vector_norm(x, keepdims=keepdims)

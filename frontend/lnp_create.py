@@ -243,7 +243,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, device:
     """`np.eye`."""
     on_device(device)
     n = static_int(N, "N")
-    return _eye(n, n if M is None else static_int(M, "M"), static_int(k, "k"), canonical(dtype))
+    m = n if M is None else static_int(M, "M")
+    return _eye(n, m, max(-n, min(static_int(k, "k"), m)), canonical(dtype))
 
 
 def identity(n: int, dtype: Any = float) -> Any:

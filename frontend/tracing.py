@@ -269,7 +269,11 @@ def lift(x: Any) -> Tracer:
 
 
 def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
-    """An operand as a tracer of one dtype; Python numbers become constants of that dtype."""
+    """An operand as a tracer of one dtype; Python numbers become constants of that dtype.
+
+    Raises:
+        DTypeError: complex numbers would lose their imaginary parts.
+    """
     trace = current()
     assert trace is not None
     if type(x) in (int, float) or (type(x) is complex and dtype.kind == "c"):
@@ -281,6 +285,8 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     x = trace.lift(operand(x))
     if x.dtype == dtype:
         return x
+    if x.dtype.kind == "c" and dtype.kind not in "bc":
+        raise DTypeError(f"complex numbers are not taken as {dtype}: use .real, abs(), or .astype, which drops imaginary parts")
     if x.dtype in HALVES:
         x = trace.computed(x)
     if dtype in HALVES:

@@ -155,3 +155,26 @@ def test_loops_carry_complex_numbers() -> None:
     np.testing.assert_allclose(last, products[-1], rtol=1e-13)
     np.testing.assert_allclose(sums, products[:-1] + z, rtol=1e-13)
     np.testing.assert_allclose(lm.fori_loop(0, 5, lambda i, c: c * 1j, z), z * 1j, rtol=1e-14)
+
+
+@pytest.mark.parametrize("function", [lm.nn.softmax, lm.nn.gelu, lnp.cov, lnp.gradient, lm.special.erf])
+def test_no_function_drops_imaginary_parts(function: Any) -> None:
+    with pytest.raises(lm.DTypeError, match="complex"):
+        function(np.array([1 + 2j, 3 - 1j]))
+
+
+def test_astype_drops_imaginary_parts() -> None:
+    z = np.array([1 + 2j, 3 - 1j])
+    for run in (lambda f: f, lm.jit):
+        np.testing.assert_array_equal(run(lambda z: lnp.astype(z, np.float32))(z), np.float32([1, 3]))
+        np.testing.assert_array_equal(run(lambda z: lnp.astype(z, np.int64))(z), [1, 3])
+
+
+@pytest.mark.parametrize("order", ["fro", 1, -1, np.inf, -np.inf])
+def test_norms(order: Any) -> None:
+    z = np.array([[1 + 2j, 3], [4j, 5]])
+    np.testing.assert_allclose(lm.linalg.matrix_norm(z, ord=order), np.linalg.matrix_norm(z, ord=order), rtol=1e-14)
+    with pytest.raises(lm.DTypeError, match="linear algebra of complex matrices is not available"):
+        lm.linalg.matrix_norm(z, ord="nuc")
+    if order != "fro":
+        np.testing.assert_allclose(lm.linalg.vector_norm(z, ord=order), np.linalg.vector_norm(z, ord=order), rtol=1e-14)
