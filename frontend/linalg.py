@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ShapeError
 from . import linalg_factors, lnp  # noqa: F401  operators of tracers call lnp
 from .eager import api
-from .linalg_factors import *  # noqa: F403
+from .linalg_factors import *
 from .linalg_factors import inv, matrices, svd
 from .lnp_contract import cross, matmul, tensordot, vecdot
 from .lnp_contract import outer as outer_of

@@ -141,7 +141,7 @@ def gamma(x: Any, /) -> Any:
 def factorial(n: Any, exact: bool = False) -> Any:
     """`gamma(n + 1)`, 0 for negative numbers; `exact` is not available."""
     if exact:
-        raise NotImplementedError("factorial has no exact integers: use math.factorial")
+        raise ValueError("factorial has no exact integers: use math.factorial")
     n = as_float(n)
     negative = compare("lt", n, full_like_tracer(n, 0))
     return select(negative, full_like_tracer(n, 0), gamma(select(negative, full_like_tracer(n, 0), n) + 1.0))
