@@ -227,6 +227,12 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     return y if dtype is None else astype(y, dtype)
 
 
+def _diagonal(k: Any) -> int:
+    """`k` as an int64; a diagonal beyond all elements stays beyond them."""
+    k = static_int(k, "k")
+    return max(-(2**62), min(k, 2**62)) if isinstance(k, int) else k
+
+
 def _band(n: int, m: int, k: int) -> Tracer:
     """Where column - row <= k."""
     row, column = iota((n, m), 0, INT64), iota((n, m), 1, INT64)
@@ -244,7 +250,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, device:
     on_device(device)
     n = static_int(N, "N")
     m = n if M is None else static_int(M, "M")
-    return _eye(n, m, max(-n, min(static_int(k, "k"), m)), canonical(dtype))
+    return _eye(n, m, _diagonal(k), canonical(dtype))
 
 
 def identity(n: int, dtype: Any = float) -> Any:
@@ -259,7 +265,7 @@ def _tri(n: int, m: int, k: int, dtype: np.dtype[Any]) -> Any:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
     """`np.tri`: ones at and below a diagonal."""
-    return _tri(N, N if M is None else M, k, canonical(dtype))
+    return _tri(N, N if M is None else M, _diagonal(k), canonical(dtype))
 
 
 def _triangle(x: Tracer, k: int, below: bool) -> Tracer:
@@ -274,13 +280,13 @@ def _triangle(x: Tracer, k: int, below: bool) -> Tracer:
 @api
 def tril(m: Any, k: int = 0) -> Any:
     """`np.tril`: zero above the diagonal `k`."""
-    return _triangle(lift(m), k, below=True)
+    return _triangle(lift(m), _diagonal(k), below=True)
 
 
 @api
 def triu(m: Any, k: int = 0) -> Any:
     """`np.triu`: zero below the diagonal `k`."""
-    return _triangle(lift(m), k, below=False)
+    return _triangle(lift(m), _diagonal(k), below=False)
 
 
 @api

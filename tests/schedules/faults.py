@@ -298,7 +298,7 @@ def program_subject(name: str, function: Callable[..., Any], args: Sequence[np.n
 
         def compare(scheduled: ModuleOp) -> None:
             for got, want in zip(_ran(scheduled, args), wanted, strict=True):
-                scale = np.abs(want).max(initial=0) if want.dtype.kind == "f" else 0
+                scale = np.abs(want).max(initial=0) if want.dtype.kind in "fc" else 0
                 np.testing.assert_allclose(got, want, rtol=rtol if scale else 0, atol=rtol * scale)
 
         return module, compare
