@@ -10,8 +10,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from ...errors import ShapeError
+from ..size_atoms import Symbol
 from ..size_lists import SizesAttr
-from ..symbolic import Size, Symbol, symbols_of
+from ..symbolic import Size, symbols_of
 from ..types import shape_of, tensor
 from .base import to_attribute
 
