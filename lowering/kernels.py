@@ -22,7 +22,8 @@ from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.symbolic import Monomial, Size
+from ..dialects.size_atoms import Monomial
+from ..dialects.symbolic import Size
 from ..dialects.types import element_of, has_symbols, memref, shape_of, show_shape
 from ..errors import CompileError
 from .nest_builder import NestBuilder
