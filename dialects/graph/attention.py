@@ -10,13 +10,12 @@ import numpy as np
 from xdsl.dialects.builtin import FloatAttr, StringAttr, TensorType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
-from xdsl.irdl import prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure
+from xdsl.irdl import prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
 from ..symbolic import greatest, least
 from ..types import compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor, unify
-from .base import CompositeOp, GraphOp, Props, graph_op, to_attribute, word
+from .base import CompositeOp, GraphOp, Props, Types, graph_op, to_attribute, word
 from .reduce import restore
 from .window_loops import over
 
@@ -69,14 +68,11 @@ class AttentionOp(CompositeOp):
     mask = prop_def(StringAttr)
     scale = prop_def(FloatAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "*inputs mask <mask> scale !scale"
     batching = _batch_attention
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if len(operands) not in (3, 4):  # C1
             raise ShapeError(f"takes q, k, v and perhaps a bias, got {len(operands)} operands")
         elements = [o.element_type for o in operands]

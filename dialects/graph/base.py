@@ -26,10 +26,11 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import DTypeError, ShapeError
@@ -39,6 +40,7 @@ from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_
 from .syntax import parse_graph_op, print_graph_op
 
 Props = Mapping[str, Attribute]
+Types = Sequence[TensorType]
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -167,6 +169,7 @@ class NotDifferentiable(Derivative):
 class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """An op of the graph dialect: pure, over ranked tensors, each rule declared in its class."""
 
+    traits = traits_def(Pure())
     types = "arrow"
     composite = False
     view = False
@@ -202,9 +205,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     @abstractmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         """Result types from operand types and properties.
 
         `results` holds the declared types where the op takes its result shape from them (reshape, broadcast, convert ...).
@@ -257,9 +258,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return type(self).plain_nest is not GraphOp.plain_nest
 
     @classmethod
-    def make(
-        cls, operands: Sequence[SSAValue], props: Mapping[str, Any] | None = None, results: Sequence[TensorType] | None = None
-    ) -> Self:
+    def make(cls, operands: Sequence[SSAValue], props: Mapping[str, Any] | None = None, results: Types | None = None) -> Self:
         """Create the op with inferred result types. Cost: about 20 us.
 
         Raises:

@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
-from xdsl.traits import Commutative, Pure
+from xdsl.traits import Commutative
 
 from ..types import COMPLEX, tensor
 from .base import (
@@ -21,6 +21,7 @@ from .base import (
     GraphOp,
     Linear,
     Props,
+    Types,
     Zero,
     graph_op,
     require_same_element,
@@ -40,14 +41,11 @@ class BinaryOp(ElementwiseOp, ABC):
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$lhs, $rhs"
     types = "same"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands)  # C1
         require_same_shape(operands)  # C2
         require_domain(cls.domain, operands[0])  # C3
@@ -137,7 +135,7 @@ class AddOp(BinaryOp):
     stores = COMPLEX
     numpy = np.add
     derivative = Linear(lambda b, op, k, ct: ct)
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Commutative())
 
 
 @graph_op
@@ -176,7 +174,7 @@ class MulOp(BinaryOp):
     stores = COMPLEX
     numpy = np.multiply
     derivative = Bilinear(_transpose_mul)
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Commutative())
 
 
 @graph_op
@@ -273,7 +271,7 @@ class MaxOp(BinaryOp):
     domain = "any"
     numpy = np.maximum
     derivative = Elementwise(lambda b, x, y, z: _chosen(b, x, y, "gt"), lambda b, x, y, z: _chosen(b, x, y, "lt"))
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Commutative())
 
 
 @graph_op
@@ -293,7 +291,7 @@ class MinOp(BinaryOp):
     domain = "any"
     numpy = np.minimum
     derivative = Elementwise(lambda b, x, y, z: _chosen(b, x, y, "lt"), lambda b, x, y, z: _chosen(b, x, y, "gt"))
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Commutative())
 
 
 @graph_op
@@ -313,7 +311,7 @@ class AndOp(BinaryOp):
     domain = "integer"
     numpy = np.bitwise_and
     derivative = Zero()
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Commutative())
 
 
 @graph_op
@@ -333,7 +331,7 @@ class OrOp(BinaryOp):
     domain = "integer"
     numpy = np.bitwise_or
     derivative = Zero()
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Commutative())
 
 
 @graph_op
@@ -353,7 +351,7 @@ class XorOp(BinaryOp):
     domain = "integer"
     numpy = np.bitwise_xor
     derivative = Zero()
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Commutative())
 
 
 @graph_op

@@ -15,8 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
-from xdsl.irdl import operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, compatible, complex_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
@@ -28,6 +27,7 @@ from .base import (
     Linear,
     Props,
     Read,
+    Types,
     graph_op,
     require_same_element,
     require_same_shape,
@@ -73,14 +73,11 @@ class ComplexOp(ElementwiseOp):
     re = operand_def(TensorType)
     im = operand_def(TensorType)
     z = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$re, $im"
     derivative = Linear(lambda b, op, k, ct: b.real(ct) if k == 0 else b.neg(b.imag(ct)))
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("the real part", "the imaginary part"))  # C1
         require_same_shape(operands, ("the real part", "the imaginary part"))  # C2
         _require_part(operands[0])  # C3
@@ -97,14 +94,11 @@ class PartOp(ElementwiseOp, ABC):
 
     z = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$z"
     stores = COMPLEX
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         _require_complex(operands[0])  # C1
         return (tensor(part_of(operands[0].element_type), operands[0].get_shape()),)
 
@@ -181,16 +175,13 @@ class MagnitudeOp(CompositeOp):
     name = "graph.magnitude"
     z = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$z"
     stores = COMPLEX
     batching = "elementwise"
     derivative = Custom(_jvp_magnitude)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         _require_complex(operands[0])  # C1
         return (tensor(part_of(operands[0].element_type), operands[0].get_shape()),)
 
@@ -221,7 +212,6 @@ class AsPairsOp(GraphOp):
     name = "graph.as_pairs"
     z = operand_def(TensorType)
     pairs = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$z"
     stores = COMPLEX
     view = True
@@ -229,9 +219,7 @@ class AsPairsOp(GraphOp):
     batching = lambda b, op, operands, batched: [b.as_pairs(operands[0])]  # noqa: E731
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         _require_complex(operands[0])  # C1
         return (pairs_type(operands[0]),)
 
@@ -266,7 +254,6 @@ class FromPairsOp(GraphOp):
     name = "graph.from_pairs"
     pairs = operand_def(TensorType)
     z = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$pairs"
     stores = COMPLEX
     view = True
@@ -274,9 +261,7 @@ class FromPairsOp(GraphOp):
     batching = lambda b, op, operands, batched: [b.from_pairs(operands[0])]  # noqa: E731
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         _require_part(operands[0])  # C1
         shape = operands[0].get_shape()
         if not shape or not compatible(shape[-1], 2):  # C2
@@ -315,16 +300,13 @@ class InterleaveOp(GraphOp):
     x = operand_def(TensorType)
     y = operand_def(TensorType)
     pairs = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, $y"
     derivative = Linear(lambda b, op, k, ct: first_of_pairs(b, ct, k))
     batching = _batch_interleave
     one_nest = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("x", "y"))  # C1
         require_same_shape(operands, ("x", "y"))  # C2
         return (tensor(operands[0].element_type, (*joined_shape(operands), 2)),)

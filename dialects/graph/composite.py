@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..symbolic import positive
 from ..types import COMPLEX, INDICES, compatible, element_of, is_float, shape_of, show_shape, spelled, tensor
-from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
+from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, Types, graph_op, integer, ints, normalize_dims, word
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
 from .unary import erfc
@@ -39,16 +38,13 @@ class UnaryComposite(CompositeOp, ABC):
 
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     types = "same"
     domain = "float"
     batching = "elementwise"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_domain(cls.domain, operands[0])  # C1
         return (operands[0],)
 
@@ -151,9 +147,7 @@ class GeluOp(UnaryComposite):
     derivative = Custom(_jvp_gelu)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_domain("float", operands[0])  # C1
         approximate = word(props["approximate"])
         if approximate not in ("none", "tanh"):  # C2
@@ -191,15 +185,12 @@ class AlongDims(CompositeOp, ABC):
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x over [dims]"
     types = "same"
     reduces = False
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_domain("float", operands[0])  # C1
         shape, dims = operands[0].get_shape(), ints(props["dims"])
         normalize_dims(dims, len(shape), "normalized")  # C2
@@ -467,15 +458,12 @@ class CrossEntropyOp(CompositeOp):
     logits = operand_def(TensorType)
     labels = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$logits, $labels"
     derivative = Custom(_jvp_cross_entropy)
     batching = _batch_cross_entropy
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         logits, labels = operands
         rows = logits.get_shape()
         if not is_float(logits.element_type) or len(rows) != 2 or len(labels.get_shape()) != 1:  # C1

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..symbolic import least, positive
 from ..types import DYNAMIC, f32, is_bool, shape_of, show_shape, tensor
-from .base import Bilinear, GraphOp, Props, graph_op, integer, ints, require_same_element
+from .base import Bilinear, GraphOp, Props, Types, graph_op, integer, ints, require_same_element
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
@@ -286,7 +285,6 @@ class ConvOp(GraphOp):
     groups = prop_def(IntegerAttr)
     tile = prop_def(_INTS, default_value=_NONE)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = (
         "$x, $w stride [stride] low [low] high [high] (base_dilation [base_dilation])? (dilation [dilation])? "
         "(x_dims [x_dims])? (w_dims [w_dims])? (y_dims [y_dims])? groups #groups (tile [tile])?"
@@ -296,9 +294,7 @@ class ConvOp(GraphOp):
     batching = _batch_conv
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("x", "w"))  # C1
         if is_bool(operands[0].element_type):  # C1
             raise DTypeError("operand element type must be an integer or a float, got i1")

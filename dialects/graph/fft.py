@@ -21,8 +21,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, DYNAMIC, compatible, element_of, f32, f64, is_complex, show_shape, tensor, width_of
@@ -31,6 +30,7 @@ from .base import (
     Linear,
     NotDifferentiable,
     Props,
+    Types,
     graph_op,
     integer,
     ints,
@@ -78,7 +78,6 @@ class FftOp(GraphOp):
     dim = prop_def(IntegerAttr)
     direction = prop_def(StringAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x along #dim <direction>"
     types = "same"
     # the matrix of the map is symmetric
@@ -86,9 +85,7 @@ class FftOp(GraphOp):
     batching = _batch_fft
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if not is_complex(operands[0].element_type):  # C1
             raise DTypeError(f"operand element type must be complex, got {operands[0].element_type}")
         shape, dim = operands[0].get_shape(), integer(props["dim"])
@@ -301,7 +298,6 @@ class ButterfliesOp(GraphOp):
     form = prop_def(StringAttr)
     twist = prop_def(IntegerAttr)
     pairs = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$re, $im, $roots radices [radices] <direction> <form> twist #twist"
     copies_moved = True
     writes_once = True
@@ -309,9 +305,7 @@ class ButterfliesOp(GraphOp):
     batching = lambda b, op, operands, batched: _batch_butterflies(b, op, operands, batched)  # noqa: E731
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("re", "im", "roots"))  # C1
         if operands[0].element_type not in (f32, f64):  # C1
             raise DTypeError(f"operand element type must be f32 or f64, got {operands[0].element_type}")

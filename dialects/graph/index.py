@@ -18,8 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..symbolic import Size, least
@@ -48,6 +47,7 @@ from .base import (
     Position,
     Props,
     Read,
+    Types,
     dims_map,
     graph_op,
     ints,
@@ -273,15 +273,12 @@ class GatherOp(GraphOp):
     window = prop_def(_INTS, default_value=_NONE)
     batch = prop_def(_INTS, default_value=_NONE)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, *indices at [at] (window [window])? (batch [batch])?"
     derivative = Linear(_transpose_gather, operands=(0,))
     batching = _batch_gather
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         return (tensor(operands[0].element_type, find_places(operands[0], operands[1:], props).result),)
 
     @property
@@ -455,16 +452,13 @@ class ScatterOp(GraphOp):
     window = prop_def(_INTS, default_value=_NONE)
     batch = prop_def(_INTS, default_value=_NONE)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<kind> $x, $updates, *indices at [at] (window [window])? (batch [batch])?"
     derivative = Custom(_jvp_scatter, transpose=_transpose_scatter, linear=(0, 1))
     batching = _batch_scatter
     overwrites = 0
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         kind, (x, updates, *indices) = word(props["kind"]), operands
         if kind not in KINDS:  # C6
             raise DTypeError(f"kind must be one of {', '.join(KINDS)}, got {kind}")
@@ -575,14 +569,11 @@ class EmbeddingOp(CompositeOp):
     ids = operand_def(TensorType)
     table = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$ids, $table"
     batching = _batch_embedding
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         ids, table = operands
         if ids.element_type not in INDICES:  # C1
             raise DTypeError(f"ids must be {spelled(INDICES)}, got {ids.element_type}")

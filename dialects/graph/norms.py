@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import compatible, is_float, shape_of, show_shape
-from .base import CompositeOp, Custom, GraphOp, Props, graph_op, integer, ints, require_same_element
+from .base import CompositeOp, Custom, GraphOp, Props, Types, graph_op, integer, ints, require_same_element
 from .composite import AlongDims
 from .reduce import restore
 
@@ -179,14 +178,11 @@ class BatchNormOp(CompositeOp):
     dim = prop_def(IntegerAttr)
     epsilon = prop_def(FloatAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, $mean, $variance, $weight, $bias along #dim epsilon !epsilon"
     batching = _batch_channels
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         x, names = operands[0], ("x", "mean", "variance", "weight", "bias")
         require_same_element(operands, names)  # C1
         if not is_float(x.element_type):  # C1

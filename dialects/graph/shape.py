@@ -10,14 +10,13 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
-from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure
+from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
 from ..size_lists import SizesAttr
 from ..symbolic import ceil_quotient, greatest, least, positive
 from ..types import COMPLEX, DYNAMIC, HALVES, compatible, element_of, shape_of, show_shape, tensor, unify
-from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, integer, ints, normalize_dims
+from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -54,16 +53,13 @@ class ReshapeOp(GraphOp):
     stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     view = True
     derivative = Linear(lambda b, op, k, ct: b.reshape(ct, op.shape()))
     batching = _batch_reshape
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
         x, y = operands[0], results[0]
         if x.element_type != y.element_type:  # C1
@@ -130,16 +126,13 @@ class TransposeOp(GraphOp):
     x = operand_def(TensorType)
     perm = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x perm [perm]"
     derivative = Linear(lambda b, op, k, ct: b.transpose(ct, perm=inverse(ints(op.properties["perm"]))))
     batching = _batch_transpose
     reads_all = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape, perm = operands[0].get_shape(), ints(props["perm"])
         if sorted(perm) != list(range(len(shape))):  # C1
             raise ShapeError(f"perm must be a permutation of the {len(shape)} operand dims, got {list(perm)}")
@@ -189,16 +182,13 @@ class BroadcastOp(GraphOp):
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x to [dims]"
     derivative = Linear(_transpose_broadcast)
     batching = _batch_broadcast
     reads_all = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
         shape, dims, result = operands[0].get_shape(), ints(props["dims"]), results[0].get_shape()
         if len(dims) != len(shape) or list(dims) != sorted(set(dims)) or any(not 0 <= d < len(result) for d in dims):  # C1
@@ -272,15 +262,12 @@ class SliceOp(GraphOp):
     stop = prop_def(_SIZES)
     step = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x start [start] stop [stop] step [step]"
     derivative = Linear(_transpose_slice)
     batching = _batch_slice
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape = operands[0].get_shape()
         start, stop, step = (ints(props[name]) for name in ("start", "stop", "step"))
         if not len(start) == len(stop) == len(step) == len(shape):  # C1
@@ -347,15 +334,12 @@ class ConcatOp(GraphOp):
     parts = var_operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "*parts along #dim"
     derivative = Linear(_transpose_concat)
     batching = _batch_concat
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if not operands:  # C1
             raise ShapeError("needs at least one operand")
         dim = integer(props["dim"])
@@ -476,15 +460,12 @@ class PadOp(GraphOp):
     high = prop_def(_SIZES)
     interior = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, $value low [low] high [high] interior [interior]"
     derivative = Linear(_transpose_pad)
     batching = _batch_pad
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         x, value = operands
         if value.get_shape() or value.element_type != x.element_type:  # C1
             raise DTypeError(f"fill value must be a tensor<{x.element_type}>, got {value}")
@@ -552,16 +533,13 @@ class ReverseOp(GraphOp):
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x dims [dims]"
     types = "same"
     derivative = Linear(lambda b, op, k, ct: b.reverse(ct, dims=ints(op.properties["dims"])))
     batching = _batch_reverse
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         normalize_dims(ints(props["dims"]), len(operands[0].get_shape()), "reversed")  # C1
         return (operands[0],)
 

@@ -19,8 +19,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import ShapeError
 from ..symbolic import ceil_quotient, is_at_least, is_at_most
@@ -38,7 +37,7 @@ from ..types import (
     tensor,
     width_of,
 )
-from .base import Custom, GraphOp, Props, graph_op, integer, require_same_shape
+from .base import Custom, GraphOp, Props, Types, graph_op, integer, require_same_shape
 
 SHORT = 64
 """The longest row that is sorted by ranks, in `n * n / lanes` steps."""
@@ -151,15 +150,12 @@ class SortOp(GraphOp):
     xs = var_operand_def(TensorType)
     keys = prop_def(IntegerAttr)
     ys = var_result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "*xs keys #keys"
     derivative = Custom(_jvp_sort)
     batching = _batch_sort
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_shape(operands, [f"operand {k}" for k in range(len(operands))])  # C1
         if not operands[0].get_shape():  # C1
             raise ShapeError(f"rows need a dim, got {show_shape(())}")
@@ -332,15 +328,12 @@ class TopKOp(GraphOp):
     k = prop_def(IntegerAttr)
     y = result_def(TensorType)
     places = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x first #k"
     derivative = Custom(_jvp_top_k)
     batching = _batch_top_k
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape, k = operands[0].get_shape(), integer(props["k"])
         if not shape:  # C1
             raise ShapeError(f"rows need a dim, got {show_shape(shape)}")

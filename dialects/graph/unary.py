@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, result_def
 
 from ..types import COMPLEX
 from . import erf_inv
-from .base import (
-    Elementwise,
-    Linear,
-    Props,
-    Zero,
-    graph_op,
-)
+from .base import Elementwise, Linear, Props, Types, Zero, graph_op
 from .elementwise import ElementwiseOp, require_domain
 
 if TYPE_CHECKING:
@@ -35,14 +27,11 @@ class UnaryOp(ElementwiseOp, ABC):
 
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     types = "same"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_domain(cls.domain, operands[0])  # C1
         return (operands[0],)
 

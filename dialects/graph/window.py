@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..scalar import identity_value
 from ..types import DYNAMIC, compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor
-from .base import Custom, GraphOp, Linear, Props, graph_op, ints, require_same_shape, word
+from .base import Custom, GraphOp, Linear, Props, Types, graph_op, ints, require_same_shape, word
 from .conv import dilated, every_window, pad_with, windows
 from .reduce import others_product
 from .window_loops import Axis
@@ -162,16 +161,13 @@ class ReduceWindowOp(GraphOp):
     high = prop_def(_INTS)
     dilation = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<kind> $x window [window] stride [stride] low [low] high [high] dilation [dilation]"
     derivative = Custom(_jvp_window, transpose=_transpose_window, linear=(0,))
     writes_once = True
     batching = _batch_window
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         kind, shape, element = word(props["kind"]), operands[0].get_shape(), operands[0].element_type
         if kind not in _NUMPY:  # C1
             raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
@@ -214,7 +210,6 @@ class ExtremeOp(GraphOp, ABC):
     high = prop_def(_INTS)
     dilation = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<kind> $x, $t window [window] stride [stride] low [low] high [high] dilation [dilation]"
 
     @classmethod
@@ -289,9 +284,7 @@ class WindowPickOp(ExtremeOp):
     batching = _batch_extreme
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_shape(operands, ("x", "t"))  # C2
         slide = cls._slide(operands, props)
         return (tensor(operands[1].element_type, slide.result(operands[0].get_shape())),)
@@ -334,9 +327,7 @@ class WindowPutOp(ExtremeOp):
     batching = _batch_extreme
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         slide = cls._slide(operands, props)
         points = slide.result(operands[0].get_shape())
         if not all(compatible(n, m) for n, m in zip(points, operands[1].get_shape(), strict=False)) or len(points) != len(
