@@ -16,6 +16,7 @@ from ...errors import DTypeError, ShapeError
 from ..symbolic import greatest, least
 from ..types import compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor, unify
 from .base import CompositeOp, GraphOp, Props, Types, graph_op, to_attribute, word
+from .batching import batch_size, repeated
 from .reduce import restore
 from .window_loops import over
 
@@ -26,13 +27,9 @@ be tiled. The last query of a block sees them all."""
 
 def _batch_attention(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     """One more batch dim in front; the bias may have 1 there."""
-    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
-    wide = []
-    for k, (operand, is_batched) in enumerate(zip(operands, batched, strict=True)):
-        shape = shape_of(operand)
-        if not is_batched:
-            operand = b.broadcast(operand, range(1, len(shape) + 1), (1 if k == 3 else size, *shape))
-        wide.append(operand)
+    size = batch_size(operands, batched)
+    pairs = enumerate(zip(operands, batched, strict=True))
+    wide = [o if is_batched else repeated(b, o, 1 if k == 3 else size) for k, (o, is_batched) in pairs]
     return [b.attention(*wide, **op.properties)]
 
 

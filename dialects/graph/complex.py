@@ -32,6 +32,7 @@ from .base import (
     require_same_element,
     require_same_shape,
 )
+from .batching import alike
 from .elementwise import ElementwiseOp, joined_shape
 
 
@@ -216,7 +217,7 @@ class AsPairsOp(GraphOp):
     stores = COMPLEX
     view = True
     derivative = Linear(lambda b, op, k, ct: b.complex(first_of_pairs(b, ct), b.neg(first_of_pairs(b, ct, 1))))
-    batching = lambda b, op, operands, batched: [b.as_pairs(operands[0])]  # noqa: E731
+    batching = alike
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -258,7 +259,7 @@ class FromPairsOp(GraphOp):
     stores = COMPLEX
     view = True
     derivative = Linear(lambda b, op, k, ct: b.interleave(b.real(ct), b.neg(b.imag(ct))))
-    batching = lambda b, op, operands, batched: [b.from_pairs(operands[0])]  # noqa: E731
+    batching = alike
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -272,16 +273,6 @@ class FromPairsOp(GraphOp):
         z = np.empty(operands[0].shape[:-1], self.result_dtype())
         z.real, z.imag = operands[0][..., 0], operands[0][..., 1]
         return (z,)
-
-
-def _batch_interleave(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    rank = len(op.shape())
-    full = [
-        o if flag else b.broadcast(o, tuple(range(1, rank + 1)), (size, *shape_of(o)))
-        for o, flag in zip(operands, batched, strict=True)
-    ]
-    return [b.interleave(*full)]
 
 
 @graph_op
@@ -302,7 +293,7 @@ class InterleaveOp(GraphOp):
     pairs = result_def(TensorType)
     syntax = "$x, $y"
     derivative = Linear(lambda b, op, k, ct: first_of_pairs(b, ct, k))
-    batching = _batch_interleave
+    batching = alike
     one_nest = True
 
     @classmethod

@@ -16,6 +16,7 @@ from ...errors import DTypeError, ShapeError
 from ..symbolic import positive
 from ..types import COMPLEX, INDICES, compatible, element_of, is_float, shape_of, show_shape, spelled, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, Types, graph_op, integer, ints, normalize_dims, word
+from .batching import all_batched, along
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
 from .unary import erfc
@@ -188,6 +189,7 @@ class AlongDims(CompositeOp, ABC):
     syntax = "$x over [dims]"
     types = "same"
     reduces = False
+    batching = along("dims")
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -197,11 +199,6 @@ class AlongDims(CompositeOp, ABC):
         if not cls.reduces:
             return (operands[0],)
         return (tensor(operands[0].element_type, [shape[d] for d in kept_dims(len(shape), dims)]),)
-
-
-def _batch_along(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    props = {**op.properties, "dims": tuple(d + 1 for d in ints(op.properties["dims"]))}
-    return [getattr(b, op.name.removeprefix("graph."))(operands[0], **props)]
 
 
 def _jvp_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
@@ -242,7 +239,6 @@ class SoftmaxOp(AlongDims):
 
     name = "graph.softmax"
     derivative = Custom(_jvp_softmax)
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -278,7 +274,6 @@ class LogSoftmaxOp(AlongDims):
 
     name = "graph.log_softmax"
     derivative = Custom(_jvp_log_softmax)
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -315,7 +310,6 @@ class LogsumexpOp(AlongDims):
     types = "arrow"
     reduces = True
     derivative = Custom(_jvp_logsumexp)
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -352,7 +346,6 @@ class MeanOp(AlongDims):
     types = "arrow"
     reduces = True
     derivative = None
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -384,7 +377,6 @@ class VarOp(AlongDims):
     types = "arrow"
     reduces = True
     derivative = None
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -429,11 +421,7 @@ def _one_hot(b: Any, logits: SSAValue, labels: SSAValue) -> SSAValue:
 
 
 def _batch_cross_entropy(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
-    logits, labels = (
-        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
-        for o, is_batched in zip(operands, batched, strict=True)
-    )
+    logits, labels = all_batched(b, operands, batched)
     shape = shape_of(logits)
     element = element_of(labels)
     scores = b.log_softmax(logits, dims=(2,))

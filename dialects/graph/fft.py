@@ -38,6 +38,7 @@ from .base import (
     require_same_shape,
     word,
 )
+from .batching import along
 from .elementwise import joined_shape
 
 _INTS = DenseArrayBase.constr(i64)
@@ -46,10 +47,6 @@ MOST_RADIX = 16
 """The greatest radix: the numbers of a butterfly and the roots beside them are in registers, as far as there are enough."""
 _MOST_STACK = 1 << 15
 """Bytes of buffers that stand on the stack."""
-
-
-def _batch_fft(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [b.fft(operands[0], dim=integer(op.properties["dim"]) + 1, direction=op.properties["direction"])]
 
 
 def _require_direction(direction: str) -> None:
@@ -82,7 +79,7 @@ class FftOp(GraphOp):
     types = "same"
     # the matrix of the map is symmetric
     derivative = Linear(lambda b, op, k, ct: b.fft(ct, dim=op.properties["dim"], direction=op.properties["direction"]))
-    batching = _batch_fft
+    batching = along("dim")
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:

@@ -55,6 +55,7 @@ from .base import (
     require_same_element,
     word,
 )
+from .batching import batch_size, later, repeated
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
@@ -204,20 +205,11 @@ def _over_places(b: Any, value: SSAValue, places: Places) -> SSAValue:
     return b.broadcast(value, tuple(range(len(places.points))), places.result)
 
 
-def _spread(b: Any, value: SSAValue, size: int) -> SSAValue:
-    """A value repeated along a new first dim."""
-    return b.broadcast(value, tuple(range(1, len(shape_of(value)) + 1)), (size, *shape_of(value)))
-
-
 def _moved(b: Any, value: SSAValue, source: int, target: int) -> SSAValue:
     """A value with one of its dims moved."""
     perm = [d for d in range(len(shape_of(value))) if d != source]
     perm.insert(target, source)
     return value if source == target else b.transpose(value, perm=perm)
-
-
-def _later(dims: Sequence[int]) -> tuple[int, ...]:
-    return tuple(d + 1 for d in dims)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -234,12 +226,12 @@ def _batch_gather(b: Any, op: GatherOp, operands: Sequence[SSAValue], batched: S
     places, (x, *indices) = op.places, operands
     n_points, n_batch = len(places.points), len(places.batch)
     if not any(batched[1:]):  # the new dim is one more that a place extends over
-        y = b.gather(x, *indices, at=_later(places.at), window=places.window, batch=_later(places.batch))
+        y = b.gather(x, *indices, at=later(places.at), window=places.window, batch=later(places.batch))
         return [_moved(b, y, n_points, 0)]
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    indices = [i if flag else _spread(b, i, size) for i, flag in zip(indices, batched[1:], strict=True)]
+    size = batch_size(operands, batched)
+    indices = [i if flag else repeated(b, i, size) for i, flag in zip(indices, batched[1:], strict=True)]
     if batched[0]:
-        return [b.gather(x, *indices, at=_later(places.at), window=places.window, batch=(0, *_later(places.batch)))]
+        return [b.gather(x, *indices, at=later(places.at), window=places.window, batch=(0, *later(places.batch)))]
     indices = [_moved(b, i, 0, n_batch) for i in indices]
     return [_moved(b, b.gather(x, *indices, **_props(places)), n_batch, 0)]
 
@@ -406,14 +398,14 @@ def _iota(count: int) -> GraphOp:
 
 def _batch_scatter(b: Any, op: ScatterOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     places, kind = op.places, op.kind.data
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    x, updates = (o if flag else _spread(b, o, size) for o, flag in zip(operands[:2], batched[:2], strict=True))
+    size = batch_size(operands, batched)
+    x, updates = (o if flag else repeated(b, o, size) for o, flag in zip(operands[:2], batched[:2], strict=True))
     if not any(batched[2:]):  # the new dim is one more that a place extends over
         updates = _moved(b, updates, 0, len(places.points))
-        props = {"at": _later(places.at), "window": places.window, "batch": _later(places.batch)}
+        props = {"at": later(places.at), "window": places.window, "batch": later(places.batch)}
         return [b.scatter(x, updates, *operands[2:], kind=kind, **props)]
-    indices = [i if flag else _spread(b, i, size) for i, flag in zip(operands[2:], batched[2:], strict=True)]
-    props = {"at": _later(places.at), "window": places.window, "batch": (0, *_later(places.batch))}
+    indices = [i if flag else repeated(b, i, size) for i, flag in zip(operands[2:], batched[2:], strict=True)]
+    props = {"at": later(places.at), "window": places.window, "batch": (0, *later(places.batch))}
     return [b.scatter(x, updates, *indices, kind=kind, **props)]
 
 

@@ -14,6 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DTypeError, ShapeError
 from ..types import compatible, is_float, shape_of, show_shape
 from .base import CompositeOp, Custom, GraphOp, Props, Types, graph_op, integer, ints, require_same_element
+from .batching import all_batched
 from .composite import AlongDims
 from .reduce import restore
 
@@ -30,11 +31,6 @@ def _mean(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
 
 def _inverse_root(b: Any, square: SSAValue, epsilon: float) -> SSAValue:
     return b.rsqrt(b.add(square, b.full_like(square, epsilon)))
-
-
-def _batch(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    props = {**op.properties, "dims": tuple(d + 1 for d in ints(op.properties["dims"]))}
-    return [getattr(b, op.name.removeprefix("graph."))(operands[0], **props)]
 
 
 def _layer_parts(b: Any, x: SSAValue, props: Props) -> tuple[SSAValue, SSAValue]:
@@ -73,7 +69,6 @@ class LayerNormOp(AlongDims):
     epsilon = prop_def(FloatAttr)
     syntax = "$x over [dims] epsilon !epsilon"
     derivative = Custom(_jvp_layer_norm)
-    batching = _batch
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -119,7 +114,6 @@ class RmsNormOp(AlongDims):
     epsilon = prop_def(FloatAttr)
     syntax = "$x over [dims] epsilon !epsilon"
     derivative = Custom(_jvp_rms_norm)
-    batching = _batch
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -145,12 +139,7 @@ def _batch_channels(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: 
     dim, epsilon = integer(op.properties["dim"]), op.properties["epsilon"]
     if not any(batched[1:]):
         return [b.batch_norm(*operands, dim=dim + 1, epsilon=epsilon)]
-    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
-    whole = [
-        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
-        for o, is_batched in zip(operands, batched, strict=True)
-    ]
-    return [_scaled(b, whole, (0, dim + 1), _number(epsilon))]
+    return [_scaled(b, all_batched(b, operands, batched), (0, dim + 1), _number(epsilon))]
 
 
 @graph_op

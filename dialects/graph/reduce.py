@@ -16,6 +16,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, shape_of, show_shape, tensor, width_of
 from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, word
+from .batching import along
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -98,11 +99,6 @@ def _transpose_reduce(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return restore(b, ct, ints(op.properties["dims"]), op.shape())
 
 
-def _batch_reduce(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    dims = tuple(d + 1 for d in ints(op.properties["dims"]))
-    return [b.reduce(operands[0], kind=word(op.properties["kind"]), dims=dims)]
-
-
 @graph_op
 class ReduceOp(GraphOp):
     """Combine the elements along some dims: `add mul max min and or`. The order is free. max and min give NaN if any is NaN.
@@ -126,7 +122,7 @@ class ReduceOp(GraphOp):
     y = result_def(TensorType)
     syntax = "<kind> $x over [dims]"
     derivative = Custom(_jvp_reduce, transpose=_transpose_reduce, linear=(0,))
-    batching = _batch_reduce
+    batching = along("dims")
     reads_all = True
 
     @classmethod
@@ -163,10 +159,6 @@ class ReduceOp(GraphOp):
         return (Equation(space, (read,), lambda b, x: x, monoid=self.kind.data, n_reduce=len(dims)),)
 
 
-def _batch_arg(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [getattr(b, op.name.removeprefix("graph."))(operands[0], dim=integer(op.properties["dim"]) + 1)]
-
-
 class ArgOp(GraphOp, ABC):
     """Base of the positions of extremes: the first on ties, and the first NaN before everything, as in NumPy."""
 
@@ -175,7 +167,7 @@ class ArgOp(GraphOp, ABC):
     y = result_def(TensorType)
     syntax = "$x along #dim"
     derivative = Zero()
-    batching = _batch_arg
+    batching = along("dim")
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:

@@ -17,6 +17,7 @@ from ..size_lists import SizesAttr
 from ..symbolic import ceil_quotient, greatest, least, positive
 from ..types import COMPLEX, DYNAMIC, HALVES, compatible, element_of, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
+from .batching import along, later, repeated
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -99,7 +100,7 @@ class ReshapeOp(GraphOp):
 
 
 def _batch_transpose(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [b.transpose(operands[0], perm=(0, *(p + 1 for p in ints(op.properties["perm"]))))]
+    return [b.transpose(operands[0], perm=(0, *later(ints(op.properties["perm"]))))]
 
 
 def inverse(perm: Sequence[int]) -> tuple[int, ...]:
@@ -160,7 +161,7 @@ def _transpose_broadcast(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 
 
 def _batch_broadcast(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    dims = (0, *(d + 1 for d in ints(op.properties["dims"])))
+    dims = (0, *later(ints(op.properties["dims"])))
     return [b.broadcast(operands[0], dims, (shape_of(operands[0])[0], *op.result_shape()))]
 
 
@@ -306,15 +307,6 @@ def _transpose_concat(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return b.slice(ct, start=start, stop=stop, step=[1] * len(start))
 
 
-def _batch_concat(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
-    full = [
-        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
-        for o, is_batched in zip(operands, batched, strict=True)
-    ]
-    return [b.concat(*full, dim=integer(op.properties["dim"]) + 1)]
-
-
 @graph_op
 class ConcatOp(GraphOp):
     """Operands one after the other along a dim.
@@ -336,7 +328,7 @@ class ConcatOp(GraphOp):
     y = result_def(TensorType)
     syntax = "*parts along #dim"
     derivative = Linear(_transpose_concat)
-    batching = _batch_concat
+    batching = along("dim")
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -428,9 +420,8 @@ def _batch_pad(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Seque
     low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
     if not batched[1]:
         return [b.pad(x, value, low=(0, *low), high=(0, *high), interior=(0, *interior))]
-    size, rank = shape_of(value)[0], len(low)
     if not batched[0]:
-        x = b.broadcast(x, tuple(range(1, rank + 1)), (size, *shape_of(x)))
+        x = repeated(b, x, shape_of(value)[0])
     element = element_of(x)
     zero = b.const(0, element)
     moved = b.pad(x, zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
@@ -513,10 +504,6 @@ class PadOp(GraphOp):
 # reverse
 
 
-def _batch_reverse(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [b.reverse(operands[0], dims=tuple(d + 1 for d in ints(op.properties["dims"])))]
-
-
 @graph_op
 class ReverseOp(GraphOp):
     """Elements in opposite order along some dims.
@@ -536,7 +523,7 @@ class ReverseOp(GraphOp):
     syntax = "$x dims [dims]"
     types = "same"
     derivative = Linear(lambda b, op, k, ct: b.reverse(ct, dims=ints(op.properties["dims"])))
-    batching = _batch_reverse
+    batching = along("dims")
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:

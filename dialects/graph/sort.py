@@ -38,6 +38,7 @@ from ..types import (
     width_of,
 )
 from .base import Custom, GraphOp, Props, Types, graph_op, integer, require_same_shape
+from .batching import alike
 
 SHORT = 64
 """The longest row that is sorted by ranks, in `n * n / lanes` steps."""
@@ -122,14 +123,6 @@ def _jvp_sort(b: Any, op: SortOp, tangents: Sequence[SSAValue | None]) -> Sequen
     return [None if t is None else take_in_rows(b, t, places) for t in tangents]
 
 
-def _batch_sort(b: Any, op: SortOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    dims = tuple(range(1, len(op.shape()) + 1))
-    full = [o if flag else b.broadcast(o, dims, (size, *shape_of(o))) for o, flag in zip(operands, batched, strict=True)]
-    found = b.sort(*full, keys=op.keys)
-    return [found] if len(full) == 1 else list(found)
-
-
 @graph_op
 class SortOp(GraphOp):
     """Rows, along the last dim, in the ascending order of the first `keys` operands; the others are moved along with them.
@@ -152,7 +145,7 @@ class SortOp(GraphOp):
     ys = var_result_def(TensorType)
     syntax = "*xs keys #keys"
     derivative = Custom(_jvp_sort)
-    batching = _batch_sort
+    batching = alike
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -305,10 +298,6 @@ def _jvp_top_k(b: Any, op: TopKOp, tangents: Sequence[SSAValue]) -> Sequence[SSA
     return [take_in_rows(b, tangents[0], op.places), None]
 
 
-def _batch_top_k(b: Any, op: TopKOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return list(b.top_k(operands[0], k=op.k))
-
-
 @graph_op
 class TopKOp(GraphOp):
     """The `k` greatest elements of rows, along the last dim, in descending order, and their positions.
@@ -330,7 +319,7 @@ class TopKOp(GraphOp):
     places = result_def(TensorType)
     syntax = "$x first #k"
     derivative = Custom(_jvp_top_k)
-    batching = _batch_top_k
+    batching = alike
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:

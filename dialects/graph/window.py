@@ -18,6 +18,7 @@ from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..scalar import identity_value
 from ..types import DYNAMIC, compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Linear, Props, Types, graph_op, ints, require_same_shape, word
+from .batching import all_batched
 from .conv import dilated, every_window, pad_with, windows
 from .reduce import others_product
 from .window_loops import Axis
@@ -254,13 +255,8 @@ def _transpose_put(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 
 
 def _batch_extreme(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    full = [
-        o if flag else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
-        for o, flag in zip(operands, batched, strict=True)
-    ]
     props = {"kind": word(op.properties["kind"]), **Slide.of(op.properties).batched().properties()}
-    return [getattr(b, op.name.removeprefix("graph."))(*full, **props)]
+    return [getattr(b, op.name.removeprefix("graph."))(*all_batched(b, operands, batched), **props)]
 
 
 @graph_op
