@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i64
-from xdsl.ir import Attribute, Dialect, TypedAttribute
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, VectorType, i64
+from xdsl.ir import Attribute, Dialect, SSAValue, TypedAttribute
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -295,10 +295,16 @@ class StepOp(IRDLOperation):
     assembly_format = "attr-dict `:` type($result)"
 
 
+def number_of(value: SSAValue) -> Any:
+    """The number that a scalar constant is; None of any other value."""
+    op = value.owner
+    return op.value.value.data if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr | FloatAttr) else None
+
+
 def _replaced(dialect: Dialect, ops: list[type[IRDLOperation]]) -> Dialect:
     names = {op.name for op in ops}
     kept = [op for op in dialect.operations if op.name not in names]
-    return Dialect(dialect.name, [*kept, *ops], list(dialect.attributes), list(dialect._interfaces))  # pyright: ignore
+    return Dialect(dialect.name, [*kept, *ops], list(dialect.attributes), list(dialect._interfaces))
 
 
 def arith_dialect() -> Dialect:

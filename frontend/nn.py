@@ -60,7 +60,7 @@ _ELSEWHERE = {
 
 _HOMES = {name: home for home, names in _ELSEWHERE.items() for name in names}
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     "cross_entropy", "erf", "gelu", "identity", "log_softmax", "logmeanexp", "logsumexp", "one_hot", "relu", "sigmoid", "silu",
     "softmax", "softplus", "swish", *_HOMES,
 ]  # fmt: skip

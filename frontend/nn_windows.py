@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..dialects.graph.conv import dilated
+from ..dialects.graph.convolution import dilated
 from ..errors import ShapeError
 from .eager import api
 from .moves import static_int

@@ -133,7 +133,7 @@ class HostBuffers:
 def error_at(op: Operation, message: str) -> CompileError:
     """An error about an op: its name, what it does, its place."""
     error = CompileError(f"'{op.name}' op {message}")
-    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
+    error.location = op.location
     return error
 
 

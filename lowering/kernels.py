@@ -163,10 +163,12 @@ class KernelEmitter:
 
     def _store_first(self, value: SSAValue) -> None:
         """A nest that computes all of a value into a local buffer."""
-        name = value.name_hint or value.owner.name.removeprefix("graph.")  # pyright: ignore[reportAttributeAccessIssue]
+        op = value.owner
+        assert isinstance(op, Operation)
+        name = value.name_hint or op.name.removeprefix("graph.")
         sizes = [self.size_value(size) for size in shape_of(value) if isinstance(size, Size)]
         alloc = AllocOp.build_alloc("scratch", _memref_of(value), sizes, name=name)
-        alloc.location = value.owner.location  # pyright: ignore[reportAttributeAccessIssue]
+        alloc.location = op.location
         self.kernel.add_op(alloc)
 
         def body(point: Point) -> None:

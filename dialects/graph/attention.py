@@ -14,8 +14,8 @@ from xdsl.irdl import prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
 from ..symbolic import greatest, least
-from ..types import compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor, unify
-from .base import CompositeOp, GraphOp, Props, Types, graph_op, to_attribute, word
+from ..types import compatible, element_of, i64, is_bool, is_float, shape_of, show_shape, tensor, unify
+from .base import CompositeOp, GraphOp, Props, Types, graph_op, number, word
 from .batching import batch_size, repeated
 from .reduce import restore
 from .window_loops import over
@@ -115,7 +115,7 @@ class AttentionOp(CompositeOp):
         def grouped(x: SSAValue) -> SSAValue:
             return b.reshape(x, (*batch, groups, heads // groups, *shape_of(x)[-2:]))
 
-        scaled = b.mul(q, b.full_like(q, props["scale"].value.data))  # pyright: ignore[reportAttributeAccessIssue]
+        scaled = b.mul(q, b.full_like(q, number(props["scale"])))
         alike = {"lhs_batch": shared, "rhs_batch": shared, "lhs_contract": (rank - 1,)}
         scores = b.reshape(b.dot(grouped(scaled), k, rhs_contract=(rank - 2,), **alike), scores_shape)
         scores = _masked(b, scores, operands[3:], word(props["mask"]) == "causal")
@@ -209,7 +209,7 @@ def _masked(b: Any, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) ->
             scores = b.add(scores, full)
     if not causal:
         return scores
-    index = tensor(to_attribute(0).type, shape)  # pyright: ignore[reportAttributeAccessIssue]
+    index = tensor(i64, shape)
     query, key = (b.iota(dim=len(shape) - k, result=index) for k in (2, 1))
     return b.select(b.cmp(key, query, predicate="le"), scores, b.full_like(scores, -math.inf))
 

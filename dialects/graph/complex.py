@@ -90,8 +90,8 @@ class ComplexOp(ElementwiseOp):
         return (z,)
 
 
-class PartOp(ElementwiseOp, ABC):
-    """Base of the parts of complex numbers."""
+class OfComplexOp(GraphOp, ABC):
+    """Base of what is a real number of each complex one."""
 
     z = operand_def(TensorType)
     y = result_def(TensorType)
@@ -105,7 +105,7 @@ class PartOp(ElementwiseOp, ABC):
 
 
 @graph_op
-class RealOp(PartOp):
+class RealOp(OfComplexOp, ElementwiseOp):
     """The real parts.
 
     ```mlir
@@ -123,7 +123,7 @@ class RealOp(PartOp):
 
 
 @graph_op
-class ImagOp(PartOp):
+class ImagOp(OfComplexOp, ElementwiseOp):
     """The imaginary parts.
 
     ```mlir
@@ -163,7 +163,7 @@ def _jvp_magnitude(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequenc
 
 
 @graph_op
-class MagnitudeOp(CompositeOp):
+class MagnitudeOp(OfComplexOp, CompositeOp):
     """The absolute values of complex numbers, without overflow; the derivative at 0 is 0.
 
     ```mlir
@@ -174,17 +174,8 @@ class MagnitudeOp(CompositeOp):
     """
 
     name = "graph.magnitude"
-    z = operand_def(TensorType)
-    y = result_def(TensorType)
-    syntax = "$z"
-    stores = COMPLEX
     batching = "elementwise"
     derivative = Custom(_jvp_magnitude)
-
-    @classmethod
-    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
-        _require_complex(operands[0])  # C1
-        return (tensor(part_of(operands[0].element_type), operands[0].get_shape()),)
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:

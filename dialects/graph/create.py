@@ -14,7 +14,7 @@ from xdsl.traits import ConstantLike
 from ...errors import DTypeError, ShapeError
 from ..size_lists import SizesAttr
 from ..types import COMPLEX, element_of, i64, is_bool, show_shape
-from .base import Equation, GraphOp, Props, Types, Zero, graph_op, ints
+from .base import Equation, GraphOp, Props, Types, Zero, graph_op, integer, ints
 from .builder import dense_array
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class IotaOp(GraphOp):
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
-        dim = props["dim"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        dim = integer(props["dim"])
         shape = results[0].get_shape()
         if not 0 <= dim < len(shape):  # C1
             raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")

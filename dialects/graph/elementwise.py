@@ -35,8 +35,6 @@ class ElementwiseOp(GraphOp, ABC):
     if TYPE_CHECKING:
         domain: str
         """Which element types it takes: a key of `_DOMAINS`."""
-        numpy: Callable[..., Any]
-        """Its meaning, where `evaluate` says no more than that."""
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
         """The scalar expression; it must also be valid on vectors."""
@@ -102,7 +100,8 @@ def row(
     }
     if scalar is not None:
         members["scalar"] = lambda self, b, *operands: scalar(b, *operands)
-    return graph_op(type("".join(map(str.capitalize, name.split("_"))) + "Op", (base,), members))
+    made: Any = type("".join(map(str.capitalize, name.split("_"))) + "Op", (base,), members)
+    return graph_op(made)
 
 
 def convert_array(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

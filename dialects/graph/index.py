@@ -36,6 +36,8 @@ from ..types import (
     show_shape,
     spelled,
     tensor,
+    tensor_of,
+    tensors_of,
     unify,
 )
 from .base import (
@@ -275,7 +277,7 @@ class GatherOp(GraphOp):
 
     @property
     def places(self) -> Places:
-        return find_places(self.x.type, [i.type for i in self.indices], self.properties)  # pyright: ignore
+        return find_places(tensor_of(self.x), tensors_of(self.indices), self.properties)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x, *indices = operands
@@ -464,7 +466,7 @@ class ScatterOp(GraphOp):
 
     @property
     def places(self) -> Places:
-        return find_places(self.x.type, [i.type for i in self.indices], self.properties)  # pyright: ignore
+        return find_places(tensor_of(self.x), tensors_of(self.indices), self.properties)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x, updates, *indices = operands
