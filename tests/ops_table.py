@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 from lamina.dialects.element_types import TABLE, Kind
 from lamina.dialects.graph import OPS
 from lamina.dialects.graph.builder import dense
@@ -867,3 +868,24 @@ ROWS: tuple[Row, ...] = (
     *_complex(),
     *_fft(),
 )
+
+MOST = 12
+"""Rows of a test: they are compiled together, in kernels of their own."""
+TURNS = 5
+"""Tests that the rows of an op are dealt to at least, so that every share of the tests (on_targets.py) has each op."""
+
+
+def groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Rows of the same op, with a name."""
+    by_op: dict[str, list[Row]] = {}
+    for row in rows:
+        by_op.setdefault(row.op, []).append(row)
+    for name, mine in by_op.items():
+        turns = min(len(mine), max(TURNS, math.ceil(len(mine) / MOST)))
+        yield from ((f"{name}-{turn}", mine[turn::turns]) for turn in range(turns))
+
+
+def in_groups(rows: Sequence[Row]) -> pytest.MarkDecorator:
+    """Calls a test with the argument `rows`, some at a time."""
+    names, values = zip(*groups(rows), strict=True)
+    return pytest.mark.parametrize("rows", values, ids=names)

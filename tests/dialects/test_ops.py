@@ -6,10 +6,7 @@ import io
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,28 +22,9 @@ from xdsl.printer import Printer
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
 from graphs import parse, run
-from ops_table import ROWS, Row, check, inputs, make_module, make_text, op_of
+from ops_table import ROWS, Row, check, groups, in_groups, inputs, make_module, make_text, op_of
 
 KINDS = ("normal", "edge", "edge", "edge")
-MOST = 12
-"""Rows of a test: they are compiled together, in kernels of their own."""
-TURNS = 5
-"""Tests that the rows of an op are dealt to at least, so that every share of the tests (on_targets.py) has each op."""
-
-
-def groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Rows of the same op, with a name."""
-    by_op: dict[str, list[Row]] = {}
-    for row in rows:
-        by_op.setdefault(row.op, []).append(row)
-    for name, mine in by_op.items():
-        turns = min(len(mine), max(TURNS, ceil(len(mine) / MOST)))
-        yield from ((f"{name}-{turn}", mine[turn::turns]) for turn in range(turns))
-
-
-def in_groups(rows: Sequence[Row]) -> Any:
-    names, values = zip(*groups(rows), strict=True)
-    return pytest.mark.parametrize("rows", values, ids=names)
 
 
 def generic(module: ModuleOp) -> str:
