@@ -91,6 +91,11 @@ def _index(value: int) -> IntegerAttr:
     return IntegerAttr(value, IndexType())
 
 
+def scalar_attribute(value: float | int | bool, element: Any) -> FloatAttr | IntegerAttr:
+    """A number as an attribute of an element type."""
+    return FloatAttr(value, element) if is_float(element) else IntegerAttr(int(value), element)
+
+
 class ScalarBuilder:
     """Appends arith/math ops to a block; operands may be scalars or vectors of one type. About 10 us an op."""
 
@@ -111,9 +116,9 @@ class ScalarBuilder:
         if isinstance(element, IndexType):
             scalar: Any = _index(int(value))
         else:
-            scalar = FloatAttr(value, element) if is_float(element) else IntegerAttr(int(value), element)  # pyright: ignore
+            scalar = scalar_attribute(value, element)
         if isinstance(type, VectorType):
-            attribute = DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data])  # pyright: ignore
+            attribute = DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data])
         else:
             attribute = scalar
         return self.insert(vocabulary.ConstantOp.create(result_types=[type], properties={"value": attribute}))
