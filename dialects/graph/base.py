@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -392,7 +392,7 @@ def ints(attribute: Attribute) -> tuple[int, ...]:
     if isinstance(attribute, SizesAttr):
         return attribute.data
     assert isinstance(attribute, DenseArrayBase)
-    return tuple(int(v) for v in attribute.get_values())
+    return cast("tuple[int, ...]", attribute.get_values())
 
 
 def word(attribute: Attribute) -> str:

@@ -13,7 +13,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ...dialects.scalar import ScalarBuilder, scalar_attribute
 from ..analysis.affine import Affine, as_map, forms
-from ..analysis.nests import fresh, name_of
+from ..analysis.nests import FreshNames, fresh, name_of
 from ..analysis.regions import lowers, uppers
 
 Values = dict[SSAValue, Affine]
@@ -125,6 +125,9 @@ class Copier:
     taken: list[str] = field(default_factory=list)
     """Names of the new loops and local buffers."""
 
+    def __post_init__(self) -> None:
+        self._fresh = FreshNames(self.kernel, self.taken)
+
     def copy(self, op: Operation, target: Block) -> Operation:
         """Append a copy of an op."""
         if isinstance(op, LoadOp | StoreOp | PrefetchOp):
@@ -136,7 +139,7 @@ class Copier:
             mapped = dict(zip(op.operands, operands, strict=True))
             new = op.clone_without_regions(mapped)
             if isinstance(op, AllocOp) and op.buffer.name_hint is not None:
-                self.taken.append(fresh(self.kernel, op.buffer.name_hint, self.taken))
+                self.taken.append(self._fresh.of(op.buffer.name_hint))
             for old, region in zip(op.regions, new.regions, strict=True):
                 for block in old.blocks:
                     region.add_block(self._block(block))
@@ -161,7 +164,7 @@ class Copier:
         return StoreOp.build_store(value, buffer, map, operands, along=along, stride=stride, mask=mask)
 
     def _loop(self, op: ForOp, target: Block) -> ForOp:
-        name = fresh(self.kernel, name_of(op), self.taken)
+        name = self._fresh.of(name_of(op))
         self.taken.append(name)
         inits = [self.operand(value, target, op) for value in op.inits]
         body = Block(arg_types=[argument.type for argument in op.body.block.args])
