@@ -41,15 +41,6 @@ MAY_IMPORT = {
 """What each room may import besides itself: one way, never back."""
 
 
-LOCAL = {
-    ("dialects.graph.base", "dialects.graph.rules"),  # an op gives its patterns when it is asked for them, as in xDSL
-    ("dialects.graph.conv", "dialects.graph.conv_loops"),
-    ("dialects.graph.conv", "dialects.graph.conv_winograd"),
-    ("dialects.graph.conv", "dialects.graph.window_plain"),
-}
-"""Imports inside of functions that close a circle of files, and why they may."""
-
-
 def files(rooms: Sequence[str] = (*ROOMS, ".")) -> Iterator[Path]:
     for room in rooms:
         yield from sorted((ROOT / room).glob("*.py") if room == "." else (ROOT / room).rglob("*.py"))
@@ -136,10 +127,6 @@ def imported_files(path: Path, known: set[str]) -> Iterator[str]:
 def test_files_do_not_import_each_other() -> None:
     known = {".".join(dotted(path)): path for path in files()}
     graph = {name: {*imported_files(path, {*known, ""})} - {name} for name, path in known.items()}
-    closing = {(one, other) for one, other in LOCAL if other in graph.get(one, ())}
-    assert closing == LOCAL, f"no longer needed: {LOCAL - closing}"
-    for one, other in LOCAL:
-        graph[one].discard(other)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
