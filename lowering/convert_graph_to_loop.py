@@ -32,7 +32,7 @@ from ..dialects.graph.conditional import WhileOp as ConditionalOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.control import ForOp as RepeatedOp
 from ..dialects.graph.kernel import KernelCallOp
-from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.graph.structure import FusionOp, YieldOp, structural_key
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.loop.repeat import BranchOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.shapes import shapes_attribute
@@ -60,16 +60,19 @@ class _Kernels:
     """The kernels of a module, one for each distinct fusion body."""
 
     module: builtin.ModuleOp
-    by_key: dict[object, KernelOp | None] = field(default_factory=dict)
+    by_key: dict[object, tuple[KernelOp | None, int]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     sizes: dict[KernelOp, list[Monomial]] = field(default_factory=dict)
     """What the index arguments of kernels are: terms of sizes that only a call knows."""
 
-    def get(self, plan: KernelPlan) -> KernelOp | None:
-        """The kernel of a plan; None where it has to be converted as the primitives of a composite."""
+    def get(self, plan: KernelPlan) -> tuple[KernelOp | None, int]:
+        """The kernel of a plan, and the work of one run.
+
+        The kernel is None where the plan has to be converted as the primitives of a composite.
+        """
         key = plan_key(plan)
         if key not in self.by_key:
-            self.by_key[key] = self._built(plan)
+            self.by_key[key] = self._built(plan), _work_of(plan.body)
         return self.by_key[key]
 
     def _built(self, plan: KernelPlan) -> KernelOp | None:
@@ -115,18 +118,9 @@ class _Kernels:
 
 def plan_key(plan: KernelPlan) -> object:
     """A canonical key of a plan: equal keys mean equal kernels."""
-    body = plan.body
-    number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(body.args)}
-    rows: list[object] = [tuple(plan.order), tuple(argument.type for argument in body.args)]
-    for op in body.ops:
-        if isinstance(op, YieldOp):
-            continue
-        properties = tuple(sorted(op.properties.items(), key=lambda item: item[0]))
-        rows.append((op.name, properties, tuple(number[o] for o in op.operands), tuple(r.type for r in op.results)))
-        for result in op.results:
-            number[result] = len(number)
-    rows += [tuple(number[value] for value in values) for values in (plan.outputs, plan.stored_first)]
-    return tuple(rows)
+    rows, number = structural_key(plan.body)
+    stored = [tuple([number[value] for value in values]) for values in (plan.outputs, plan.stored_first)]
+    return tuple(plan.order), rows, *stored
 
 
 def _work_of(body: Block) -> int:
@@ -348,12 +342,12 @@ class _FunctionConverter:
 
     def _launch(self, op: Operation, plan: KernelPlan, overwritten: int | None = None) -> None:
         """Launch the kernel of a plan; the contents of operand `overwritten` stand in the buffer of the result already."""
-        self.work += _work_of(plan.body)
         targets = [self._buffer(result, op) for result in op.results]
         given = (*(self.buffers[operand] for operand in op.operands), *targets)
         values, likes = (*op.operands, *op.results), (*plan.body.args, *plan.outputs)
         buffers = [self._reshaped(*three, op) for three in zip(given, values, likes, strict=True)]
-        kernel = self.kernels.get(plan)
+        kernel, work = self.kernels.get(plan)
+        self.work += work
         if kernel is None:
             self._decomposed(op, plan, buffers)
             return
@@ -596,6 +590,6 @@ class ConvertGraphToLoopPass(ModulePass):
         first = block.first_op
         for new in globals_:
             block.insert_op_before(new, first) if first is not None else block.add_op(new)
-        for kernel in kernels.by_key.values():
+        for kernel, _ in kernels.by_key.values():
             if kernel is not None:
                 block.add_op(kernel)

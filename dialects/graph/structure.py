@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -38,6 +38,19 @@ class YieldOp(IRDLOperation):
     values = var_operand_def(TensorType)
     traits = traits_def(IsTerminator(), Pure())
     assembly_format = "($values^ `:` type($values))? attr-dict"
+
+
+def structural_key(block: Block) -> tuple[tuple[object, ...], dict[SSAValue, int]]:
+    """What blocks of the same ops on the same values have in common, whatever the names; and the numbers of the values."""
+    number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(block.args)}
+    rows: list[object] = [tuple([argument.type for argument in block.args])]
+    for op in block.ops:
+        properties = tuple(sorted(op.properties.items())) if op.properties else ()
+        operands, types = tuple([number[o] for o in op._operands]), tuple([result.type for result in op.results])
+        rows.append((op.name, properties, operands, types))
+        for result in op.results:
+            number[result] = len(number)
+    return tuple(rows), number
 
 
 @irdl_op_definition

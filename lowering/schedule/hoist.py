@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.affine import Affine
+from ..analysis.facts import planned
 from ..analysis.nests import around, name_of
 from ..analysis.regions import Extent, extent, find_local
 from .base import Primitive
@@ -62,6 +63,7 @@ class Hoist(Primitive):
         remove(old)
         return ()
 
+    @planned
     def _plan(self, kernel: KernelOp) -> tuple[AllocOp, ForOp, Extent]:
         alloc = find_local(kernel, self.buffer, self.as_text())
         loop, type = alloc.parent_op(), alloc.buffer.type
