@@ -6,6 +6,9 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
+from lamina.dialects.context import make_context
+from lamina.dialects.graph.structure import FusionOp
+from lamina.pipeline import load_pass
 
 X = np.random.default_rng(0).normal(size=(2, 3, 1, 4, 5)).astype(np.float32)
 V = X[0, 0, 0, :, 0].copy()
@@ -57,3 +60,21 @@ def test_a_result_with_unit_dims() -> None:
 def test_a_unit_dim_that_is_stretched_and_put_together() -> None:
     x = np.full((1, 1), 3, np.float32)
     np.testing.assert_array_equal(lm.jit(lambda x: lnp.concatenate([lnp.broadcast_to(x, (2, 1)), x]))(x), np.full((3, 1), 3))
+
+
+def test_equal_fusions_keep_their_places_and_share_a_kernel() -> None:
+    def layers(x, y):
+        one = lnp.exp(x).sum((1, 2))
+        return one, lnp.exp(y).sum((1, 2))
+
+    x = X[:, :, 0, :, 0]
+    lowered = lm.jit(layers).lower(x, x * 2)
+    text = lowered.as_text("loop")
+    assert text.count("loop.kernel") == 1 and text.count("loop.launch") == 2
+    module = lowered.module.clone()
+    for name in ("graph_simplify", "graph_fuse", "graph_collapse_dims"):
+        load_pass(f"transforms.{name}").apply(make_context(), module)
+    first = layers.__code__.co_firstlineno
+    fusions = [op for op in module.walk() if isinstance(op, FusionOp)]
+    lines = [[op.location.line.data - first for op in fusion.body.block.ops if op.results] for fusion in fusions]
+    assert lines == [[1, 1], [2, 2]]
