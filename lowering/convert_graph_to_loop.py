@@ -32,7 +32,7 @@ from ..dialects.graph.conditional import WhileOp as ConditionalOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.control import ForOp as RepeatedOp
 from ..dialects.graph.kernel import KernelCallOp
-from ..dialects.graph.structure import FusionOp, YieldOp, structural_key
+from ..dialects.graph.structure import FusionOp, YieldOp, structure_of
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.loop.repeat import BranchOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.shapes import shapes_attribute
@@ -118,9 +118,9 @@ class _Kernels:
 
 def plan_key(plan: KernelPlan) -> object:
     """A canonical key of a plan: equal keys mean equal kernels."""
-    rows, number = structural_key(plan.body)
-    stored = [tuple([number[value] for value in values]) for values in (plan.outputs, plan.stored_first)]
-    return tuple(plan.order), rows, *stored
+    structure = structure_of(plan.body)
+    stored = [tuple([structure.numbers[value] for value in values]) for values in (plan.outputs, plan.stored_first)]
+    return tuple(plan.order), structure.key, *stored
 
 
 def _work_of(body: Block) -> int:

@@ -29,7 +29,7 @@ from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.extents import has_open_size
 from ..dialects.graph.reduce import ReduceOp, kept_dims
 from ..dialects.graph.shape import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
-from ..dialects.graph.structure import FusionOp, YieldOp, structural_key
+from ..dialects.graph.structure import FusionOp, Structure, YieldOp, structure_of
 from ..dialects.types import element_of, shape_of, tensor
 
 Axis = tuple[SSAValue, int]
@@ -128,11 +128,11 @@ def _allows(op: Operation) -> bool:
     )
 
 
-Collapsed = tuple[Block, list[int]]
-"""The body of a fusion over fewer dims, and the order of its loops."""
+Collapsed = tuple[Block, list[int], list[int]]
+"""The body of a fusion over fewer dims, the order of its loops, and which ops of the fusion's structure the ops are."""
 
 
-def _collapsed(fusion: FusionOp) -> Collapsed | None:
+def _collapsed(fusion: FusionOp, structure: Structure) -> Collapsed | None:
     """A fusion over fewer dims, if it has dims to spare and no op in it cares for them."""
     body = fusion.body.block
     if not all(map(_allows, body.ops)) or any(0 in shape_of(v) for op in body.ops for v in op.results):
@@ -179,7 +179,9 @@ def _collapsed(fusion: FusionOp) -> Collapsed | None:
         block.add_op(made)
         mapping.update(zip(op.results, made.results, strict=True))
     outer = [one for one, _ in groups(outputs[0])]
-    return block, [outer.index(one) for one in ordered if one in outer]
+    places = {op: k for k, op in enumerate(structure.ops)}
+    kept = [places[op] for op in body.ops if not isinstance(op, ReshapeOp)]
+    return block, [outer.index(one) for one in ordered if one in outer], kept
 
 
 def collapse(fusion: FusionOp, known: dict[object, Collapsed | None]) -> None:
@@ -187,18 +189,19 @@ def collapse(fusion: FusionOp, known: dict[object, Collapsed | None]) -> None:
     if any(map(has_open_size, (*fusion.operands, *fusion.results))):
         return
     body = fusion.body.block
-    key = structural_key(body)[0], fusion.loop_order(), len(fusion.results)
+    structure = structure_of(body)
+    key = structure.key, fusion.loop_order(), len(fusion.results)
     is_new = key not in known
     if is_new:
-        known[key] = _collapsed(fusion)
+        known[key] = _collapsed(fusion, structure)
     if (found := known[key]) is None:
         return
     block = found[0] if is_new else _copied(found[0])
     for argument, new in zip(body.args, block.args, strict=True):
         new.name_hint = argument.name_hint
-    for op, new in zip([op for op in body.ops if not isinstance(op, ReshapeOp)], block.ops, strict=True):
-        if not isinstance(op, YieldOp):
-            new.location = op.location
+    for place, new in zip(found[2], block.ops, strict=True):
+        if not isinstance(new, YieldOp):
+            new.location = structure.ops[place].location
     fusion.set_order(found[1])
     fusion.detach_region(fusion.body)
     fusion.add_region(Region(block))
