@@ -55,7 +55,7 @@ def _block(block: Block) -> _Block:
             ops.append(_op(op))
         else:  # the same in half of the time
             attributes = op.attributes.copy() if op.attributes else _EMPTY
-            values = [(value, value._type, value._name) for value in op.results] if op.results else _NONE
+            values: list[_Value] = [(value, value._type, value._name) for value in op.results] if op.results else _NONE
             ops.append((op, op._operands, values, op.properties.copy(), attributes, op.location, _NONE))
         op = op._next_op
     return [(value, value._type, value._name) for value in block._args], ops
