@@ -89,9 +89,13 @@ _IDENTITY: dict[str, tuple[float, int | str]] = {
 @lru_cache(maxsize=4096, typed=True)
 def _constant(value: float | int | bool, sign: float, type: Attribute) -> Attribute:
     """The value of a constant; `sign` tells zeros apart."""
-    element = scalar_of(type)
-    scalar: Any = FloatAttr(value, element) if is_float(element) else IntegerAttr(int(value), element)  # pyright: ignore
+    scalar: Any = scalar_attribute(value, scalar_of(type))
     return DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data]) if isinstance(type, VectorType) else scalar  # pyright: ignore
+
+
+def scalar_attribute(value: float | int | bool, element: Any) -> FloatAttr | IntegerAttr:
+    """A number as an attribute of an element type."""
+    return FloatAttr(value, element) if is_float(element) else IntegerAttr(int(value), element)
 
 
 class ScalarBuilder:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, VectorType
+from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
-from ...dialects.scalar import ScalarBuilder
-from ...dialects.types import is_float
+from ...dialects.scalar import ScalarBuilder, scalar_attribute
 from ..analysis.affine import Affine, as_map, forms
 from ..analysis.nests import FreshNames, fresh, name_of
 from ..analysis.regions import lowers, uppers
@@ -95,7 +94,7 @@ def fill(loop: ForOp, ops: Sequence[Operation]) -> ForOp:
 def zero(kernel: KernelOp, type: Attribute) -> SSAValue:
     """The constant 0 of a type, at the top of the kernel; one that the kernel has is moved there."""
     block = kernel.body.block
-    value = FloatAttr(0.0, type) if is_float(type) else IntegerAttr(0, type)  # pyright: ignore
+    value = scalar_attribute(0, type)
     for op in block.ops:
         if isinstance(op, arith.ConstantOp) and op.value == value and not str(op.value).startswith("-"):
             break
