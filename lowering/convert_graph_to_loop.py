@@ -44,7 +44,7 @@ from .host_buffers import HostBuffers, error_at, memref_of
 from .host_calls import branch, repeat, repeat_while
 from .kernel_table import Kernels
 from .kernels import KernelPlan
-from .work import work_of, work_of_kernel
+from .work import work_of_kernel
 
 DONATED = "lamina.donated"
 """The attribute of an argument of a graph function that its caller gives away."""
@@ -186,12 +186,12 @@ class _FunctionConverter(HostBuffers):
 
     def _launch(self, op: Operation, plan: KernelPlan, overwritten: int | None = None) -> None:
         """Launch the kernel of a plan; the contents of operand `overwritten` stand in the buffer of the result already."""
-        self.work += work_of(plan.body)
         targets = [self.buffer(result, op) for result in op.results]
         given = (*(self.buffers[operand] for operand in op.operands), *targets)
         values, likes = (*op.operands, *op.results), (*plan.body.args, *plan.outputs)
         buffers = [self.reshaped(*three, op) for three in zip(given, values, likes, strict=True)]
-        kernel = self.kernels.get(plan)
+        kernel, work = self.kernels.get(plan)
+        self.work += work
         if kernel is None:
             self._decomposed(op, plan, buffers)
             return
@@ -334,6 +334,6 @@ class ConvertGraphToLoopPass(ModulePass):
         first = block.first_op
         for new in globals_:
             block.insert_op_before(new, first) if first is not None else block.add_op(new)
-        for kernel in kernels.by_key.values():
+        for kernel, _ in kernels.by_key.values():
             if kernel is not None:
                 block.add_op(kernel)

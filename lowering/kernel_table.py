@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Region
 
-from ..dialects.graph.structure import YieldOp
+from ..dialects.graph.structure import structure_of
 from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.loop.structure import KernelOp
 from ..dialects.size_atoms import Monomial
 from .carried import overwritten_operand
 from .fallbacks import Fallback, record
 from .kernels import KernelEmitter, KernelPlan
+from .work import work_of
 
 MAX_NAME_OPS = 5
 
@@ -23,16 +24,19 @@ class Kernels:
     """The kernels of a module, one for each distinct fusion body."""
 
     module: ModuleOp
-    by_key: dict[object, KernelOp | None] = field(default_factory=dict)
+    by_key: dict[object, tuple[KernelOp | None, int]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     sizes: dict[KernelOp, list[Monomial]] = field(default_factory=dict)
     """What the index arguments of kernels are: terms of sizes that only a call knows."""
 
-    def get(self, plan: KernelPlan) -> KernelOp | None:
-        """The kernel of a plan; None where it has to be converted as the primitives of a composite."""
+    def get(self, plan: KernelPlan) -> tuple[KernelOp | None, int]:
+        """The kernel of a plan, and the work of one run.
+
+        The kernel is None where the plan has to be converted as the primitives of a composite.
+        """
         key = plan_key(plan)
         if key not in self.by_key:
-            self.by_key[key] = self._built(plan)
+            self.by_key[key] = self._built(plan), work_of(plan.body)
         return self.by_key[key]
 
     def _built(self, plan: KernelPlan) -> KernelOp | None:
@@ -78,15 +82,6 @@ class Kernels:
 
 def plan_key(plan: KernelPlan) -> object:
     """A canonical key of a plan: equal keys mean equal kernels."""
-    body = plan.body
-    number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(body.args)}
-    rows: list[object] = [tuple(plan.order), tuple(argument.type for argument in body.args)]
-    for op in body.ops:
-        if isinstance(op, YieldOp):
-            continue
-        properties = tuple(sorted(op.properties.items(), key=lambda item: item[0]))
-        rows.append((op.name, properties, tuple(number[o] for o in op.operands), tuple(r.type for r in op.results)))
-        for result in op.results:
-            number[result] = len(number)
-    rows += [tuple(number[value] for value in values) for values in (plan.outputs, plan.stored_first)]
-    return tuple(rows)
+    structure = structure_of(plan.body)
+    stored = [tuple([structure.numbers[value] for value in values]) for values in (plan.outputs, plan.stored_first)]
+    return tuple(plan.order), structure.key, *stored

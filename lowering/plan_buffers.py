@@ -65,10 +65,6 @@ class Lifetime:
     first: int
     last: int
 
-    def meets(self, other: Lifetime) -> bool:
-        """Whether some op needs both: they must not share memory then."""
-        return self.first <= other.last and other.first <= self.last
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -96,14 +92,13 @@ def plan_offsets(lifetimes: Sequence[Lifetime]) -> Plan:
 
 def _place(lifetimes: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int], int]:
     offsets, arena = [0] * len(lifetimes), 0
-    placed: list[int] = []
+    placed: list[tuple[int, int, int, int]] = []  # first, last, where it begins and ends
     for k in order:
-        size = aligned(lifetimes[k].size_bytes)
+        size, first, last = aligned(lifetimes[k].size_bytes), lifetimes[k].first, lifetimes[k].last
         if size == 0:
             continue
-        taken = sorted(
-            (offsets[j], offsets[j] + aligned(lifetimes[j].size_bytes)) for j in placed if lifetimes[k].meets(lifetimes[j])
-        )
+        # what some op needs both of must not share memory
+        taken = sorted([(start, stop) for begins, ends, start, stop in placed if first <= ends and begins <= last])
         best, best_gap, end = -1, 0, 0
         for start, stop in taken:
             gap = start - end
@@ -112,7 +107,7 @@ def _place(lifetimes: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[in
             end = max(end, stop)
         offsets[k] = best if best >= 0 else end
         arena = max(arena, offsets[k] + size)
-        placed.append(k)
+        placed.append((first, last, offsets[k], offsets[k] + size))
     return offsets, arena
 
 

@@ -17,6 +17,9 @@ _Op = tuple[Operation, tuple[SSAValue, ...], list[_Value], dict[str, Attribute],
 _Block = tuple[list[_Value], list[_Op]]
 """The arguments and ops of a block."""
 
+_NONE: list[Any] = []
+_EMPTY: dict[str, Attribute] = {}
+
 _Made = dict[SSAValue, SSAValue]
 
 
@@ -40,7 +43,7 @@ class Snapshot:
 
 def _op(op: Operation) -> _Op:
     values: list[_Value] = [(value, value._type, value._name) for value in op.results]
-    regions = [[_block(block) for block in region.blocks] for region in op.regions] if op.regions else []
+    regions = [[_block(block) for block in region.blocks] for region in op.regions]
     return op, op._operands, values, dict(op.properties), dict(op.attributes), op.location, regions
 
 
@@ -48,7 +51,12 @@ def _block(block: Block) -> _Block:
     ops: list[_Op] = []
     op = block._first_op
     while op is not None:
-        ops.append(_op(op))
+        if op.regions:
+            ops.append(_op(op))
+        else:  # the same in half of the time
+            attributes = op.attributes.copy() if op.attributes else _EMPTY
+            values: list[_Value] = [(value, value._type, value._name) for value in op.results] if op.results else _NONE
+            ops.append((op, op._operands, values, op.properties.copy(), attributes, op.location, _NONE))
         op = op._next_op
     return [(value, value._type, value._name) for value in block._args], ops
 

@@ -29,7 +29,7 @@ from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.extents import has_open_size
 from ..dialects.graph.reduce import ReduceOp, kept_dims
 from ..dialects.graph.shape import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
-from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.graph.structure import FusionOp, Structure, YieldOp, structure_of
 from ..dialects.types import element_of, shape_of, tensor
 
 Axis = tuple[SSAValue, int]
@@ -128,21 +128,23 @@ def _allows(op: Operation) -> bool:
     )
 
 
-def collapse(fusion: FusionOp) -> None:
-    """Compute a fusion over fewer dims, if it has dims to spare and no op in it cares for them."""
+Collapsed = tuple[Block, list[int], list[int]]
+"""The body of a fusion over fewer dims, the order of its loops, and which ops of the fusion's structure the ops are."""
+
+
+def _collapsed(fusion: FusionOp, structure: Structure) -> Collapsed | None:
+    """A fusion over fewer dims, if it has dims to spare and no op in it cares for them."""
     body = fusion.body.block
     if not all(map(_allows, body.ops)) or any(0 in shape_of(v) for op in body.ops for v in op.results):
-        return
-    if any(map(has_open_size, (*fusion.operands, *fusion.results))):
-        return
+        return None
     outputs = fusion.yielded()
     axes = _Axes(body)
     if axes.joined and any(isinstance(op, ReshapeOp) for op in body.ops):
-        return  # which may give values the dim that they are put together along
+        return None  # which may give values the dim that they are put together along
     if any(len(set(classes)) < len(classes) for classes in map(axes.of, axes.values)):
-        return  # two dims of one value are one loop, as in x[i] * y[j] added to its transpose
+        return None  # two dims of one value are one loop, as in x[i] * y[j] added to its transpose
     if any(isinstance(op, BroadcastOp) and not {*axes.of(op.x)} <= {*axes.of(op.y)} for op in body.ops):
-        return  # a dim of size 1 is stretched, and put together with others besides
+        return None  # a dim of size 1 is stretched, and put together with others besides
     following = axes.merged()
     ordered = [axes.find((outputs[0], dim)) for dim in fusion.loop_order() if shape_of(outputs[0])[dim] != 1]
     beside = dict(pairwise(ordered))
@@ -161,11 +163,9 @@ def collapse(fusion: FusionOp) -> None:
 
     new_shapes = {value: tuple(size for _, size in groups(value)) for value in axes.values}
     if all(shape == shape_of(value) for value, shape in new_shapes.items()):
-        return
+        return None
     block = Block(arg_types=[tensor(element_of(a), new_shapes[a]) for a in body.args])
     mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, block.args, strict=True))
-    for old, new in mapping.items():
-        new.name_hint = old.name_hint
     for op in body.ops:
         if isinstance(op, YieldOp):
             made = YieldOp.create(operands=[mapping[value] for value in op.operands])
@@ -176,13 +176,42 @@ def collapse(fusion: FusionOp) -> None:
             operands, types = [mapping[o] for o in op.operands], [tensor(element_of(r), new_shapes[r]) for r in op.results]
             properties = _properties(op, axes, lambda value: [one for one, _ in groups(value)])
             made = type(op).create(operands=operands, result_types=types, properties=properties)
-            made.location = op.location
         block.add_op(made)
         mapping.update(zip(op.results, made.results, strict=True))
     outer = [one for one, _ in groups(outputs[0])]
-    fusion.set_order([outer.index(one) for one in ordered if one in outer])
+    places = {op: k for k, op in enumerate(structure.ops)}
+    kept = [places[op] for op in body.ops if not isinstance(op, ReshapeOp)]
+    return block, [outer.index(one) for one in ordered if one in outer], kept
+
+
+def collapse(fusion: FusionOp, known: dict[object, Collapsed | None]) -> None:
+    """Compute a fusion over fewer dims where that is possible; `known` has what was found for equal ones."""
+    if any(map(has_open_size, (*fusion.operands, *fusion.results))):
+        return
+    body = fusion.body.block
+    structure = structure_of(body)
+    key = structure.key, fusion.loop_order(), len(fusion.results)
+    is_new = key not in known
+    if is_new:
+        known[key] = _collapsed(fusion, structure)
+    if (found := known[key]) is None:
+        return
+    block = found[0] if is_new else _copied(found[0])
+    for argument, new in zip(body.args, block.args, strict=True):
+        new.name_hint = argument.name_hint
+    for place, new in zip(found[2], block.ops, strict=True):
+        if not isinstance(new, YieldOp):
+            new.location = structure.ops[place].location
+    fusion.set_order(found[1])
     fusion.detach_region(fusion.body)
     fusion.add_region(Region(block))
+
+
+def _copied(block: Block) -> Block:
+    new = Block(arg_types=[argument.type for argument in block.args])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, new.args, strict=True))
+    new.add_ops([op.clone(mapping) for op in block.ops])
+    return new
 
 
 def _properties(op: Operation, axes: _Axes, classes: Callable[[SSAValue], list[Axis]]) -> dict[str, Attribute]:
@@ -219,9 +248,10 @@ def _dot_dims(lhs: list[Axis], rhs: list[Axis], result: list[Axis]) -> dict[str,
 
 def collapse_block(block: Block) -> None:
     """Compute every fusion of a block over as few dims as it can do with."""
+    known: dict[object, Collapsed | None] = {}
     for op in block.ops:
         if isinstance(op, FusionOp):
-            collapse(op)
+            collapse(op, known)
 
 
 @dataclass(frozen=True)

@@ -109,16 +109,22 @@ def _build_fusion(members: list[Operation], groups: Groups, position: dict[Opera
     known: dict[object, SSAValue] = {}
     for op in members:
         # copies of one movable op that met in this group are one again
-        inside_operands = [arguments.get((op, k), mapping[o]) for k, o in enumerate(op.operands)]
-        key = (op.name, tuple(op.properties.items()), tuple(inside_operands), op.results[0].type)
-        if is_movable(op) and key in known and not has_open_size(op.results[0]):
-            mapping[op.results[0]] = known[key]
-            continue
+        inside_operands = [mapping[operand] for operand in op._operands]
+        if arguments:
+            inside_operands = [arguments.get((op, k), operand) for k, operand in enumerate(inside_operands)]
+        key = None
+        if is_movable(op) and not has_open_size(op.results[0]):
+            key = (op.name, tuple(op.properties.items()), tuple(inside_operands), op.results[0].type)
+            if key in known:
+                mapping[op.results[0]] = known[key]
+                continue
         clone = op.clone(mapping)
-        clone.operands = inside_operands
+        if arguments:
+            clone.operands = inside_operands
         clone.location = op.location
         body.add_op(clone)
-        known[key] = clone.results[0]
+        if key is not None:
+            known[key] = clone.results[0]
     outputs = [r for op in members for r in op.results if any(use.operation not in inside for use in r.uses)]
     body.add_op(YieldOp.create(operands=[mapping[value] for value in outputs]))
     fusion = FusionOp.create(operands=operands, result_types=[v.type for v in outputs], regions=[Region(body)])

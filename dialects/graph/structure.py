@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -38,6 +40,45 @@ class YieldOp(IRDLOperation):
     values = var_operand_def(TensorType)
     traits = traits_def(IsTerminator(), Pure())
     assembly_format = "($values^ `:` type($values))? attr-dict"
+
+
+@dataclass
+class Structure:
+    """What blocks that compute the same from their arguments have in common, whatever the names and the order of their ops.
+
+    Attributes:
+        ops: operands before users, from the last op on: corresponding ops of equal blocks stand at one place.
+        numbers: of the values.
+        key: equal for such blocks.
+    """
+
+    ops: list[Operation]
+    numbers: dict[SSAValue, int]
+    key: tuple[object, ...]
+
+
+def structure_of(block: Block) -> Structure:
+    """The structure of a block whose ops have no regions. Linear time."""
+    number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(block.args)}
+    rows: list[object] = [tuple([argument.type for argument in block.args])]
+    found: dict[Operation, None] = {}
+    work: list[Any] = [*reversed(list(block.ops)), block.last_op]
+    while work:
+        op = work[-1]
+        before = [] if op in found else [operand.owner for operand in reversed(op._operands) if operand not in number]
+        work += before
+        if before:
+            continue
+        work.pop()
+        if op in found:
+            continue
+        found[op] = None
+        properties = tuple(sorted(op.properties.items())) if op.properties else ()
+        operands, types = tuple([number[o] for o in op._operands]), tuple([result.type for result in op.results])
+        rows.append((op.name, properties, operands, types))
+        for result in op.results:
+            number[result] = len(number)
+    return Structure(list(found), number, tuple(rows))
 
 
 @irdl_op_definition

@@ -67,7 +67,22 @@ class Domain:
             if (bounds := outer.constant_bounds()) is not None and bounds[0] < bounds[1]:
                 step = outer.step.value.data
                 self.box[outer.index] = bounds[0], bounds[0] + (bounds[1] - 1 - bounds[0]) // step * step
-        self.is_box = len(self.box) == len(self.outer)
+
+    @cached_property
+    def is_box(self) -> bool:
+        """Whether each point of the box occurs: the other loops around run, whatever the indices in the box are."""
+        return all(self._runs(outer) for outer in self.outer if outer.index not in self.box)
+
+    def _runs(self, loop: ForOp) -> bool:
+        """Whether the box alone shows that a loop runs at least once."""
+        for low in lower_bounds(loop):
+            for high in upper_bounds(loop):
+                if low.terms is None or high.terms is None:
+                    return False
+                found = self.range(*_difference(low.terms, high.terms))
+                if found is None or found[1] >= 0:
+                    return False
+        return True
 
     @cached_property
     def instance(self) -> Instance:

@@ -22,6 +22,8 @@ from xdsl.ir import Operation
 
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
+_Step = TypeVar("_Step")
+_Kernel = TypeVar("_Kernel", bound=Operation)
 
 
 class Facts:
@@ -62,6 +64,8 @@ class _State(threading.local):
     kernel: Operation | None = None
     """The kernel whose facts are kept."""
     facts: Facts | None = None
+    before: Facts | None = None
+    """What was known when the change that goes on began."""
 
 
 _state = _State()
@@ -81,12 +85,12 @@ def keeping(kernel: Operation) -> Iterator[None]:
 @contextmanager
 def changing() -> Iterator[None]:
     """Forget what is kept, and keep nothing meanwhile."""
-    kernel = _state.kernel
-    _state.kernel = _state.facts = None
+    kernel, outer = _state.kernel, _state.before
+    _state.before, _state.kernel, _state.facts = _state.facts, None, None
     try:
         yield
     finally:
-        _state.kernel = kernel
+        _state.kernel, _state.before = kernel, outer
 
 
 def forget() -> None:
@@ -116,5 +120,21 @@ def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
         if key not in facts.answers:
             facts.answers[key] = function(*about, **more)
         return facts.answers[key]
+
+    return asked
+
+
+def planned(plan: Callable[[_Step, _Kernel], _Answer]) -> Callable[[_Step, _Kernel], _Answer]:
+    """What a step is going to do to a kernel, which its check asks for, kept for its rewrite if that asks first of all."""
+
+    @wraps(plan)
+    def asked(step: _Step, kernel: _Kernel) -> _Answer:
+        key, facts = (plan, step), known(kernel)
+        if facts is not None:
+            if key not in facts.answers:
+                facts.answers[key] = plan(step, kernel)
+            return facts.answers[key]
+        before = _state.before
+        return before.answers.pop(key) if before is not None and key in before.answers else plan(step, kernel)
 
     return asked

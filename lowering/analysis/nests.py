@@ -193,10 +193,24 @@ def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
 @kept
 def unique_names(kernel: KernelOp) -> None:
     """Give loops, and buffers, of one name numbers: steps find them by name, and questions about iterations name variables."""
-    ops = cast("list[ForOp | AllocOp]", _collected(kernel, (ForOp, AllocOp)))
-    _unique_buffers(kernel, [op.buffer for op in ops if isinstance(op, AllocOp)])
+    inside = ops_in(kernel, ForOp)
+    local = [op.results[0] for op in ops_in(kernel, AllocOp)]
+    buffers = [*[x for x in kernel.body.block.args if isinstance(x.type, MemRefType)], *local]
+    if _has_equals(buffers, required=True):
+        _unique_buffers(kernel, buffers)
+    if _has_equals([loop.index for loop in inside]):
+        _unique_loops(kernel, inside)
+
+
+def _has_equals(values: Sequence[SSAValue], required: bool = False) -> bool:
+    """Whether two values have one name, or, where one is required, none."""
+    names = [value._name for value in values if required or value._name is not None]
+    return len(set(names)) < len(names) or (required and None in names)
+
+
+def _unique_loops(kernel: KernelOp, inside: Sequence[ForOp]) -> None:
     seen: set[str] = set()
-    for loop in [op for op in ops if isinstance(op, ForOp)]:
+    for loop in inside:
         name = loop.index.name_hint
         if name is not None and name in seen:
             name = fresh(kernel, name)
@@ -206,9 +220,9 @@ def unique_names(kernel: KernelOp) -> None:
             seen.add(name)
 
 
-def _unique_buffers(kernel: KernelOp, local: Sequence[SSAValue]) -> None:
+def _unique_buffers(kernel: KernelOp, buffers: Sequence[SSAValue]) -> None:
     seen: set[str] = set()
-    for buffer in [*(x for x in kernel.body.block.args if isinstance(x.type, MemRefType)), *local]:
+    for buffer in buffers:
         name = buffer.name_hint
         if name is None or name in seen:
             buffer.name_hint = name = fresh(kernel, name or "buffer")

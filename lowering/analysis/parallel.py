@@ -40,12 +40,18 @@ def most_trips(loop: ForOp) -> int | None:
 
 def work_of(block: Block) -> float:
     """Operations of one run of a block, at the pace of scalar ones; infinite when nothing is known of a loop in it."""
-    return sum(map(work, block.ops))
+    return sum([work(op) for op in block.ops])
+
+
+def work(op: Operation) -> float:
+    """Operations of one run of an op."""
+    if op.regions:
+        return _work_inside(op)
+    return 0.0 if type(op) is YieldOp else weight(op)
 
 
 @kept
-def work(op: Operation) -> float:
-    """Operations of one run of an op."""
+def _work_inside(op: Operation) -> float:
     if isinstance(op, ForOp):
         trips = most_trips(op)
         return math.inf if trips is None else trips * (work_of(op.body.block) + _combining(op))
@@ -53,7 +59,7 @@ def work(op: Operation) -> float:
         return math.inf
     if isinstance(op, IfOp):
         return sum(work_of(block) for region in op.regions for block in region.blocks)
-    return 0.0 if isinstance(op, YieldOp) else weight(op)
+    return weight(op)
 
 
 def _combining(loop: ForOp) -> float:

@@ -36,6 +36,7 @@ from ...dialects.types import element_of
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, show
 from ..analysis.dependence import CannotDecide, find_conflict
+from ..analysis.facts import planned
 from ..analysis.nests import around, find, fresh, holds, name_of, place, walk
 from ..analysis.regions import (
     Extent,
@@ -129,6 +130,7 @@ class Accumulate(Primitive):
 
     # -- what is kept, and whether it may be
 
+    @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
         loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)
         found = [a for a in accesses(loop) if a.buffer is buffer]

@@ -34,6 +34,7 @@ from ..analysis.accesses import Access, is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.bounds import simplify_bounds
 from ..analysis.dependence import CannotDecide
+from ..analysis.facts import planned
 from ..analysis.nests import around, find, fresh, loops, name_of, ops_in, place, walk
 from ..analysis.producers import Producer, Unfit, may_change, outside_of, producer, written_before
 from ..analysis.regions import conditional_in, extent, find_buffer, lowers, private_in, uppers
@@ -169,6 +170,7 @@ class ComputeAt(Primitive):
 
     # -- what moves, and whether it may
 
+    @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
         loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)
         every = [op for op in ops_in(kernel, LoadOp, GatherOp) if op.buffer is buffer]

@@ -38,6 +38,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.affine import Affine
 from ..analysis.dependence import CannotDecide, find_conflict
+from ..analysis.facts import planned
 from ..analysis.nests import around, find, fresh, name_of, only_loop_in, statements, walk
 from ..analysis.regions import Extent, extent
 from .base import Primitive
@@ -129,6 +130,7 @@ class Expand(Primitive):
 
     # -- what moves, and whether it may
 
+    @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
         loop, at = find(kernel, self.loop, self.name), find(kernel, self.at, self.name)
         if self.place not in ("scratch", "stack", "register"):

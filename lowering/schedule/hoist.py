@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.affine import Affine
+from ..analysis.facts import planned
 from ..analysis.nests import around, name_of
 from ..analysis.regions import Extent, extent, find_local
 from .base import Primitive
@@ -51,6 +52,7 @@ class Hoist(Primitive):
         store_as(old, shape, lambda at: [size.number(Affine.of(loop.index)), *at], loop)
         return ()
 
+    @planned
     def _plan(self, kernel: KernelOp) -> tuple[AllocOp, ForOp, Extent]:
         alloc = find_local(kernel, self.buffer, self.as_text())
         loop = alloc.parent_op()

@@ -35,6 +35,7 @@ from ...dialects.types import element_of
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.dependence import CannotDecide, find_conflict
+from ..analysis.facts import planned
 from ..analysis.nests import around, find, fresh, holds, name_of, place
 from ..analysis.regions import (
     Domain,
@@ -178,6 +179,7 @@ class Stage(Primitive):
 
     # -- what is copied, and whether it may be
 
+    @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
         if self.place not in ("scratch", "stack", "register"):
             raise self.refuse(f"place must be scratch, stack or register, got {self.place}")

@@ -6,7 +6,7 @@ from lamina.dialects.context import make_context
 from lamina.dialects.loop.structure import ForOp, KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.analysis import facts
-from lamina.lowering.analysis.nests import loops, ops_in, walk
+from lamina.lowering.analysis.nests import FreshNames, loops, ops_in, walk
 from lamina.lowering.schedule.split import Split
 from lamina.lowering.schedule.transactions import Transaction
 from lamina.pipeline import find_kernel
@@ -80,3 +80,40 @@ def test_nothing_is_kept_while_a_kernel_changes_or_about_another_one() -> None:
             count_ops(loops(kernel)["i"])
             count_ops(loops(kernel)["i"])
         assert ASKED == ["i"] * 4
+
+
+class Planning:
+    @facts.planned
+    def plan(self, kernel: KernelOp) -> int:
+        ASKED.append("plan")
+        return len(walk(kernel))
+
+
+def test_a_rewrite_that_begins_with_the_plan_of_its_check_gets_it_once() -> None:
+    kernel, step = make(), Planning()
+    with facts.keeping(kernel):
+        assert step.plan(kernel) == step.plan(kernel) and ASKED == ["plan"]
+        with facts.changing():
+            assert step.plan(kernel) == len(walk(kernel)) and ASKED == ["plan"]
+            step.plan(kernel)  # the kernel may have changed
+            assert ASKED == ["plan"] * 2
+        step.plan(kernel)
+        assert ASKED == ["plan"] * 3
+        with facts.changing():
+            Planning().plan(kernel)  # the plan of another step
+        assert ASKED == ["plan"] * 4
+    step.plan(kernel)
+    assert ASKED == ["plan"] * 5
+
+
+def test_fresh_names_are_given_once() -> None:
+    fresh = FreshNames(make(), ["k"])
+    assert [fresh.of(name) for name in ("i", "i", "a", "new", "new", "k", "j_rest")] == [
+        "i2",
+        "i3",
+        "a2",
+        "new",
+        "new2",
+        "k2",
+        "j_rest",
+    ]
