@@ -15,8 +15,8 @@ from ..errors import CompileError
 from ._llvm import llvm, llvm_with_all_targets, unlocked
 from .targets import Target, host
 
-# always_inliner first: helper functions written as such disappear before anything else looks at them. No value numbering: values
-# are shared when they are written, what is left instruction selection finds in a block; gvn took a tenth of LLVM's time
+# always_inliner first: helper functions written as such disappear before anything else looks at them. No value numbering:
+# values are shared when they are written, what is left instruction selection finds in a block; gvn took a tenth of the time
 _PIPELINE = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg", "global_dead_code_eliminate")
 
 

@@ -66,6 +66,8 @@ class ModuleEmitter:
     symbols: dict[str, Operation]
     outlined: list[str] = field(default_factory=list)
     """Functions made of the bodies of parallel loops."""
+    needs: dict[Operation, Any] = field(default_factory=dict)
+    """What kernels need besides their arguments (`emit_needs.Needs`)."""
     types: dict[Attribute, Ty] = field(default_factory=dict)
     by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
 
