@@ -160,7 +160,7 @@ class ObjectCache:
     def __init__(self, directory: Path, limit_bytes: int = LIMIT_BYTES):
         self.directory = directory
         self.limit_bytes = limit_bytes
-        self._puts = 0
+        self._puts = os.urandom(1)[0] % _PUTS_PER_SWEEP  # of all processes: a sweep of 140,000 entries takes a second
 
     def path(self, key: str) -> Path:
         """The file of a key."""

@@ -15,8 +15,9 @@ from ..errors import CompileError
 from ._llvm import llvm, llvm_with_all_targets, unlocked
 from .targets import Target, host
 
-# always_inliner first: helper functions written as such disappear before anything else looks at them
-_PIPELINE = ("always_inliner", "sroa", "instruction_combine", "new_gvn", "simplify_cfg", "global_dead_code_eliminate")
+# always_inliner first: helper functions written as such disappear before anything else looks at them. No value numbering:
+# values are shared when they are written, what is left instruction selection finds in a block; gvn took a tenth of the time
+_PIPELINE = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg", "global_dead_code_eliminate")
 
 
 def compile_object(text: str, target: Target | None = None, *, isolated: bool = False) -> bytes:
@@ -84,12 +85,12 @@ def _prepared(text: str, target: Target) -> Iterator[tuple[Any, Any]]:
         yield machine, module
 
 
-_DEFINITION = re.compile(r"^(define [^\n]*\)(?: [a-z_]+)*) \{$", re.MULTILINE)
+_DEFINITION = re.compile(r"(\ndefine [^\n]*\)(?: [a-z_]+)*) \{(?=\n)")  # begins with text: found seven times as fast as by ^
 
 
 def _tuned(text: str, target: Target) -> str:
     """The text with the processor that its functions are tuned for; functions with other attributes stay as they are."""
-    return _DEFINITION.sub(rf'\1 "tune-cpu"="{target.tune}" {{', text) if target.tune else text
+    return _DEFINITION.sub(rf'\1 "tune-cpu"="{target.tune}" {{', "\n" + text)[1:] if target.tune else text
 
 
 def target_machine(target: Target) -> Any:

@@ -92,3 +92,29 @@ builtin.module attributes {lamina.phase = "program"} {
     }
   }
 }
+
+// -----
+
+/// An address that four accesses have, but for a constant, is one register: loop strength reduction looks at none of them.
+// CHECK-LABEL: define void @sums_of_four
+//       CHECK:   %[[AT:.+]] = getelementptr inbounds float, ptr %x.0, i64
+//  CHECK-NEXT:   %[[X:.+]] = call ptr @llvm.strip.invariant.group.p0(ptr %[[AT]])
+//  CHECK-NEXT:   load float, ptr %[[X]], align 4
+//  CHECK-NEXT:   getelementptr float, ptr %[[X]], i64 1
+//       CHECK:   getelementptr float, ptr %[[X]], i64 3
+//       CHECK:   %[[Y:.+]] = getelementptr inbounds float, ptr %y.1, i64
+//  CHECK-NEXT:   store float %{{.+}}, ptr %[[Y]]
+builtin.module attributes {lamina.phase = "program"} {
+  loop.kernel @sums_of_four(%x: memref<256xf32>, %y: memref<64xf32>) {
+    loop.for seq %i = 0 to 64 {
+      %a = loop.load %x[4 * %i] : memref<256xf32>
+      %b = loop.load %x[4 * %i + 1] : memref<256xf32>
+      %c = loop.load %x[4 * %i + 2] : memref<256xf32>
+      %d = loop.load %x[4 * %i + 3] : memref<256xf32>
+      %ab = arith.addf %a, %b : f32
+      %cd = arith.addf %c, %d : f32
+      %s = arith.addf %ab, %cd : f32
+      loop.store %s, %y[%i] : memref<64xf32>
+    }
+  }
+}

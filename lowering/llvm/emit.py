@@ -25,11 +25,10 @@ from ...errors import CompileError, about
 from ..analysis.facts import keeping
 from ..analysis.nests import holds, ops_in
 from ..donation import aliased_arguments
-from ..plan_buffers import scratch_layout
 from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
 from .emit_host import CALLED, global_text, kernel_symbol, symbol
-from .emit_needs import reports_status, uses_heap
+from .emit_needs import needs_of, uses_heap
 from .emit_types import fail
 from .emit_types import llvm_type as shared_type
 
@@ -141,7 +140,7 @@ def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     shared_arguments = {k for pair in op.in_place_pairs for k in pair}
     e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}
     if internal:
-        e.scratch = scratch_layout(op)[0]
+        e.scratch = needs_of(shared, op).offsets
     header = _header(e, op, block, "internal " if internal else "", shared_arguments)
     if internal and _is_inlined(op):
         header += " alwaysinline"
@@ -191,7 +190,7 @@ def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
         else:
             x = b.load(at, ty, 8)
         arguments.append(f"{ty} {x}")
-    if reports_status(op):
+    if needs_of(shared, op).status:
         n = len(block.args)
         threads = b.load(b.gep("%slots", str(n), "i64"), I64, 8)
         arguments += [f"i64 {threads}", f"ptr {b.gep('%slots', str(n + 1), 'i64')}"]
@@ -237,7 +236,7 @@ def _header(e: FunctionEmitter, op: KernelOp | program.FuncOp, block: Block, lin
         arguments.append(f"{ty}{' noalias' if ty == 'ptr' and k not in aliased else ''} {x}")
     if e.scratch:
         arguments.append("ptr noalias %scratch")
-    if isinstance(op, KernelOp) and reports_status(op):
+    if isinstance(op, KernelOp) and needs_of(e.module, op).status:
         arguments += ["i64 %threads", "ptr %status"]
         e.threads, e.status = "%threads", "%status"
         e.levels["%threads"] = e.levels["%status"] = 0

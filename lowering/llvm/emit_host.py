@@ -15,9 +15,9 @@ from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.types import element_of, numpy_dtype, shape_of, width_of
-from ..plan_buffers import ALIGNMENT, scratch_layout
+from ..plan_buffers import ALIGNMENT
 from .emit_core import Effect, FunctionEmitter
-from .emit_needs import reports_status
+from .emit_needs import needs_of
 from .emit_types import buffer_strides, element_count, fail, memory_type
 
 
@@ -179,7 +179,8 @@ def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
         shown = [", ".join(map(str, types)) for types in (wanted, given)]
         raise fail(op, f"passes ({shown[1]}) to @{name}, which takes ({shown[0]})")
     arguments = [f"{e.ty(v.type, op)} {e.value(v, op)}" for v in op.operands]
-    if size := scratch_layout(callee)[1]:
+    needs = needs_of(e.module, callee)
+    if size := needs.scratch_bytes:
         if op.scratch is None or e.arena is None:
             raise fail(op, f"gives no scratch memory to @{name}: run plan-buffers first")
         first = op.scratch.value.data
@@ -189,7 +190,7 @@ def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
             raise fail(op, f"gives @{name} {size} bytes of scratch memory at byte {first}: {rule}")
         arguments.append(f"ptr {e.b.gep(e.arena, str(first), I8)}")
     status: str | None = None
-    if reports_status(callee):
+    if needs.status:
         status = e.alloca("[4 x i64]", 8)
         e.b.store("0", status, I64, 8)
         arguments += ["i64 0", f"ptr {status}"]

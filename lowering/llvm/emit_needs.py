@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.ir import Operation
 
 from ...dialects.loop.memory import AllocOp, CheckOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.nests import walk
 from ..analysis.parallel import worth_threads
-from ..plan_buffers import STACK_LIMIT_BYTES, size_bytes
-from .emit_core import FunctionEmitter
+from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes
+from .emit_core import FunctionEmitter, ModuleEmitter
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a kernel takes of those that call it besides its arguments.
+
+    Attributes:
+        offsets: where its scratch buffers stand in the scratch memory of a launch.
+        scratch_bytes: how large that is.
+        status: whether it takes the number of threads and a place for its status.
+    """
+
+    offsets: dict[AllocOp, int]
+    scratch_bytes: int
+    status: bool
+
+
+def needs_of(module: ModuleEmitter, kernel: KernelOp) -> Needs:
+    """What a kernel needs, found out once: each launch asks."""
+    found = module.needs.get(kernel)
+    if found is None:
+        found = module.needs[kernel] = Needs(*scratch_layout(kernel), _reports_status(kernel))
+    return found
 
 
 def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
@@ -21,7 +46,7 @@ def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
     return False
 
 
-def reports_status(op: KernelOp) -> bool:
+def _reports_status(op: KernelOp) -> bool:
     """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads.
 
     How a kernel is called does not depend on what a machine measured (`wake`): it takes a number of threads for any loop that

@@ -211,6 +211,20 @@ def test_put_sweeps(tmp_path, monkeypatch):
     assert store.get("big") is None
 
 
+def test_few_processes_sweep_at_their_first_put(tmp_path, monkeypatch):
+    swept = []
+    monkeypatch.setattr(ObjectCache, "sweep", lambda self: swept.append(self))
+    for first, sweeps in ((0, 1), (1, 0), (63, 0)):
+        swept.clear()
+        monkeypatch.setattr(cache.os, "urandom", lambda n, first=first: bytes([first]))
+        store = ObjectCache(tmp_path)
+        store.put("k", b"x", {})
+        assert len(swept) == sweeps
+        for i in range(64):
+            store.put(f"k{i}", b"x", {})
+        assert len(swept) == sweeps + 1
+
+
 def test_abandoned_files_are_removed(store, tmp_path):
     (tmp_path / "tmpold").write_bytes(b"x")
     (tmp_path / "tmpnew").write_bytes(b"x")
