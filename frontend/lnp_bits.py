@@ -11,7 +11,7 @@ from ..errors import DTypeError
 from .eager import api
 from .elementwise import binary, compare, full_like_tracer, prepare, select
 from .lnp_ufuncs import absolute
-from .promotion import BOOL, HALVES, canonical
+from .promotion import BOOL, STORED, canonical
 from .tracer import Tracer
 from .tracing import build, here, lift, lift_as
 
@@ -63,6 +63,6 @@ def view(x: Any, dtype: Any) -> Any:
         DTypeError: the widths differ, or one of the dtypes is bool or is only stored.
     """
     x, wanted = lift(x), canonical(dtype)
-    if x.dtype != wanted and (x.dtype.itemsize != wanted.itemsize or {x.dtype, wanted} & {BOOL, *HALVES}):
+    if x.dtype != wanted and (x.dtype.itemsize != wanted.itemsize or {x.dtype, wanted} & {BOOL, *STORED}):
         raise DTypeError(f"view takes a dtype of the same width, and neither bool nor a half, got {x.dtype} as {wanted}")
     return bitcast(x, wanted)

@@ -16,7 +16,7 @@ from .lnp_logic import as_bool
 from .lnp_reduce import mean, sum
 from .lnp_ufuncs import log
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
-from .promotion import FLOAT32, FLOAT64, INT64, canonical, is_integer_dtype
+from .promotion import FLOAT32, INT64, canonical, inexact, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -80,7 +80,7 @@ def __dir__() -> list[str]:
 
 def _float(x: Any) -> Tracer:
     x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 def _along(op: str, x: Any, axis: Any, where: Any = None) -> Tracer:

@@ -14,7 +14,7 @@ from .lnp_reduce import mean as mean_of
 from .lnp_reduce import var as var_of
 from .lnp_ufuncs import absolute, maximum, minimum, sqrt, tanh
 from .moves import normalize_axis, slice_axis
-from .promotion import FLOAT64
+from .promotion import inexact
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -26,7 +26,7 @@ __all__ = [
 
 def _float(x: Any) -> Tracer:
     x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 def _positive(x: Tracer) -> Tracer:

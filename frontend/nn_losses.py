@@ -21,7 +21,7 @@ from .lnp_reduce import mean, sum
 from .lnp_ufuncs import absolute, exp, log, maximum, sqrt
 from .moves import broadcast_tracer, normalize_axis
 from .nn import softplus
-from .promotion import FLOAT64, is_integer_dtype, result_type
+from .promotion import FLOAT64, inexact, is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import lift, lift_as, token
 
@@ -155,7 +155,7 @@ def nll_loss(log_probs: Any, labels: Any, weight: Any = None, reduction: str = "
 
 def _float(x: Any) -> Tracer:
     x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 def _label(x: Any, labels: Any) -> Any:

@@ -12,7 +12,7 @@ from .lnp_reduce import sum as sum_of
 from .lnp_reduce import var as var_of
 from .lnp_ufuncs import maximum, sqrt
 from .moves import normalize_axes, normalize_axis, reshape_tracer, static_int
-from .promotion import FLOAT64
+from .promotion import inexact
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -21,7 +21,7 @@ __all__ = ["batch_norm", "batch_norm_train", "group_norm", "instance_norm", "lay
 
 def _float(x: Any) -> Tracer:
     x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 def _affine(op: str, y: Tracer, axes: tuple[int, ...], weight: Any, bias: Any) -> Any:

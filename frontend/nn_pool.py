@@ -14,7 +14,7 @@ from .lnp_index import take
 from .lnp_reduce import max as maximum
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, transpose_tracer
 from .nn_windows import Layout, Padding, Sizes, Windows
-from .promotion import FLOAT64
+from .promotion import inexact
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -60,7 +60,7 @@ def _avg(what: str, x: Any, window: Any, stride: Any, padding: Any, count_includ
 
 
 def _float(x: Tracer) -> Tracer:
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 @api

@@ -17,7 +17,7 @@ from .lnp_index import take
 from .moves import nonnegative, static_shape
 from .nn_pool import adaptive_ranges, mean_along, product_along
 from .nn_windows import Layout
-from .promotion import FLOAT64
+from .promotion import inexact
 from .tracer import Tracer
 from .tracing import lift, lift_as
 
@@ -70,7 +70,7 @@ def _chosen(methods: Sequence[str], method: str, what: str) -> str:
 
 def _float(x: Any) -> Tracer:
     x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 # --------------------------------------------------------------------------------------------------------------------
