@@ -20,6 +20,7 @@ from .emit_core import Effect, FunctionEmitter, Pure
 from .emit_integer import is_number
 from .emit_remainder import float_remainder
 from .emit_types import fail
+from .emit_words import dot_words
 from .math import FUNCTIONS
 from .math.roots import may_share, sqrt_shared
 
@@ -272,6 +273,7 @@ PURE: dict[str, Pure] = {
     "arith.fptoui": _saturate("fptoui"),
     "arith.index_cast": _index_cast(signed=True),
     "arith.index_castui": _index_cast(signed=False),
+    "arith.dot_words": dot_words,
     "math.absf": _intrinsic("fabs"),
     "math.absi": _absolute,
     "math.ceil": _intrinsic("ceil"),

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "dialects"))
 from oracles import by_jax
 from test_threefry import VECTORS
 
-INTEGERS = [row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED)]
+INTEGERS = [row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED) and not row.is_stored]
 FLOATS = [np.dtype(np.float32), np.dtype(np.float64)]
 of_integers = pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 of_floats = pytest.mark.parametrize("dtype", FLOATS, ids=str)
