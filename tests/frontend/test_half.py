@@ -164,6 +164,8 @@ def test_batches_loops_and_closures(half):
 
 
 def test_what_is_refused():
+    with pytest.raises(lm.DTypeError, match="nextafter takes float32 and float64, got float16, which is computed in float32"):
+        lnp.nextafter(np.ones(2, np.float16), np.ones(2, np.float16))
     with pytest.raises(lm.DTypeError, match="for storage float16 and bfloat16"):
         lnp.exp(np.zeros(3, np.clongdouble))
 

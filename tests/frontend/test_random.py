@@ -296,5 +296,5 @@ def test_views_of_one_width() -> None:
             with pytest.raises(lm.DTypeError, match="of the same width"):
                 lm.jit(lambda x, target=target: x.view(target))(x)
     for dtype in (np.bool_, np.float16):
-        with pytest.raises(lm.DTypeError, match="neither bool nor a half"):
+        with pytest.raises(lm.DTypeError, match="view takes a computed dtype"):
             lm.jit(lambda x: x.view(np.uint8))(np.ones(3, dtype))
