@@ -31,7 +31,8 @@ def bitwise_count(x: Any, /) -> Any:
 def require_computed(what: str, *args: Any) -> None:
     """Raise DTypeError for arrays that are only stored: they are computed in a dtype with other neighbours."""
     for x in args:
-        if (dtype := getattr(x, "dtype", None)) in STORED:
+        dtype: Any = getattr(x, "dtype", None)
+        if dtype in STORED:
             raise DTypeError(f"{what} takes float32 and float64, got {dtype}, which is computed in {computed(dtype)}")
 
 

@@ -29,12 +29,10 @@ def add_dot_words(e: FunctionEmitter, op: Operation, acc: str, xs: list[str], ty
     register = min(e.module.target.lanes(32), ty.lanes)
     if not e.module.target.has_any(KINDS[of].features) or 32 * register not in _WIDTHS or ty.lanes % register:
         return b.binary("fadd" if ty.is_float else "add", acc, _general(b, of, xs, words, ty), ty)
-    pieces = [
-        _instruction(
-            b, of, *(b.slice(x, at, register, t) for x, t in ((acc, ty), (xs[0], words), (xs[1], words))), ty, register
-        )
-        for at in range(0, ty.lanes, register)
-    ]
+    pieces: list[str] = []
+    for at in range(0, ty.lanes, register):
+        sums, x, y = (b.slice(value, at, register, t) for value, t in ((acc, ty), (xs[0], words), (xs[1], words)))
+        pieces.append(_instruction(b, of, sums, x, y, ty, register))
     return b.joined(pieces, ty.with_lanes(register))
 
 
