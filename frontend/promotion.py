@@ -210,7 +210,7 @@ def _ufunc_dtypes(
 def _resolved(ufunc: np.ufunc, tokens: tuple[Token, ...]) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
     """What NumPy computes in, and gives; in float32 instead of float16."""
     try:
-        *operands, result = ufunc.resolve_dtypes((*tokens, *(None,) * ufunc.nout))[: ufunc.nin + 1]  # pyright: ignore
+        *operands, result = ufunc.resolve_dtypes((*tokens, *(None,) * ufunc.nout))[: ufunc.nin + 1]
     except TypeError:
         names = ", ".join(_name(token) for token in tokens)
         raise DTypeError(f"{ufunc.__name__} has no meaning for {names}, as in NumPy") from None

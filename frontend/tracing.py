@@ -20,7 +20,7 @@ from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
 from . import tracer
 from .locations import user_location
-from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, computed
+from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, computed, inexact
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -301,6 +301,12 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     if dtype in STORED:
         x = lift_as(x, computed(dtype))
     return x if x.dtype == dtype else trace.wrap(trace.builder.convert(x.value, element_type(dtype)))
+
+
+def lift_float(x: Any) -> Tracer:
+    """An operand as a tracer of floats; integers become what `promotion.inexact` says, float64 by default."""
+    x = lift(x)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Tracer:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import STORED, element_of, numpy_dtype, show_shape, tensor
 from ..words import KINDS, WORD, parts_of, words_of
-from .base import Equation, GraphOp, NotDifferentiable, Props, Read, graph_op, integer, ints, word
+from .base import Equation, GraphOp, NotDifferentiable, Props, Read, Types, graph_op, integer, ints, word
+from .batching import along
 from .contract import ContractionOp
 
 PARTS: dict[Attribute, int] = {part: kind.parts for kind in KINDS.values() for part in (kind.right, kind.left)}
@@ -41,15 +40,12 @@ class PackWordsOp(GraphOp):
     x = operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x dim #dim"
     derivative = _NO_DERIVATIVE
-    batching = lambda b, op, operands, batched: [b.pack_words(operands[0], dim=integer(op.dim) + 1)]  # noqa: E731
+    batching = along("dim")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         element, shape, dim = operands[0].element_type, list(operands[0].get_shape()), integer(props["dim"])
         if element not in PARTS:  # C1
             raise DTypeError(f"element type must be one of {', '.join(map(str, PARTS))}, got {element}")
@@ -106,9 +102,7 @@ class DotWordsOp(ContractionOp):
     derivative = _NO_DERIVATIVE
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         of = word(props["of"])
         if of not in KINDS or any(operand.element_type != WORD for operand in operands):  # C1
             shown = " and ".join(str(operand.element_type) for operand in operands)
