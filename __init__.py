@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .frontend.conditional import cond as cond
     from .frontend.conditional import switch as switch
     from .frontend.conditional import while_loop as while_loop
+    from .frontend.config import config as config
     from .frontend.control import fori_loop as fori_loop
     from .frontend.control import scan as scan
     from .frontend.custom import custom_gradient as custom_gradient
@@ -131,6 +132,7 @@ _HOMES = {
     **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".frontend.lnp_at"),
     "kernel": ".frontend.kernels",
     "call_kernel": ".frontend.call_kernel",
+    "config": ".frontend.config",
     **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),
     **dict.fromkeys(("cond", "switch", "while_loop"), ".frontend.conditional"),
     **dict.fromkeys(("associative_scan", "map"), ".frontend.lax"),

@@ -73,6 +73,7 @@ STEPS = (
     Step("optimized", "transforms.graph_block", "large factorizations, each distinct one once, become small ones and products"),
     Step("optimized", "transforms.graph_simplify", "what became equal enables more identities"),
     Step("optimized", "transforms.graph_cse", "and those more equal values"),
+    Step("optimized", "lowering.graph_pack_dots", "products by words: after rules, which know products as such"),
     Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),
     Step("loop", "transforms.graph_fuse", "groups are chosen on clean graphs: one group, one kernel"),
     Step("loop", "transforms.graph_collapse_dims", "fewer and longer loops, and shapes that come to the same share a kernel"),

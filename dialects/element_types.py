@@ -16,6 +16,11 @@ import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
     ComplexType,
+    Float8E4M3B11FNUZType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -48,7 +53,7 @@ class ElementType:
         kind: what its values are.
         llvm: LLVM's type of a value.
         c: the type in C headers.
-        is_stored: whether it is for storage alone: arithmetic is done in f32.
+        computed_in: of a type that is for storage alone, the one in which arithmetic is done.
     """
 
     type: Attribute
@@ -56,12 +61,22 @@ class ElementType:
     kind: Kind
     llvm: str
     c: str
-    is_stored: bool = False
+    computed_in: Attribute | None = None
 
     @property
     def name(self) -> str:
         """MLIR's name."""
         return str(self.type)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is for storage alone."""
+        return self.computed_in is not None
+
+    @property
+    def is_narrow_float(self) -> bool:
+        """Whether it is a float of 8 bits."""
+        return self.kind is Kind.FLOAT and self.dtype.itemsize == 1
 
 
 def _signed(width: int) -> ElementType:
@@ -72,6 +87,18 @@ def _signed(width: int) -> ElementType:
 def _unsigned(width: int) -> ElementType:
     type = IntegerType(width, Signedness.UNSIGNED)
     return ElementType(type, np.dtype(f"u{width // 8}"), Kind.UNSIGNED, f"i{width}", f"uint{width}_t")
+
+
+def _narrow_float(type: Attribute, dtype: type[np.generic]) -> ElementType:
+    """A float of 8 bits, kept as its bits."""
+    return ElementType(type, np.dtype(dtype), Kind.FLOAT, "i8", "uint8_t", f32)
+
+
+def _nibble(signedness: Signedness, dtype: type[np.generic], kind: Kind) -> ElementType:
+    """An integer of 4 bits in a byte of its own, as ml_dtypes has it: a call copies nothing, and elements have addresses."""
+    integer = IntegerType(8, signedness)
+    c = "int8_t" if kind is Kind.SIGNED else "uint8_t"
+    return ElementType(IntegerType(4, signedness), np.dtype(dtype), kind, "i8", c, integer)
 
 
 def _complex(part: ElementType, name: str) -> ElementType:
@@ -99,16 +126,25 @@ TABLE = (
     _unsigned(32),
     _unsigned(64),
     ElementType(i1, np.dtype(np.bool_), Kind.BOOL, "i1", "bool"),
-    ElementType(f16, np.dtype(np.float16), Kind.FLOAT, "i16", "uint16_t", is_stored=True),
-    ElementType(bf16, np.dtype(ml_dtypes.bfloat16), Kind.FLOAT, "i16", "uint16_t", is_stored=True),
+    ElementType(f16, np.dtype(np.float16), Kind.FLOAT, "i16", "uint16_t", f32),
+    ElementType(bf16, np.dtype(ml_dtypes.bfloat16), Kind.FLOAT, "i16", "uint16_t", f32),
+    _narrow_float(Float8E4M3FNType(), ml_dtypes.float8_e4m3fn),
+    _narrow_float(Float8E5M2Type(), ml_dtypes.float8_e5m2),
+    _narrow_float(Float8E4M3FNUZType(), ml_dtypes.float8_e4m3fnuz),
+    _narrow_float(Float8E5M2FNUZType(), ml_dtypes.float8_e5m2fnuz),
+    _narrow_float(Float8E4M3B11FNUZType(), ml_dtypes.float8_e4m3b11fnuz),
+    _nibble(Signedness.SIGNLESS, ml_dtypes.int4, Kind.SIGNED),
+    _nibble(Signedness.UNSIGNED, ml_dtypes.uint4, Kind.UNSIGNED),
     _complex(_F32, "complex64"),
     _complex(_F64, "complex128"),
 )
 
-HALVES = tuple(row.type for row in TABLE if row.is_stored)
-"""Element types that are only stored: arithmetic is done in f32."""
+STORED = tuple(row.type for row in TABLE if row.is_stored)
+"""Element types that are only stored: arithmetic is done in another one (`computed_in`)."""
 COMPLEX = tuple(row.type for row in TABLE if row.kind is Kind.COMPLEX)
 """Complex element types: of the graph level alone, below it are their parts (`transforms/graph_split_complex.py`)."""
+FLOATS = tuple(row.type for row in TABLE if row.kind is Kind.FLOAT)
+"""Element types of floats, those that are only stored included."""
 SUPPORTED = tuple(row.type for row in TABLE if not row.is_stored and row.kind is not Kind.COMPLEX)
 """Element types that ops of the graph dialect compute with, and so do loops."""
 
@@ -138,6 +174,12 @@ def numpy_dtype(type: Attribute) -> np.dtype:
 def element_type(dtype: np.typing.DTypeLike) -> Attribute:
     """The element type of a NumPy dtype; KeyError if there is none."""
     return _BY_DTYPE[np.dtype(dtype)].type
+
+
+def computed_in(type: Attribute) -> Attribute:
+    """The element type in which arithmetic is done on values of one: itself, but for those that are only stored."""
+    row = _BY_TYPE.get(type)
+    return type if row is None else row.computed_in or type
 
 
 def row_of(type: Attribute) -> ElementType | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType
 
-from .types import bf16, is_float, numpy_dtype
+from .types import is_float, numpy_dtype
 
 _END = r"(?=[\[\]\s,]|$)"
 _HEX = re.compile(rb"-?0[xX][0-9a-fA-F]+")
@@ -127,10 +127,12 @@ def _integers(text: str, plain: bytes, element: Any) -> bytes | None:
 
 def _floats(text: str, plain: bytes, element: Any) -> bytes:
     values, bits = _values(plain, np.float64)
-    dtype = None if element == bf16 else numpy_dtype(element)  # which NumPy would round to through f32
+    dtype = numpy_dtype(element)
     with np.errstate(over="ignore"):
-        words = _bfloats(values) if dtype is None else values.astype(dtype).view(f"<u{dtype.itemsize}")
-    infinite = ~np.isfinite(values) if dtype is None else ~np.isfinite(words.view(dtype))
+        # those that NumPy does not have are rounded to from f32: to odd first, so that they are rounded once
+        rounded = (values if dtype.isbuiltin == 1 else _to_odd(values)).astype(dtype)
+    infinite = ~np.isfinite(rounded.astype(np.float32) if dtype.isbuiltin != 1 else rounded)
+    words = rounded.view(f"<u{dtype.itemsize}")
     if infinite.any():
         at = _position(text, int(infinite.argmax()), "float")
         raise LiteralError(at, f"number is out of the range of {element}")
@@ -141,10 +143,10 @@ def _floats(text: str, plain: bytes, element: Any) -> bytes:
     return words.tobytes()
 
 
-def _bfloats(values: np.ndarray) -> np.ndarray:
-    """The bits of bf16 numbers, each rounded once: to odd in f32, then to nearest."""
+def _to_odd(values: np.ndarray) -> np.ndarray:
+    """Numbers in f32, rounded to odd: toward zero, and the last bit says whether anything was lost."""
     near = values.astype(np.float32)
     words = near.view(np.uint32)
     words -= (np.abs(near.astype(np.float64)) > np.abs(values)).astype(np.uint32)
     words |= near.view(np.float32).astype(np.float64) != values
-    return ((words + 0x7FFF + ((words >> 16) & 1)) >> 16).astype(np.uint16)
+    return near

@@ -17,13 +17,16 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     LocationAttr,
+    StringAttr,
     VectorType,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
+from .dot_words import DotWordsOp
 from .types import Kind, i1, i64, integer_range, is_bool, is_float, is_unsigned, kind_of, part_of, scalar_of, vector, width_of
 from .types import index as index_type
+from .words import KINDS
 
 _FASTMATH_NONE = arith.FastMathFlagsAttr("none")
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
@@ -156,6 +159,11 @@ class ScalarBuilder:
         """`x * y + z` of floats, in one rounding where the target has the instruction."""
         properties: dict[str, Attribute] = {"fastmath": _FASTMATH_NONE}
         return self.insert(math.FmaOp.create(operands=[x, y, z], result_types=[x.type], properties=properties))
+
+    def dot_words(self, of: str, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The sum of the products of the parts of two words, of a kind of `words.KINDS`."""
+        result = _with_element(x.type, KINDS[of].result)
+        return self.insert(DotWordsOp.create(operands=[x, y], result_types=[result], properties={"of": StringAttr(of)}))
 
     def count(self, name: str, x: SSAValue) -> SSAValue:
         """`popcount`, the bits that are set, or `clz`, those above the highest that is, of an integer."""

@@ -11,11 +11,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    BFloat16Type,
     ComplexType,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     IntAttr,
     IntegerType,
     MemRefType,
@@ -26,10 +22,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from .element_types import COMPLEX as COMPLEX
-from .element_types import HALVES as HALVES
+from .element_types import FLOATS as FLOATS
+from .element_types import STORED as STORED
 from .element_types import SUPPORTED as SUPPORTED
 from .element_types import Kind as Kind
 from .element_types import bf16 as bf16
+from .element_types import computed_in as computed_in
 from .element_types import element_type as element_type
 from .element_types import f16 as f16
 from .element_types import f32 as f32
@@ -118,7 +116,7 @@ def width_of(element: Attribute) -> int:
 
 
 def is_float(element: Attribute) -> bool:
-    return isinstance(element, Float32Type | Float64Type | Float16Type | BFloat16Type)
+    return element in FLOATS
 
 
 def is_complex(element: Attribute) -> bool:
@@ -135,9 +133,9 @@ def complex_of(element: Attribute) -> ComplexType:
     return ComplexType(element)  # pyright: ignore[reportArgumentType]
 
 
-def is_half(element: Attribute) -> bool:
-    """Whether an element type is only stored: f16 or bf16."""
-    return isinstance(element, Float16Type | BFloat16Type)
+def is_stored(element: Attribute) -> bool:
+    """Whether an element type is only stored."""
+    return element in STORED
 
 
 def is_integer(element: Attribute) -> bool:

@@ -311,8 +311,10 @@ def arith_dialect() -> Dialect:
     """xDSL's `arith` with the ops above."""
     from xdsl.dialects.arith import Arith
 
+    from .dot_words import DotWordsOp
+
     casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, IndexCastOp]
-    return _replaced(Arith, [*casts, ConstantOp, RemFOp, SelectOp, CmpiOp, CmpfOp])
+    return _replaced(Arith, [*casts, ConstantOp, RemFOp, SelectOp, CmpiOp, CmpfOp, DotWordsOp])
 
 
 def math_dialect() -> Dialect:

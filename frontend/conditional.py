@@ -12,7 +12,7 @@ from ..errors import ShapeError
 from .autodiff import function_name
 from .control import convert_results, require_same
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
-from .promotion import BOOL, FLOAT32, FLOAT64, HALVES, INT64, is_integer_dtype
+from .promotion import BOOL, FLOAT64, INT64, computed, is_integer_dtype
 from .pytree import TreeDef, flatten
 from .retrace import each_call
 from .tracer import Tracer
@@ -177,7 +177,7 @@ def _common_dtype(avals: Sequence[Aval]) -> np.dtype[Any]:
     """The dtype of results of branches: numbers take that of the others."""
     known = [a.dtype for a in avals if not a.weak]
     if known:
-        return FLOAT32 if FLOAT32 in known and known[0] in HALVES else known[0]
+        return computed(known[0]) if computed(known[0]) in known else known[0]
     return FLOAT64 if any(a.dtype.kind == "f" for a in avals) else avals[0].dtype
 
 

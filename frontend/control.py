@@ -17,7 +17,7 @@ from ..errors import ShapeError, SizeError
 from . import lnp
 from .autodiff import function_name
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
-from .promotion import BOOL, FLOAT32, HALVES, INT64, is_integer_dtype
+from .promotion import BOOL, INT64, computed, is_integer_dtype
 from .pytree import TreeDef, flatten
 from .retrace import each_call
 from .tracer import Tracer
@@ -309,7 +309,7 @@ def convert_results(traced: TracedFunction, dtypes: Sequence[np.dtype[Any]]) -> 
 def _is_converted(aval: Aval, dtype: np.dtype[Any]) -> bool:
     if aval.weak:
         return dtype.kind == "f" or (aval.dtype.kind != "f" and dtype != BOOL)
-    return FLOAT32 in (aval.dtype, dtype) and (aval.dtype in HALVES or dtype in HALVES)
+    return aval.dtype != dtype and computed(aval.dtype) == computed(dtype)
 
 
 def require_same(

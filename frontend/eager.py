@@ -25,7 +25,9 @@ from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
 from ..runtime.array import as_array, is_ndarray
 from ..runtime.arrays import plain
+from .config import config
 from .locations import located
+from .results import finished
 from .tracer import Tracer
 from .tracing import Trace, current, input_array, is_traced
 
@@ -174,19 +176,20 @@ class _Kept:
 _kept: dict[Hashable, _Kept] = {}
 
 
-def evaluated(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def evaluated(function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a function of `lamina.numpy` on plain arrays."""
     leaves: list[Any] = []
     key: Hashable = None
     try:
-        key = (function, _key(args, leaves), *((name, _key(value, leaves)) for name, value in kwargs.items()))
+        key = (function, config.options, _key(args, leaves), *((name, _key(value, leaves)) for name, value in kwargs.items()))
     except _NoKeyError:
         pass
     else:
         if (found := _kept.get(key)) is not None:
             return found.run(leaves)
     with EagerTrace([x for x in leaves if type(x) in _NUMBERS]) as trace:
-        out = function(*args, **kwargs)
+        trace.depth = 1
+        out = finished(function(*args, **kwargs), promotes, args, kwargs)
     program = EagerProgram(trace, out)
     if key is not None and (places := _places(trace.sources, leaves)) is not None:
         if len(_kept) >= _KEPT:
@@ -237,25 +240,46 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
 
 
 def api(function: Function) -> Function:
-    """A function of lamina.numpy: on plain arrays it is evaluated, errors get the user's place."""
-    return _api(function, stage_constants=False)
+    """A function of lamina.numpy: on plain arrays it is evaluated, errors get the user's place.
+
+    Results of what is only stored are rounded to it once, when the function that the user called has ended (`finished`).
+    """
+    return _api(function, promotes=False, stage_constants=False)
+
+
+def operation(function: Function) -> Function:
+    """As `api`, for functions whose arguments are all operands of one operation: none of them is an index."""
+    return _api(function, promotes=True, stage_constants=False)
 
 
 def creation(function: Function) -> Function:
     """As `api`, for functions that make arrays from sizes: while tracing they always become ops."""
-    return _api(function, stage_constants=True)
+    return _api(function, promotes=False, stage_constants=True)
 
 
-def _api(function: Function, stage_constants: bool) -> Function:
+def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         trace = current()
-        staged = trace is not None and (
-            stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))
-        )
         try:
-            return function(*args, **kwargs) if staged else evaluated(function, args, kwargs)
+            if trace is None or not (
+                stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))
+            ):
+                return evaluated(function, promotes, args, kwargs)
+            return _staged(trace, function, promotes, args, kwargs)
         except LaminaError as error:
             raise located(error) from None
 
     return wrapper  # pyright: ignore[reportReturnType]
+
+
+def _staged(trace: Trace, function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call that is recorded."""
+    trace.depth += 1
+    try:
+        if trace.depth > 1:
+            with config.lenient():
+                return function(*args, **kwargs)
+        return finished(function(*args, **kwargs), promotes, args, kwargs)
+    finally:
+        trace.depth -= 1

@@ -11,16 +11,11 @@ from ..dialects.symbolic import Size
 from ..errors import DTypeError, ShapeError
 from . import complex_formulas
 from .complex_formulas import FORMULAS
-from .eager import api
+from .eager import operation
 from .moves import broadcast_tracer
-from .promotion import Token, is_complex_dtype, is_float_dtype, ufunc_dtypes
+from .promotion import is_complex_dtype, is_float_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer
 from .tracing import build, lift_as, operand, token
-
-
-def weak_result(tokens: Sequence[Token]) -> bool:
-    """Whether a result of these operands is weakly typed: they are Python numbers all."""
-    return all(not isinstance(t, np.dtype) for t in tokens)
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -122,4 +117,4 @@ def binary(ufunc: np.ufunc, op: str, **props: Any) -> Callable[[Any, Any], Any]:
 def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = ufunc.__name__
     function.__doc__ = f"`np.{ufunc.__name__}`, on arrays and traced arrays."
-    return api(function)
+    return operation(function)

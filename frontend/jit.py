@@ -18,6 +18,7 @@ from ..runtime.arrays import plain
 from ..runtime.callable import FunctionBase, function_class
 from ..runtime.executable import OUT, Executable
 from ..runtime.results import apart, check_results
+from .config import config
 from .dynamic import Dynamic
 from .executables import MISS
 from .functions import (
@@ -44,11 +45,13 @@ class _Specialization:
         traced = lowered.traced
         self.traced = traced
         self.executable = executable
+        self.options = config.options
         self.run = runner(executable, traced)
         self.dtypes = [aval.dtype for aval in traced.avals]
         # for calls without keyword arguments: straight from the tuple of arguments to its leaves
         args, kwargs = traced.structure.children
         self.flatten = None if kwargs.children or any(a.weak for a in traced.avals) else args.flattener()
+        self.flat = self.is_flat()
 
     def call(self, leaves: Sequence[Any], name: str) -> Any:
         arrays = self.arrays(leaves)
@@ -111,11 +114,12 @@ class _Dispatcher:
         """Of a function of dynamic sizes, what is compiled for known ones."""
         self.lock = threading.RLock()
         self.install: Callable[[Executable], None] = lambda executable: None
+        self.is_served: Callable[[], bool] = lambda: True
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """The slow path of the native function: trees, numbers, new specializations."""
         latest = self.latest
-        if latest is not None and not kwargs:
+        if latest is not None and latest.options is config.options and not kwargs and not self.is_withdrawn(latest):
             try:
                 leaves = latest.flatten(args)  # pyright: ignore[reportOptionalCall]
             except Exception:  # another structure
@@ -124,6 +128,10 @@ class _Dispatcher:
             if out is not MISS:
                 return out
         return self.general(args, kwargs)
+
+    def is_withdrawn(self, found: _Specialization) -> bool:
+        """Whether native code served a specialization, until options changed."""
+        return found.flat and not self.is_served()
 
     def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Any call: flatten, look up, convert."""
@@ -139,13 +147,15 @@ class _Dispatcher:
                 raise TypeError(f"{self.name}() is called with out= in a function that is traced: use the result")
             return self.inline(leaves, structure, statics, avals)
         avals = self.with_dynamic(avals, structure, statics)
-        key = (structure, statics, avals)
+        key = (structure, statics, avals, config.options)
         found = self.specializations.get(key)
         if found is None:
             with self.lock:
                 found = self.specializations.get(key) or self.specialize(key, structure, statics, avals)
         if not statics and found.flatten is not None:
             self.latest = found
+            if self.is_withdrawn(found):
+                self.install_flat(dataclasses.replace(found.executable, takes_out=self.takes_out))
         return found.call(leaves, self.name) if out is None else found.call_into(leaves, out, self.name)
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
@@ -226,10 +236,10 @@ class _Dispatcher:
         with collecting_later():
             lowered = self.lower(structure, statics, avals)
             made = self.specializations[key] = _Specialization(lowered, lowered.executable())
-            if not statics and made.is_flat():
+            if not statics and made.flat:
                 self.install_flat(dataclasses.replace(made.executable, takes_out=self.takes_out))
             for variant in self.dynamic.variants(avals):
-                if (other := (structure, statics, variant)) not in self.specializations:
+                if (other := (structure, statics, variant, config.options)) not in self.specializations:
                     self.specialize(other, structure, statics, variant)
         return made
 
@@ -247,7 +257,7 @@ class _Dispatcher:
         trace = staging()
         assert trace.program is not None
         tracers = [trace.lift(leaf) for leaf in leaves]
-        key = (id(self), structure, statics, avals, trace.derivatives)
+        key = (id(self), structure, statics, avals, trace.derivatives, config.options)
         traced = trace.program.cache.get(key)
         if traced is None:
             traced = trace_function(
@@ -268,7 +278,8 @@ class JitBase(FunctionBase):
     def __init__(self, dispatcher: _Dispatcher):
         super().__init__(dispatcher.call)
         self._dispatcher = dispatcher
-        dispatcher.install = self.install
+        dispatcher.install = lambda executable: config.serve(self, executable)
+        dispatcher.is_served = lambda: bool(self.executables)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace for arguments (arrays, numbers, or `TensorSpec`s) without compiling."""

@@ -18,7 +18,7 @@ from .control import fori_loop, scan
 from .eager import api
 from .elementwise import compare
 from .elementwise import select as select_of
-from .lnp_contract import contract
+from .lnp_contract import common_operands, contract
 from .lnp_create import arange, full, full_like
 from .lnp_join import concatenate
 from .lnp_math import power as pow
@@ -38,7 +38,7 @@ from .moves import (
 )
 from .nn import erf
 from .nn import sigmoid as logistic
-from .promotion import canonical
+from .promotion import canonical, result_type
 from .pytree import flatten
 from .special import digamma, erfc, polygamma, zeta
 from .special import erfinv as erf_inv
@@ -46,7 +46,7 @@ from .special import gammaln as lgamma
 from .special import i0e as bessel_i0e
 from .special import i1e as bessel_i1e
 from .tracer import Tracer
-from .tracing import build, current, lift, lift_as
+from .tracing import build, current, lift, lift_as, token
 
 _RENAMED = {
     "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
@@ -97,7 +97,7 @@ def div(x: Any, y: Any) -> Any:
     a, b = lift(x), lift(y)
     if a.dtype.kind == "f" or b.dtype.kind == "f":
         return lnp.divide(x, y)
-    dtype = lnp.result_type(x, y)
+    dtype = result_type([token(x), token(y)])
     a, b = lnp.broadcast_arrays(lift_as(x, dtype), lift_as(y, dtype))
     return build("div", a, b)
 
@@ -347,18 +347,18 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = Non
     Dims of the result: batch, the rest of `lhs`, the rest of `rhs`. `precision` says nothing: products are never rounded.
     """
     over, batch = dimension_numbers
-    dtype = lnp.result_type(lhs, rhs) if preferred_element_type is None else canonical(preferred_element_type)
-    return contract(lift_as(lhs, dtype), lift_as(rhs, dtype), over, batch)
+    (x, y), dtype = common_operands(lhs, rhs, preferred=preferred_element_type)
+    return lift_as(contract(x, y, over, batch), dtype)
 
 
-def dot(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product of vectors and matrices."""
-    return lnp.dot(lhs, rhs)
+    return lnp.dot(lhs, rhs, preferred_element_type=preferred_element_type)
 
 
-def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Products of stacks of matrices."""
-    return lnp.matmul(lhs, rhs)
+    return lnp.matmul(lhs, rhs, preferred_element_type=preferred_element_type)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from .lnp_reduce import sum as sum_of
 from .lnp_shape import expand_dims, matrix_transpose
 from .lnp_ufuncs import absolute, sqrt
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, static_int, transpose_tracer
-from .promotion import FLOAT64
+from .promotion import inexact
 from .tracer import Tracer
 from .tracing import lift, lift_as
 
@@ -39,7 +39,7 @@ def _float(x: Any) -> Tracer:
     x = lift(x)
     if x.dtype.kind == "c":
         return lift(absolute(x))
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 @api

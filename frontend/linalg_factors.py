@@ -25,7 +25,7 @@ from .lnp_reduce import sum as sum_of
 from .lnp_shape import matrix_transpose
 from .lnp_ufuncs import absolute, ceil, log, maximum, sign
 from .moves import broadcast_tracer, reshape_tracer, slice_axis, static_int, transpose_tracer
-from .promotion import FLOAT32, FLOAT64, INT32
+from .promotion import FLOAT32, FLOAT64, INT32, inexact
 from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
@@ -70,7 +70,7 @@ def as_float(x: Any) -> Tracer:
     x = lift(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"linear algebra of complex matrices is not available, got {x.dtype}")
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 def matrices(x: Any, what: str, *, square: bool = False) -> Tracer:

@@ -38,7 +38,6 @@ from numpy import (  # noqa: F401
     number,
     object_,
     pi,
-    promote_types,
     signedinteger,
     uint8,
     uint16,
@@ -100,22 +99,31 @@ from .lnp_shape import *
 from .lnp_sort import *
 from .lnp_ufuncs import *
 from .locations import located
-from .promotion import result_type as _result_type
+from .promotion import canonical as _canonical
+from .promotion import common_dtype as _common_dtype
 from .tracing import token as _token
 
 bool = bool_
 ndarray = np.ndarray
 dtype = np.dtype
 bfloat16 = ml_dtypes.bfloat16
+float8_e4m3fn, float8_e4m3fnuz, float8_e4m3b11fnuz = (
+    ml_dtypes.float8_e4m3fn,
+    ml_dtypes.float8_e4m3fnuz,
+    ml_dtypes.float8_e4m3b11fnuz,
+)
+float8_e5m2, float8_e5m2fnuz = ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz
+int4, uint4 = ml_dtypes.int4, ml_dtypes.uint4
 int_, uint, float_, single, double = int64, uint64, float64, float32, float64
 around = round
 __array_api_version__ = "2025.12"
 
 _CONSTANTS = (
     "around", "bfloat16", "bool", "bool_", "broadcast_shapes", "character", "double", "flexible", "float16", "float_", "int_",
-    "object_", "single", "uint", "can_cast", "complex64", "complex128", "complexfloating", "dtype", "e", "euler_gamma",
-    "float32", "float64", "floating",
-    "generic", "inexact", "inf", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
+    "object_", "single", "uint", "uint4", "can_cast", "complex64", "complex128", "complexfloating", "dtype", "e", "euler_gamma",
+    "float32", "float64", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "floating",
+    "generic", "inexact", "inf", "int4", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
     "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
     "uint64", "unsignedinteger",
 )  # fmt: skip
@@ -140,10 +148,13 @@ _PUBLIC = frozenset(__all__)
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
-    """`np.result_type`, of traced arrays too."""
-    from .promotion import canonical
+    """`np.result_type`, of traced arrays too, by the promotion that `lm.config` chooses."""
+    return _common_dtype([_canonical(x) if isinstance(x, type | str | np.dtype) else _token(x) for x in arrays_and_dtypes])
 
-    return _result_type([canonical(x) if isinstance(x, type | str | np.dtype) else _token(x) for x in arrays_and_dtypes])
+
+def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
+    """`np.promote_types`, by the promotion that `lm.config` chooses."""
+    return _common_dtype([_canonical(type1), _canonical(type2)])
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

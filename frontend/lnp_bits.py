@@ -11,7 +11,7 @@ from ..errors import DTypeError
 from .eager import api
 from .elementwise import binary, compare, full_like_tracer, prepare, select
 from .lnp_ufuncs import absolute
-from .promotion import BOOL, HALVES, canonical
+from .promotion import BOOL, STORED, canonical, computed
 from .tracer import Tracer
 from .tracing import build, here, lift, lift_as
 
@@ -28,9 +28,18 @@ def bitwise_count(x: Any, /) -> Any:
     return lift_as(x if x.dtype == BOOL else build("popcount", absolute(x)), result)
 
 
+def require_computed(what: str, *args: Any) -> None:
+    """Raise DTypeError for arrays that are only stored: they are computed in a dtype with other neighbours."""
+    for x in args:
+        dtype: Any = getattr(x, "dtype", None)
+        if dtype in STORED:
+            raise DTypeError(f"{what} takes float32 and float64, got {dtype}, which is computed in {computed(dtype)}")
+
+
 @api
 def nextafter(x1: Any, x2: Any, /) -> Any:
     """`np.nextafter`: the float next to `x1` toward `x2`; its derivative is 0."""
+    require_computed("nextafter", x1, x2)
     (x, y), _, weak = prepare(np.nextafter, (x1, x2))
     integer = np.dtype(f"i{x.dtype.itemsize}")
     zero, bits = full_like_tracer(x, 0), bitcast(x, integer)
@@ -63,6 +72,6 @@ def view(x: Any, dtype: Any) -> Any:
         DTypeError: the widths differ, or one of the dtypes is bool or is only stored.
     """
     x, wanted = lift(x), canonical(dtype)
-    if x.dtype != wanted and (x.dtype.itemsize != wanted.itemsize or {x.dtype, wanted} & {BOOL, *HALVES}):
-        raise DTypeError(f"view takes a dtype of the same width, and neither bool nor a half, got {x.dtype} as {wanted}")
+    if x.dtype != wanted and (x.dtype.itemsize != wanted.itemsize or {x.dtype, wanted} & {BOOL, *STORED}):
+        raise DTypeError(f"view takes a computed dtype of the same width and not bool, got {x.dtype} as {wanted}")
     return bitcast(x, wanted)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import complex_formulas
-from .eager import api
+from .eager import operation
 from .elementwise import compare, full_like_tracer, prepare
 from .lnp_ufuncs import arctan2
 from .promotion import dtype_of, is_complex_dtype
@@ -20,21 +20,21 @@ __all__ = [
 ]  # fmt: skip
 
 
-@api
+@operation
 def real(val: Any, /) -> Any:
     """`np.real`: the real parts; of real numbers the operand itself."""
     x = lift(val)
     return build("real", x, weak=x.weak) if is_complex_dtype(x.dtype) else x
 
 
-@api
+@operation
 def imag(val: Any, /) -> Any:
     """`np.imag`: the imaginary parts; of real numbers zeros."""
     x = lift(val)
     return build("imag", x, weak=x.weak) if is_complex_dtype(x.dtype) else full_like_tracer(x, 0)
 
 
-@api
+@operation
 def conjugate(x: Any, /) -> Any:
     """`np.conjugate`: the complex conjugates; of real numbers the operand itself."""
     x = prepare(np.conjugate, (x,))[0][0]
@@ -44,7 +44,7 @@ def conjugate(x: Any, /) -> Any:
 conj = conjugate
 
 
-@api
+@operation
 def angle(z: Any, deg: bool = False) -> Any:
     """`np.angle`: the angles of complex numbers in (-pi, pi], of negative real numbers pi."""
     x = lift(z)
@@ -52,14 +52,14 @@ def angle(z: Any, deg: bool = False) -> Any:
     return build("mul", found, full_like_tracer(found, 180 / math.pi)) if deg else found
 
 
-@api
+@operation
 def iscomplex(x: Any, /) -> Any:
     """`np.iscomplex`: which numbers have an imaginary part that is not 0."""
     x = imag(lift(x))
     return compare("ne", x, full_like_tracer(x, 0))
 
 
-@api
+@operation
 def isreal(x: Any, /) -> Any:
     """`np.isreal`: which numbers have an imaginary part of 0."""
     x = imag(lift(x))

@@ -8,26 +8,32 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from .eager import api
+from .eager import operation
 from .elementwise import broadcast_shapes
 from .lnp_complex import conjugate
 from .lnp_create import diagonal
 from .lnp_join import stack
 from .lnp_shape import moveaxis
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
-from .promotion import BOOL, INT32, result_type
+from .promotion import BOOL, INT32, canonical, result_type
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand, token
 
 __all__ = ["cross", "dot", "einsum", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "vdot", "vecdot", "vecmat"]
 
 
-def _common(*args: Any) -> tuple[list[Tracer], np.dtype[Any]]:
-    """Operands in the dtype in which they are multiplied, and the dtype of the result."""
+def common_operands(*args: Any, preferred: Any = None) -> tuple[list[Tracer], np.dtype[Any]]:
+    """Operands in the dtype in which they are multiplied and added up, and the dtype of the result.
+
+    It is `preferred`, if given: sums are made in that dtype then, or in the common one of the operands, if that holds more.
+    """
     args = tuple(operand(x) for x in args)
-    dtype = result_type([token(x) for x in args])
+    dtype = work = result_type([token(x) for x in args])
+    if preferred is not None:
+        dtype = canonical(preferred)
+        work = result_type([work, dtype])
     # a product of bools says whether any pair holds: count the pairs
-    work = INT32 if dtype == BOOL else dtype
+    work = INT32 if work == BOOL else work
     return [lift_as(x, work) for x in args], dtype
 
 
@@ -54,10 +60,14 @@ def _paired(x: Tracer, y: Tracer, i: int, k: int, what: str) -> None:
         )
 
 
-@api
-def matmul(x1: Any, x2: Any, /) -> Any:
-    """`np.matmul`: product of matrices, leading dims broadcast. Costs `2*m*n*k` flops a matrix."""
-    (x, y), dtype = _common(x1, x2)
+@operation
+def matmul(x1: Any, x2: Any, /, *, preferred_element_type: Any = None) -> Any:
+    """`np.matmul`: product of matrices, leading dims broadcast. Costs `2*m*n*k` flops a matrix.
+
+    `preferred_element_type` is the dtype of the sums and of the result, as in jax: int32 for matrices of int8. Without it,
+    sums of halves are made in float32 and rounded, and integers wrap in their own dtype.
+    """
+    (x, y), dtype = common_operands(x1, x2, preferred=preferred_element_type)
     if x.ndim == 0 or y.ndim == 0:
         raise ShapeError(f"matmul needs at least one dim in each operand, got {list(x.shape)} and {list(y.shape)}: use *")
     i, k = x.ndim - 1, max(y.ndim - 2, 0)
@@ -77,10 +87,10 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     return lift_as(contract(x, y, ((n + 1,), (n,)), (range(n), range(n))), dtype)
 
 
-@api
-def dot(a: Any, b: Any) -> Any:
+@operation
+def dot(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
     """`np.dot`: over the last dim of `a` and the last but one of `b`."""
-    (x, y), dtype = _common(a, b)
+    (x, y), dtype = common_operands(a, b, preferred=preferred_element_type)
     if x.ndim == 0 or y.ndim == 0:
         return lift_as(lift(x) * lift(y), dtype)
     i, k = x.ndim - 1, max(y.ndim - 2, 0)
@@ -88,53 +98,53 @@ def dot(a: Any, b: Any) -> Any:
     return lift_as(contract(x, y, ((i,), (k,))), dtype)
 
 
-@api
-def inner(a: Any, b: Any) -> Any:
+@operation
+def inner(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
     """`np.inner`: over the last dims."""
-    (x, y), dtype = _common(a, b)
+    (x, y), dtype = common_operands(a, b, preferred=preferred_element_type)
     if x.ndim == 0 or y.ndim == 0:
         return lift_as(lift(x) * lift(y), dtype)
     _paired(x, y, x.ndim - 1, y.ndim - 1, "inner")
     return lift_as(contract(x, y, ((x.ndim - 1,), (y.ndim - 1,))), dtype)
 
 
-@api
-def vdot(a: Any, b: Any) -> Any:
+@operation
+def vdot(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
     """`np.vdot`: the sum of products of all elements, complex ones of the first array conjugated."""
-    (x, y), dtype = _common(a, b)
+    (x, y), dtype = common_operands(a, b, preferred=preferred_element_type)
     x = conjugate(x)
     x, y = reshape_tracer(x, (x.size,)), reshape_tracer(y, (y.size,))
     _paired(x, y, 0, 0, "vdot")
     return lift_as(contract(x, y, ((0,), (0,))), dtype)
 
 
-@api
+@operation
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """`np.vecdot`: along an axis, the others broadcast; complex numbers of the first array are conjugated."""
     x1, x2 = (moveaxis(lift(x), axis, -1) for x in (x1, x2))
     return einsum("...i,...i->...", conjugate(x1), x2)
 
 
-@api
+@operation
 def matvec(x1: Any, x2: Any, /) -> Any:
     """`np.matvec`."""
     return einsum("...ij,...j->...i", x1, x2)
 
 
-@api
+@operation
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """`np.vecmat`."""
     return einsum("...i,...ij->...j", x1, x2)
 
 
-@api
+@operation
 def outer(a: Any, b: Any) -> Any:
     """`np.outer`: all products of an element of `a` and one of `b`."""
     x, y = lift(a), lift(b)
     return reshape_tracer(x, (x.size, 1)) * reshape_tracer(y, (1, y.size))
 
 
-@api
+@operation
 def kron(a: Any, b: Any) -> Any:
     """`np.kron`: each element of `a` times all of `b`."""
     x, y = lift(a), lift(b)
@@ -145,7 +155,7 @@ def kron(a: Any, b: Any) -> Any:
     return reshape_tracer(z, tuple(n * m for n, m in zip(left, right, strict=True)))
 
 
-@api
+@operation
 def cross(a: Any, b: Any, axis: int = -1) -> Any:
     """`np.cross` of vectors of three elements."""
     x, y = moveaxis(lift(a), axis, -1), moveaxis(lift(b), axis, -1)
@@ -155,10 +165,10 @@ def cross(a: Any, b: Any, axis: int = -1) -> Any:
     return stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axis)
 
 
-@api
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+@operation
+def tensordot(a: Any, b: Any, axes: Any = 2, *, preferred_element_type: Any = None) -> Any:
     """`np.tensordot`: over the last `axes` dims of `a` and the first of `b`, or over paired lists of dims."""
-    (x, y), dtype = _common(a, b)
+    (x, y), dtype = common_operands(a, b, preferred=preferred_element_type)
     if isinstance(axes, tuple | list | np.ndarray):
         left, right = ([*part] if isinstance(part, tuple | list | np.ndarray) else [part] for part in axes)
     else:
@@ -178,14 +188,14 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 # einsum
 
 
-@api
-def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
+@operation
+def einsum(subscripts: str, *operands: Any, optimize: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.einsum` with subscripts as text; three or more operands are contracted in NumPy's greedy order."""
     if not isinstance(subscripts, str):
         raise TypeError("einsum takes its subscripts as text first, for example einsum('ij,jk->ik', a, b)")
     if not operands:
         raise ShapeError("einsum needs at least one operand")
-    xs, dtype = _common(*operands)
+    xs, dtype = common_operands(*operands, preferred=preferred_element_type)
     terms, output = _parse(subscripts, xs)
     sizes = _sizes(terms, xs)
     parts = [_simple(x, list(term), sizes) for x, term in zip(xs, terms, strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .control import fori_loop
-from .eager import api
+from .eager import operation
 from .lnp_logic import where
 from .lnp_shape import broadcast_arrays
 from .lnp_ufuncs import absolute, fmod, maximum
@@ -32,7 +32,7 @@ def gcd(x1: Any, x2: Any, /) -> Any:
     return fori_loop(0, steps, step, (x, y))[0]
 
 
-@api
+@operation
 def _as(x: Any, dtype: Any) -> Any:
     return lift_as(x, dtype)
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..dialects.symbolic import Size
 from ..dialects.types import element_type, tensor
 from ..errors import DTypeError, ShapeError, TracingError
-from .eager import api
+from .eager import api, operation
 from .lnp_index import take
 from .lnp_shape import atleast_1d, atleast_2d, atleast_3d, expand_dims, swapaxes
 from .lnp_ufuncs import floor, remainder
@@ -49,7 +49,7 @@ def _common(arrays: Any) -> list[Tracer]:
     return [lift_as(a, dtype) for a in operands]
 
 
-@api
+@operation
 def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Any:
     """`np.concatenate`; `axis=None` joins the elements of all."""
     xs = _common(arrays)
@@ -72,7 +72,7 @@ def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Any:
 concat = concatenate
 
 
-@api
+@operation
 def stack(arrays: Any, axis: int = 0) -> Any:
     """`np.stack`: arrays of one shape along a new dim."""
     xs = _common(arrays)
@@ -83,26 +83,26 @@ def stack(arrays: Any, axis: int = 0) -> Any:
     return concat_tracers([reshape_tracer(x, (*x.shape[:dim], 1, *x.shape[dim:])) for x in xs], dim)
 
 
-@api
+@operation
 def vstack(tup: Any) -> Any:
     """`np.vstack`."""
     return concatenate([atleast_2d(a) for a in _common(tup)], 0)
 
 
-@api
+@operation
 def hstack(tup: Any) -> Any:
     """`np.hstack`."""
     xs = [atleast_1d(a) for a in _common(tup)]
     return concatenate(xs, 0 if xs[0].ndim == 1 else 1)
 
 
-@api
+@operation
 def dstack(tup: Any) -> Any:
     """`np.dstack`."""
     return concatenate([atleast_3d(a) for a in _common(tup)], 2)
 
 
-@api
+@operation
 def column_stack(tup: Any) -> Any:
     """`np.column_stack`."""
     return concatenate([reshape_tracer(x, (x.size, 1)) if x.ndim < 2 else x for x in _common(tup)], 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from . import complex_formulas, tracer
-from .eager import api
+from .eager import operation
 from .elementwise import (
     broadcast_shapes,
     compare,
@@ -18,11 +18,10 @@ from .elementwise import (
     named,
     prepare,
     select,
-    weak_result,
 )
 from .lnp_ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 from .moves import broadcast_tracer
-from .promotion import BOOL, canonical, is_complex_dtype, result_type
+from .promotion import BOOL, canonical, is_complex_dtype, result_type, weak_result
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand, token
 
@@ -50,20 +49,20 @@ logical_and, logical_or = _logical(np.logical_and, "and"), _logical(np.logical_o
 logical_xor = _logical(np.logical_xor, "xor")
 
 
-@api
+@operation
 def logical_not(x: Any, /) -> Any:
     """`np.logical_not`."""
     return build("not", as_bool(x))
 
 
-@api
+@operation
 def isnan(x: Any, /) -> Any:
     """`np.isnan`."""
     x = lift(x)
     return compare("ne", x, x)
 
 
-@api
+@operation
 def isinf(x: Any, /) -> Any:
     """`np.isinf`."""
     x = lift(x)
@@ -74,7 +73,7 @@ def isinf(x: Any, /) -> Any:
     return compare("eq", build("abs", x), full_like_tracer(x, math.inf))
 
 
-@api
+@operation
 def isfinite(x: Any, /) -> Any:
     """`np.isfinite`."""
     x = lift(x)
@@ -104,7 +103,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
     return _where(condition, x, y)
 
 
-@api
+@operation
 def _where(condition: Any, x: Any, y: Any) -> Any:
     if x is None or y is None:
         raise ShapeError("where takes both x and y, or none of them")
@@ -116,7 +115,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return build("select", *(broadcast_tracer(t, shape) for t in tracers), weak=weak_result(tokens))
 
 
-@api
+@operation
 def clip(a: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Any:
     """`np.clip`: limited to `[min, max]`, which are also called `a_min` and `a_max`; None is no limit."""
     a = operand(a)
@@ -126,7 +125,7 @@ def clip(a: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_ma
     return a if high is None and isinstance(a, Tracer) else lift(a) if high is None else minimum(a, high)
 
 
-@api
+@operation
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
     """`np.nan_to_num`: NaN and infinities replaced by numbers."""
     x = lift(x)
@@ -142,7 +141,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
     return select(compare("eq", x, full_like_tracer(x, -math.inf)), low, y)
 
 
-@api
+@operation
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """`np.isclose`: `|a - b| <= atol + rtol * |b|` for finite numbers, equality else."""
     a, b = lift(a), lift(b)
@@ -151,7 +150,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     return logical_or(close, logical_and(isnan(a), isnan(b))) if equal_nan else close
 
 
-@api
+@operation
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """`x.astype(dtype)`, always a copy. Floats to integers truncate and saturate, NaN gives 0."""
     del copy

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import complex_formulas
-from .eager import api
+from .eager import operation
 from .elementwise import (
     broadcast_shapes,
     compare,
@@ -18,10 +18,9 @@ from .elementwise import (
     prepare,
     select,
     ufunc_op,
-    weak_result,
 )
 from .moves import broadcast_tracer
-from .promotion import COMPLEX128, FLOAT64, dtype_of, is_complex_dtype, is_integer_dtype, ufunc_dtypes
+from .promotion import COMPLEX128, FLOAT64, dtype_of, is_complex_dtype, is_integer_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer
 from .tracing import build, concrete_array, lift, lift_as, operand, token
 
@@ -32,7 +31,7 @@ __all__ = [  # noqa: RUF022
 ]  # fmt: skip
 
 
-@api
+@operation
 def power(x1: Any, x2: Any, /) -> Any:
     """`np.power`. Small constant exponents become products. A traced negative exponent of integers, which NumPy refuses, gives
     the quotient toward zero: 0 but for bases 1 and -1."""
@@ -110,14 +109,14 @@ def _power_by_bits(base: Any, exponent: Tracer, dtype: np.dtype[Any]) -> Tracer:
     return select(compare("lt", n, zero), select(unit, result, zero), result)
 
 
-@api
+@operation
 def float_power(x1: Any, x2: Any, /) -> Any:
     """`np.float_power`: the power in float64 or complex128."""
     complex_ = "c" in (dtype_of(token(operand(x))).kind for x in (x1, x2))
     return power(lift_as(operand(x1), COMPLEX128 if complex_ else FLOAT64), x2)
 
 
-@api
+@operation
 def exp2(x: Any, /) -> Any:
     """`np.exp2`: 2 to the power of `x`."""
     (x,), _, weak = prepare(np.exp2, (x,))
@@ -156,7 +155,7 @@ def _half_exponentials(x: Tracer) -> tuple[Tracer, Tracer]:
     return grown, build("mul", half, build("exp", build("neg", x)))
 
 
-@api
+@operation
 def cosh(x: Any, /) -> Any:
     """`np.cosh`."""
     (x,), _, weak = prepare(np.cosh, (x,))
@@ -166,7 +165,7 @@ def cosh(x: Any, /) -> Any:
     return build("add", grown, shrunk, weak=weak)
 
 
-@api
+@operation
 def sinh(x: Any, /) -> Any:
     """`np.sinh`."""
     (x,), _, weak = prepare(np.sinh, (x,))
@@ -182,7 +181,7 @@ def sinh(x: Any, /) -> Any:
     return build("mul", sign, select(near, small, build("sub", grown, shrunk)), weak=weak)
 
 
-@api
+@operation
 def arcsinh(x: Any, /) -> Any:
     """`np.arcsinh`."""
     (x,), _, weak = prepare(np.arcsinh, (x,))
@@ -200,7 +199,7 @@ def arcsinh(x: Any, /) -> Any:
     return build("mul", sign, select(near, small, far), weak=weak)
 
 
-@api
+@operation
 def arccosh(x: Any, /) -> Any:
     """`np.arccosh`: NaN below 1."""
     (x,), _, _ = prepare(np.arccosh, (x,))
@@ -215,7 +214,7 @@ def arccosh(x: Any, /) -> Any:
     return select(compare("gt", x, large), far, near)
 
 
-@api
+@operation
 def arcsin(x: Any, /) -> Any:
     """`np.arcsin`: NaN outside [-1, 1]."""
     (x,), _, weak = prepare(np.arcsin, (x,))
@@ -224,7 +223,7 @@ def arcsin(x: Any, /) -> Any:
     return build("atan2", x, _adjacent(x), weak=weak)
 
 
-@api
+@operation
 def arccos(x: Any, /) -> Any:
     """`np.arccos`: NaN outside [-1, 1]."""
     (x,), _, weak = prepare(np.arccos, (x,))
@@ -239,7 +238,7 @@ def _adjacent(x: Tracer) -> Tracer:
     return build("sqrt", build("mul", build("sub", one, x), build("add", one, x)))
 
 
-@api
+@operation
 def arctanh(x: Any, /) -> Any:
     """`np.arctanh`: NaN outside [-1, 1]."""
     (x,), _, weak = prepare(np.arctanh, (x,))
@@ -249,14 +248,14 @@ def arctanh(x: Any, /) -> Any:
     return build("mul", half, build("sub", build("log1p", x), build("log1p", build("neg", x))), weak=weak)
 
 
-@api
+@operation
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """`np.logaddexp`: log(exp(x1) + exp(x2)) without overflow."""
     (x, y), _, weak = prepare(np.logaddexp, (x1, x2))
     return _log_of_sum(x, y, 1.0, weak)
 
 
-@api
+@operation
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """`np.logaddexp2`: log2(2**x1 + 2**x2) without overflow."""
     (x, y), _, weak = prepare(np.logaddexp2, (x1, x2))
@@ -281,7 +280,7 @@ def _greater(x: Tracer, y: Tracer) -> Tracer:
     return select(build("or", compare("ge", x, y), compare("ne", x, x)), x, y)
 
 
-@api
+@operation
 def hypot(x1: Any, x2: Any, /) -> Any:
     """`np.hypot`: sqrt(x1**2 + x2**2) without overflow. Its slopes at the origin are 0.5, as in jax."""
     (x, y), _, weak = prepare(np.hypot, (x1, x2))
@@ -298,7 +297,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     return select(infinite, inf, length)
 
 
-@api
+@operation
 def cbrt(x: Any, /) -> Any:
     """`np.cbrt`: the cube root, of negative numbers too."""
     (x,), _, weak = prepare(np.cbrt, (x,))
@@ -319,7 +318,7 @@ def cbrt(x: Any, /) -> Any:
 _SINC = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(10))
 
 
-@api
+@operation
 def sinc(x: Any, /) -> Any:
     """`np.sinc`: sin(pi * x) / (pi * x), 1 at 0, where all derivatives are right, too."""
     (x,), _, weak = prepare(np.sin, (x,))
@@ -333,7 +332,7 @@ def sinc(x: Any, /) -> Any:
     return build("select", near, series, build("div", build("sin", far), far), weak=weak)
 
 
-@api
+@operation
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """`np.heaviside`: 0 below zero, `x2` at zero, 1 above."""
     (x, y), _, _ = prepare(np.heaviside, (x1, x2))

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from .eager import api
 from .lnp_at import At
-from .lnp_bits import left_shift, nextafter, right_shift
+from .lnp_bits import left_shift, nextafter, require_computed, right_shift
 from .lnp_create import array, full, full_like
 from .lnp_grids import ravel_multi_index
 from .lnp_join import concatenate, pad, stack
@@ -78,6 +78,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
 @api
 def spacing(x: Any, /) -> Any:
     """`np.spacing`: the distance to the next float away from zero, with the sign of `x`."""
+    require_computed("spacing", x)
     size = absolute(x)
     return copysign(nextafter(size, full_like(size, np.inf)) - size, x)
 

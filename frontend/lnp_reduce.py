@@ -15,7 +15,7 @@ from .eager import api
 from .elementwise import broadcast_shapes, compare, full_like_tracer, select
 from .lnp_logic import as_bool, isclose
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer
-from .promotion import BOOL, FLOAT64, canonical, is_complex_dtype
+from .promotion import BOOL, canonical, inexact, is_complex_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -162,7 +162,7 @@ def _as_float(a: Any, dtype: Any) -> Tracer:
         if wanted.kind not in "fc":
             raise DTypeError(f"a mean is a float or a complex number, got dtype={wanted}")
         return lift_as(x, wanted)
-    return x if x.dtype.kind in "fc" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind in "fc" else lift_as(x, inexact(x.dtype))
 
 
 def _composite(op: str, x: Tracer, axes: tuple[int, ...], keepdims: bool, **props: Any) -> Tracer:

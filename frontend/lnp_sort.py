@@ -35,7 +35,7 @@ from .moves import (
     static_int,
     transpose_tracer,
 )
-from .promotion import BOOL, FLOAT64, INT64, is_integer_dtype
+from .promotion import BOOL, FLOAT64, INT64, is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
@@ -187,7 +187,7 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan:
         raise ShapeError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
     x = lift(a)
     wanted = x.dtype if x.dtype.kind == "f" else FLOAT64
-    q = lift_as(q, wanted if type(q) in (int, float) else np.result_type(wanted, lift(q).dtype))
+    q = lift_as(q, wanted if type(q) in (int, float) else result_type([wanted, lift(q).dtype]))
     if q.dtype.kind != "f" or q.ndim > 1:
         raise ShapeError(f"quantiles are numbers or one dim of them, got {q.dtype} {list(q.shape)}")
     q = q / unit if unit != 1 else q
@@ -335,7 +335,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ShapeError(f"searchsorted needs a sorted array of one dim, got {list(x.shape)}")
     if sorter is not None:
         x = take_along_axis(x, sorter, 0)
-    dtype = np.result_type(x.dtype, v.dtype)
+    dtype = result_type([x.dtype, v.dtype])
     return _places(lift_as(x, dtype), lift_as(v, dtype), side)
 
 
@@ -355,7 +355,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
     """`np.isin`: which elements are among others."""
     x, tests = lift(element), lift(test_elements)
-    dtype = np.result_type(x.dtype, tests.dtype)
+    dtype = result_type([x.dtype, tests.dtype])
     x, tests = lift_as(x, dtype), reshape_tracer(lift_as(tests, dtype), (tests.size,))
     if tests.size < _FEW:
         shape = (*x.shape, tests.size)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import DTypeError
 from . import complex_formulas
-from .eager import api
+from .eager import operation
 from .elementwise import (
     binary,
     compare,
@@ -52,21 +52,21 @@ greater, greater_equal = binary(np.greater, "cmp", predicate="gt"), binary(np.gr
 fmod = binary(np.fmod, "rem")
 
 
-@api
+@operation
 def add(x1: Any, x2: Any, /) -> Any:
     """`np.add`: the sum; of bools the logical or."""
     (x, y), _, weak = prepare(np.add, (x1, x2))
     return build("or" if x.dtype == BOOL else "add", x, y, weak=weak)
 
 
-@api
+@operation
 def multiply(x1: Any, x2: Any, /) -> Any:
     """`np.multiply`: the product; of bools the logical and."""
     (x, y), _, weak = prepare(np.multiply, (x1, x2))
     return build("and" if x.dtype == BOOL else "mul", x, y, weak=weak)
 
 
-@api
+@operation
 def absolute(x: Any, /) -> Any:
     """`np.absolute`."""
     (x,), _, weak = prepare(np.absolute, (x,))
@@ -78,27 +78,27 @@ def absolute(x: Any, /) -> Any:
 abs = absolute
 
 
-@api
+@operation
 def fabs(x: Any, /) -> Any:
     """`np.fabs`: the absolute value as a float."""
     (x,), _, weak = prepare(np.fabs, (x,))
     return build("abs", x, weak=weak)
 
 
-@api
+@operation
 def positive(x: Any, /) -> Any:
     """`np.positive`: the operand itself."""
     return prepare(np.positive, (x,))[0][0]
 
 
-@api
+@operation
 def square(x: Any, /) -> Any:
     """`np.square`: `x * x`."""
     (x,), _, weak = prepare(np.square, (x,))
     return build("mul", x, x, weak=weak)
 
 
-@api
+@operation
 def reciprocal(x: Any, /) -> Any:
     """`np.reciprocal`: `1 / x`; of integers the truncated quotient."""
     (x,), _, weak = prepare(np.reciprocal, (x,))
@@ -109,7 +109,7 @@ def reciprocal(x: Any, /) -> Any:
 # Rounding and remainders
 
 
-@api
+@operation
 def trunc(x: Any, /) -> Any:
     """`np.trunc`: toward zero."""
     (x,), _, _ = prepare(np.trunc, (x,))
@@ -119,7 +119,7 @@ def trunc(x: Any, /) -> Any:
     return select(compare("lt", x, zero), build("ceil", x), build("floor", x))
 
 
-@api
+@operation
 def round(x: Any, decimals: int = 0) -> Any:
     """`np.round`: to the nearest, ties to even; `decimals` digits after the point."""
     x = lift(x)
@@ -178,13 +178,13 @@ def _float_quotient(x: Tracer, y: Tracer, rest: Tracer, fix: Tracer) -> Tracer:
     return select(compare("eq", y, zero), ratio, snapped)
 
 
-@api
+@operation
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """`np.floor_divide`: the greatest integer not above the quotient; integers over 0 give 0."""
     return _divmod(np.floor_divide, x1, x2)[0]
 
 
-@api
+@operation
 def remainder(x1: Any, x2: Any, /) -> Any:
     """`np.remainder`: what is left, with the sign of the divisor; integers over 0 give 0."""
     return _divmod(np.remainder, x1, x2)[1]
@@ -193,7 +193,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 mod = remainder
 
 
-@api
+@operation
 def divmod(x1: Any, x2: Any, /) -> Any:
     """`np.divmod`: `(floor_divide(x1, x2), remainder(x1, x2))`."""
     return _divmod(np.floor_divide, x1, x2)
@@ -210,14 +210,14 @@ def _signbit(x: Tracer) -> Tracer:
     return compare("lt", select(compare("eq", x, zero), build("div", full_like_tracer(x, 1), x), x), zero)
 
 
-@api
+@operation
 def signbit(x: Any, /) -> Any:
     """`np.signbit`; the sign of NaN is taken as positive."""
     (x,), _, _ = prepare(np.signbit, (x,))
     return _signbit(x)
 
 
-@api
+@operation
 def copysign(x1: Any, x2: Any, /) -> Any:
     """`np.copysign`; the sign of NaN is taken as positive."""
     (x, y), _, weak = prepare(np.copysign, (x1, x2))

@@ -14,7 +14,7 @@ from .lnp_logic import where
 from .lnp_shape import swapaxes
 from .lnp_ufuncs import cos, sin
 from .moves import broadcast_tracer, reshape_tracer
-from .promotion import FLOAT64
+from .promotion import FLOAT64, inexact
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -141,7 +141,7 @@ def rotary_embedding(x: Any, positions: Any = None, *, base: float = 10000.0, in
            [0.5403, 0.8415]])
     """
     x = lift(x)
-    x = x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    x = x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
     if x.ndim < 2 or x.shape[-1] % 2:
         raise ShapeError(f"rotary_embedding needs [..., length, dim] with an even dim, got {list(x.shape)}")
     *_, length, dim = x.shape

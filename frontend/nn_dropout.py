@@ -8,7 +8,7 @@ from ..errors import ShapeError
 from .eager import creation
 from .elementwise import full_like_tracer, select
 from .moves import broadcast_tracer, normalize_axes
-from .promotion import FLOAT64
+from .promotion import inexact
 from .random_distributions import bernoulli
 from .tracing import lift, lift_as
 
@@ -36,7 +36,7 @@ def dropout(key: Any, x: Any, rate: float, *, axis: Any = None) -> Any:
     array([2., 2., 0., 2., 0., 2., 2., 0.], dtype=float32)
     """
     x = lift(x)
-    x = x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    x = x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
     if not 0 <= rate <= 1:
         raise ShapeError(f"a rate lies between 0 and 1, got {rate!r}")
     if rate == 0:

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from . import lnp  # noqa: F401  operators of tracers call it
-from .eager import api
+from .eager import operation
 from .elementwise import compare, full_like_tracer, select
 from .lnp_math import sign_factor
 from .lnp_ufuncs import floor
@@ -51,28 +51,28 @@ def _zero_times(x: Tracer, y: Tracer, bound: float) -> Tracer:
     return build("and", compare("eq", x, full_like_tracer(x, 0)), outside)
 
 
-@api
+@operation
 def xlogy(x: Any, y: Any, /) -> Any:
     """`x * log(y)`, 0 where `x` is."""
     x, y = floats(x, y)
     return x * build("log", select(_zero_times(x, y, 0), full_like_tracer(y, 1), y))
 
 
-@api
+@operation
 def xlog1py(x: Any, y: Any, /) -> Any:
     """`x * log1p(y)`, 0 where `x` is."""
     x, y = floats(x, y)
     return x * build("log1p", select(_zero_times(x, y, -1), full_like_tracer(y, 0), y))
 
 
-@api
+@operation
 def entr(x: Any, /) -> Any:
     """`-x * log(x)`; 0 at 0, minus infinity below."""
     x = as_float(x)
     return select(compare("lt", x, full_like_tracer(x, 0)), full_like_tracer(x, -math.inf), -xlogy(x, x))
 
 
-@api
+@operation
 def rel_entr(x: Any, y: Any, /) -> Any:
     """`x * log(x / y)` of positive numbers; 0 where `x` is 0 and `y` is not negative, infinite elsewhere."""
     x, y = floats(x, y)
@@ -85,7 +85,7 @@ def rel_entr(x: Any, y: Any, /) -> Any:
     return select(nan, full_like_tracer(x, math.nan), y)
 
 
-@api
+@operation
 def kl_div(x: Any, y: Any, /) -> Any:
     """`x * log(x / y) - x + y` of positive numbers; `y` where `x` is 0, infinite elsewhere."""
     x, y = floats(x, y)
@@ -100,25 +100,25 @@ def _box_cox(of: str, x: Any, lmbda: Any) -> Any:
     return select(zero, log, build("expm1", scale * log) / scale)
 
 
-@api
+@operation
 def boxcox(x: Any, lmbda: Any, /) -> Any:
     """`(x**lmbda - 1) / lmbda`, and its limit `log(x)` where `lmbda` is 0."""
     return _box_cox("log", x, lmbda)
 
 
-@api
+@operation
 def boxcox1p(x: Any, lmbda: Any, /) -> Any:
     """`boxcox(1 + x, lmbda)`, accurate near 0."""
     return _box_cox("log1p", x, lmbda)
 
 
-@api
+@operation
 def expit(x: Any, /) -> Any:
     """`1 / (1 + exp(-x))`, which is `lamina.nn.sigmoid`."""
     return sigmoid(x)
 
 
-@api
+@operation
 def logit(p: Any, /) -> Any:
     """`log(p / (1 - p))`, accurate near a half, too."""
     p = as_float(p)
@@ -154,13 +154,13 @@ def _erfc_of_positive(z: Tracer) -> Tracer:
     return build("exp", -(high * high)) * build("exp", _log_scaled_erfc(z) - (z - high) * (z + high))
 
 
-@api
+@operation
 def erfinv(x: Any, /) -> Any:
     """The inverse of `erf`; infinite at 1 and -1, NaN beyond."""
     return build("erf_inv", as_float(x))
 
 
-@api
+@operation
 def erfcx(x: Any, /) -> Any:
     """`exp(x * x) * erfc(x)`, which does not vanish."""
     x = as_float(x)
@@ -171,7 +171,7 @@ def erfcx(x: Any, /) -> Any:
     return select(negative, 2.0 * build("exp", below * below) - y, y)
 
 
-@api
+@operation
 def erfc(x: Any, /) -> Any:
     """`1 - erf(x)`, accurate where it is near 0."""
     x = as_float(x)
@@ -181,13 +181,13 @@ def erfc(x: Any, /) -> Any:
     return select(far, _erfc_of_positive(z), 1.0 - build("erf", select(far, full_like_tracer(x, 0), x)))
 
 
-@api
+@operation
 def ndtr(x: Any, /) -> Any:
     """The normal distribution: the probability of less than `x`."""
     return 0.5 * erfc(as_float(x) * -math.sqrt(0.5))
 
 
-@api
+@operation
 def log_ndtr(x: Any, /) -> Any:
     """`log(ndtr(x))`, accurate where `ndtr` is near 0 or 1."""
     x = as_float(x)
@@ -200,7 +200,7 @@ def log_ndtr(x: Any, /) -> Any:
 _NEWTON_STEPS = 4
 
 
-@api
+@operation
 def ndtri(p: Any, /) -> Any:
     """The inverse of `ndtr`: where the normal distribution reaches `p`.
 
@@ -256,14 +256,14 @@ def _scaled_i0(x: Tracer) -> Tracer:
     return select(near, chebyshev(low * 0.25 - 1.0, _halved(_I0_NEAR)), far)
 
 
-@api
+@operation
 def i0e(x: Any, /) -> Any:
     """`exp(-|x|)` times the modified Bessel function of order 0."""
     x = as_float(x)
     return _scaled_i0(x * sign_factor(x))
 
 
-@api
+@operation
 def i0(x: Any, /) -> Any:
     """`np.i0`: the modified Bessel function of the first kind, order 0."""
     x = as_float(x)
@@ -292,7 +292,7 @@ _I1_FAR = (
 )  # fmt: skip
 
 
-@api
+@operation
 def i1e(x: Any, /) -> Any:
     """`exp(-|x|)` times the modified Bessel function of order 1."""
     x = as_float(x)
@@ -303,7 +303,7 @@ def i1e(x: Any, /) -> Any:
     return select(near, chebyshev(low * 0.25 - 1.0, _I1_NEAR) * x, far)
 
 
-@api
+@operation
 def i1(x: Any, /) -> Any:
     """The modified Bessel function of the first kind, order 1."""
     x = as_float(x)

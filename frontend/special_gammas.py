@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime.array import as_array
-from .eager import api
+from .eager import operation
 from .elementwise import compare, full_like_tracer, select
 from .lnp_logic import where
 from .lnp_math import power
@@ -87,7 +87,7 @@ def _reflected(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
     return below, select(below, 1.0 - x, x), select(below, x - build("rint", x), full_like_tracer(x, 0.25))
 
 
-@api
+@operation
 def gammaln(x: Any, /) -> Any:
     """The logarithm of the magnitude of the gamma function; infinite at 0 and negative whole numbers.
 
@@ -100,7 +100,7 @@ def gammaln(x: Any, /) -> Any:
     return select(below, math.log(math.pi) - build("log", sine) - y, y)
 
 
-@api
+@operation
 def digamma(x: Any, /) -> Any:
     """The derivative of `gammaln`; NaN at 0 and negative whole numbers."""
     x = as_float(x)
@@ -111,14 +111,14 @@ def digamma(x: Any, /) -> Any:
     return select(pole, full_like_tracer(x, math.nan), y)
 
 
-@api
+@operation
 def betaln(a: Any, b: Any, /) -> Any:
     """The logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`."""
     a, b = floats(a, b)
     return gammaln(a) + gammaln(b) - gammaln(a + b)
 
 
-@api
+@operation
 def gammasgn(x: Any, /) -> Any:
     """The sign of the gamma function; NaN at negative whole numbers, where it has none, 1 or -1 at 0 by the sign of that."""
     x = as_float(x)
@@ -131,13 +131,13 @@ def gammasgn(x: Any, /) -> Any:
     return select(build("or", pole, compare("ne", x, x)), full_like_tracer(x, math.nan), sign)
 
 
-@api
+@operation
 def gamma(x: Any, /) -> Any:
     """The gamma function; the relative error is about `|gammaln(x)|` units in the last place."""
     return gammasgn(x) * build("exp", gammaln(x))
 
 
-@api
+@operation
 def factorial(n: Any, exact: bool = False) -> Any:
     """`gamma(n + 1)`, 0 for negative numbers; `exact` is not available."""
     if exact:
@@ -147,14 +147,14 @@ def factorial(n: Any, exact: bool = False) -> Any:
     return select(negative, full_like_tracer(n, 0), gamma(select(negative, full_like_tracer(n, 0), n) + 1.0))
 
 
-@api
+@operation
 def beta(a: Any, b: Any, /) -> Any:
     """The beta function, `gamma(a) gamma(b) / gamma(a + b)`."""
     a, b = floats(a, b)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * build("exp", betaln(a, b))
 
 
-@api
+@operation
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, `gamma(z + m) / gamma(z)`; 1 where `m` is 0."""
     z, m = floats(z, m)
@@ -162,7 +162,7 @@ def poch(z: Any, m: Any) -> Any:
     return where(compare("eq", m, full_like_tracer(m, 0)), 1.0, ratio)
 
 
-@api
+@operation
 def multigammaln(a: Any, d: int) -> Any:
     """The logarithm of the gamma function of `d` dims."""
     a = as_float(a)
@@ -186,7 +186,7 @@ _EULER_MACLAURIN = tuple(
 """`bernoulli(2 k) / (2 k)!`."""
 
 
-@api
+@operation
 def zeta(x: Any, q: Any = 1.0, /) -> Any:
     """Hurwitz's zeta function, the sum of `(q + k)**-x`, for x > 1 and q > 0; Riemann's with q = 1.
 
@@ -211,7 +211,7 @@ def zeta(x: Any, q: Any = 1.0, /) -> Any:
     return select(inside, total, select(pole, full_like_tracer(x, math.inf), full_like_tracer(x, math.nan)))
 
 
-@api
+@operation
 def polygamma(n: Any, x: Any, /) -> Any:
     """The derivative of order `n` of `digamma`, for x > 0; of order 0 `digamma` itself."""
     order, x = floats(n, x)

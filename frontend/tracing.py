@@ -20,7 +20,7 @@ from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
 from . import tracer
 from .locations import user_location
-from .promotion import BFLOAT16, COMPLEX128, FLOAT32, FLOAT64, HALVES, INT64, Token, canonical
+from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, computed, inexact
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Trace:
         program: the module that the function belongs to; None where there is none.
         captured: arrays and tracers of enclosing traces that the function reads, each with its hidden block argument.
         own_arguments: how many block arguments stand before the hidden ones.
+        depth: how many functions of lamina.numpy are being recorded, each called by the one before.
         known: what is known of the arguments: an array, a tracer of an enclosing trace, or why there is no value.
         values: the values that were asked for, and those that led to them (`values.py`).
         derivatives: how many transformations around it differentiate what it traces.
@@ -80,6 +81,7 @@ class Trace:
         self.captured: list[tuple[Any, Tracer]] = []
         self.active = False
         self.own_arguments = 0
+        self.depth = 0
         self.known = known
         self.values: dict[SSAValue, np.ndarray[Any, Any]] = {}
         self._by_identity: dict[int, Tracer] = {}
@@ -166,10 +168,10 @@ class Trace:
         return tracer
 
     def computed(self, x: Tracer) -> Tracer:
-        """A tracer of a dtype that is only stored, as float32; converted once."""
+        """A tracer of a dtype that is only stored in the one that it is computed in; converted once."""
         known = self._by_identity.get(id(x.value))
         if known is None:
-            known = self.wrap(self.builder.convert(x.value, element_type(FLOAT32)))
+            known = self.wrap(self.builder.convert(x.value, element_type(computed(x.dtype))))
             self._by_identity[id(x.value)] = known
             self.captured_keep(x.value)
         return known
@@ -209,7 +211,7 @@ def _python_int(x: int) -> np.ndarray[Any, Any]:
 def input_array(x: Any) -> np.ndarray[Any, Any]:
     """As `concrete_array`, in a dtype that is computed with."""
     array = concrete_array(x)
-    return array.astype(FLOAT32) if array.dtype in HALVES else array  # exact
+    return array.astype(computed(array.dtype)) if array.dtype in STORED else array  # exact
 
 
 def concrete_array(x: Any) -> np.ndarray[Any, Any]:
@@ -219,7 +221,7 @@ def concrete_array(x: Any) -> np.ndarray[Any, Any]:
     if not isinstance(x, np.ndarray | np.generic | bool | int | float | complex | list | tuple) and not hasattr(x, "__array__"):
         raise TypeError(f"expected an array or a number, got {type(x).__name__}: {x!r:.60}")
     array = np.asarray(x)
-    if array.dtype.kind in "OUSV" and array.dtype != BFLOAT16:
+    if array.dtype.kind in "OUSV" and array.dtype not in STORED:
         raise DTypeError(f"expected an array of numbers, got {type(x).__name__} of dtype {array.dtype}: {x!r:.60}")
     result = np.ascontiguousarray(array, canonical(array.dtype))
     return result if result.shape == array.shape else result.reshape(array.shape)
@@ -273,7 +275,7 @@ def lift(x: Any) -> Tracer:
     trace = current()
     assert trace is not None
     x = trace.lift(operand(x))
-    return trace.computed(x) if x.dtype in HALVES else x
+    return trace.computed(x) if x.dtype in STORED else x
 
 
 def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
@@ -288,24 +290,23 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
         # as NumPy: an integer that does not fit raises OverflowError
         return trace.number(x, np.asarray(x, dtype))
     if isinstance(x, Size):
-        computed = FLOAT32 if dtype in HALVES else dtype
-        return lift_as(trace.wrap(trace.builder.size(x, element_type(computed))), dtype)
+        return lift_as(trace.wrap(trace.builder.size(x, element_type(computed(dtype)))), dtype)
     x = trace.lift(operand(x))
     if x.dtype == dtype:
         return x
     if x.dtype.kind == "c" and dtype.kind not in "bc":
         raise DTypeError(f"complex numbers are not taken as {dtype}: use .real, abs(), or .astype, which drops imaginary parts")
-    if x.dtype in HALVES:
+    if x.dtype in STORED:
         x = trace.computed(x)
-    if dtype in HALVES:
-        x = lift_as(x, FLOAT32)
+    if dtype in STORED:
+        x = lift_as(x, computed(dtype))
     return x if x.dtype == dtype else trace.wrap(trace.builder.convert(x.value, element_type(dtype)))
 
 
 def lift_float(x: Any) -> Tracer:
-    """An operand as a tracer of floats; what is not float becomes float64."""
+    """An operand as a tracer of floats; integers become what `promotion.inexact` says, float64 by default."""
     x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
 def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Tracer:

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Region
 ELEMENTS = {row.name: row.type for row in TABLE if not row.is_stored}
 FLOATS = tuple(row.name for row in TABLE if row.kind is Kind.FLOAT and row.name in ELEMENTS)
 INDICES = ("i32", "i64")
-INTS = tuple(row.name for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED))
+INTS = tuple(row.name for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED) and not row.is_stored)
 NUMBERS = (*FLOATS, *INTS)
 INTEGERS = (*INTS, "i1")
 COMPLEX = ("c64", "c128")
@@ -767,6 +767,17 @@ def _deep() -> Iterator[Row]:
     yield Row("attention", (batch + "5x4xf32", batch + "7x4xf32", batch + "7x3xf32"), {"mask": "none", "scale": 0.5}, **heads)
 
 
+def _words() -> Iterator[Row]:
+    for shape, dim in (("8x9x", 0), ("5x12x", 1), ("4x", 0), ("0x4x", 1), ("1x2x1x3x1x4x1x2x", 5)):
+        yield from (Row("pack_words", (shape + element,), {"dim": dim}) for element in ("i8", "ui8"))
+    for x, y in (("5x9x", "9x17x"), ("1x1x", "1x1x"), ("0x3x", "3x4x"), ("2x0x", "0x3x")):
+        yield Row("dot_words", (x + "i32", y + "i32"), {"lhs_contract": (1,), "rhs_contract": (0,), "of": "u8i8"})
+    batched = {"lhs_batch": (0,), "rhs_batch": (1,), "lhs_contract": (2,), "rhs_contract": (0,), "of": "u8i8"}
+    yield Row("dot_words", ("3x5x7xi32", "7x3x4xi32"), batched)
+    deep = {"lhs_batch": (0, 7), "rhs_batch": (0, 1), "lhs_contract": (4,), "rhs_contract": (2,), "of": "u8i8"}
+    yield Row("dot_words", ("2x1x3x1x5x1x1x2xi32", "2x2x5x4xi32"), deep)
+
+
 def _complex() -> Iterator[Row]:
     yield from _unary(("neg", "real", "imag", "as_pairs"), COMPLEX)
     yield from _elementwise("complex", 2, FLOATS)
@@ -866,6 +877,7 @@ ROWS: tuple[Row, ...] = (
     *_attention(),
     *_deep(),
     *_complex(),
+    *_words(),
     *_fft(),
 )
 

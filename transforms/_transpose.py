@@ -19,7 +19,7 @@ from ..dialects.graph.conditional import CaseOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.custom import TransposeOfOp
 from ..dialects.graph.structure import YieldOp
-from ..dialects.types import element_of, f32, is_half
+from ..dialects.types import computed_in, element_of
 from ..errors import DifferentiationError
 from ._custom_rules import transpose_custom
 from ._for_loops import new_function, slice_type, types_of
@@ -82,9 +82,9 @@ def _transpose_call(
 
 
 def _sum(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
-    """The sum of cotangents; of types that are only stored, in f32."""
-    element = element_of(x)
-    return b.convert(b.add(b.convert(x, f32), b.convert(y, f32)), element) if is_half(element) else b.add(x, y)
+    """The sum of cotangents, in the type that they are computed in."""
+    wide = computed_in(element_of(x))
+    return b.convert(b.add(b.convert(x, wide), b.convert(y, wide)), element_of(x))
 
 
 def _rule(op: Operation, positions: list[int]) -> Callable[..., SSAValue]:

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import ints
-from ..dialects.graph.contract import DotOp
+from ..dialects.graph.contract import ContractionOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.extents import has_open_size
 from ..dialects.graph.reduce import ReduceOp, kept_dims
@@ -103,7 +103,7 @@ def _linked(op: Operation) -> list[tuple[Axis, Axis]]:
         return [((op.x, p), (result, k)) for k, p in enumerate(ints(op.perm))]
     if isinstance(op, ReduceOp):
         return [((op.x, d), (result, k)) for k, d in enumerate(kept_dims(len(shape_of(op.x)), ints(op.dims)))]
-    if isinstance(op, DotOp):
+    if isinstance(op, ContractionOp):
         lhs, rhs, _ = op.labels()
         summed = {lhs[d] for d in ints(op.lhs_contract)}
         places = [(op.lhs, d, n) for d, n in enumerate(lhs)] + [(op.rhs, d, n) for d, n in enumerate(rhs)]
@@ -121,7 +121,7 @@ def _allows(op: Operation) -> bool:
     """Whether the dims of an op are known to be no more than loops."""
     if isinstance(op, ReshapeOp):
         return op.moves_unit_dims
-    if isinstance(op, DotOp):
+    if isinstance(op, ContractionOp):
         return any(op.shape()[d] != 1 for d in ints(op.lhs_contract))  # else nothing would be summed
     return isinstance(op, ElementwiseOp | BroadcastOp | TransposeOp | ReduceOp | ConcatOp | YieldOp) or (
         op.name == "graph.const" and not shape_of(op.results[0])
@@ -228,8 +228,8 @@ def _properties(op: Operation, axes: _Axes, classes: Callable[[SSAValue], list[A
         properties["perm"] = DenseArrayBase.from_list(i64, [inside.index(one) for one in classes(op.y)])
     if isinstance(op, ConcatOp):
         properties["dim"] = IntegerAttr(classes(op.y).index(axes.find((op.y, op.dim.value.data))), i64)
-    if isinstance(op, DotOp):
-        return _dot_dims(*(classes(value) for value in (op.lhs, op.rhs, op.y)))
+    if isinstance(op, ContractionOp):
+        return properties | _dot_dims(*(classes(value) for value in (op.lhs, op.rhs, op.y)))
     return properties
 
 

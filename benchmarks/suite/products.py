@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .case import Case, Row, floats
@@ -48,6 +49,47 @@ class Product(Case):
         a = graph.op("Transpose", a, perm=[1, 0]) if "a" in self.transposed else a
         b = graph.op("Transpose", b, perm=[1, 0]) if "b" in self.transposed else b
         return graph.op("MatMul", a, b)
+
+
+@dataclass(frozen=True)
+class ByteProduct(Product):
+    """`a[m, k] @ b[k, n]` of int8, summed in int32; NumPy sums in float32, which is exact for up to 1024 terms."""
+
+    def inputs(self, rng: np.random.Generator) -> list[np.ndarray]:
+        return [rng.integers(-128, 128, shape).astype(np.int8) for shape in ((self.m, self.k), (self.k, self.n))]
+
+    def numpy(self, a: Any, b: Any) -> Any:
+        return (a.astype(np.float32) @ b.astype(np.float32)).astype(np.int32)
+
+    def lamina(self, a: Any, b: Any) -> Any:
+        return lm.numpy.matmul(a, b, preferred_element_type=np.int32)
+
+    def jax(self, a: Any, b: Any) -> Any:
+        return jax.numpy.matmul(a, b, preferred_element_type=np.int32)
+
+    def torch(self, a: Any, b: Any) -> Any:
+        return torch._int_mm(a, b)
+
+    onnx = None
+
+
+@dataclass(frozen=True)
+class HalfProduct(Product):
+    """`a[m, k] @ b[k, n]` of bfloat16; NumPy multiplies in float32 and rounds."""
+
+    rtol: float = 2.0**-7
+
+    def inputs(self, rng: np.random.Generator) -> list[np.ndarray]:
+        return [x.astype(ml_dtypes.bfloat16) for x in super().inputs(rng)]
+
+    def numpy(self, a: Any, b: Any) -> Any:
+        return (a.astype(np.float32) @ b.astype(np.float32)).astype(a.dtype)
+
+    def lamina(self, a: Any, b: Any) -> Any:
+        return a @ b
+
+    jax = torch = lamina
+    onnx = None
 
 
 @dataclass(frozen=True)
@@ -179,6 +221,8 @@ ROWS = [
         Product(40, 30, 50, "float64", atol=1e-10),
         0.95,
     ),
+    Row("matmul i8", "1024 x 1024 x 1024, sums in i32", ByteProduct(1024, 1024, 1024), ByteProduct(40, 70, 50), 0.8),
+    Row("matmul bf16", "1024 x 1024 x 1024", HalfProduct(1024, 1024, 1024), HalfProduct(40, 70, 50), 0.9),
     Row("gram f64", "x.T @ x, 2048 x 512 f64", Gram(2048, 512), Gram(60, 30), 0.95),
     Row("matmul a.T", "512 x 512 x 512", Product(512, 512, 512, transposed="a"), Product(40, 30, 50, transposed="a"), 0.95),
     Row("matmul b.T", "512 x 512 x 512", Product(512, 512, 512, transposed="b"), Product(40, 30, 50, transposed="b"), 0.95),

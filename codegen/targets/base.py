@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +79,10 @@ class Target:
         """(rows, columns) of the register tile of a matmul of such elements; columns are a multiple of the lanes."""
         rows, vectors = self.tile
         return rows, vectors * self.lanes(element_bits)
+
+    def has_any(self, features: Collection[str]) -> bool:
+        """Whether it has one of some instructions, by their names in `features`."""
+        return any(f"+{name}" in self.features.split(",") for name in features)
 
     def streams(self, size_bytes: int) -> bool:
         """Whether a result of so many bytes, written once, is stored past the caches."""

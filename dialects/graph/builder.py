@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..symbolic import Size
-from ..types import element_of, element_type, f32, is_float, is_half, numpy_dtype, shape_of, tensor
+from ..types import computed_in, element_of, element_type, is_float, is_stored, numpy_dtype, shape_of, tensor
 from .base import OPS
 
 
@@ -73,8 +73,8 @@ class GraphBuilder:
     def full(self, value: float | int | bool, type: Attribute) -> SSAValue:
         """A tensor of one value, which may be a size that only a call knows: a scalar and a broadcast."""
         assert isinstance(type, TensorType)
-        if is_half(type.element_type):
-            return self.convert(self.full(value, tensor(f32, type.get_shape())), type.element_type)
+        if is_stored(type.element_type):
+            return self.convert(self.full(value, tensor(computed_in(type.element_type), type.get_shape())), type.element_type)
         scalar = self.size(value, type.element_type) if isinstance(value, Size) else self.const(value, type.element_type)
         if not type.get_shape():
             return scalar

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError
-from ..types import COMPLEX, HALVES, element_of, f32, i1, is_bool, is_complex, is_half, tensor, width_of
+from ..types import COMPLEX, STORED, computed_in, element_of, i1, is_bool, is_complex, is_stored, tensor, width_of
 from .base import GraphOp, Linear, Props, Types, Zero, graph_op, require_same_element, require_same_shape
 from .elementwise import ElementwiseOp, convert_array, joined_shape
 
@@ -112,6 +112,11 @@ def _transpose_select(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return b.select(condition, ct, zero) if k == 1 else b.select(condition, zero, ct)
 
 
+def is_direct(source: Attribute, target: Attribute) -> bool:
+    """Whether a type that is only stored, and the one that it is computed in, are converted into each other."""
+    return (is_stored(source) and computed_in(source) == target) or (is_stored(target) and computed_in(target) == source)
+
+
 @graph_op
 class ConvertOp(ElementwiseOp):
     """Conversion to another element type. Floats to integers truncate and saturate, NaN gives 0; to i1 is `x != 0`.
@@ -123,11 +128,12 @@ class ConvertOp(ElementwiseOp):
     ```
 
     (C1) Operand and result have one shape.
-    (C2) f16 and bf16, which are only stored, are converted from and to f32.
+    (C2) Types that are only stored are converted from and to the one in which they are computed: f16, bf16 and floats of 8 bits
+    from and to f32, i4 and ui4 from and to i8 and ui8, of which they keep the low bits.
     """
 
     name = "graph.convert"
-    stores = (*HALVES, *COMPLEX)
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x"
@@ -137,9 +143,10 @@ class ConvertOp(ElementwiseOp):
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
         require_same_shape((operands[0], results[0]), ("operand", "result"))  # C1
-        elements = operands[0].element_type, results[0].element_type
-        if any(map(is_half, elements)) and f32 not in elements and elements[0] != elements[1]:  # C2
-            raise DTypeError(f"converts f16 and bf16 from and to f32 only, got {elements[0]} to {elements[1]}")
+        source, target = operands[0].element_type, results[0].element_type
+        if source != target and (is_stored(source) or is_stored(target)) and not is_direct(source, target):  # C2
+            stored = source if is_stored(source) else target
+            raise DTypeError(f"converts {stored} from and to {computed_in(stored)} only, got {source} to {target}")
         return (tensor(results[0].element_type, operands[0].get_shape()),)
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:

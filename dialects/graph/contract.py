@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,7 +66,7 @@ def _batch_dot(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Seque
     if all(batched):
         lhs_batch, rhs_batch = (0, *lhs_batch), (0, *rhs_batch)
     props = {"lhs_batch": lhs_batch, "rhs_batch": rhs_batch, "lhs_contract": lhs_contract, "rhs_contract": rhs_contract}
-    result = b.dot(*operands, **props)
+    result = b.build(op.name.removeprefix("graph."), operands, {**op.properties, **props})
     if all(batched):
         return [result]
     # the batch dim came out among the free dims of its operand: first of them
@@ -74,28 +75,9 @@ def _batch_dot(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Seque
     return [result if at == 0 else b.transpose(result, perm=(at, *(d for d in range(rank) if d != at)))]
 
 
-@graph_op
-class DotOp(GraphOp):
-    """Sums of products: batch dims go together, contracting dims are summed over.
+class ContractionOp(GraphOp, ABC):
+    """Base of sums over contracting dims; the result's dims are the batch dims, the free dims of lhs, those of rhs."""
 
-    The result's dims are the batch dims, the free dims of lhs, the free dims of rhs, each in order.
-    Cost: `2 * batch * m * n * k`.
-
-    ```mlir
-    %y = graph.dot %x, %w contract [1] with [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
-    %z = graph.dot %q, %r batch [0] with [0] contract [2] with [2]
-      : (tensor<8x2x3xf32>, tensor<8x4x3xf32>) -> tensor<8x2x4xf32>
-    ```
-
-    (C1) Operands have one element type, not i1.
-    (C2) As many batch dims on both sides, as many contracting dims on both sides.
-    (C3) The batch and contracting dims of an operand are distinct and within its rank.
-    (C4) Batch sizes agree.
-    (C5) Contracting sizes agree.
-    """
-
-    name = "graph.dot"
-    stores = COMPLEX
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     lhs_batch = prop_def(_INTS, default_value=_NONE)
@@ -104,7 +86,6 @@ class DotOp(GraphOp):
     rhs_contract = prop_def(_INTS, default_value=_NONE)
     y = result_def(TensorType)
     syntax = "$lhs, $rhs (batch [lhs_batch] with [rhs_batch])? (contract [lhs_contract] with [rhs_contract])?"
-    derivative = Bilinear(_transpose_dot)
     batching = _batch_dot
     reads_all = True
 
@@ -154,12 +135,9 @@ class DotOp(GraphOp):
             lhs[i] = rhs[j] = label()
         return lhs, rhs, space
 
-    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        lhs, rhs, space = self.labels()
-        n_result = len(space) - len(ints(self.lhs_contract))
-        with np.errstate(all="ignore"):
-            y = np.einsum(operands[0], lhs, operands[1], rhs, space[:n_result], dtype=operands[0].dtype, optimize=True)
-        return (np.asarray(y, dtype=operands[0].dtype),)
+    def term(self, b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+        """What is summed, of an element of each operand."""
+        return b.mul(x, y)
 
     def equations(self) -> tuple[Equation, ...]:
         lhs, rhs, space = self.labels()
@@ -177,8 +155,40 @@ class DotOp(GraphOp):
             Equation(
                 tuple(sizes),
                 (read(0, lhs), read(1, rhs)),
-                lambda b, x, y: b.mul(x, y),
+                self.term,
                 monoid="add" if n_contract else None,
                 n_reduce=n_contract,
             ),
         )
+
+
+@graph_op
+class DotOp(ContractionOp):
+    """Sums of products: batch dims go together, contracting dims are summed over.
+
+    The result's dims are the batch dims, the free dims of lhs, the free dims of rhs, each in order.
+    Cost: `2 * batch * m * n * k`.
+
+    ```mlir
+    %y = graph.dot %x, %w contract [1] with [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    %z = graph.dot %q, %r batch [0] with [0] contract [2] with [2]
+      : (tensor<8x2x3xf32>, tensor<8x4x3xf32>) -> tensor<8x2x4xf32>
+    ```
+
+    (C1) Operands have one element type, not i1.
+    (C2) As many batch dims on both sides, as many contracting dims on both sides.
+    (C3) The batch and contracting dims of an operand are distinct and within its rank.
+    (C4) Batch sizes agree.
+    (C5) Contracting sizes agree.
+    """
+
+    name = "graph.dot"
+    stores = COMPLEX
+    derivative = Bilinear(_transpose_dot)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        lhs, rhs, space = self.labels()
+        n_result = len(space) - len(ints(self.lhs_contract))
+        with np.errstate(all="ignore"):
+            y = np.einsum(operands[0], lhs, operands[1], rhs, space[:n_result], dtype=operands[0].dtype, optimize=True)
+        return (np.asarray(y, dtype=operands[0].dtype),)

@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..types import element_of, integer_range, is_bool, is_complex, is_float, is_half, numpy_dtype, part_of, shape_of, tensor
+from ..types import (
+    element_of,
+    integer_range,
+    is_bool,
+    is_complex,
+    is_float,
+    is_stored,
+    numpy_dtype,
+    part_of,
+    shape_of,
+    tensor,
+    width_of,
+)
 from .base import OPS, GraphOp, ints
 from .binary import BinaryOp
 from .builder import GraphBuilder
@@ -29,7 +41,7 @@ MAX_FOLDED = 1024
 
 @rule(ELEMENTWISE, "f(known numbers) -> the number", lambda b, x, y, i, j: b.neg(b.full_like(x, 2.0)), ulp(4))
 def fold_splats(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if is_half(element_of(op.results[0])):  # there are no constants of it
+    if is_stored(element_of(op.results[0])):  # there are no constants of it
         return None
     known: list[np.generic] = []
     for operand in op.operands:
@@ -428,7 +440,7 @@ def convert_and_back(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 def _holds_all(narrow: Any, wide: Any) -> bool:
     """Whether every value of one element type is one of the other; of halves only truth values are taken to be."""
-    if is_bool(narrow) or is_bool(wide) or is_half(wide):
+    if is_bool(narrow) or is_bool(wide) or is_stored(wide):
         return is_bool(narrow)
     if is_complex(narrow) or is_complex(wide):
         return is_complex(wide) and _holds_all(part_of(narrow), part_of(wide))
@@ -436,9 +448,9 @@ def _holds_all(narrow: Any, wide: Any) -> bool:
     if is_float(narrow):
         return is_float(wide) and given.itemsize <= held.itemsize
     if is_float(wide):
-        return np.iinfo(given).bits <= np.finfo(held).nmant
-    inner, outer = np.iinfo(given), np.iinfo(held)
-    return outer.min <= inner.min and inner.max <= outer.max
+        return width_of(narrow) <= np.finfo(held).nmant
+    (low, high), (least, most) = integer_range(narrow), integer_range(wide)
+    return least <= low and high <= most
 
 
 FOLDED_ALIKE = ("reshape", "transpose", "slice", "reverse", "concat", "pad", "reduce", "dot", *ELEMENTWISE)
@@ -451,7 +463,7 @@ FOLDED_ALIKE = ("reshape", "transpose", "slice", "reverse", "concat", "pad", "re
     ulp(4),
 )
 def fold_constants(op: Any, b: GraphBuilder) -> SSAValue | None:
-    if is_half(element_of(op.results[0])):
+    if is_stored(element_of(op.results[0])):
         return None
     for operand in op.operands:
         if type(operand.owner) is not ConstOp:

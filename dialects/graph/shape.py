@@ -15,7 +15,7 @@ from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, var_operand_d
 from ...errors import DTypeError, ShapeError
 from ..size_lists import SizesAttr
 from ..symbolic import ceil_quotient, greatest, least, positive
-from ..types import COMPLEX, DYNAMIC, HALVES, compatible, element_of, shape_of, show_shape, tensor, unify
+from ..types import COMPLEX, DYNAMIC, STORED, compatible, element_of, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
 from .batching import along, later, repeated
 
@@ -51,7 +51,7 @@ class ReshapeOp(GraphOp):
     """
 
     name = "graph.reshape"
-    stores = (*HALVES, *COMPLEX)
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x"
@@ -123,7 +123,7 @@ class TransposeOp(GraphOp):
     """
 
     name = "graph.transpose"
-    stores = (*HALVES, *COMPLEX)
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     perm = prop_def(_INTS)
     y = result_def(TensorType)
@@ -179,7 +179,7 @@ class BroadcastOp(GraphOp):
     """
 
     name = "graph.broadcast"
-    stores = (*HALVES, *COMPLEX)
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
@@ -257,7 +257,7 @@ class SliceOp(GraphOp):
     """
 
     name = "graph.slice"
-    stores = (*HALVES, *COMPLEX)
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     start = prop_def(_SIZES)
     stop = prop_def(_SIZES)
@@ -322,7 +322,7 @@ class ConcatOp(GraphOp):
     """
 
     name = "graph.concat"
-    stores = (*HALVES, *COMPLEX)
+    stores = (*STORED, *COMPLEX)
     parts = var_operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
@@ -516,7 +516,7 @@ class ReverseOp(GraphOp):
     """
 
     name = "graph.reverse"
-    stores = (*HALVES, *COMPLEX)
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)

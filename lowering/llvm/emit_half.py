@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation
 
 from ...codegen.text import Builder, Ty, const
-from ...dialects.types import is_half, scalar_of
+from ...dialects.types import is_stored, scalar_of
+from . import emit_narrow
 from .emit_core import FunctionEmitter
 from .emit_types import fail
 
@@ -20,12 +21,14 @@ def extend(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
     """`arith.extf`."""
     source = scalar_of(op.operands[0].type)
     given = e.ty(op.operands[0].type, op)
-    if not is_half(source):
+    if not is_stored(source):
         return xs[0] if given is ty else e.b.cast("fpext", xs[0], given, ty)
     b, single = e.b, ty.with_elem("float")
     if isinstance(source, BFloat16Type):
         wide = b.cast("zext", xs[0], given, single.int)
         x = b.bitcast(b.binary("shl", wide, const(16, single.int), single.int), single.int, single)
+    elif not isinstance(source, Float16Type):
+        x = emit_narrow.extend(b, xs[0], given, single, emit_narrow.Format(source))
     elif _has_f16(e):
         x = b.emit(f"fpext {_half(given)} {b.emit(f'bitcast {given} {xs[0]} to {_half(given)}')} to {single}")
     else:
@@ -37,13 +40,15 @@ def truncate(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
     """`arith.truncf`."""
     target, source = scalar_of(op.results[0].type), scalar_of(op.operands[0].type)
     given = e.ty(op.operands[0].type, op)
-    if not is_half(target):
+    if not is_stored(target):
         return xs[0] if given is ty else e.b.cast("fptrunc", xs[0], given, ty)
     if not isinstance(source, Float32Type):
         raise fail(op, f"converts {_name(source)} to {_name(target)}, which would round twice: only f32 is converted to it")
     b = e.b
     if isinstance(target, BFloat16Type):
         return _truncate_bf16(b, xs[0], given, ty)
+    if not isinstance(target, Float16Type):
+        return emit_narrow.truncate(b, xs[0], given, ty, emit_narrow.Format(target))
     if _has_f16(e):
         return b.emit(f"bitcast {_half(ty)} {b.emit(f'fptrunc {given} {xs[0]} to {_half(ty)}')} to {ty}")
     return _truncate_f16(b, xs[0], given, ty)

@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...codegen.text import I64, const
+from ...dialects.dot_words import DotWordsOp
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.types import is_unsigned, scalar_of, shape_of
@@ -33,6 +34,7 @@ from .emit_integer import is_number
 from .emit_reduce import Extreme, combine, combine_pairs, extremes
 from .emit_transpose import Window
 from .emit_types import fail
+from .emit_words import add_dot_words
 
 
 def loop(e: FunctionEmitter, op: ForOp) -> None:
@@ -243,7 +245,7 @@ def _fuse_products(e: FunctionEmitter, op: ForOp) -> list[Operation]:
     products: list[Operation] = []
     for contribution in op.yielded:
         product = contribution.owner
-        if isinstance(product, arith.MulfOp) and product.parent is op.body.block and contribution.has_one_use():
+        if isinstance(product, arith.MulfOp | DotWordsOp) and product.parent is op.body.block and contribution.has_one_use():
             e.fused.add(product)
             products.append(product)
     return products
@@ -269,7 +271,8 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str], special: dict[i
             result.append(special[k].combine(acc, e.value(v, op)))
         elif product in e.fused and isinstance(product, Operation):
             x, y = [e.value(o, op) for o in product.operands]
-            result.append(e.b.fma(x, y, acc, ty))
+            one = isinstance(product, DotWordsOp)
+            result.append(add_dot_words(e, product, acc, [x, y], ty) if one else e.b.fma(x, y, acc, ty))
         else:
             result.append(combine(e.b, monoid, acc, e.value(v, op), ty, is_unsigned(scalar_of(v.type))))
     return result

@@ -13,13 +13,14 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Operation
 
 from ...codegen.text import I64, Builder, Ty, const
-from ...dialects.types import numpy_dtype
+from ...dialects.types import is_stored, is_unsigned, numpy_dtype, scalar_of
 from ...dialects.vocabulary import SHARED
-from . import emit_half, emit_integer
+from . import emit_half, emit_integer, emit_narrow
 from .emit_core import Effect, FunctionEmitter, Pure
 from .emit_integer import is_number
 from .emit_remainder import float_remainder
 from .emit_types import fail
+from .emit_words import dot_words
 from .math import FUNCTIONS
 from .math.roots import may_share, sqrt_shared
 
@@ -128,6 +129,22 @@ def _cast(opcode: str) -> Pure:
     def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
         source = e.ty(op.operands[0].type, op)
         return xs[0] if source is ty else e.b.cast(opcode, xs[0], source, ty)
+
+    return write
+
+
+def _truncate(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    element = scalar_of(op.results[0].type)
+    source = e.ty(op.operands[0].type, op)
+    x = xs[0] if source is ty else e.b.cast("trunc", xs[0], source, ty)
+    return emit_narrow.truncate_nibble(e.b, x, ty) if is_stored(element) else x
+
+
+def _extend(opcode: str) -> Pure:
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        element, source = scalar_of(op.operands[0].type), e.ty(op.operands[0].type, op)
+        x = emit_narrow.extend_nibble(e.b, xs[0], source, not is_unsigned(element)) if is_stored(element) else xs[0]
+        return x if source is ty else e.b.cast(opcode, x, source, ty)
 
     return write
 
@@ -246,9 +263,9 @@ PURE: dict[str, Pure] = {
     "arith.select": _select,
     "arith.extf": emit_half.extend,
     "arith.truncf": emit_half.truncate,
-    "arith.extsi": _cast("sext"),
-    "arith.extui": _cast("zext"),
-    "arith.trunci": _cast("trunc"),
+    "arith.extsi": _extend("sext"),
+    "arith.extui": _extend("zext"),
+    "arith.trunci": _truncate,
     "arith.sitofp": _cast("sitofp"),
     "arith.uitofp": _cast("uitofp"),
     "arith.bitcast": _cast("bitcast"),
@@ -256,6 +273,7 @@ PURE: dict[str, Pure] = {
     "arith.fptoui": _saturate("fptoui"),
     "arith.index_cast": _index_cast(signed=True),
     "arith.index_castui": _index_cast(signed=False),
+    "arith.dot_words": dot_words,
     "math.absf": _intrinsic("fabs"),
     "math.absi": _absolute,
     "math.ceil": _intrinsic("ceil"),

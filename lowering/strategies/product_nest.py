@@ -56,7 +56,9 @@ def find_product(nest: ForOp, target: Target) -> Product | None:
     if len(sums) != 1 or any(loop.kind.data != "parallel" for loop in band):
         return None
     depth = sums[0]
-    if depth.monoid is None or depth.monoid.data != "add" or len(depth.results) != 1 or not is_float(depth.results[0].type):
+    if depth.monoid is None or depth.monoid.data != "add" or len(depth.results) != 1:
+        return None
+    if not is_float(depth.results[0].type) and bits_of(depth) < 32:
         return None
     if (depth.trip_count() or 0) < LEAST_DEPTH or any(op.regions for op in statements(depth.body.block)):
         return None

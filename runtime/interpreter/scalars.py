@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.graph import OPS
 from ...dialects.graph.elementwise import convert_array
 from ...dialects.types import is_bool, numpy_dtype, scalar_of
+from ...dialects.words import KINDS
 from . import vectors
 
 Meaning = Callable[..., Any]
@@ -167,6 +168,7 @@ MEANINGS: dict[str, Meaning] = {
     "arith.trunci": _truncate,
     "arith.fptosi": lambda op, x: convert_array(np.asarray(x), _result(op))[()],
     "arith.bitcast": lambda op, x: np.asarray(x).view(_result(op))[()],
+    "arith.dot_words": lambda op, x, y: KINDS[op.of.data].dot(np.asarray(x), np.asarray(y))[()],
     "math.absf": _plain(np.abs),
     "math.absi": _plain(np.abs),
     "math.roundeven": _plain(np.rint),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from lamina.dialects.dominance import verify_module
@@ -26,7 +27,7 @@ from lamina.dialects.types import (
     is_bool,
     is_complex,
     is_float,
-    is_half,
+    is_stored,
     numpy_dtype,
     part_of,
     tensor,
@@ -101,7 +102,7 @@ ELEMENTS = [row.type for row in TABLE]
 def holds(narrow: Any, wide: Any) -> bool:
     if is_bool(narrow):
         return True
-    if is_bool(wide) or is_half(wide):
+    if is_bool(wide) or is_stored(wide):
         return False
     if is_complex(narrow) or is_complex(wide):
         return is_complex(wide) and holds(part_of(narrow), part_of(wide))
@@ -109,14 +110,14 @@ def holds(narrow: Any, wide: Any) -> bool:
         return is_float(wide) and wide.bitwidth >= narrow.bitwidth
     if is_float(wide):
         return narrow.bitwidth <= (23 if wide == f32 else 52)
-    inner, outer = np.iinfo(numpy_dtype(narrow)), np.iinfo(numpy_dtype(wide))
+    inner, outer = ml_dtypes.iinfo(numpy_dtype(narrow)), ml_dtypes.iinfo(numpy_dtype(wide))
     held = range(int(outer.min), int(outer.max) + 1)
     return int(inner.min) in held and int(inner.max) in held
 
 
 @pytest.mark.parametrize("narrow, wide", [*itertools.product(ELEMENTS, ELEMENTS)], ids=str)
 def test_what_a_type_holds(narrow: Any, wide: Any) -> None:
-    """A type holds another if it holds its extremes and has bits for what lies between; a half holds truth values alone."""
+    """A type holds another if it holds its extremes and has bits for what lies between; a stored one, truth values."""
     assert _holds_all(narrow, wide) == holds(narrow, wide)
 
 

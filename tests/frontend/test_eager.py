@@ -137,7 +137,8 @@ NOT_OF_ARRAYS = {
     *("uint", "array_repr", "array_str", "einsum_path", "from_dlpack", "frombuffer", "fromfile", "fromiter", "fromstring"),
     *("get_printoptions", "isscalar", "iterable", "printoptions", "save", "savez", "set_printoptions", "vectorize"),
     *("load", "mask_indices", "single"),
-    *("complex64", "complex128", "complexfloating", "fft"),
+    *("complex64", "complex128", "complexfloating", "fft", "int4", "uint4"),
+    *("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
 }
 
 

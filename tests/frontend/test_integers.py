@@ -17,7 +17,7 @@ from lamina.dialects.element_types import TABLE, Kind
 from lamina.dialects.graph.elementwise import convert_array
 
 COMPUTED = [row.dtype for row in TABLE if not row.is_stored and row.kind is not Kind.COMPLEX]
-INTEGERS = [row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED)]
+INTEGERS = [row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED) and not row.is_stored]
 BYTES = [np.dtype(np.int8), np.dtype(np.uint8)]
 BINARY = (
     *("add", "subtract", "multiply", "floor_divide", "remainder", "fmod", "maximum", "minimum", "true_divide"),

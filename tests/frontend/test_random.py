@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "dialects"))
 from oracles import by_jax
 from test_threefry import VECTORS
 
-INTEGERS = [row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED)]
+INTEGERS = [row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED) and not row.is_stored]
 FLOATS = [np.dtype(np.float32), np.dtype(np.float64)]
 of_integers = pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 of_floats = pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -296,5 +296,5 @@ def test_views_of_one_width() -> None:
             with pytest.raises(lm.DTypeError, match="of the same width"):
                 lm.jit(lambda x, target=target: x.view(target))(x)
     for dtype in (np.bool_, np.float16):
-        with pytest.raises(lm.DTypeError, match="neither bool nor a half"):
+        with pytest.raises(lm.DTypeError, match="view takes a computed dtype"):
             lm.jit(lambda x: x.view(np.uint8))(np.ones(3, dtype))

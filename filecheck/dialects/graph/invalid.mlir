@@ -692,7 +692,7 @@ func.func @convert_c1_shapes(%x: tensor<4xf32>) {
 // -----
 
 func.func @convert_c2(%x: tensor<4xf64>) -> tensor<4xf16> {
-  // expected-error@+1 {{'graph.convert' op converts f16 and bf16 from and to f32 only, got f64 to f16}}
+  // expected-error@+1 {{'graph.convert' op converts f16 from and to f32 only, got f64 to f16}}
   %r = graph.convert %x : tensor<4xf64> -> tensor<4xf16>
   return %r : tensor<4xf16>
 }

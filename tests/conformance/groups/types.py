@@ -1,4 +1,4 @@
-"""Dtypes: conversions and promotion."""
+"""Dtypes: conversions and promotion. XLA leaves roundings to bfloat16 out inside of a fusion: only exact ones are compared."""
 
 TABLE = """
 to_float32 | f[6] | x.astype(np.float32)
@@ -71,4 +71,17 @@ item_of_shape | f[3,4] | x * float(x.shape[0])
 weak_scalar_chain | f[6] | x * (2 * 3.5) / (1 + 1)
 numpy_scalar | f[6] | x / np.sqrt(np.float32(4))
 compare_to_bool_array | f[6] | (x > 0) == (x < 0)
+half_keeps | f[6] | (x.astype(np.float16) * 2 + 1)
+half_mean_keeps | f[6] | x.astype(np.float16).mean()
+half_sort_keeps | f[6] | np.sort(x.astype(np.float16))
+half_where_keeps | f[6] | np.where(x > 0, x.astype(np.float16), 0)
+bfloat16_keeps | f[6] | (np.floor(x).astype(jx.numpy.bfloat16) * 2.5).astype(np.float32) | value
+bfloat16_and_float32 | f[6] | (x.astype(jx.numpy.bfloat16) + x.astype(np.float32))
+bfloat16_softmax | f[6] | x * (jx.nn.softmax(x.astype(jx.numpy.bfloat16)).dtype == jx.numpy.bfloat16)
+float8_round_trip | f[6] | x.astype(jx.numpy.float8_e4m3fn).astype(np.float32) | value
+float8_e5m2_round_trip | f[6] | x.astype(jx.numpy.float8_e5m2).astype(np.float32) | value
+int4_round_trip | f[6] | np.clip(x, -8, 7).astype(np.int8).astype(jx.numpy.int4).astype(np.int32) | value
+int8_matmul_int32 | i[3,4] i[4,2] | np.matmul(x.astype(np.int8), y.astype(np.int8), preferred_element_type=np.int32)
+int8_dot_general | i[3,4] i[4,2] | jx.lax.dot_general(x.astype(np.int8), y.astype(np.int8), (((1,), (0,)), ((), ())), preferred_element_type=np.int32)
+bfloat16_matmul_float32 | f[3,4] f[4,2] | np.matmul(x.astype(jx.numpy.bfloat16), y.astype(jx.numpy.bfloat16), preferred_element_type=np.float32) | value
 """

@@ -1,0 +1,56 @@
+"""Sums of products of the parts of words, as an op of scalar arithmetic: what one instruction adds to a sum."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import StringAttr, VectorType
+from xdsl.ir import Attribute
+from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .types import scalar_of
+from .words import KINDS, WORD
+
+
+@irdl_op_definition
+class DotWordsOp(IRDLOperation):
+    """The sum of the products of the parts of two words, of numbers or of vectors (`dialects/words.py`).
+
+    Of bytes it is exact, but for wrapping; of bf16 numbers the products are summed in f32, where the instruction rounds in an
+    order of its own and takes subnormal numbers for 0.
+
+    ```mlir
+    %s = arith.dot_words "u8i8" %x, %y : i32 -> i32
+    %v = arith.dot_words "bf16" %x, %y : vector<16xi32> -> vector<16xf32>
+    ```
+
+    (C1) The kind is one of u8i8, bf16.
+    (C2) The operands are words, i32, and the result is of the type of the kind's sums.
+    (C3) Operands and result have as many lanes.
+    """
+
+    name = "arith.dot_words"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    of = prop_def(StringAttr)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$of $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+
+    def verify_(self) -> None:
+        kind = KINDS.get(self.of.data)
+        if kind is None:  # C1
+            raise VerifyException(f"'arith.dot_words' op kind must be one of {', '.join(KINDS)}, got {self.of.data}")
+        words, result = self.lhs.type, self.result.type
+        shown = f"got {words} and {result}"
+        if scalar_of(words) != WORD or scalar_of(result) != kind.result:  # C2
+            raise VerifyException(f"'arith.dot_words' op of {self.of.data} sums words of i32 in {kind.result}, {shown}")
+        if _lanes(words) != _lanes(result):  # C3
+            raise VerifyException(f"'arith.dot_words' op operands and result must have as many lanes, {shown}")
+
+
+def _lanes(type: Attribute) -> int:
+    return type.get_shape()[0] if isinstance(type, VectorType) else 0

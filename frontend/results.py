@@ -1,0 +1,68 @@
+"""What a function of `lamina.numpy` gives to its caller: results in the dtypes that promotion and `lm.config` say.
+
+Arrays that are only stored are computed in a wider dtype. A function rounds what it has computed once, when it returns to the
+user: a sum of float16 is added up in float32 and then rounded. What functions compute for each other is not rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .config import config
+from .promotion import STORED, Token, canonical, computed, narrowed, stored_result
+from .tracer import Tracer
+from .tracing import lift_as, token
+
+
+def finished(out: Any, promotes: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The results of a function of these arguments; `promotes`: they are operands all."""
+    operands = [*_arrays(args), *_arrays(kwargs.values())]
+    stored = None
+    if any(x.dtype in STORED for x in operands):
+        tokens: list[Token] = [token(x) for x in operands]
+        stored = stored_result(tokens, promotes)
+        if stored is not None and computed(stored) in _asked((*args, *kwargs.values())):
+            stored = None
+    if stored is None and config.x64:
+        return out
+    return _converted(out, stored)
+
+
+def _converted(out: Any, stored: np.dtype[Any] | None) -> Any:
+    if isinstance(out, Tracer):
+        dtype = stored if stored is not None and out.dtype == computed(stored) else narrowed(out.dtype)
+        if dtype == out.dtype:
+            return out
+        result = lift_as(out, dtype)
+        result.weak = out.weak
+        return result
+    if isinstance(out, tuple | list):
+        make = getattr(type(out), "_make", type(out))
+        return make([_converted(item, stored) for item in out])
+    return out
+
+
+def _arrays(args: Iterable[Any]) -> Iterator[Any]:
+    """The arrays among arguments, and in lists and dicts of them."""
+    for x in args:
+        if isinstance(x, Tracer | np.ndarray | np.generic):
+            yield x
+        elif isinstance(x, list | tuple):
+            yield from _arrays(x)
+        elif isinstance(x, dict):
+            yield from _arrays(x.values())
+
+
+def _asked(args: Iterable[Any]) -> set[np.dtype[Any]]:
+    """The dtypes that arguments name."""
+    found: set[np.dtype[Any]] = set()
+    for x in args:
+        if isinstance(x, type | np.dtype | str):
+            try:
+                found.add(canonical(x))
+            except Exception:  # a text that names no dtype
+                continue
+    return found

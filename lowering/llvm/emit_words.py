@@ -1,0 +1,67 @@
+"""Sums of products of the parts of words, added to a sum: one instruction for a register where the target has it.
+
+`vpdpbusd` (AVX512_VNNI, AVX_VNNI) multiplies four unsigned bytes by signed ones, `vdpbf16ps` (AVX512_BF16) two bf16 numbers.
+Elsewhere each part is extracted, multiplied and added.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ...codegen.text import Builder, Ty, const
+from ...dialects.dot_words import DotWordsOp
+from ...dialects.words import KINDS
+from .emit_core import FunctionEmitter
+
+_INTRINSICS = {"u8i8": ("llvm.x86.avx512.vpdpbusd", "i8"), "bf16": ("llvm.x86.avx512bf16.dpbf16ps", "bfloat")}
+_WIDTHS = (512, 256, 128)
+
+
+def dot_words(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    """`arith.dot_words`, to which nothing is added."""
+    return add_dot_words(e, op, const(0, ty), xs, ty)
+
+
+def add_dot_words(e: FunctionEmitter, op: Operation, acc: str, xs: list[str], ty: Ty) -> str:
+    """`acc` and the sums of `arith.dot_words`."""
+    assert isinstance(op, DotWordsOp)
+    b, of, words = e.b, op.of.data, e.ty(op.lhs.type, op)
+    register = min(e.module.target.lanes(32), ty.lanes)
+    if not e.module.target.has_any(KINDS[of].features) or 32 * register not in _WIDTHS or ty.lanes % register:
+        return b.binary("fadd" if ty.is_float else "add", acc, _general(b, of, xs, words, ty), ty)
+    pieces: list[str] = []
+    for at in range(0, ty.lanes, register):
+        sums, x, y = (b.slice(value, at, register, t) for value, t in ((acc, ty), (xs[0], words), (xs[1], words)))
+        pieces.append(_instruction(b, of, sums, x, y, ty, register))
+    return b.joined(pieces, ty.with_lanes(register))
+
+
+def _instruction(b: Builder, of: str, acc: str, x: str, y: str, ty: Ty, lanes: int) -> str:
+    name, part = _INTRINSICS[of]
+    ty, words, parts = ty.with_lanes(lanes), f"<{lanes} x i32>", f"<{KINDS[of].parts * lanes} x {part}>"
+    callee = f"{name}.{32 * lanes}"
+    if callee not in b.module.declarations:
+        b.module.declare(callee, ty, [ty, parts, parts])
+    x, y = (b.emit(f"bitcast {words} {value} to {parts}") for value in (x, y))
+    return b.call(f"@{callee}", str(ty), (str(ty), acc), (parts, x), (parts, y))
+
+
+def _general(b: Builder, of: str, xs: list[str], words: Ty, ty: Ty) -> str:
+    """The sum part by part."""
+    count, total = KINDS[of].parts, None
+    for k in range(count):
+        if of == "bf16":
+            x, y = (b.bitcast(_high(b, value, k, words), words, ty) for value in xs)
+            product = b.binary("fmul", x, y, ty)
+        else:
+            x = b.binary("and", b.binary("lshr", xs[0], const(8 * k, words), words), const(0xFF, words), words)
+            y = b.binary("ashr", b.binary("shl", xs[1], const(24 - 8 * k, words), words), const(24, words), words)
+            product = b.binary("mul", x, y, words)
+        total = product if total is None else b.binary("fadd" if ty.is_float else "add", total, product, ty)
+    assert total is not None
+    return total
+
+
+def _high(b: Builder, x: str, k: int, words: Ty) -> str:
+    """A bf16 part as the bits of an f32."""
+    return b.binary("and", x, const(-0x10000, words), words) if k else b.binary("shl", x, const(16, words), words)

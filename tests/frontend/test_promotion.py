@@ -1,0 +1,195 @@
+"""`lm.config`: promotion as NumPy, as jax and strict, for all pairs of dtypes and Python numbers; no dtypes of 64 bits."""
+
+from __future__ import annotations
+
+import threading
+
+import lamina as lm
+import lamina.numpy as lnp
+import ml_dtypes
+import numpy as np
+import pytest
+from lamina.dialects.element_types import TABLE
+
+from tests.oracles import by_jax
+
+DTYPES = [row.dtype for row in TABLE]
+OF_NUMPY = [dtype for dtype in DTYPES if dtype.isbuiltin == 1]
+NUMBERS = [2, 2.5, 2j, True]
+
+
+def of(dtype):
+    return np.ones(2, dtype)
+
+
+def given(f, *args):
+    """The dtype of a result, or that there is none."""
+    try:
+        return str(f(*args).dtype)
+    except (TypeError, lm.DTypeError):
+        return "none"
+
+
+def test_numpy_is_asked_by_default():
+    for a in OF_NUMPY:
+        for b in OF_NUMPY:
+            assert lnp.result_type(a, b) == lnp.promote_types(a, b) == np.result_type(a, b)
+            assert lnp.add(of(a), of(b)).dtype == np.add(of(a), of(b)).dtype
+            assert lnp.stack([of(a), of(b)]).dtype == np.result_type(a, b)
+        for number in NUMBERS:
+            assert lnp.multiply(of(a), number).dtype == np.multiply(of(a), number).dtype, (a, number)
+
+
+def test_dtypes_that_numpy_lacks_follow_jax_beside_numbers_and_integers():
+    half = ml_dtypes.bfloat16
+    for b in (np.bool_, np.int8, np.int64, np.uint32):
+        assert lnp.add(of(half), of(b)).dtype == half
+    assert [lnp.add(of(half), number).dtype for number in NUMBERS] == [half, half, np.complex64, half]
+    assert lnp.add(of(half), of(np.float16)).dtype == np.float32
+
+
+TABLE_OF_JAX = """
+import ml_dtypes
+def dtype_of(f):
+    try:
+        return str(jax.eval_shape(f).dtype)
+    except Exception:
+        return "none"
+names = str(names_given).split()
+numbers = [2, 2.5, 2j, True]
+results = []
+for strict in (False, True):
+    for x64 in (True, False):
+        with jax.numpy_dtype_promotion("strict" if strict else "standard"), jax.enable_x64(x64):
+            arrays = [jnp.ones(2, n) for n in names]
+            found = [dtype_of(lambda: jnp.add(a, b)) for a in arrays for b in [*arrays, *numbers]]
+            if not strict:
+                found += [dtype_of(lambda: jnp.sin(a)) for a in arrays]
+                found += [dtype_of(lambda: jnp.true_divide(a, b)) for a in arrays for b in arrays]
+                found += [dtype_of(lambda: (a + 1.5) * jnp.ones(2, jnp.float16)) for a in arrays]
+                found += [dtype_of(lambda: jnp.equal(a, b)) for a in arrays for b in arrays]
+            results.append(np.array(" ".join(found)))
+"""
+
+
+def test_jax_and_strict_promotion_are_those_of_jax():
+    names = [str(dtype) for dtype in DTYPES]
+    tables = [str(x).split() for x in by_jax(TABLE_OF_JAX, {"names_given": np.array(" ".join(names))})]
+    cases = [(strict, x64) for strict in (False, True) for x64 in (True, False)]
+    for (strict, x64), wanted in zip(cases, tables, strict=True):
+        with lm.config(promotion="strict" if strict else "jax", x64=x64):
+            arrays = [of(n) for n in DTYPES]
+            labels = [(a, b) for a in names for b in [*names, *NUMBERS]]
+            found = [given(lnp.add, a, b) for a in arrays for b in [*arrays, *NUMBERS]]
+            if not strict:
+                labels += [("sin", a) for a in names]
+                found += [given(lnp.sin, a) for a in arrays]
+                labels += [("/", a, b) for a in names for b in names]
+                found += [given(lnp.true_divide, a, b) for a in arrays for b in arrays]
+                labels += [("weak", a) for a in names]
+                found += [given(lm.jit(lambda a: (a + 1.5) * of(np.float16)), a) for a in arrays]
+                labels += [("==", a, b) for a in names for b in names]
+                found += [given(lnp.equal, a, b) for a in arrays for b in arrays]
+        wrong = [(label, x, y) for label, x, y in zip(labels, found, wanted, strict=True) if x != y]
+        assert not wrong, (strict, x64)
+
+
+def test_strict_promotion_is_of_what_the_user_calls():
+    x, n = of(np.float32), of(np.int32)
+    with lm.config(promotion="strict"):
+        with pytest.raises(lm.DTypeError, match="float32 and int32 have no common dtype, strict promotion"):
+            lnp.add(x, n)
+        with pytest.raises(lm.DTypeError, match="strict promotion"):
+            lm.jit(lambda x, n: lnp.where(x > 0, x, n))(x, n)
+        with pytest.raises(lm.DTypeError, match="strict promotion"):
+            lnp.concatenate([x, n])
+        assert lnp.mean(n) == 1  # which divides by a number inside
+        assert lm.nn.softmax(x).dtype == np.float32
+        assert (lm.jit(lambda x: x * 2 + 0.5)(x)).dtype == np.float32
+        assert lnp.take(x, n).tolist() == [1, 1]
+    assert lnp.add(x, n).dtype == np.float64
+
+
+def test_without_64_bits():
+    with lm.config(x64=False, promotion="jax"):
+        for made in (
+            lnp.zeros(3),
+            lnp.linspace(0, 1, 3),
+            lnp.multiply(np.arange(3), 0.5),
+            lnp.asarray([1.5]),
+            lnp.sqrt(np.arange(3)),
+        ):
+            assert made.dtype == np.float32
+        for made in (lnp.arange(3), lnp.argmax(of(float)), lnp.asarray([1, 2]), lnp.sum(of(np.int8)), lnp.full(2, 7)):
+            assert made.dtype == np.int32
+        assert lnp.asarray(of(np.uint64)).dtype == np.uint32
+        assert lnp.add(of(complex), of(float)).dtype == np.complex64
+        assert of(float).astype(float).dtype == np.float64  # NumPy's own
+        made = lm.jit(lambda x, i: {"x": x * 2.5, "n": i + lnp.arange(2), "m": lnp.mean(x)})(of(float), of(np.int64))
+        assert {k: v.dtype.name for k, v in made.items()} == {"x": "float32", "n": "int32", "m": "float32"}
+        assert lm.grad(lambda x: lnp.sum(x * x))(of(float)).dtype == np.float32
+        assert lm.vmap(lambda x: x / 3)(of(float)).dtype == np.float32
+
+
+def test_options_are_part_of_what_compiled_functions_are_found_by():
+    x, n = of(np.float32), of(np.int32)
+    f, inner = lm.jit(lambda x, n: x + n), lm.jit(lambda x, n: x * n)
+    outer = lm.jit(lambda x, n: inner(x, n))
+    for _ in range(2):
+        for g in (f, inner, outer, lnp.add, lambda x, n: lm.vmap(lnp.add)(x, n)):
+            assert g(x, n).dtype == np.float64
+            with lm.config(promotion="jax"):
+                assert g(x, n).dtype == np.float32
+                with lm.config(promotion="numpy", x64=False):
+                    assert g(x, n).dtype == np.float32
+                with lm.config(promotion="numpy"):
+                    assert g(x, n).dtype == np.float64
+            assert g(x, n).dtype == np.float64
+    assert f(x, n).dtype == np.float64
+    assert f.executables  # machine code serves it again
+
+
+def test_threads_have_blocks_of_their_own_and_share_the_options_of_the_process():
+    x, n = of(np.float32), of(np.int32)
+    f = lm.jit(lambda x, n: x + n)
+    inside, leave = threading.Event(), threading.Event()
+    seen = []
+
+    def other():
+        with lm.config(promotion="jax"):
+            inside.set()
+            leave.wait()
+            seen.append(f(x, n).dtype)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait()
+    assert f(x, n).dtype == np.float64
+    assert f(x, n).dtype == np.float64
+    leave.set()
+    thread.join()
+    assert seen == [np.float32]
+    try:
+        lm.config.update(promotion="jax")
+        assert f(x, n).dtype == np.float32
+        thread = threading.Thread(target=lambda: seen.append(f(x, n).dtype))
+        thread.start()
+        thread.join()
+        assert seen[1] == np.float32
+    finally:
+        lm.config.update(promotion="numpy")
+    assert f(x, n).dtype == np.float64
+    with lm.config(promotion="jax"):
+        assert repr(lm.config) == "config(promotion='jax', x64=True)"
+
+
+def test_what_config_refuses():
+    for wrong, error, text in (
+        ({"promotion": "torch"}, ValueError, "promotion must be one of numpy, jax, strict, got 'torch'"),
+        ({"x64": 1}, TypeError, "x64 must be a bool"),
+        ({"speed": 2}, TypeError, "no option 'speed', options are: promotion, x64"),
+    ):
+        with pytest.raises(error, match=text), lm.config(**wrong):
+            pass
+        with pytest.raises(error, match=text):
+            lm.config.update(**wrong)
