@@ -398,7 +398,8 @@ class FunctionEmitter:
 
     def body(self) -> str:
         """The finished body, hoisted lines in their places."""
-        lines, parts, last = self.b.lines, [], 0
+        lines, last = self.b.lines, 0
+        parts: list[str] = []
         for position, slot in self.slots:
             if slot:
                 parts += lines[last:position]

@@ -33,7 +33,7 @@ def needs_of(module: ModuleEmitter, kernel: KernelOp) -> Needs:
     """What a kernel needs, found out once: each launch asks."""
     found = module.needs.get(kernel)
     if found is None:
-        found = module.needs[kernel] = Needs(*scratch_layout(kernel), _reports_status(kernel))
+        found = module.needs[kernel] = Needs(*scratch_layout(kernel), reports_status(kernel))
     return found
 
 
@@ -46,7 +46,7 @@ def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
     return False
 
 
-def _reports_status(op: KernelOp) -> bool:
+def reports_status(op: KernelOp) -> bool:
     """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads.
 
     How a kernel is called does not depend on what a machine measured (`wake`): it takes a number of threads for any loop that
