@@ -526,9 +526,9 @@ def _sort() -> Iterator[Row]:
 
 
 def _positive(x: np.ndarray) -> Sequence[np.ndarray]:
-    """Symmetric positive definite matrices."""
+    """Symmetric or Hermitian positive definite matrices."""
     n = x.shape[-1]
-    return [np.matmul(x, np.swapaxes(x, -1, -2)) / max(n, 1) + np.eye(n)]
+    return [np.matmul(x, np.conj(np.swapaxes(x, -1, -2))) / max(n, 1) + np.eye(n)]
 
 
 def _graded(x: np.ndarray, *others: np.ndarray) -> Sequence[np.ndarray]:
@@ -556,6 +556,20 @@ def _matrices() -> Iterator[Row]:
         yield Row("det", (size + element,), prepare=_separated, **near | {"ulp": 4 * SUM})
     for element in FLOATS:
         yield Row("cholesky", ("2x5x5x" + element,), **near)  # not definite
+    for element in COMPLEX:
+        yield Row("cholesky", ("2x3x3x" + element,), prepare=_positive, **near)
+        for op in ("lu", "householder", "det", "eigh", "orthogonalize"):
+            yield Row(op, ("3x3x" + element,), prepare=_separated, **vectors)
+        for op in ("qr", "svd"):
+            yield Row(op, ("3x2x" + element,), {"mode": "reduced"}, prepare=_graded, **vectors)
+        yield Row(
+            "pinv", ("3x2x" + element, ELEMENTS[element].element_type.name), prepare=lambda x, r: [*_graded(x), 0 * r], **near
+        )
+        yield Row("solve", ("3x3x" + element, "3x2x" + element), {"form": "transposed"}, prepare=_separated, **near)
+        props = {"side": "upper", "form": "transposed", "diagonal": "given"}
+        yield Row("triangular_solve", ("3x3x" + element, "3x2x" + element), props, prepare=_separated, **near)
+    for op in ("lu", "householder", "eigh", "orthogonalize"):
+        yield Row(op, ("3x3xf32",) * 2, prepare=lambda x, y: [*_separated(x), y / 16], **vectors)  # planes of complex matrices
     for size, element in _at_times(both, FLOATS):
         yield Row("lu", (size + element,), prepare=_graded, **near)
         yield Row("householder", (size + element,), prepare=_graded, **near)
