@@ -6,19 +6,22 @@ from typing import Any
 
 from ..errors import ShapeError
 from .eager import api
-from .linalg_factors import adjoint, matrices, several, symmetrized, triangular
+from .linalg_factors import adjoint, eigvals, inv, matrices, several, symmetrized, triangular
+from .linalg_factors import eig as eig_of
 from .linalg_factors import eigh as eigh_of
 from .linalg_factors import qr as qr_of
 from .linalg_factors import svd as svd_of
 from .lnp_complex import conjugate
 from .lnp_contract import matmul
 from .lnp_create import eye, tril, triu
+from .lnp_reduce import sum as sum_of
 from .lnp_shape import matrix_transpose
+from .lnp_ufuncs import absolute, sqrt
 from .moves import broadcast_tracer, reshape_tracer, slice_axis, static_int
 from .promotion import INT32
 from .tracing import build, lift, lift_as
 
-__all__ = ["cholesky", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qr", "svd", "triangular_solve"]
+__all__ = ["cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qr", "svd", "triangular_solve"]
 
 
 @api
@@ -96,6 +99,24 @@ def householder_product(a: Any, taus: Any) -> Any:
     start = broadcast_tracer(lift(eye(rows, columns, dtype=x.dtype)), x.shape)
     right = reshape_tracer(factors, (*factors.shape, 1)) * matmul(adjoint(v), start)
     return start - matmul(v, triangular(lift(scaled), lift(right), lower=False, unit=True))
+
+
+@api
+def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True) -> Any:
+    """`jax.lax.linalg.eig`: eigenvalues, then the left eigenvectors and the right ones that are asked for, all complex.
+
+    Left eigenvectors `u` have `u^H x = w u^H`; they are columns of the adjoint of the inverse of the right ones, of length 1,
+    so that a matrix without a full set of eigenvectors has infinities and NaN there.
+    """
+    if not (compute_left_eigenvectors or compute_right_eigenvectors):
+        return [eigvals(x)]
+    w, v = eig_of(x)
+    found = [w]
+    if compute_left_eigenvectors:
+        u = adjoint(lift(inv(v)))
+        length = absolute(u)
+        found.append(u / sqrt(sum_of(length * length, -2, keepdims=True)))
+    return [*found, v] if compute_right_eigenvectors else found
 
 
 @api

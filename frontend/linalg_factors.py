@@ -32,10 +32,17 @@ from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
 __all__ = [
-    "cho_factor", "cho_solve", "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_factor",
-    "lu_solve", "matrix_rank", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensorinv",
-    "tensorsolve",
+    "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "lu",
+    "lu_factor", "lu_solve", "matrix_rank", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals",
+    "tensorinv", "tensorsolve",
 ]  # fmt: skip
+
+
+class EigResult(NamedTuple):
+    """What `eig` returns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
 
 
 class EighResult(NamedTuple):
@@ -410,6 +417,33 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
 def eigvalsh(a: Any, UPLO: str | None = None, *, symmetrize_input: bool = True) -> Any:
     """`np.linalg.eigvalsh`: the eigenvalues of `eigh`."""
     return eigh(a, UPLO, symmetrize_input)[0]
+
+
+def _parts(x: Tracer) -> list[Tracer]:
+    """Real and imaginary parts; a real array itself."""
+    return [build("real", x), build("imag", x)] if x.dtype.kind == "c" else [x]
+
+
+@api
+def eig(a: Any) -> Any:
+    """`np.linalg.eig`: eigenvalues of square matrices and eigenvectors of length 1, the columns; both complex, as in jax.
+
+    Eigenvalues come as QR steps leave them, in no certain order; of pairs of real matrices the one with the positive imaginary
+    part is first. The first component of a vector that is at least half as large as its largest one is positive. NaN and
+    infinities give NaN. There is no derivative of vectors, as in jax: `eigvals` has one. About `25 * n**3` flops.
+
+    Raises:
+        ShapeError: no square matrices.
+        DifferentiationError: a derivative.
+    """
+    w_real, v_real, w_imag, v_imag = several("eig", *_parts(matrices(a, "eig", square=True)), mode="vectors")
+    return EigResult(build("complex", w_real, w_imag), build("complex", v_real, v_imag))
+
+
+@api
+def eigvals(a: Any) -> Any:
+    """`np.linalg.eigvals`: the eigenvalues of `eig`; the derivative is that of distinct ones. About `10 * n**3` flops."""
+    return build("complex", *several("eig", *_parts(matrices(a, "eigvals", square=True)), mode="values"))
 
 
 @api

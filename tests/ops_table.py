@@ -543,6 +543,12 @@ def _separated(x: np.ndarray, *others: np.ndarray) -> Sequence[np.ndarray]:
     return [x / 16 + np.diag(4.0 + np.arange(n))[: x.shape[-2]], *others]
 
 
+def _hessenberg(x: np.ndarray) -> Sequence[np.ndarray]:
+    """Matrices whose eigenvalues stay where they are found: in which order they come else depends on rounding."""
+    n = x.shape[-1]
+    return [np.triu(x / 64, -1) + np.diag(4.0 + np.arange(n))]
+
+
 def _matrices() -> Iterator[Row]:
     """Stacks of none and of some matrices, of no, one and more elements, as many as a vector and one more, tall and wide."""
     square = ("0x0x", "1x1x", "2x2x", "5x5x", "17x17x", "3x4x4x", "0x3x3x", "2x0x0x", "2x3x6x6x", "1x2x1x1x2x1x3x3x")
@@ -568,6 +574,13 @@ def _matrices() -> Iterator[Row]:
         yield Row("solve", ("3x3x" + element, "3x2x" + element), {"form": "transposed"}, prepare=_separated, **near)
         props = {"side": "upper", "form": "transposed", "diagonal": "given"}
         yield Row("triangular_solve", ("3x3x" + element, "3x2x" + element), props, prepare=_separated, **near)
+    for size, element in _at_times(square, FLOATS):
+        for mode in ("values", "vectors"):
+            yield Row("eig", (size + element,), {"mode": mode}, prepare=_hessenberg, **vectors)
+    # a pair of complex eigenvalues, and one that is real
+    turned = np.array([[1.0, -3, 0.5], [3, 1, 0.25], [0, 0.125, -4]])
+    yield Row("eig", ("2x3x3xf64",), {"mode": "vectors"}, prepare=lambda x: [x / 64 + turned], **vectors)
+    yield Row("eig", ("4x4xf32",) * 2, {"mode": "vectors"}, prepare=lambda x, y: [*_hessenberg(x), np.triu(y) / 16], **vectors)
     for op in ("lu", "householder", "eigh", "orthogonalize"):
         yield Row(op, ("3x3xf32",) * 2, prepare=lambda x, y: [*_separated(x), y / 16], **vectors)  # planes of complex matrices
     for size, element in _at_times(both, FLOATS):

@@ -13,7 +13,7 @@ from .base import OPS
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
-    *("index", "scan", "sort", "factor", "orthogonal", "spectral", "solving"),
+    *("index", "scan", "sort", "factor", "orthogonal", "spectral", "eig", "solving"),
     *("attention", "autodiff", "control", "conditional", "kernel"),
 )
 

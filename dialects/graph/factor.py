@@ -185,36 +185,47 @@ class MatrixOp(GraphOp, ABC):
         return len(self.operands) > self.count()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def splits(cls, n_operands: int) -> bool:
+        """Whether complex results of so many operands are split."""
+        return n_operands > cls.count()
+
+    @classmethod
+    def joined_types(cls, operands: Sequence[TensorType]) -> Sequence[TensorType]:
+        """The types of operands as if they were not split."""
         n = cls.count()
         if len(operands) == n:
-            return cls.whole_types(operands, props)
+            return operands
         if len(operands) != 2 * n or operands[:n] != operands[n:] or any(is_complex(o.element_type) for o in operands):
             shown = ", ".join(map(str, operands))
             raise DTypeError(f"takes {n} operands, or their real and then their imaginary parts, got {shown}")
         for operand in operands[:n]:
             require_matrices(operand)
-        found = cls.whole_types([tensor(complex_of(o.element_type), o.get_shape()) for o in operands[:n]], props)
+        return [tensor(complex_of(o.element_type), o.get_shape()) for o in operands[:n]]
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        found = cls.whole_types(cls.joined_types(operands), props)
+        if not cls.splits(len(operands)):
+            return found
         parts = [tensor(part_of(t.element_type), t.get_shape()) for t in found]
         return (*parts, *(p for p, t in zip(parts, found, strict=True) if is_complex(t.element_type)))
 
     def split_results(self) -> list[tuple[int, ...]]:
         """Of each whole result the places of its parts among the results."""
-        if not self.is_split:
+        if not self.splits(len(self.operands)):
             return [(k,) for k in range(len(self.results))]
-        n = self.count()
-        whole = [tensor(complex_of(element_of(o)), shape_of(o)) for o in self.operands[:n]]
-        types = self.whole_types(whole, self.properties)
+        operands = [tensor(element_of(o), shape_of(o)) for o in self.operands]
+        types = self.whole_types(self.joined_types(operands), self.properties)
         after = iter(range(len(types), len(self.results)))
         return [(k, next(after)) if is_complex(type.element_type) else (k,) for k, type in enumerate(types)]
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        if not self.is_split:
-            return self.meaning(*operands)
         n = self.count()
-        found = self.meaning(*map(joined, operands[:n], operands[n:]))
+        found = self.meaning(*(map(joined, operands[:n], operands[n:]) if self.is_split else operands))
+        if not self.splits(len(operands)):
+            return found
         split = [value for value in found if np.iscomplexobj(value)]
         return (*(np.ascontiguousarray(np.real(v)) for v in found), *(np.ascontiguousarray(np.imag(v)) for v in split))
 

@@ -108,6 +108,19 @@ class Field:
         ratio = s.div(low, s.select(is_zero, self.number(1), high))
         return s.mul(high, s.unary("sqrt", s.add(self.number(1), s.mul(ratio, ratio))))
 
+    def sqrt(self, x: Element) -> Element:
+        """The square root with a real part that is not negative; of real elements that are not negative."""
+        s = self.b.scalar
+        if not self.is_complex:
+            return (s.unary("sqrt", x[0]),)
+        zero, half = self.number(0), self.number(0.5)
+        root = s.unary("sqrt", s.mul(half, s.add(self.magnitude(x), s.abs(x[0]))))
+        none = s.cmp("eq", root, zero)
+        other = s.div(s.mul(half, x[1]), s.select(none, self.number(1), root))
+        is_left = s.cmp("lt", x[0], zero)
+        signed = s.select(s.cmp("lt", x[1], zero), s.neg(root), root)
+        return s.select(is_left, s.abs(other), root), s.select(is_left, signed, other)
+
     def is_zero(self, x: Element) -> SSAValue:
         return self.b.scalar.cmp("eq", self.size(x), self.number(0))
 

@@ -43,7 +43,7 @@ _MOST_STEPS = 30
 """QL steps for an eigenvalue, and sweeps of rotations, at most: LAPACK's limits; two steps and eight sweeps are usual."""
 
 
-def _epsilon(element: Any) -> float:
+def epsilon_of(element: Any) -> float:
     return float(np.finfo(numpy_dtype(element)).eps)
 
 
@@ -265,7 +265,7 @@ class EighOp(MatrixOp):
     def _steps(self, b: Any, n: int, element: Any, is_finite: SSAValue, rows: Element, d: SSAValue, e: SSAValue) -> None:
         """QL steps until nothing is left beside the diagonal; the first eigenvalue that is not found yet is carried."""
         zero, one, two = (b.scalar.const(x, element) for x in (0, 1, 2))
-        eps = b.scalar.const(_epsilon(element), element)
+        eps = b.scalar.const(epsilon_of(element), element)
         start, stop = b.position(0), b.position(n - 1)
         most = b.scalar.select(is_finite, b.position(_MOST_STEPS * n), start)
         with b.loop(b.index_of(most), "seq", inits=[start]) as step:
@@ -417,7 +417,7 @@ class OrthogonalizeOp(MatrixOp):
         product = f.sum(n, lambda k: f.conj_mul(f.load(x, [q, k]), f.load(x, [p, k])))
         size = f.magnitude(product)
         bound = b.scalar.mul(b.scalar.unary("sqrt", alpha), b.scalar.unary("sqrt", beta))
-        bound = b.scalar.mul(bound, f.number(_epsilon(f.part) * np.sqrt(n)))
+        bound = b.scalar.mul(bound, f.number(epsilon_of(f.part) * np.sqrt(n)))
         is_close = b.scalar.cmp("gt", size, bound)
         with b.when(is_close):
             # the tangent of the smaller angle that makes the product of the two rows 0, once it is real

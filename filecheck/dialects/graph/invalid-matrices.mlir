@@ -50,6 +50,54 @@ func.func @eigh_c2_square(%x: tensor<2x3xf32>) {
 
 // -----
 
+func.func @eig_c1_element(%x: tensor<3x3xi32>) {
+  // expected-error@+1 {{'graph.eig' op element type must be f32 or f64, or complex of them, got i32}}
+  %r0, %r1 = graph.eig values %x : tensor<3x3xi32> -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @eig_c1_parts(%x: tensor<3x3xf32>, %y: tensor<3x3xf64>) {
+  // expected-error@+1 {{'graph.eig' op takes 1 operands, or their real and then their imaginary parts, got tensor<3x3xf32>, tensor<3x3xf64>}}
+  %r0, %r1 = graph.eig values %x, %y : (tensor<3x3xf32>, tensor<3x3xf64>) -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @eig_c2_square(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.eig' op matrices must be square, got [2,3]}}
+  %r0, %r1 = graph.eig values %x : tensor<2x3xf32> -> (tensor<2xf32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+func.func @eig_c2_rank(%x: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.eig' op matrices need two dims or more, of known sizes, got [3]}}
+  %r0, %r1 = graph.eig values %x : tensor<3xf32> -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @eig_c3_mode(%x: tensor<3x3xf32>) {
+  // expected-error@+1 {{'graph.eig' op mode must be one of values, vectors, got left}}
+  %r0, %r1 = graph.eig left %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @cholesky_c1_parts(%x: tensor<3x3xf32>) {
+  // expected-error@+1 {{'graph.cholesky' op takes 1 operands, or their real and then their imaginary parts, got}}
+  %r = graph.cholesky %x, %x, %x : tensor<3x3xf32>
+  return
+}
+
+// -----
+
 func.func @orthogonalize_c1_element(%x: tensor<3x3xi32>) {
   // expected-error@+1 {{'graph.orthogonalize' op element type must be f32 or f64, or complex of them, got i32}}
   %r0, %r1 = graph.orthogonalize %x : tensor<3x3xi32> -> (tensor<3xf32>, tensor<3xf32>)
