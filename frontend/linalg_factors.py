@@ -243,7 +243,7 @@ def lu(a: Any, permute_l: bool = False) -> Any:
     left = tril(slice_axis(y, y.ndim - 1, 0, k), -1) + lift(eye(rows, k, dtype=x.dtype))
     upper = triu(slice_axis(y, y.ndim - 2, 0, k))
     # row order[i] of p has its one in column i
-    ones = broadcast_tracer(lift(eye(rows, dtype=x.dtype)), (*lead, rows, rows))
+    ones = broadcast_tracer(lift(eye(rows, dtype=_real_dtype(x))), (*lead, rows, rows))
     if permute_l:
         return _reordered(permuted_back, left, order), upper
     return _reordered(permuted_back, ones, order), left, upper

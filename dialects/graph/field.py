@@ -134,10 +134,10 @@ class Field:
     def parts(self) -> int:
         return 2 if self.is_complex else 1
 
-    def load(self, buffers: Element, point: Sequence[Any]) -> Element:
+    def load(self, buffers: Sequence[SSAValue], point: Sequence[Any]) -> Element:
         return tuple(self.b.load(buffer, point) for buffer in buffers)
 
-    def store(self, x: Element, buffers: Element, point: Sequence[Any]) -> None:
+    def store(self, x: Element, buffers: Sequence[SSAValue], point: Sequence[Any]) -> None:
         for value, buffer in zip(x, buffers, strict=True):
             self.b.store(value, buffer, point)
 
