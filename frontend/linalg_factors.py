@@ -442,7 +442,7 @@ def eig(a: Any) -> Any:
 
 @api
 def eigvals(a: Any) -> Any:
-    """`np.linalg.eigvals`: the eigenvalues of `eig`; the derivative is that of distinct ones. About `10 * n**3` flops."""
+    """`np.linalg.eigvals`: the eigenvalues of `eig`; a first derivative, of distinct ones. About `10 * n**3` flops."""
     return build("complex", *several("eig", *_parts(matrices(a, "eigvals", square=True)), mode="values"))
 
 

@@ -37,7 +37,7 @@ def _jvp_eig(b: Any, op: EigOp, tangents: Sequence[SSAValue | None]) -> Sequence
     # dw = diag(V^-1 dA V)
     if op.mode.data != "values":
         raise DifferentiationError(
-            "'graph.eig' op has derivatives of eigenvalues alone: eigenvectors have any phase; use eigvals"
+            "'graph.eig' op has derivatives of eigenvalues alone, first ones: eigenvectors have any phase; use eigvals"
         )
     v = b.complex(*b.eig(*op.operands, mode="vectors")[1::2])
     parts = [b.zeros_like(x) if t is None else t for x, t in zip(op.operands, tangents, strict=True)]
