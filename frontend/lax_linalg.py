@@ -6,18 +6,22 @@ from typing import Any
 
 from ..errors import ShapeError
 from .eager import api
+from .linalg_factors import adjoint, eigvals, inv, matrices, several, symmetrized, triangular
+from .linalg_factors import eig as eig_of
 from .linalg_factors import eigh as eigh_of
-from .linalg_factors import matrices, several, symmetrized, triangular
 from .linalg_factors import qr as qr_of
 from .linalg_factors import svd as svd_of
+from .lnp_complex import conjugate
 from .lnp_contract import matmul
 from .lnp_create import eye, tril, triu
+from .lnp_reduce import sum as sum_of
 from .lnp_shape import matrix_transpose
+from .lnp_ufuncs import absolute, sqrt
 from .moves import broadcast_tracer, reshape_tracer, slice_axis, static_int
 from .promotion import INT32
 from .tracing import build, lift, lift_as
 
-__all__ = ["cholesky", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qr", "svd", "triangular_solve"]
+__all__ = ["cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qr", "svd", "triangular_solve"]
 
 
 @api
@@ -43,6 +47,7 @@ def triangular_solve(
     if x.dtype != y.dtype or x.shape[:-2] != y.shape[:-2] or y.shape[-2 if left_side else -1] != x.shape[-1]:
         shown = f"{x.dtype}{list(x.shape)} and {y.dtype}{list(y.shape)}"
         raise ShapeError(f"triangular_solve needs one dtype, equal leading dims, and sizes that go together, got {shown}")
+    x = lift(conjugate(x)) if conjugate_a and x.dtype.kind == "c" else x
     if left_side:
         return triangular(x, y, lower=lower, transpose=transpose_a, unit=unit_diagonal)
     return matrix_transpose(
@@ -79,7 +84,7 @@ def qr(x: Any, *, full_matrices: bool = True) -> Any:
 
 @api
 def householder_product(a: Any, taus: Any) -> Any:
-    """`jax.lax.linalg.householder_product`: the product of `I - tau v v^T`, `v` a column of `a`, its diagonal 1, 0 above."""
+    """`jax.lax.linalg.householder_product`: the product of `I - tau v v^H`, `v` a column of `a`, its diagonal 1, 0 above."""
     x, factors = matrices(a, "householder_product"), lift(taus)
     *lead, rows, columns = x.shape
     if rows < columns or factors.ndim < 1 or factors.shape[-1] > columns or factors.shape[:-1] != tuple(lead):
@@ -88,12 +93,30 @@ def householder_product(a: Any, taus: Any) -> Any:
         )
     k = factors.shape[-1]
     v = tril(slice_axis(x, x.ndim - 1, 0, k), -1) + lift(eye(rows, k, dtype=x.dtype))
-    # T with the product I - V T V^T has the inverse with 1 / tau on its diagonal, and V^T V above; tau may be 0
-    inner = triu(matmul(matrix_transpose(v), v), 1)
+    # T with the product I - V T V^H has the inverse with 1 / tau on its diagonal, and V^H V above; tau may be 0
+    inner = triu(matmul(adjoint(v), v), 1)
     scaled = reshape_tracer(factors, (*factors.shape, 1)) * inner + lift(eye(k, dtype=x.dtype))
     start = broadcast_tracer(lift(eye(rows, columns, dtype=x.dtype)), x.shape)
-    right = reshape_tracer(factors, (*factors.shape, 1)) * matmul(matrix_transpose(v), start)
+    right = reshape_tracer(factors, (*factors.shape, 1)) * matmul(adjoint(v), start)
     return start - matmul(v, triangular(lift(scaled), lift(right), lower=False, unit=True))
+
+
+@api
+def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True) -> Any:
+    """`jax.lax.linalg.eig`: eigenvalues, then the left eigenvectors and the right ones that are asked for, all complex.
+
+    Left eigenvectors `u` have `u^H x = w u^H`; they are columns of the adjoint of the inverse of the right ones, of length 1,
+    so that a matrix without a full set of eigenvectors has infinities and NaN there.
+    """
+    if not (compute_left_eigenvectors or compute_right_eigenvectors):
+        return [eigvals(x)]
+    w, v = eig_of(x)
+    found = [w]
+    if compute_left_eigenvectors:
+        u = adjoint(lift(inv(v)))
+        length = absolute(u)
+        found.append(u / sqrt(sum_of(length * length, -2, keepdims=True)))
+    return [*found, v] if compute_right_eigenvectors else found
 
 
 @api

@@ -67,7 +67,6 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
     Raises:
         ShapeError: fewer than two dims, or another order.
-        DTypeError: singular values of complex matrices are asked for.
     """
     x = lift(x)
     if x.ndim < 2:
@@ -96,7 +95,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     Raises:
         ShapeError: an order without axes for other than one or two dims, or one that there is not.
-        DTypeError: singular values of complex matrices are asked for.
     """
     x = lift(x)
     if axis is None:

@@ -1,7 +1,8 @@
 """`lamina.linalg`: factorizations of matrices, the last two dims of an array, and what follows from them.
 
-Matrices are float32 or float64; others are converted to float64. Leading dims are a batch. Compiled code calls neither BLAS nor
-LAPACK. (Small calls on plain arrays are evaluated by the NumPy meaning of their ops, here as elsewhere.)
+Matrices are float32, float64, complex64 or complex128; others are converted to float64. Leading dims are a
+batch. Compiled code calls neither BLAS nor LAPACK.
+(Small calls on plain arrays are evaluated by the NumPy meaning of their ops, here as elsewhere.)
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dialects.graph.factor import permuted, permuted_back
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError
 from .eager import api
 from .elementwise import compare, full_like_tracer, select
+from .lnp_complex import conjugate
 from .lnp_contract import matmul
 from .lnp_create import eye, filled, tril, triu
 from .lnp_math import exp2, log2
@@ -25,15 +27,22 @@ from .lnp_reduce import sum as sum_of
 from .lnp_shape import matrix_transpose
 from .lnp_ufuncs import absolute, ceil, log, maximum, sign
 from .moves import broadcast_tracer, reshape_tracer, slice_axis, static_int, transpose_tracer
-from .promotion import FLOAT32, FLOAT64, INT32, inexact
+from .promotion import FLOAT32, INT32, inexact
 from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
 __all__ = [
-    "cho_factor", "cho_solve", "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "lstsq", "lu", "lu_factor",
-    "lu_solve", "matrix_rank", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensorinv",
-    "tensorsolve",
+    "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "lu",
+    "lu_factor", "lu_solve", "matrix_rank", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals",
+    "tensorinv", "tensorsolve",
 ]  # fmt: skip
+
+
+class EigResult(NamedTuple):
+    """What `eig` returns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
 
 
 class EighResult(NamedTuple):
@@ -66,11 +75,9 @@ class SlogdetResult(NamedTuple):
 
 
 def as_float(x: Any) -> Tracer:
-    """An operand in float32 or float64."""
+    """An operand in float32, float64, or complex numbers of them."""
     x = lift(x)
-    if x.dtype.kind == "c":
-        raise DTypeError(f"linear algebra of complex matrices is not available, got {x.dtype}")
-    return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
+    return x if x.dtype.kind in "fc" else lift_as(x, inexact(x.dtype))
 
 
 def matrices(x: Any, what: str, *, square: bool = False) -> Tracer:
@@ -90,12 +97,26 @@ def several(op: str, *operands: Tracer, **props: Any) -> list[Tracer]:
 
 
 def _common(*xs: Tracer) -> list[Tracer]:
-    dtype = FLOAT64 if any(x.dtype == FLOAT64 for x in xs) else FLOAT32
+    dtype = np.result_type(FLOAT32, *(x.dtype for x in xs))
     return [lift_as(x, dtype) for x in xs]
 
 
 def _epsilon(x: Tracer) -> float:
     return float(np.finfo(x.dtype).eps)
+
+
+def _real_dtype(x: Tracer) -> np.dtype:
+    """The dtype of the parts of an array's numbers."""
+    return np.finfo(x.dtype).dtype
+
+
+def _conjugated(x: Tracer) -> Tracer:
+    return lift(conjugate(x)) if x.dtype.kind == "c" else x
+
+
+def adjoint(x: Tracer) -> Tracer:
+    """Each matrix transposed and, if it is complex, conjugated."""
+    return lift(matrix_transpose(_conjugated(x)))
 
 
 def triangular(a: Tracer, y: Tracer, *, lower: bool, transpose: bool = False, unit: bool = False) -> Tracer:
@@ -105,8 +126,8 @@ def triangular(a: Tracer, y: Tracer, *, lower: bool, transpose: bool = False, un
 
 
 def symmetrized(x: Tracer) -> Tracer:
-    """The mean of a matrix and its transpose."""
-    return (x + matrix_transpose(x)) * 0.5
+    """The mean of a matrix and its adjoint."""
+    return (x + adjoint(x)) * 0.5
 
 
 def _right_side(a: Tracer, b: Tracer, what: str) -> tuple[Tracer, Tracer, bool]:
@@ -136,20 +157,20 @@ def _as_given(x: Tracer, is_vector: bool) -> Tracer:
 
 @api
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
-    """`np.linalg.cholesky`: the lower triangular `L` with `L L^T = a`, or with `upper` its transpose; `n**3 / 3` flops.
+    """`np.linalg.cholesky`: the lower triangular `L` with `L L^H = a`, or with `upper` its adjoint; `n**3 / 3` flops.
 
     A matrix that is not positive definite gives NaN, as in jax, where NumPy raises.
 
     Args:
-        a: float32 or float64 [..., n, n].
-        symmetrize_input: take the mean of `a` and its transpose; else the lower triangle is read.
+        a: [..., n, n].
+        symmetrize_input: take the mean of `a` and its adjoint; else the lower triangle is read.
 
     Raises:
         ShapeError: no square matrices.
     """
     x = matrices(a, "cholesky", square=True)
     y = build("cholesky", symmetrized(x) if symmetrize_input else x)
-    return matrix_transpose(y) if upper else y
+    return adjoint(y) if upper else y
 
 
 @api
@@ -163,13 +184,14 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
     """`scipy.linalg.cho_solve`: the solution of `a x = b` from the factor of `a` by `cho_factor`; `2 * n**2` flops a column."""
     factor, lower = c_and_lower
     c, y, is_vector = _right_side(matrices(factor, "cho_solve", square=True), as_float(b), "cho_solve")
-    half = triangular(c, y, lower=bool(lower), transpose=not lower)
-    return _as_given(triangular(c, half, lower=bool(lower), transpose=bool(lower)), is_vector)
+    plain, turned = c, _conjugated(c)
+    half = triangular(plain if lower else turned, y, lower=bool(lower), transpose=not lower)
+    return _as_given(triangular(turned if lower else plain, half, lower=bool(lower), transpose=bool(lower)), is_vector)
 
 
 @api
 def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
-    """`scipy.linalg.solve_triangular`: the solution of `a x = b`, or with `trans` 1 or "T" of `a^T x = b`.
+    """`scipy.linalg.solve_triangular`: the solution of `a x = b`; `trans` 1 or "T": of `a^T x = b`, 2 or "C": `a^H x = b`.
 
     `n**2` flops a column. Only the upper triangle is read, with `lower` only the lower one.
 
@@ -179,6 +201,7 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, 
     if trans not in (0, 1, 2, "N", "T", "C"):
         raise ShapeError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
     x, y, is_vector = _right_side(matrices(a, "solve_triangular", square=True), as_float(b), "solve_triangular")
+    x = _conjugated(x) if trans in (2, "C") else x
     return _as_given(triangular(x, y, lower=lower, transpose=trans not in (0, "N"), unit=unit_diagonal), is_vector)
 
 
@@ -190,10 +213,11 @@ def lu_factor(a: Any) -> Any:
 
 @api
 def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
-    """`scipy.linalg.lu_solve`: the solution of `a x = b`, or with `trans` of `a^T x = b`, from the factors by `lu_factor`."""
+    """`scipy.linalg.lu_solve`: the solution of `a x = b`, with `trans` 1 of `a^T x = b`, 2 of `a^H x = b`; from `lu_factor`."""
     factor, pivots = lu_and_piv
     x, y, is_vector = _right_side(matrices(factor, "lu_solve", square=True), as_float(b), "lu_solve")
     order = broadcast_tracer(build("permutation", lift_as(pivots, INT32), rows=x.shape[-1]), x.shape[:-1])
+    x = _conjugated(x) if trans == 2 else x
     if not trans:
         half = triangular(x, _reordered(permuted, y, order), lower=True, unit=True)
         return _as_given(triangular(x, half, lower=False), is_vector)
@@ -219,7 +243,7 @@ def lu(a: Any, permute_l: bool = False) -> Any:
     left = tril(slice_axis(y, y.ndim - 1, 0, k), -1) + lift(eye(rows, k, dtype=x.dtype))
     upper = triu(slice_axis(y, y.ndim - 2, 0, k))
     # row order[i] of p has its one in column i
-    ones = broadcast_tracer(lift(eye(rows, dtype=x.dtype)), (*lead, rows, rows))
+    ones = broadcast_tracer(lift(eye(rows, dtype=_real_dtype(x))), (*lead, rows, rows))
     if permute_l:
         return _reordered(permuted_back, left, order), upper
     return _reordered(permuted_back, ones, order), left, upper
@@ -258,13 +282,24 @@ def det(a: Any) -> Any:
 
 @api
 def slogdet(a: Any) -> Any:
-    """`np.linalg.slogdet`: sign and logarithm of the determinant; 0 and -inf, and no derivative, where it is 0."""
+    """`np.linalg.slogdet`: sign and logarithm of the determinant; 0 and -inf, and no derivative, where it is 0.
+
+    The sign of a complex number is the number over its magnitude.
+    """
     x = matrices(a, "slogdet", square=True)
     y, pivots = several("lu", x)
     pivot = sum_of(select(_diagonal_mask(x.shape), y, full_like_tracer(y, 0)), -1)
     places = broadcast_tracer(lift(np.arange(x.shape[-1], dtype=np.int32)), pivots.shape)
     swaps = select(compare("ne", pivots, places), full_like_tracer(pivot, -1), full_like_tracer(pivot, 1))
-    return SlogdetResult(prod(sign(pivot) * swaps, -1), sum_of(log(absolute(pivot)), -1))
+    signs = sign(pivot) if x.dtype.kind == "f" else _direction(pivot)
+    return SlogdetResult(prod(signs * swaps, -1), sum_of(log(absolute(pivot)), -1))
+
+
+def _direction(z: Tracer) -> Tracer:
+    """Complex numbers over their magnitudes; 0 of 0."""
+    size = lift(absolute(z))
+    is_zero = compare("eq", size, full_like_tracer(size, 0))
+    return z / select(is_zero, full_like_tracer(size, 1), size)
 
 
 def _diagonal_mask(shape: Sequence[int]) -> Tracer:
@@ -290,19 +325,19 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     is_vector = y.ndim == 1
     y = reshape_tracer(y, (m, 1)) if is_vector else y
     if 0 in (m, n):
-        s = filled(0, (0,), x.dtype)
-        return _as_given(filled(0, (n, y.shape[1]), x.dtype), is_vector), filled(0, (0,), x.dtype), lift(np.int32(0)), s
+        s = filled(0, (0,), _real_dtype(x))
+        return _as_given(filled(0, (n, y.shape[1]), x.dtype), is_vector), s, lift(np.int32(0)), s
     u, s, vt = several("svd", x, mode="reduced")
     tolerance = _epsilon(x) * max(m, n) if rcond is None else rcond
-    counts = compare("gt", s, broadcast_tracer(lift_as(slice_axis(s, 0, 0, 1) * tolerance, x.dtype), s.shape))
+    counts = compare("gt", s, broadcast_tracer(lift_as(slice_axis(s, 0, 0, 1) * tolerance, s.dtype), s.shape))
     rank = sum_of(counts, -1, np.int32)
     inverse = select(counts, 1 / select(counts, s, full_like_tracer(s, 1)), full_like_tracer(s, 0))
-    solution = matmul(matrix_transpose(vt), reshape_tracer(inverse, (*inverse.shape, 1)) * matmul(matrix_transpose(u), y))
+    solution = matmul(adjoint(vt), reshape_tracer(inverse, (*inverse.shape, 1)) * matmul(adjoint(u), y))
     if m <= n:
-        sums = filled(0, (0,), x.dtype)
+        sums = filled(0, (0,), s.dtype)
     else:
-        rest = y - matmul(x, solution)
-        sums = sum_of(rest * rest, 0)
+        size = lift(absolute(y - matmul(x, solution)))
+        sums = sum_of(size * size, 0)
     return _as_given(solution, is_vector), sums, rank, s
 
 
@@ -344,7 +379,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 def qr(a: Any, mode: str = "reduced") -> Any:
     """`np.linalg.qr` by Householder's method: `Q, R`, or with mode "r" only `R`; "complete" has all columns of `Q`.
 
-    The derivative needs a square `R`. What stands on the diagonal of `R` has any sign. Cost: about `5 * m * n**2` flops.
+    The derivative needs a square `R`. What stands on the diagonal of `R` is real, of any sign. Cost: about `5 * m * n**2`
+    flops.
 
     Raises:
         ShapeError: no matrices, or another mode.
@@ -358,9 +394,9 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 @api
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
-    """`np.linalg.eigh`: eigenvalues of symmetric matrices in ascending order, and orthonormal eigenvectors, the columns.
+    """`np.linalg.eigh`: eigenvalues of symmetric or Hermitian matrices, ascending, and orthonormal eigenvectors, the columns.
 
-    With `UPLO` "L" or "U" that triangle is read; without it, the mean of the matrix and its transpose is taken, as in jax. The
+    With `UPLO` "L" or "U" that triangle is read; without it, the mean of the matrix and its adjoint is taken, as in jax. The
     first component of a vector that is at least half as large as its largest one is positive. NaN and infinities give NaN. The
     derivative needs distinct eigenvalues. About `9 * n**3` flops.
 
@@ -373,7 +409,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     if UPLO is None:
         x = symmetrized(x) if symmetrize_input else x
     elif UPLO in "Uu":
-        x = matrix_transpose(x)
+        x = adjoint(x)
     return EighResult(*several("eigh", lift(x)))
 
 
@@ -383,13 +419,40 @@ def eigvalsh(a: Any, UPLO: str | None = None, *, symmetrize_input: bool = True) 
     return eigh(a, UPLO, symmetrize_input)[0]
 
 
+def _parts(x: Tracer) -> list[Tracer]:
+    """Real and imaginary parts; a real array itself."""
+    return [build("real", x), build("imag", x)] if x.dtype.kind == "c" else [x]
+
+
+@api
+def eig(a: Any) -> Any:
+    """`np.linalg.eig`: eigenvalues of square matrices and eigenvectors of length 1, the columns; both complex, as in jax.
+
+    Eigenvalues come as QR steps leave them, in no certain order; of pairs of real matrices the one with the positive imaginary
+    part is first. The first component of a vector that is at least half as large as its largest one is positive. NaN and
+    infinities give NaN. There is no derivative of vectors, as in jax: `eigvals` has one. About `25 * n**3` flops.
+
+    Raises:
+        ShapeError: no square matrices.
+        DifferentiationError: a derivative.
+    """
+    w_real, v_real, w_imag, v_imag = several("eig", *_parts(matrices(a, "eig", square=True)), mode="vectors")
+    return EigResult(build("complex", w_real, w_imag), build("complex", v_real, v_imag))
+
+
+@api
+def eigvals(a: Any) -> Any:
+    """`np.linalg.eigvals`: the eigenvalues of `eig`; a first derivative, of distinct ones. About `10 * n**3` flops."""
+    return build("complex", *several("eig", *_parts(matrices(a, "eigvals", square=True)), mode="values"))
+
+
 @api
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """`np.linalg.svd`: `U, S, Vh` with `a = U * S @ Vh`, singular values in descending order; `S` alone without `compute_uv`.
 
     By QR and Jacobi rotations, so that small singular values of matrices with graded columns are accurate, too. The derivative
     needs distinct singular values that are not 0, and `full_matrices=False` for matrices that are not square. `hermitian` says
-    that `a` is symmetric. NaN and infinities give NaN.
+    that `a` is symmetric or Hermitian. NaN and infinities give NaN.
 
     Raises:
         ShapeError: no matrices.
@@ -417,7 +480,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     x = symmetrized(matrices(x, "pinv", square=True)) if hermitian else x
     given = rtol if rtol is not None else rcond
     tolerance = 10 * max(x.shape[-2:], default=0) * _epsilon(x) if given is None else given
-    return build("pinv", x, broadcast_tracer(lift_as(tolerance, x.dtype), x.shape[:-2]))
+    return build("pinv", x, broadcast_tracer(lift_as(tolerance, _real_dtype(x)), x.shape[:-2]))
 
 
 @api
@@ -435,7 +498,7 @@ def matrix_rank(M: Any, rtol: Any = None, hermitian: bool = False, *, tol: Any =
     if tol is None:
         relative = max(x.shape[-2:]) * _epsilon(x) if rtol is None else rtol
         tol = lift(max_of(s, -1, initial=0)) * relative
-    least = lift_as(tol, x.dtype)
+    least = lift_as(tol, s.dtype)
     least = broadcast_tracer(reshape_tracer(least, (*least.shape, 1)), s.shape)
     return sum_of(compare("gt", s, least), -1, np.int64)
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError, TracingError
 from .eager import api
+from .linalg_factors import eigvals
 from .lnp_at import At
 from .lnp_bits import left_shift, nextafter, require_computed, right_shift
-from .lnp_create import array, full, full_like
+from .lnp_create import array, eye, full, full_like
 from .lnp_grids import ravel_multi_index
 from .lnp_join import concatenate, pad, stack
 from .lnp_logic import where
@@ -24,10 +25,10 @@ from .lnp_ufuncs import absolute, copysign, not_equal
 from .lnp_ufuncs import remainder as mod
 from .moves import normalize_axis, slice_axis, static_int
 from .promotion import is_integer_dtype
-from .tracing import lift, lift_as
+from .tracing import concrete_array, lift, lift_as
 
 __all__ = [
-    "apply_over_axes", "histogram2d", "histogramdd", "packbits", "poly", "spacing", "unpackbits", "unwrap",
+    "apply_over_axes", "histogram2d", "histogramdd", "packbits", "poly", "roots", "spacing", "unpackbits", "unwrap",
 ]  # fmt: skip
 
 
@@ -112,11 +113,51 @@ def poly(seq_of_zeros: Any) -> Any:
     zeros = lift(seq_of_zeros)
     if zeros.ndim != 1:
         raise ShapeError(f"poly takes a vector of roots, got shape {list(zeros.shape)}")
-    zeros = zeros if zeros.dtype.kind == "f" else lift_as(zeros, np.dtype(float))
+    zeros = zeros if zeros.dtype.kind in "fc" else lift_as(zeros, np.dtype(float))
     result = full((1,), 1, zeros.dtype)
     for k in range(zeros.shape[0]):
         result = convolve(result, stack([full((), 1, zeros.dtype), -zeros[k]]))
     return result if zeros.shape[0] else full((), 1.0)
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """`np.roots`: the roots of a polynomial from its coefficients, from the highest power down; complex numbers, as in jax.
+
+    They are the eigenvalues of its companion matrix. Leading zeros of `p` are no coefficients, and trailing ones roots of 0,
+    which needs known values; without `strip_zeros` the first coefficient must not be 0.
+
+    Raises:
+        ShapeError: no vector.
+        TracingError: zeros are to be stripped of a traced array.
+    """
+    if not strip_zeros:
+        return _companion_roots(p)
+    try:
+        known = concrete_array(p)
+    except TracingError:
+        rule = (
+            "the number of roots depends on the values of a traced array: strip leading zeros before, and use strip_zeros=False"
+        )
+        raise TracingError(f"roots {rule}") from None
+    if known.ndim != 1:
+        raise ShapeError(f"roots takes a vector of coefficients, got shape {list(known.shape)}")
+    places = np.flatnonzero(known)
+    start, stop = (places[0], places[-1] + 1) if places.size else (0, 0)
+    found = _companion_roots(known[start:stop])
+    return concatenate([found, np.zeros(known.size - stop if places.size else 0, found.dtype)])
+
+
+@api
+def _companion_roots(p: Any) -> Any:
+    x = lift(p)
+    if x.ndim != 1:
+        raise ShapeError(f"roots takes a vector of coefficients, got shape {list(x.shape)}")
+    x = x if x.dtype.kind in "fc" else lift_as(x, np.dtype(float))
+    n = x.shape[0] - 1
+    if n < 1:
+        return full((0,), 0, np.result_type(x.dtype, np.complex64))
+    first = reshape(-x[1:] / x[0], (1, n))
+    return eigvals(concatenate([first, eye(n - 1, n, dtype=x.dtype)]))
 
 
 def histogramdd(

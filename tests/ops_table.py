@@ -524,9 +524,9 @@ def _sort() -> Iterator[Row]:
 
 
 def _positive(x: np.ndarray) -> Sequence[np.ndarray]:
-    """Symmetric positive definite matrices."""
+    """Symmetric or Hermitian positive definite matrices."""
     n = x.shape[-1]
-    return [np.matmul(x, np.swapaxes(x, -1, -2)) / max(n, 1) + np.eye(n)]
+    return [np.matmul(x, np.conj(np.swapaxes(x, -1, -2))) / max(n, 1) + np.eye(n)]
 
 
 def _graded(x: np.ndarray, *others: np.ndarray) -> Sequence[np.ndarray]:
@@ -539,6 +539,12 @@ def _separated(x: np.ndarray, *others: np.ndarray) -> Sequence[np.ndarray]:
     """The same with the large elements on the diagonal."""
     n = x.shape[-1]
     return [x / 16 + np.diag(4.0 + np.arange(n))[: x.shape[-2]], *others]
+
+
+def _hessenberg(x: np.ndarray) -> Sequence[np.ndarray]:
+    """Matrices whose eigenvalues stay where they are found: in which order they come else depends on rounding."""
+    n = x.shape[-1]
+    return [np.triu(x / 64, -1) + np.diag(4.0 + np.arange(n))]
 
 
 def _matrices() -> Iterator[Row]:
@@ -554,6 +560,26 @@ def _matrices() -> Iterator[Row]:
         yield Row("det", (size + element,), prepare=_separated, **near | {"ulp": 4 * SUM})
     for element in FLOATS:
         yield Row("cholesky", ("2x5x5x" + element,), **near)  # not definite
+    for element in COMPLEX:
+        yield Row("cholesky", ("2x3x3x" + element,), prepare=_positive, **near)
+        for op in ("lu", "householder", "det", "eigh", "orthogonalize"):
+            yield Row(op, ("3x3x" + element,), prepare=_separated, **vectors)
+        for op in ("qr", "svd"):
+            yield Row(op, ("3x2x" + element,), {"mode": "reduced"}, prepare=_graded, **vectors)
+        part = ELEMENTS[element].element_type.name
+        yield Row("pinv", ("3x2x" + element, part), prepare=lambda x, r: [*_graded(x), 0 * r], **near)
+        yield Row("solve", ("3x3x" + element, "3x2x" + element), {"form": "transposed"}, prepare=_separated, **near)
+        props = {"side": "upper", "form": "transposed", "diagonal": "given"}
+        yield Row("triangular_solve", ("3x3x" + element, "3x2x" + element), props, prepare=_separated, **near)
+    for size, element in _at_times(square, FLOATS, 1):
+        for mode in ("values", "vectors"):
+            yield Row("eig", (size + element,), {"mode": mode}, prepare=_hessenberg, **vectors)
+    # a pair of complex eigenvalues, and one that is real
+    turned = np.array([[1.0, -3, 0.5], [3, 1, 0.25], [0, 0.125, -4]])
+    yield Row("eig", ("2x3x3xf64",), {"mode": "vectors"}, prepare=lambda x: [x / 64 + turned], **vectors)
+    yield Row("eig", ("4x4xf32",) * 2, {"mode": "vectors"}, prepare=lambda x, y: [*_hessenberg(x), np.triu(y) / 16], **vectors)
+    for op in ("lu", "householder", "eigh", "orthogonalize"):
+        yield Row(op, ("3x3xf32",) * 2, prepare=lambda x, y: [*_separated(x), y / 16], **vectors)  # planes of complex matrices
     for size, element in _at_times(both, FLOATS, 1):
         yield Row("lu", (size + element,), prepare=_graded, **near)
         yield Row("householder", (size + element,), prepare=_graded, **near)

@@ -24,11 +24,11 @@ from ..dialects.graph.factor import (
     CholeskyOp,
     LuOp,
     TriangularSolveOp,
+    adjoint_of,
     multiply,
     part,
     permuted,
     solve_with,
-    transposed,
 )
 from ..dialects.graph.orthogonal import HouseholderOp, reflected
 from ..dialects.types import element_of, shape_of
@@ -55,9 +55,9 @@ def split_cholesky(b: Any, op: CholeskyOp, least: int) -> Sequence[SSAValue]:
     n, x = op.shape()[-1], op.x
     h = _half(n, least)
     first = b.cholesky(part(b, x, (0, h), (0, h)))
-    beside = solve_with(b, first, transposed(b, part(b, x, (h, n), (0, h))), side="lower")
-    second = b.cholesky(b.sub(part(b, x, (h, n), (h, n)), multiply(b, beside, beside, transpose="x")))
-    y = _stacked(b, [[first, b.zeros_like(beside)], [transposed(b, beside), second]])
+    beside = solve_with(b, first, adjoint_of(b, part(b, x, (h, n), (0, h))), side="lower")
+    second = b.cholesky(b.sub(part(b, x, (h, n), (h, n)), multiply(b, beside, beside, adjoint="x")))
+    y = _stacked(b, [[first, b.zeros_like(beside)], [adjoint_of(b, beside), second]])
     # a matrix that is not definite has NaN in all that comes after the block where that shows
     corner = b.reduce(part(b, second, (n - h - 1, n - h), (n - h - 1, n - h)), kind="add", dims=(len(op.shape()) - 1,))
     corner = b.reduce(corner, kind="add", dims=(len(op.shape()) - 2,))
@@ -105,7 +105,7 @@ def split_householder(b: Any, op: HouseholderOp, least: int) -> Sequence[SSAValu
     rows, columns = op.shape()[-2:]
     h = _half(min(rows, columns), least)
     v, r = b.householder(part(b, op.x, (0, rows), (0, h)))
-    rest = reflected(b, v, part(b, op.x, (0, rows), (h, columns)), transpose=True)
+    rest = reflected(b, v, part(b, op.x, (0, rows), (h, columns)), adjoint=True)
     more, below = b.householder(part(b, rest, (h, rows), (0, columns - h)))
     left = b.zeros_like(part(b, v, (0, shape_of(below)[-2]), (0, h)))
     rank = len(op.shape())
@@ -143,11 +143,10 @@ class GraphBlockPass(ModulePass):
 
     def _split(self, op: Any) -> list[Operation]:
         """Replace an op if it is large; the ops of these kinds that it has become."""
-        least = self.least or _LEAST[op.name.removeprefix("graph.")]
-        if min(op.shape()[-2:]) <= least or 0 in op.shape() or 0 in op.result_shape():
-            return []
         before = op.prev_op
-        found = _SPLITS[type(op)](GraphBuilder(InsertPoint.before(op), op.location), op, least)
+        found = split(GraphBuilder(InsertPoint.before(op), op.location), op, self.least)
+        if found is None:
+            return []
         made: list[Operation] = []
         inner = op.prev_op
         while inner is not None and inner is not before:
@@ -156,3 +155,11 @@ class GraphBlockPass(ModulePass):
             inner = inner.prev_op
         replace_op(op, found)
         return made
+
+
+def split(b: Any, op: Any, least: int = 0) -> Sequence[SSAValue] | None:
+    """The results of a factorization or triangular solve by halves; None where it is small, or planes of complex matrices."""
+    least = least or _LEAST.get(op.name.removeprefix("graph."), 0)
+    if type(op) not in _SPLITS or op.is_split or min(op.shape()[-2:]) <= least or 0 in (*op.shape(), *op.result_shape()):
+        return None
+    return _SPLITS[type(op)](b, op, least)

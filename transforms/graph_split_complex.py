@@ -11,7 +11,7 @@ one each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +26,14 @@ from ..dialects.graph.base import CompositeOp, GraphOp, integer, ints, word
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.complex import first_of_pairs, pairs_type
 from ..dialects.graph.control import ControlOp
+from ..dialects.graph.factor import MatrixOp
 from ..dialects.types import DYNAMIC, element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError
 from . import _complex_arithmetic as arithmetic
 from . import _fourier as fourier
 from ._complex_arithmetic import Parts
 from ._functions import error_at, named_functions
+from .graph_block import split
 
 LINEAR = frozenset(
     ("add", "sub", "neg", "reshape", "transpose", "broadcast", "slice", "concat", "pad", "reverse", "select", "gather", "mean")
@@ -145,7 +147,9 @@ class _Splitter:
         elif name in LINEAR:
             self._each(op)
         elif isinstance(op, CompositeOp):
-            self._composite(op)
+            self._by(op, lambda b: op.decompose(b, op.properties, *op.operands))
+        elif isinstance(op, MatrixOp):
+            self._matrices(op)
         else:
             raise error_at(op, CompileError, "takes no complex numbers")
 
@@ -164,11 +168,12 @@ class _Splitter:
             else:
                 old.replace_all_uses_with(result)
 
-    def _composite(self, op: CompositeOp) -> None:
-        """A composite by what it stands for, which is split in turn."""
+    def _by(self, op: Operation, build: Callable[[GraphBuilder], SSAValue | Sequence[SSAValue] | None]) -> bool:
+        """Replace an op by what `build` makes, which is split in turn; whether it made anything."""
         before = op.prev_op
-        result = op.decompose(GraphBuilder(InsertPoint.before(op), op.location), op.properties, *op.operands)
-        assert isinstance(result, SSAValue), "composites of complex numbers have one result"
+        found = build(GraphBuilder(InsertPoint.before(op), op.location))
+        if found is None:
+            return False
         inner = self.block.first_op if before is None else before.next_op
         made: list[Operation] = []
         while inner is not None and inner is not op:
@@ -179,13 +184,28 @@ class _Splitter:
                 self.b = GraphBuilder(InsertPoint.before(part), op.location)
                 self._op(part)
                 self.done.append(part)
-        if _is_complex(result):
-            self.parts[op.results[0]] = self.parts[result]
-            if result in self.pairs:
-                self.pairs[op.results[0]] = self.pairs[result]
-        else:
-            op.results[0].replace_all_uses_with(result)
+        for old, new in zip(op.results, [found] if isinstance(found, SSAValue) else found, strict=True):
+            if _is_complex(new):
+                self.parts[old] = self.parts[new]
+                if new in self.pairs:
+                    self.pairs[old] = self.pairs[new]
+            else:
+                old.replace_all_uses_with(new)
         self.b = GraphBuilder(InsertPoint.before(op), op.location)
+        return True
+
+    def _matrices(self, op: MatrixOp) -> None:
+        """A factorization, of planes; a large one by halves, while complex numbers are still whole."""
+        if self._by(op, lambda b: split(b, op)):
+            return
+        operands = [self.parts[o][k] for k in range(2) for o in op.operands]
+        new = type(op).make(operands, op.properties)
+        self.b.insert(new)
+        for old, places in zip(op.results, new.split_results(), strict=True):
+            if len(places) == 2:
+                self.parts[old] = new.results[places[0]], new.results[places[1]]
+            else:
+                old.replace_all_uses_with(new.results[places[0]])
 
     # -- ops on parts
 

@@ -6,7 +6,7 @@ ones (`transforms/graph_block.py`).
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -14,22 +14,36 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import VarOperandDef, operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import element_of, index, is_float, shape_of, show_shape, tensor
+from ..types import (
+    COMPLEX,
+    complex_of,
+    element_of,
+    f32,
+    f64,
+    index,
+    is_complex,
+    part_of,
+    shape_of,
+    show_shape,
+    tensor,
+)
 from .base import Custom, GraphOp, Props, Zero, graph_op, integer, require_same_element, word
+from .complex import conjugate
+from .field import Element, Field
 
 # --------------------------------------------------------------------------------------------------------------------
 # Stacks of matrices, as values of graphs
 
 
 def require_matrices(operand: TensorType, *, square: bool = False) -> tuple[int, ...]:
-    """The shape of a stack of f32 or f64 matrices; raises ShapeError or DTypeError for others."""
+    """The shape of a stack of matrices of f32 or f64, or complex ones; raises ShapeError or DTypeError for others."""
     shape = operand.get_shape()
-    if not is_float(operand.element_type):
-        raise DTypeError(f"element type must be f32 or f64, got {operand.element_type}")
+    if part_of(operand.element_type) not in (f32, f64):
+        raise DTypeError(f"element type must be f32 or f64, or complex of them, got {operand.element_type}")
     if len(shape) < 2 or any(n < 0 for n in shape):
         raise ShapeError(f"matrices need two dims or more, of known sizes, got {show_shape(shape)}")
     if square and shape[-1] != shape[-2]:
@@ -37,8 +51,28 @@ def require_matrices(operand: TensorType, *, square: bool = False) -> tuple[int,
     return shape
 
 
-def multiply(b: Any, x: SSAValue, y: SSAValue, *, transpose: str = "") -> SSAValue:
-    """The product of two stacks of matrices; `transpose` names the operands (x, y) that are transposed before."""
+def conjugated(b: Any, x: SSAValue) -> SSAValue:
+    """Each element's conjugate; real ones themselves."""
+    return conjugate(b, x) if is_complex(element_of(x)) else x
+
+
+def real_part(b: Any, x: SSAValue) -> SSAValue:
+    """The real parts of complex elements; real ones themselves."""
+    return b.real(x) if is_complex(element_of(x)) else x
+
+
+def in_field(b: Any, x: SSAValue, like: SSAValue) -> SSAValue:
+    """Real elements as elements of the type of `like`, which may be complex."""
+    return b.convert(x, element_of(like))
+
+
+def multiply(b: Any, x: SSAValue, y: SSAValue, *, transpose: str = "", adjoint: str = "") -> SSAValue:
+    """The product of two stacks of matrices.
+
+    `transpose` names the operands (x, y) that are transposed before, `adjoint` those that are transposed and conjugated.
+    """
+    x, y = (conjugated(b, v) if name in adjoint else v for name, v in (("x", x), ("y", y)))
+    transpose += adjoint
     lead = tuple(range(len(shape_of(x)) - 2))
     n = len(lead)
     over = (n if "x" in transpose else n + 1), (n + 1 if "y" in transpose else n)
@@ -49,6 +83,11 @@ def transposed(b: Any, x: SSAValue) -> SSAValue:
     """Each matrix of a stack transposed."""
     rank = len(shape_of(x))
     return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+
+
+def adjoint_of(b: Any, x: SSAValue) -> SSAValue:
+    """Each matrix of a stack transposed and conjugated."""
+    return transposed(b, conjugated(b, x))
 
 
 def part(b: Any, x: SSAValue, rows: tuple[int, int], columns: tuple[int, int]) -> SSAValue:
@@ -72,8 +111,10 @@ def kept(b: Any, x: SSAValue, predicate: str, below: int = 0) -> SSAValue:
 
 
 def mirrored(b: Any, x: SSAValue) -> SSAValue:
-    """The symmetric matrices of which the lower triangles are given."""
-    return b.add(kept(b, x, "ge"), transposed(b, kept(b, x, "gt")))
+    """The symmetric or Hermitian matrices of which the lower triangles are given; diagonals are real."""
+    below = kept(b, x, "gt")
+    diagonal = kept(b, in_field(b, real_part(b, x), x), "eq")
+    return b.add(b.add(below, diagonal), adjoint_of(b, below))
 
 
 def identity(b: Any, element: Any, shape: Sequence[int]) -> SSAValue:
@@ -114,10 +155,79 @@ def batch_leading(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Se
 
 
 class MatrixOp(GraphOp, ABC):
-    """Base of ops on stacks of matrices that write their own loops, for one matrix."""
+    """Base of ops on stacks of matrices that write their own loops, for one matrix.
+
+    Operands and results of a complex type are split into planes by `graph-split-complex`: the op then has the real parts in
+    their places, and the imaginary parts, in the same order, after them.
+    """
 
     batching = batch_leading
     traits = traits_def(Pure())
+    stores = COMPLEX
+
+    @classmethod
+    @abstractmethod
+    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
+        """Result types of operands that are not split."""
+
+    @abstractmethod
+    def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The meaning in NumPy, of operands that are not split."""
+
+    @classmethod
+    def count(cls) -> int:
+        """How many operands there are that are not split."""
+        return sum(not isinstance(definition, VarOperandDef) for _, definition in cls.get_irdl_definition().operands)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether operands are parts of complex matrices."""
+        return len(self.operands) > self.count()
+
+    @classmethod
+    def splits(cls, n_operands: int) -> bool:
+        """Whether complex results of so many operands are split."""
+        return n_operands > cls.count()
+
+    @classmethod
+    def joined_types(cls, operands: Sequence[TensorType]) -> Sequence[TensorType]:
+        """The types of operands as if they were not split."""
+        n = cls.count()
+        if len(operands) == n:
+            return operands
+        if len(operands) != 2 * n or operands[:n] != operands[n:] or any(is_complex(o.element_type) for o in operands):
+            shown = ", ".join(map(str, operands))
+            raise DTypeError(f"takes {n} operands, or their real and then their imaginary parts, got {shown}")
+        for operand in operands[:n]:
+            require_matrices(operand)
+        return [tensor(complex_of(o.element_type), o.get_shape()) for o in operands[:n]]
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        found = cls.whole_types(cls.joined_types(operands), props)
+        if not cls.splits(len(operands)):
+            return found
+        parts = [tensor(part_of(t.element_type), t.get_shape()) for t in found]
+        return (*parts, *(p for p, t in zip(parts, found, strict=True) if is_complex(t.element_type)))
+
+    def split_results(self) -> list[tuple[int, ...]]:
+        """Of each whole result the places of its parts among the results."""
+        if not self.splits(len(self.operands)):
+            return [(k,) for k in range(len(self.results))]
+        operands = [tensor(element_of(o), shape_of(o)) for o in self.operands]
+        types = self.whole_types(self.joined_types(operands), self.properties)
+        after = iter(range(len(types), len(self.results)))
+        return [(k, next(after)) if is_complex(type.element_type) else (k,) for k, type in enumerate(types)]
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        n = self.count()
+        found = self.meaning(*(map(joined, operands[:n], operands[n:]) if self.is_split else operands))
+        if not self.splits(len(operands)):
+            return found
+        split = [value for value in found if np.iscomplexobj(value)]
+        return (*(np.ascontiguousarray(np.real(v)) for v in found), *(np.ascontiguousarray(np.imag(v)) for v in split))
 
     def nest(self, b: Any) -> None:
         shape = self.shape()
@@ -125,7 +235,7 @@ class MatrixOp(GraphOp, ABC):
             return
         with ExitStack() as loops:
             lead = [loops.enter_context(b.loop(size)).index for size in shape[:-2]]
-            self.loops(b, Matrices(b, lead))
+            self.loops(b, Matrices(b, self, lead))
 
     def loops(self, b: Any, m: Matrices) -> None:
         """The loops over one matrix."""
@@ -133,22 +243,36 @@ class MatrixOp(GraphOp, ABC):
 
 
 class Matrices:
-    """One matrix of each operand and result of an op, at points within it."""
+    """One matrix of each operand and result of an op, at points within it.
 
-    def __init__(self, b: Any, lead: Sequence[Any]):
+    Attributes:
+        field: arithmetic with their elements.
+    """
+
+    def __init__(self, b: Any, op: MatrixOp, lead: Sequence[Any]):
         self.b, self.lead = b, lead
+        self.field = Field(b, element_of(op.operands[0]), op.is_split)
+        self.operands = [(k, k + op.count()) if op.is_split else (k,) for k in range(op.count())]
+        self.results = op.split_results()
 
-    def read(self, k: int, *point: Any) -> SSAValue:
+    def read(self, k: int, *point: Any) -> Element:
         """An element of operand `k`."""
-        return self.b.read(k, [*self.lead, *point])
+        return tuple(self.b.read(part, [*self.lead, *point]) for part in self.operands[k])
 
-    def load(self, k: int, *point: Any) -> SSAValue:
+    def load(self, k: int, *point: Any) -> Element:
         """What result `k` holds."""
-        return self.b.load(self.b.results[k], [*self.lead, *point])
+        return self.field.load([self.b.results[part] for part in self.results[k]], [*self.lead, *point])
 
-    def store(self, value: SSAValue, k: int, *point: Any) -> None:
+    def store(self, value: Element, k: int, *point: Any) -> None:
         """Store an element of result `k`."""
-        self.b.store(value, self.b.results[k], [*self.lead, *point])
+        self.field.store(value, [self.b.results[part] for part in self.results[k]], [*self.lead, *point])
+
+
+def joined(re: np.ndarray, im: np.ndarray) -> np.ndarray:
+    """The complex numbers with these parts, also where one is infinite."""
+    z = np.empty(re.shape, np.result_type(re, np.complex64))
+    z.real, z.imag = re, im  # a product with 1j would make NaN of infinities
+    return z
 
 
 def stacked(x: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
@@ -167,43 +291,44 @@ def _half(b: Any, x: SSAValue) -> SSAValue:
 
 
 def _jvp_cholesky(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
-    # L half(L^-1 dA L^-T), dA the symmetric matrix of which the lower triangle is read: Murray, 2016
+    # L half(L^-1 dA L^-H), dA the Hermitian matrix of which the lower triangle is read: Murray, 2016
     (da,) = tangents
     y = op.results[0]
     once = solve_with(b, y, mirrored(b, da), side="lower")
-    both = transposed(b, solve_with(b, y, transposed(b, once), side="lower"))
+    both = adjoint_of(b, solve_with(b, y, adjoint_of(b, once), side="lower"))
     return [multiply(b, y, _half(b, both))]
 
 
 @graph_op
 class CholeskyOp(MatrixOp):
-    """The lower triangular `L` with `L L^T = x` of symmetric positive definite matrices, the last two dims.
+    """The lower triangular `L` with `L L^H = x` of symmetric or Hermitian positive definite matrices, the last two dims.
 
-    Reads the lower triangle. All of `L` is NaN where a matrix is not positive definite. Cost: `n**3 / 3` flops a matrix.
+    Reads the lower triangle, of its diagonal the real parts. All of `L` is NaN where a matrix is not positive definite. Cost:
+    `n**3 / 3` flops a matrix.
 
     ```mlir
     %l = graph.cholesky %x : tensor<2x3x3xf32>
     ```
 
-    (C1) The element type is f32 or f64.
+    (C1) The element type is f32 or f64, or complex of them; or real and imaginary parts are two operands, and two results.
     (C2) There are two dims or more, and the last two are equal.
     """
 
     name = "graph.cholesky"
     x = operand_def(TensorType)
+    imaginary = var_operand_def(TensorType)
     y = result_def(TensorType)
-    syntax = "$x"
+    imaginary_results = var_result_def(TensorType)
+    syntax = "*x"
     types = "same"
     derivative = Custom(_jvp_cholesky)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
         require_matrices(operands[0], square=True)  # C1, C2
         return (operands[0],)
 
-    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+    def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         (x,) = operands
         y = np.full_like(x, np.nan)
         for place, matrix in stacked(x):
@@ -214,31 +339,30 @@ class CholeskyOp(MatrixOp):
         return (y,)
 
     def loops(self, b: Any, m: Matrices) -> None:
-        # the transposed factor, whose rows are contiguous: each one, once it is complete, is subtracted from those below
-        n, element = self.shape()[-1], element_of(self.x)
-        u = b.local((n, n), element, "scratch", name="factor")
+        # the adjoint of the factor, whose rows are contiguous: each one, once it is complete, is subtracted from those below
+        n, f = self.shape()[-1], m.field
+        u = f.local((n, n), "factor")
         with b.loop(n) as i, b.loop(n, lower=i.index) as j:
-            b.store(m.read(0, j.index, i.index), u, [i.index, j.index])
-        zero, one = b.scalar.const(0, element), b.scalar.const(1, element)
-        with b.loop(n, "seq", inits=[one]) as k:
-            pivot = b.load(u, [k.index, k.index])
+            f.store(f.conj(m.read(0, j.index, i.index)), u, [i.index, j.index])
+        with b.loop(n, "seq", inits=[f.number(1)]) as k:
+            pivot = f.load(u, [k.index, k.index])[0]
             root = b.scalar.unary("sqrt", pivot)
-            b.store(root, u, [k.index, k.index])
+            f.store(f.of_real(root), u, [k.index, k.index])
             with b.loop(n, lower=k.index + 1) as j:
                 at = [k.index, j.index]
-                b.store(b.scalar.div(b.load(u, at), root), u, at)
+                f.store(f.shrink(f.load(u, at), root), u, at)
             with b.loop(n, lower=k.index + 1) as i:
-                factor = b.load(u, [k.index, i.index])
+                factor = f.load(u, [k.index, i.index])
                 with b.loop(n, lower=i.index) as j:
                     at = [i.index, j.index]
-                    b.store(b.scalar.sub(b.load(u, at), b.scalar.mul(factor, b.load(u, [k.index, j.index]))), u, at)
+                    f.store(f.sub(f.load(u, at), f.conj_mul(factor, f.load(u, [k.index, j.index]))), u, at)
             k.give(b.scalar.min(k.carried[0], pivot))
-        holds = b.scalar.cmp("gt", k.results[0], zero)
-        nan = b.scalar.const(float("nan"), element)
+        holds = b.scalar.cmp("gt", k.results[0], f.number(0))
+        zero, nan = f.const(0), f.of_real(f.number(float("nan")))
         with b.loop(n) as i, b.loop(n) as j:
             inside = b.scalar.cmp("le", b.position(j.index), b.position(i.index))
-            value = b.scalar.select(inside, b.load(u, [j.index, i.index]), zero)
-            m.store(b.scalar.select(holds, value, nan), 0, i.index, j.index)
+            value = f.select(inside, f.conj(f.load(u, [j.index, i.index])), zero)
+            m.store(f.select(holds, value, nan), 0, i.index, j.index)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -246,7 +370,9 @@ class CholeskyOp(MatrixOp):
 
 
 def solve_with(b: Any, a: SSAValue, y: SSAValue, *, side: str, form: str = "plain", diagonal: str = "given") -> SSAValue:
-    """`graph.triangular_solve`."""
+    """`graph.triangular_solve`; also with the adjoint form, of the matrix transposed and conjugated."""
+    if form == "adjoint":
+        a, form = conjugated(b, a), "transposed"
     return b.triangular_solve(a, y, side=side, form=form, diagonal=diagonal)
 
 
@@ -290,7 +416,7 @@ class TriangularSolveOp(MatrixOp):
     %x = graph.triangular_solve lower plain given %a, %y : (tensor<3x3xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
     ```
 
-    (C1) Both operands have one element type, f32 or f64.
+    (C1) Both operands have one element type, f32 or f64, or complex of them; or the imaginary parts of both follow.
     (C2) Matrices of `a` are square, and `y` has as many rows and the same leading dims.
     (C3) The side is lower or upper, the form plain or transposed, the diagonal given or unit.
     """
@@ -298,17 +424,17 @@ class TriangularSolveOp(MatrixOp):
     name = "graph.triangular_solve"
     a = operand_def(TensorType)
     y = operand_def(TensorType)
+    imaginary = var_operand_def(TensorType)
     side = prop_def(StringAttr)
     form = prop_def(StringAttr)
     diagonal = prop_def(StringAttr)
     x = result_def(TensorType)
-    syntax = "<side> <form> <diagonal> $a, $y"
+    imaginary_results = var_result_def(TensorType)
+    syntax = "<side> <form> <diagonal> *ay"
     derivative = Custom(_jvp_triangular_solve, transpose=_transpose_triangular_solve, linear=(1,))
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
         if a[:-1] != y[:-1]:  # C2
@@ -325,7 +451,7 @@ class TriangularSolveOp(MatrixOp):
         """Whether the first row of the solution is known first."""
         return (self.side.data == "lower") == (self.form.data == "plain")
 
-    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+    def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         a, y = operands
         a = np.swapaxes(a, -1, -2) if self.form.data == "transposed" else a
         n = a.shape[-1]
@@ -339,20 +465,19 @@ class TriangularSolveOp(MatrixOp):
 
     def loops(self, b: Any, m: Matrices) -> None:
         n, columns = self.result_shape()[-2:]
-        zero = b.scalar.const(0, element_of(self.x))
+        f = m.field
 
         def row(k: Any) -> Any:
             return k if self.goes_down else k * -1 + (n - 1)
 
-        def of_matrix(i: Any, k: Any) -> SSAValue:
+        def of_matrix(i: Any, k: Any) -> Element:
             return m.read(0, *((row(i), row(k)) if self.form.data == "plain" else (row(k), row(i))))
 
         with b.loop(columns) as j, b.loop(n, "seq") as i:
-            with b.loop(i.index, "reduce", monoid="add", inits=[zero]) as k:
-                k.give(b.scalar.mul(of_matrix(i.index, k.index), m.load(0, row(k.index), j.index)))
-            rest = b.scalar.sub(m.read(1, row(i.index), j.index), k.results[0])
+            known = f.sum(i.index, lambda k: f.mul(of_matrix(i.index, k), m.load(0, row(k), j.index)))
+            rest = f.sub(m.read(1, row(i.index), j.index), known)
             if self.diagonal.data == "given":
-                rest = b.scalar.div(rest, of_matrix(i.index, i.index))
+                rest = f.div(rest, of_matrix(i.index, i.index))
             m.store(rest, 0, row(i.index), j.index)
 
 
@@ -409,6 +534,8 @@ def permuted_back(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
 class LuOp(MatrixOp):
     """Triangular factors of matrices, the last two dims, with rows exchanged so that no factor of a row is above 1.
 
+    Of complex elements the one with the largest sum of magnitudes of its parts is the pivot, as in LAPACK.
+
     `x[order] = L U` with `L` unit lower triangular: `y` holds `U` and below its diagonal `L`. Row `k` was exchanged with row
     `pivots[k]`, one exchange after the other; `graph.permutation` makes `order` of them. A column without a pivot is left as it
     is. Cost: `2 * n**3 / 3` flops a square matrix.
@@ -417,32 +544,33 @@ class LuOp(MatrixOp):
     %y, %p = graph.lu %x : tensor<4x3xf32> -> (tensor<4x3xf32>, tensor<3xi32>)
     ```
 
-    (C1) The element type is f32 or f64.
+    (C1) The element type is f32 or f64, or complex of them; or real and imaginary parts are two operands, and the imaginary
+    part of `y` is a third result.
     (C2) There are two dims or more.
     """
 
     name = "graph.lu"
     x = operand_def(TensorType)
+    imaginary = var_operand_def(TensorType)
     y = result_def(TensorType)
     pivots = result_def(TensorType)
-    syntax = "$x"
+    imaginary_results = var_result_def(TensorType)
+    syntax = "*x"
     derivative = Custom(_jvp_lu)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
         return operands[0], tensor(i32, (*lead, min(rows, columns)))
 
-    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+    def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         y = np.array(operands[0])
         *lead, rows, columns = y.shape
         pivots = np.zeros((*lead, min(rows, columns)), np.int32)
         with np.errstate(all="ignore"):
             for place, a in stacked(y):
                 for k in range(min(rows, columns)):
-                    size = np.abs(a[k:, k])
+                    size = np.abs(np.real(a[k:, k])) + np.abs(np.imag(a[k:, k]))
                     p = k + int(np.argmax(np.where(np.isnan(size), -1, size)))  # NaN are no pivots
                     pivots[(*place, k)] = p
                     a[[k, p]] = a[[p, k]]
@@ -453,32 +581,29 @@ class LuOp(MatrixOp):
 
     def loops(self, b: Any, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
-        element = element_of(self.x)
+        f = m.field
         with b.loop(rows) as i, b.loop(columns) as j:
             m.store(m.read(0, i.index, j.index), 0, i.index, j.index)
-        zero = b.scalar.const(0, element)
         with b.loop(min(rows, columns), "seq") as k:
-            least = b.scalar.const(-1, element)
-            with b.loop(rows, "seq", lower=k.index, inits=[least, b.position(k.index)]) as i:
-                size = b.scalar.abs(m.load(0, i.index, k.index))
+            with b.loop(rows, "seq", lower=k.index, inits=[f.number(-1), b.position(k.index)]) as i:
+                size = f.size(m.load(0, i.index, k.index))
                 larger = b.scalar.cmp("gt", size, i.carried[0])
                 here = b.position(i.index)
                 i.give(*(b.scalar.select(larger, x, y) for x, y in zip((size, here), i.carried, strict=True)))
-            m.store(b.scalar.convert(i.results[1], i32), 1, k.index)
+            m.store((b.scalar.convert(i.results[1], i32),), 1, k.index)
             p = b.index_of(i.results[1])
             with b.loop(columns) as j:
                 one, two = m.load(0, k.index, j.index), m.load(0, p, j.index)
                 m.store(two, 0, k.index, j.index)
                 m.store(one, 0, p, j.index)
             pivot = m.load(0, k.index, k.index)
-            is_zero = b.scalar.cmp("eq", pivot, zero)
-            divisor = b.scalar.select(is_zero, b.scalar.const(1, element), pivot)
+            divisor = f.select(f.is_zero(pivot), f.const(1), pivot)
             with b.loop(rows, lower=k.index + 1) as i:
-                factor = b.scalar.div(m.load(0, i.index, k.index), divisor)
+                factor = f.div(m.load(0, i.index, k.index), divisor)
                 m.store(factor, 0, i.index, k.index)
                 with b.loop(columns, lower=k.index + 1) as j:
-                    change = b.scalar.mul(factor, m.load(0, k.index, j.index))
-                    m.store(b.scalar.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
+                    change = f.mul(factor, m.load(0, k.index, j.index))
+                    m.store(f.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
 
 
 def _batch_permutation(b: Any, op: PermutationOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
@@ -533,13 +658,13 @@ class PermutationOp(GraphOp):
         if n == 0 or 0 in lead:
             return
         with ExitStack() as loops:
-            m = Matrices(b, [loops.enter_context(b.loop(size)).index for size in lead])
+            place, (order,) = [loops.enter_context(b.loop(size)).index for size in lead], b.results
             with b.loop(n) as i:
-                m.store(b.scalar.convert(b.position(i.index), i32), 0, i.index)
+                b.store(b.scalar.convert(b.position(i.index), i32), order, [*place, i.index])
             first, last = b.scalar.const(0, i32), b.scalar.const(n - 1, i32)
             with b.loop(self.shape()[-1], "seq") as k:
-                p = b.scalar.min(b.scalar.max(m.read(0, k.index), first), last)
+                p = b.scalar.min(b.scalar.max(b.read(0, [*place, k.index]), first), last)
                 at = b.index_of(b.scalar.convert(p, index))
-                one, two = m.load(0, k.index), m.load(0, at)
-                m.store(two, 0, k.index)
-                m.store(one, 0, at)
+                one, two = (b.load(order, [*place, here]) for here in (k.index, at))
+                b.store(two, order, [*place, k.index])
+                b.store(one, order, [*place, at])

@@ -3,44 +3,64 @@
 A reflector is `I - v v^T` with a vector of squared length 2, or 0 where there is nothing to reflect. The product of reflectors
 `H_0 H_1 ... = I - V T V^T`, with the inverse of `T` the upper triangle of `V^T V` with ones on its diagonal (Puglisi, 1992), so
 that what is applied is two products and a triangular solve.
+
+Of complex vectors a reflector is `I - tau v v^H`, which makes the first element real, as in LAPACK. With a squared length of 2
+it is unitary where `1 / tau` is `1 + i s`; `v` is a real multiple of `x - beta e`, so that its first element `v_0` tells `s`:
+`-Im(v_0) / Re(v_0)`. These numbers are the diagonal of the inverse of `T`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError
-from ..types import element_of, shape_of, tensor
+from ..types import COMPLEX, element_of, is_complex, shape_of, tensor
 from .base import CompositeOp, Custom, NotDifferentiable, Props, graph_op, word
+from .complex import imaginary
 from .factor import (
     Matrices,
     MatrixOp,
+    adjoint_of,
     batch_leading,
+    compared,
+    diagonal_of,
     identity,
     kept,
     multiply,
+    on_columns,
     part,
     require_matrices,
     solve_right,
     solve_with,
     stacked,
-    transposed,
 )
+from .field import Element, Field
 
 
-def reflected(b: Any, v: SSAValue, y: SSAValue, *, transpose: bool = False) -> SSAValue:
-    """`H_0 H_1 ... y`, or the transpose of that product times `y`, for stacks of reflectors, the columns of `v`."""
-    inner = multiply(b, v, v, transpose="x")
-    form = "transposed" if transpose else "plain"
-    weights = solve_with(b, inner, multiply(b, v, y, transpose="x"), side="upper", form=form, diagonal="unit")
-    return b.sub(y, multiply(b, v, weights))
+def reflected(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SSAValue:
+    """`H_0 H_1 ... y`, or the adjoint of that product times `y`, for stacks of reflectors, the columns of `v`."""
+    return b.sub(y, multiply(b, v, weights_of(b, v, multiply(b, v, y, adjoint="x"), adjoint=adjoint)))
+
+
+def weights_of(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SSAValue:
+    """`T y`, or the adjoint of `T` times `y`, of the product `I - V T V^H` of reflectors."""
+    inner = multiply(b, v, v, adjoint="x")
+    form, diagonal = "adjoint" if adjoint else "plain", "unit"
+    if is_complex(element_of(v)):
+        k = shape_of(v)[-1]
+        first = diagonal_of(b, part(b, v, (0, k), (0, k)))
+        re, im = b.real(first), b.imag(first)
+        slope = b.neg(b.div(im, b.select(b.cmp(re, b.zeros_like(re), predicate="eq"), b.full_like(re, 1), re)))
+        whole = on_columns(b, b.add(b.full_like(first, 1), imaginary(b, slope)), shape_of(inner))
+        inner, diagonal = b.select(compared(b, "eq", shape_of(inner)), whole, inner), "given"
+    return solve_with(b, inner, y, side="upper", form=form, diagonal=diagonal)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -50,101 +70,120 @@ def reflected(b: Any, v: SSAValue, y: SSAValue, *, transpose: bool = False) -> S
 class Reflector:
     """The loops of one reflector: a vector of a matrix that is read and replaced element by element."""
 
-    def __init__(self, b: Any, element: Any, size: int):
-        self.b, self.element, self.size = b, element, size
-        self.v = b.local((size,), element, "scratch", name="reflector")
+    def __init__(self, field: Field, size: int):
+        self.field, self.size = field, size
+        self.v = field.local((size,), "reflector")
 
-    def make(self, start: Any, get: Any) -> SSAValue:
-        """The vector `v` that reflects the elements `get(i)` from `start` on to a multiple of the first one; that multiple.
+    def make(self, start: Any, get: Callable[[Any], Element]) -> SSAValue:
+        """The vector `v` whose reflector makes the elements `get(i)` from `start` on a real multiple of the first unit vector.
 
-        `v` is 0 before `start`. Lengths are found of elements divided by the largest one, so that no square overflows.
+        Returns that multiple. `v` is 0 before `start`. Lengths are found of elements divided by the largest one, so that no
+        square overflows.
         """
-        b, element = self.b, self.element
-        zero, one = b.scalar.const(0, element), b.scalar.const(1, element)
+        f, b = self.field, self.field.b
+        zero, one = f.number(0), f.number(1)
         with b.loop(self.size, "seq", lower=start + 1, inits=[zero]) as i:
-            i.give(b.scalar.max(i.carried[0], b.scalar.abs(get(i.index))))
+            i.give(b.scalar.max(i.carried[0], f.size(get(i.index))))
         rest, first = i.results[0], get(start)
-        largest = b.scalar.max(rest, b.scalar.abs(first))
+        largest = b.scalar.max(rest, f.size(first))
         is_zero = b.scalar.cmp("eq", rest, zero)
+        if f.is_complex:
+            is_zero = b.scalar.binary("and", is_zero, b.scalar.cmp("eq", first[1], zero))
         divisor = b.scalar.select(is_zero, one, largest)
         with b.loop(self.size, "seq", lower=start + 1, inits=[zero]) as i:
-            x = b.scalar.div(get(i.index), divisor)
-            b.store(x, self.v, [i.index])
-            i.give(b.scalar.add(i.carried[0], b.scalar.mul(x, x)))
-        alpha = b.scalar.select(is_zero, zero, b.scalar.div(first, divisor))
-        length = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(alpha, alpha), i.results[0]))
-        is_negative = b.scalar.cmp("lt", alpha, zero)
+            x = f.shrink(get(i.index), divisor)
+            f.store(x, self.v, [i.index])
+            i.give(b.scalar.add(i.carried[0], f.square(x)))
+        alpha = f.select(is_zero, f.const(0), f.shrink(first, divisor))
+        length = b.scalar.unary("sqrt", b.scalar.add(f.square(alpha), i.results[0]))
+        is_negative = b.scalar.cmp("lt", alpha[0], zero)
         signed = b.scalar.select(is_negative, b.scalar.neg(length), length)
-        scale = b.scalar.unary("sqrt", b.scalar.mul(length, b.scalar.add(length, b.scalar.abs(alpha))))
+        scale = b.scalar.unary("sqrt", b.scalar.mul(length, b.scalar.add(length, b.scalar.abs(alpha[0]))))
         scale = b.scalar.select(is_zero, zero, b.scalar.div(one, b.scalar.select(is_zero, one, scale)))
         with b.loop(start) as i:
-            b.store(zero, self.v, [i.index])
-        b.store(b.scalar.mul(b.scalar.add(alpha, signed), scale), self.v, [start])
+            f.store(f.const(0), self.v, [i.index])
+        f.store(f.scale((b.scalar.add(alpha[0], signed), *alpha[1:]), scale), self.v, [start])
         with b.loop(self.size, lower=start + 1) as i:
-            b.store(b.scalar.mul(b.load(self.v, [i.index]), scale), self.v, [i.index])
-        return b.scalar.select(is_zero, first, b.scalar.neg(b.scalar.mul(signed, divisor)))
+            f.store(f.scale(f.load(self.v, [i.index]), scale), self.v, [i.index])
+        return b.scalar.select(is_zero, first[0], b.scalar.neg(b.scalar.mul(signed, divisor)))
 
-    def at(self, i: Any) -> SSAValue:
+    def at(self, i: Any) -> Element:
         """An element of the vector that was made last."""
-        return self.b.load(self.v, [i])
+        return self.field.load(self.v, [i])
 
-    def apply(self, start: Any, columns: int, first: Any, matrix: SSAValue) -> None:
-        """Reflect the columns of a local matrix from `first` on."""
-        b = self.b
-        zero = b.scalar.const(0, self.element)
+    def weighted(self, start: Any, x: Element, *, adjoint: bool = False) -> Element:
+        """`tau x` of the reflector `I - tau v v^H` that begins at `start`, or with `adjoint` of its adjoint."""
+        f = self.field
+        return f.mul(x, tau_of(f, self.at(start), adjoint=adjoint)) if f.is_complex else x
+
+    def apply(self, start: Any, columns: int, first: Any, matrix: Element) -> None:
+        """The adjoint of the reflector applied to the columns of a local matrix from `first` on."""
+        f, b = self.field, self.field.b
         with b.loop(columns, lower=first) as j:
-            with b.loop(self.size, "reduce", lower=start, monoid="add", inits=[zero]) as i:
-                i.give(b.scalar.mul(self.at(i.index), b.load(matrix, [i.index, j.index])))
+            total = f.sum(self.size, lambda i: f.conj_mul(self.at(i), f.load(matrix, [i, j.index])), lower=start)
+            total = self.weighted(start, total, adjoint=True)
             with b.loop(self.size, "seq", lower=start) as k:
                 at = [k.index, j.index]
-                b.store(b.scalar.sub(b.load(matrix, at), b.scalar.mul(self.at(k.index), i.results[0])), matrix, at)
+                f.store(f.sub(f.load(matrix, at), f.mul(self.at(k.index), total)), matrix, at)
 
 
-def _np_reflector(x: np.ndarray) -> tuple[np.ndarray, Any]:
-    """As `Reflector.make`, of all elements."""
+def tau_of(f: Field, first: Element, *, adjoint: bool = False) -> Element:
+    """`tau` of a complex reflector from the first element of its vector: the inverse of `1 + i s`, or its conjugate."""
+    s, one = f.b.scalar, f.number(1)
+    is_zero = s.cmp("eq", first[0], f.number(0))
+    slope = s.neg(s.div(first[1], s.select(is_zero, one, first[0])))
+    whole = s.add(one, s.mul(slope, slope))
+    part = s.div(slope, whole)
+    return s.div(one, whole), part if adjoint else s.neg(part)
+
+
+def np_reflector(x: np.ndarray) -> tuple[np.ndarray, Any, Any]:
+    """As `Reflector.make`, of all elements: the vector, what becomes of the first element, and `tau`."""
     rest = np.max(np.abs(x[1:]), initial=0)
-    if rest == 0:
-        return np.zeros_like(x), x[0]
+    if rest == 0 and np.imag(x[0]) == 0:
+        return np.zeros_like(x), x[0], 1
     largest = max(rest, abs(x[0]))
     x = x / largest
-    length = np.sqrt(np.sum(x * x, dtype=x.dtype))
-    signed = -length if x[0] < 0 else length
+    length = np.sqrt(np.sum(np.square(np.real(x)) + np.square(np.imag(x)), dtype=np.real(x).dtype))
+    signed = -length if np.real(x[0]) < 0 else length
     v = np.array(x)
     v[0] += signed
-    return v / np.sqrt(length * (length + abs(x[0]))), -signed * largest
+    v = (v / np.sqrt(length * (length + abs(np.real(x[0]))))).astype(x.dtype)
+    return v, -signed * largest, 1 / (1 - 1j * np.imag(v[0]) / np.real(v[0])) if np.iscomplexobj(v) else 1
 
 
 @graph_op
 class HouseholderOp(MatrixOp):
     """The reflectors that make matrices, the last two dims, upper triangular: `H_k ... H_1 H_0 x` is `r` and rows of zeros.
 
-    Column `k` of `v` has `H_k = I - v_k v_k^T`; its squared length is 2, or 0 where the column is 0 below the diagonal already.
-    Cost: `2 * m * n**2` flops a matrix.
+    Column `k` of `v` has `H_k = I - v_k v_k^T`; its squared length is 2, or 0 where the column is 0 below the diagonal
+    already. Of complex matrices `H_k` is the adjoint of `I - tau_k v_k v_k^H`, and `r` has a real diagonal. Cost:
+    `2 * m * n**2` flops a matrix.
 
     ```mlir
     %v, %r = graph.householder %x : tensor<4x3xf32> -> (tensor<4x3xf32>, tensor<3x3xf32>)
     ```
 
-    (C1) The element type is f32 or f64.
+    (C1) The element type is f32 or f64, or complex of them; or real and imaginary parts are two operands, and four results.
     (C2) There are two dims or more.
     """
 
     name = "graph.householder"
     x = operand_def(TensorType)
+    imaginary = var_operand_def(TensorType)
     v = result_def(TensorType)
     r = result_def(TensorType)
-    syntax = "$x"
+    imaginary_results = var_result_def(TensorType)
+    syntax = "*x"
     derivative = NotDifferentiable(lambda op: "differentiate graph.qr")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
         k, element = min(rows, columns), operands[0].element_type
         return tensor(element, (*lead, rows, k)), tensor(element, (*lead, k, columns))
 
-    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+    def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         (x,) = operands
         *lead, rows, columns = x.shape
         k = min(rows, columns)
@@ -153,30 +192,30 @@ class HouseholderOp(MatrixOp):
             for place, matrix in stacked(x):
                 a = np.array(matrix)
                 for j in range(k):
-                    v, a[j, j] = _np_reflector(a[j:, j])
+                    v, a[j, j], tau = np_reflector(a[j:, j])
                     a[j + 1 :, j] = 0
-                    a[j:, j + 1 :] -= np.outer(v, v @ a[j:, j + 1 :])
+                    a[j:, j + 1 :] -= np.conj(tau) * np.outer(v, np.conj(v) @ a[j:, j + 1 :])
                     vs[place][j:, j] = v
                 rs[place] = a[:k]
         return vs, rs
 
     def loops(self, b: Any, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
-        element = element_of(self.x)
-        a = b.local((rows, columns), element, "scratch", name="work")
+        f = m.field
+        a = f.local((rows, columns), "work")
         with b.loop(rows) as i, b.loop(columns) as j:
-            b.store(m.read(0, i.index, j.index), a, [i.index, j.index])
-        reflector = Reflector(b, element, rows)
+            f.store(m.read(0, i.index, j.index), a, [i.index, j.index])
+        reflector = Reflector(f, rows)
         with b.loop(min(rows, columns), "seq") as k:
-            on_diagonal = reflector.make(k.index, lambda i: b.load(a, [i, k.index]))
+            on_diagonal = reflector.make(k.index, lambda i: f.load(a, [i, k.index]))
             with b.loop(rows) as i:
                 m.store(reflector.at(i.index), 0, i.index, k.index)
-            b.store(on_diagonal, a, [k.index, k.index])
+            f.store(f.of_real(on_diagonal), a, [k.index, k.index])
             reflector.apply(k.index, columns, k.index + 1, a)
-        zero = b.scalar.const(0, element)
+        zero = f.const(0)
         with b.loop(min(rows, columns)) as i, b.loop(columns) as j:
             above = b.scalar.cmp("le", b.position(i.index), b.position(j.index))
-            m.store(b.scalar.select(above, b.load(a, [i.index, j.index]), zero), 1, i.index, j.index)
+            m.store(f.select(above, f.load(a, [i.index, j.index]), zero), 1, i.index, j.index)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -184,7 +223,8 @@ class HouseholderOp(MatrixOp):
 
 
 def _jvp_qr(b: Any, op: QrOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
-    # with C = Q^T dA R^-1: dR = (C - W) R and dQ = Q W + (I - Q Q^T) dA R^-1, W the antisymmetric matrix with C's lower part
+    # with C = Q^H dA R^-1: dR = (C - W) R and dQ = Q W + (I - Q Q^H) dA R^-1, W the skew-Hermitian matrix with C's lower
+    # part and the imaginary part of its diagonal: that of R stays real
     (da,) = tangents
     q, r = op.q, op.r
     rows, columns = shape_of(da)[-2:]
@@ -194,9 +234,11 @@ def _jvp_qr(b: Any, op: QrOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue
             f"'graph.qr' op has a derivative where R is square, got matrices of {shown}, {op.mode.data} Q"
         )
     da_r = solve_right(b, r, da)
-    c = multiply(b, q, da_r, transpose="x")
+    c = multiply(b, q, da_r, adjoint="x")
     low = kept(b, c, "gt")
-    w = b.sub(low, transposed(b, low))
+    w = b.sub(low, adjoint_of(b, low))
+    if is_complex(element_of(c)):
+        w = b.add(w, kept(b, imaginary(b, b.imag(c)), "eq"))
     d_r = kept(b, multiply(b, b.sub(c, w), r), "le")
     d_q = b.add(da_r, multiply(b, q, b.sub(w, c)))
     return [d_q, d_r]
@@ -207,13 +249,13 @@ class QrOp(CompositeOp):
     """`x = Q R` of matrices, the last two dims: `Q` with orthonormal columns, `R` upper triangular.
 
     `reduced` has `min(m, n)` columns of `Q` and rows of `R`, `complete` all `m`. Householder's method; what stands on the
-    diagonal of `R` is of either sign. The derivative needs a square `R`.
+    diagonal of `R` is real, of either sign. The derivative needs a square `R`.
 
     ```mlir
     %q, %r = graph.qr reduced %x : tensor<4x3xf32> -> (tensor<4x3xf32>, tensor<3x3xf32>)
     ```
 
-    (C1) The element type is f32 or f64.
+    (C1) The element type is f32 or f64, or complex of them.
     (C2) There are two dims or more.
     (C3) The mode is reduced or complete.
     """
@@ -225,6 +267,7 @@ class QrOp(CompositeOp):
     r = result_def(TensorType)
     traits = traits_def(Pure())
     syntax = "<mode> $x"
+    stores = COMPLEX
     derivative = Custom(_jvp_qr)
     batching = batch_leading
 
@@ -244,10 +287,8 @@ class QrOp(CompositeOp):
         *lead, rows, columns = shape_of(x)
         k = rows if word(props["mode"]) == "complete" else min(rows, columns)
         v, r = b.householder(x)
-        # the reflected columns of an identity, of which V^T picks rows of V
-        inner = multiply(b, v, v, transpose="x")
-        first = transposed(b, part(b, v, (0, k), (0, shape_of(v)[-1])))
-        weights = solve_with(b, inner, first, side="upper", diagonal="unit")
+        # the reflected columns of an identity, of which V^H picks rows of V
+        weights = weights_of(b, v, adjoint_of(b, part(b, v, (0, k), (0, shape_of(v)[-1]))))
         q = b.sub(identity(b, element_of(x), (*lead, rows, k)), multiply(b, v, weights))
         if k > shape_of(r)[-2]:
             rank = len(lead) + 2

@@ -12,12 +12,13 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
-from ..types import element_of, shape_of, show_shape, tensor
+from ..types import COMPLEX, element_of, part_of, shape_of, show_shape, tensor
 from .base import CompositeOp, Custom, Props, graph_op, require_same_element, word
 from .factor import (
     batch_leading,
     diagonal_of,
     identity,
+    in_field,
     multiply,
     on_rows,
     permuted,
@@ -52,7 +53,7 @@ class SolveOp(CompositeOp):
     %x = graph.solve plain %a, %y : (tensor<3x3xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
     ```
 
-    (C1) Both operands have one element type, f32 or f64.
+    (C1) Both operands have one element type, f32 or f64, or complex of them.
     (C2) Matrices of `a` are square, and `y` has as many rows and the same leading dims.
     (C3) The form is plain or transposed.
     """
@@ -64,6 +65,7 @@ class SolveOp(CompositeOp):
     x = result_def(TensorType)
     traits = traits_def(Pure())
     syntax = "<form> $a, $y"
+    stores = COMPLEX
     derivative = Custom(_jvp_solve)
     batching = batch_leading
 
@@ -170,7 +172,7 @@ class DetOp(CompositeOp):
     %y = graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
     ```
 
-    (C1) The element type is f32 or f64.
+    (C1) The element type is f32 or f64, or complex of them.
     (C2) There are two dims or more, and the last two are equal.
     """
 
@@ -179,6 +181,7 @@ class DetOp(CompositeOp):
     y = result_def(TensorType)
     traits = traits_def(Pure())
     syntax = "$x"
+    stores = COMPLEX
     derivative = Custom(_jvp_det)
     batching = batch_leading
 
@@ -206,15 +209,15 @@ class DetOp(CompositeOp):
 
 
 def _jvp_pinv(b: Any, op: PinvOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
-    # -P dA P + P P^T dA^T (1 - A P) + (1 - P A) dA^T P^T P: Golub and Pereyra, 1973; at a constant rank
+    # -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P: Golub and Pereyra, 1973; at a constant rank
     da, _ = tangents
     if da is None:
         return [None]
     a, p = op.x, op.y
     change = b.neg(multiply(b, multiply(b, p, da), p))
-    left = multiply(b, multiply(b, p, p, transpose="y"), da, transpose="y")
+    left = multiply(b, multiply(b, p, p, adjoint="y"), da, adjoint="y")
     left = b.sub(left, multiply(b, multiply(b, left, a), p))
-    right = multiply(b, da, multiply(b, p, p, transpose="x"), transpose="x")
+    right = multiply(b, da, multiply(b, p, p, adjoint="x"), adjoint="x")
     right = b.sub(right, multiply(b, p, multiply(b, a, right)))
     return [b.add(change, b.add(left, right))]
 
@@ -229,7 +232,7 @@ class PinvOp(CompositeOp):
     %y = graph.pinv %x, %rtol : (tensor<2x4x3xf32>, tensor<2xf32>) -> tensor<2x3x4xf32>
     ```
 
-    (C1) Both operands have one element type, f32 or f64.
+    (C1) The element type is f32 or f64, or complex of them; `rtol` has the type of its parts.
     (C2) There are two dims or more, and `rtol` has the leading dims.
     """
 
@@ -239,6 +242,7 @@ class PinvOp(CompositeOp):
     y = result_def(TensorType)
     traits = traits_def(Pure())
     syntax = "$x, $rtol"
+    stores = COMPLEX
     derivative = Custom(_jvp_pinv)
     batching = batch_leading
 
@@ -246,7 +250,9 @@ class PinvOp(CompositeOp):
     def infer_types(
         cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
     ) -> tuple[TensorType, ...]:
-        require_same_element(operands, ("the matrix", "rtol"))  # C1
+        if operands[1].element_type != part_of(operands[0].element_type):  # C1
+            x, rtol = (o.element_type for o in operands)
+            raise DTypeError(f"rtol must have the element type of parts of the matrix, the matrix is {x}, rtol is {rtol}")
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
         if operands[1].get_shape() != tuple(lead):  # C2
             raise ShapeError(f"rtol must have the leading dims {show_shape(lead)}, got {show_shape(operands[1].get_shape())}")
@@ -263,7 +269,7 @@ class PinvOp(CompositeOp):
         least = b.broadcast(b.mul(rtol, b.reduce(s, kind="max", dims=(len(lead),))), dims, shape_of(s))
         counts, one = b.cmp(s, least, predicate="gt"), b.full_like(s, 1)
         inverse = b.select(counts, b.div(one, b.select(counts, s, one)), b.mul(s, b.zeros_like(s)))
-        return multiply(b, b.mul(vt, on_rows(b, inverse, shape_of(vt))), u, transpose="xy")
+        return multiply(b, b.mul(vt, on_rows(b, in_field(b, inverse, vt), shape_of(vt))), u, adjoint="xy")
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x, rtol = operands

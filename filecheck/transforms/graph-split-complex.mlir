@@ -27,6 +27,17 @@ func.func @no_complex(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+/// A factorization takes planes.
+// CHECK-LABEL: @factors
+//       CHECK:   %[[Y:.*]], %[[P:.*]], %[[I:.*]] = graph.lu %{{.*}}, %{{.*}} : (tensor<3x3xf32>, tensor<3x3xf32>)
+//  CHECK-NEXT:   graph.interleave %[[Y]], %[[I]]
+func.func @factors(%x: tensor<3x3xcomplex<f32>>) -> (tensor<3x3xcomplex<f32>>, tensor<3xi32>) {
+  %0, %1 = graph.lu %x : tensor<3x3xcomplex<f32>> -> (tensor<3x3xcomplex<f32>>, tensor<3xi32>)
+  return %0, %1 : tensor<3x3xcomplex<f32>>, tensor<3xi32>
+}
+
+// -----
+
 /// The body of a loop takes and returns pairs.
 // CHECK-LABEL: @turn(%i: tensor<i64>, %z: tensor<4x2xf64>) -> tensor<4x2xf64>
 // CHECK-LABEL: @main

@@ -60,6 +60,7 @@ ARGUMENTS: dict[str, Any] = {
     "permute_dims": lambda: (_floats(2, 3), (0, 1)),
     "packbits": lambda: (_integers(9),),
     "poly": lambda: (_floats(3),),
+    "roots": lambda: (_floats(3),),
     "unpackbits": lambda: (np.array([1, 200], np.uint8),),
     "kaiser": lambda: (5, 2.0),
     **{name: lambda: (5,) for name in ("bartlett", "blackman", "hamming", "hanning")},

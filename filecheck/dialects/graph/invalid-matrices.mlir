@@ -3,7 +3,7 @@
 /// Every constraint of the ops on matrices.
 
 func.func @cholesky_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.cholesky' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.cholesky' op element type must be f32 or f64, or complex of them, got i32}}
   %r = graph.cholesky %x : tensor<3x3xi32>
   return
 }
@@ -27,7 +27,7 @@ func.func @cholesky_c2_square(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @eigh_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.eigh' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.eigh' op element type must be f32 or f64, or complex of them, got i32}}
   %r0, %r1 = graph.eigh %x : tensor<3x3xi32> -> (tensor<3xf32>, tensor<3xf32>)
   return
 }
@@ -50,8 +50,56 @@ func.func @eigh_c2_square(%x: tensor<2x3xf32>) {
 
 // -----
 
+func.func @eig_c1_element(%x: tensor<3x3xi32>) {
+  // expected-error@+1 {{'graph.eig' op element type must be f32 or f64, or complex of them, got i32}}
+  %r0, %r1 = graph.eig values %x : tensor<3x3xi32> -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @eig_c1_parts(%x: tensor<3x3xf32>, %y: tensor<3x3xf64>) {
+  // expected-error@+1 {{'graph.eig' op takes 1 operands, or their real and then their imaginary parts, got tensor<3x3xf32>, tensor<3x3xf64>}}
+  %r0, %r1 = graph.eig values %x, %y : (tensor<3x3xf32>, tensor<3x3xf64>) -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @eig_c2_square(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.eig' op matrices must be square, got [2,3]}}
+  %r0, %r1 = graph.eig values %x : tensor<2x3xf32> -> (tensor<2xf32>, tensor<2xf32>)
+  return
+}
+
+// -----
+
+func.func @eig_c2_rank(%x: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.eig' op matrices need two dims or more, of known sizes, got [3]}}
+  %r0, %r1 = graph.eig values %x : tensor<3xf32> -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @eig_c3_mode(%x: tensor<3x3xf32>) {
+  // expected-error@+1 {{'graph.eig' op mode must be one of values, vectors, got left}}
+  %r0, %r1 = graph.eig left %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @cholesky_c1_parts(%x: tensor<3x3xf32>) {
+  // expected-error@+1 {{'graph.cholesky' op takes 1 operands, or their real and then their imaginary parts, got}}
+  %r = graph.cholesky %x, %x, %x : tensor<3x3xf32>
+  return
+}
+
+// -----
+
 func.func @orthogonalize_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.orthogonalize' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.orthogonalize' op element type must be f32 or f64, or complex of them, got i32}}
   %r0, %r1 = graph.orthogonalize %x : tensor<3x3xi32> -> (tensor<3xf32>, tensor<3xf32>)
   return
 }
@@ -75,7 +123,7 @@ func.func @orthogonalize_c2_square(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @det_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.det' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.det' op element type must be f32 or f64, or complex of them, got i32}}
   %r0 = graph.det %x : tensor<3x3xi32> -> tensor<3xf32>
   return
 }
@@ -99,7 +147,7 @@ func.func @det_c2_square(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @lu_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.lu' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.lu' op element type must be f32 or f64, or complex of them, got i32}}
   %r0, %r1 = graph.lu %x : tensor<3x3xi32> -> (tensor<3xf32>, tensor<3xf32>)
   return
 }
@@ -115,7 +163,7 @@ func.func @lu_c2_rank(%x: tensor<3xf32>) {
 // -----
 
 func.func @householder_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.householder' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.householder' op element type must be f32 or f64, or complex of them, got i32}}
   %r0, %r1 = graph.householder %x : tensor<3x3xi32> -> (tensor<3xf32>, tensor<3xf32>)
   return
 }
@@ -131,7 +179,7 @@ func.func @householder_c2_rank(%x: tensor<3xf32>) {
 // -----
 
 func.func @qr_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.qr' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.qr' op element type must be f32 or f64, or complex of them, got i32}}
   %q, %r = graph.qr reduced %x : tensor<3x3xi32> -> (tensor<3x3xf32>, tensor<3x3xf32>)
   return
 }
@@ -155,7 +203,7 @@ func.func @qr_c3_mode(%x: tensor<3x3xf32>) {
 // -----
 
 func.func @svd_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.svd' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.svd' op element type must be f32 or f64, or complex of them, got i32}}
   %u, %s, %v = graph.svd reduced %x : tensor<3x3xi32> -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
   return
 }
@@ -187,7 +235,7 @@ func.func @triangular_solve_c1_element(%a: tensor<3x3xf32>, %y: tensor<3x5xf64>)
 // -----
 
 func.func @triangular_solve_c1_float(%a: tensor<3x3xi32>, %y: tensor<3x5xi32>) {
-  // expected-error@+1 {{'graph.triangular_solve' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.triangular_solve' op element type must be f32 or f64, or complex of them, got i32}}
   %r = graph.triangular_solve lower plain given %a, %y : (tensor<3x3xi32>, tensor<3x5xi32>) -> tensor<3x5xi32>
   return
 }
@@ -219,7 +267,7 @@ func.func @solve_c1_element(%a: tensor<3x3xf32>, %y: tensor<3x5xf64>) {
 // -----
 
 func.func @solve_c1_float(%a: tensor<3x3xi32>, %y: tensor<3x5xi32>) {
-  // expected-error@+1 {{'graph.solve' op element type must be f32 or f64, got i32}}
+  // expected-error@+1 {{'graph.solve' op element type must be f32 or f64, or complex of them, got i32}}
   %r = graph.solve plain %a, %y : (tensor<3x3xi32>, tensor<3x5xi32>) -> tensor<3x5xi32>
   return
 }
@@ -283,7 +331,7 @@ func.func @permutation_c2_rows(%p: tensor<3xi32>) {
 // -----
 
 func.func @pinv_c1_element(%x: tensor<3x2xf32>, %t: tensor<f64>) {
-  // expected-error@+1 {{'graph.pinv' op operand element types must be equal, the matrix is f32, rtol is f64}}
+  // expected-error@+1 {{'graph.pinv' op rtol must have the element type of parts of the matrix, the matrix is f32, rtol is f64}}
   %r = graph.pinv %x, %t : (tensor<3x2xf32>, tensor<f64>) -> tensor<2x3xf32>
   return
 }

@@ -1,6 +1,6 @@
 // RUN: lamina-opt %s > %t && lamina-opt %t | diff %t - && lamina-opt %t --print-op-generic | lamina-opt | diff %t -
 // RUN: lamina-opt %s | filecheck %s
-// RUN: lamina-opt %s -p graph-decompose,convert-graph-to-loop | filecheck %s --check-prefix=LOOP
+// RUN: lamina-opt %s -p graph-split-complex,graph-decompose,convert-graph-to-loop | filecheck %s --check-prefix=LOOP
 // RUN: lamina-opt %s --target=x86-64-v3 --compile-to=llvmir > %t.ll
 
 // CHECK-LABEL: @factors
@@ -29,6 +29,20 @@ func.func @factors(%x: tensor<2x3x3xf32>) {
   %16 = graph.solve plain %x, %x : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
   %17 = graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
   %18 = graph.pinv %x, %17 : (tensor<2x3x3xf32>, tensor<2xf32>) -> tensor<2x3x3xf32>
+  return
+}
+
+/// Complex matrices are whole, or planes: real parts, then imaginary parts.
+// CHECK-LABEL: @complex
+//  CHECK-NEXT:   graph.lu %z : tensor<3x3xcomplex<f32>> -> (tensor<3x3xcomplex<f32>>, tensor<3xi32>)
+//  CHECK-NEXT:   graph.lu %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>)
+//  CHECK-NEXT:   graph.eig values %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3xf32>)
+//  CHECK-NEXT:   graph.eig vectors %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3xf32>, tensor<3x3xf32>)
+func.func @complex(%z: tensor<3x3xcomplex<f32>>, %x: tensor<3x3xf32>, %y: tensor<3x3xf32>) {
+  %0, %1 = graph.lu %z : tensor<3x3xcomplex<f32>> -> (tensor<3x3xcomplex<f32>>, tensor<3xi32>)
+  %2, %3, %4 = graph.lu %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>)
+  %5, %6 = graph.eig values %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3xf32>)
+  %7, %8, %9, %10 = graph.eig vectors %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3xf32>, tensor<3x3xf32>)
   return
 }
 

@@ -2,6 +2,7 @@
 
 _SPD = "(x @ x.T + 4 * np.eye(4, dtype=x.dtype))"
 _REG = "(x + 8 * np.eye(4, dtype=x.dtype))"
+_Z = "(x + 1j * y + 4 * np.eye(3, dtype=x.dtype))"
 
 TABLE = f"""
 det | f[4,4] | np.linalg.det({_REG}) | tol=16
@@ -35,6 +36,17 @@ linalg_matmul | f[3,4] f[4,2] | np.linalg.matmul(x, y)
 solve_triangular | f[4,4] f[4] | jx.scipy.linalg.solve_triangular(np.tril(x) + 6 * np.eye(4, dtype=x.dtype), y, lower=True) | tol=8
 cho_solve | f[4,4] f[4] | jx.scipy.linalg.cho_solve(jx.scipy.linalg.cho_factor({_SPD}), y) | tol=16
 expm | f[3,3]u | jx.scipy.linalg.expm(x) | tol=16
+eigvals_sorted | f[4,4] | np.sort(np.linalg.eigvals({_REG}).real) | tol=64 once
+eig_vectors | f[4,4] | (lambda w, v: np.abs({_REG} @ v - v * w) < 1e-3)(*np.linalg.eig({_REG})) | value
+eig_of_rotation | f[] | np.linalg.eigvals(np.array([[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]])).real.sum() | tol=16 once
+roots | f[4] | np.sort(np.abs(np.roots(x, strip_zeros=False))) | tol=64 once
+complex_det | f[3,3] f[3,3] | np.linalg.det{_Z} | tol=16 value
+complex_solve | f[3,3] f[3,3] | np.linalg.solve({_Z}, x - 2j * y) | tol=16 value
+complex_qr | f[3,3] f[3,3] | np.linalg.qr{_Z} | tol=32 value
+complex_eigvalsh | f[3,3] f[3,3] | np.linalg.eigvalsh(x + 1j * y) | tol=32 value
+complex_svdvals | f[3,3] f[3,3] | np.linalg.svd(x + 1j * y, compute_uv=False) | tol=32 value
+complex_cholesky | f[3,3] f[3,3] | (lambda z: np.linalg.cholesky(z @ z.conj().T))({_Z}) | tol=32 value
+complex_pinv | f[3,3] f[3,3] | np.linalg.pinv({_Z}[:, :2]) | tol=64 value
 gauss_elimination | f[2,2] f[2] | np.stack([x[1, 1] * y[0] - x[0, 1] * y[1], x[0, 0] * y[1] - x[1, 0] * y[0]])
 det_2x2 | f[2,2] | x[0, 0] * x[1, 1] - x[0, 1] * x[1, 0]
 cholesky_2x2 | f[2,2] | (lambda a: np.stack([np.sqrt(a[0, 0]), a[1, 0] / np.sqrt(a[0, 0])]))(x @ x.T + np.eye(2, dtype=x.dtype))
