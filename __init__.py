@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .codegen.targets import get as target  # noqa: F401
+    from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
     from .errors import DifferentiationError as DifferentiationError
     from .errors import DTypeError as DTypeError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .errors import ShapeError as ShapeError
     from .errors import SizeError as SizeError
     from .errors import TracingError as TracingError
+    from .frontend import debug as debug
     from .frontend import fft as fft
     from .frontend import lax as lax
     from .frontend import linalg as linalg
@@ -46,6 +48,11 @@ if TYPE_CHECKING:
     from .frontend.control import fori_loop as fori_loop
     from .frontend.control import scan as scan
     from .frontend.dynamic import dim as dim
+    from .frontend.effects import after as after
+    from .frontend.effects import check as check
+    from .frontend.effects import error_if as error_if
+    from .frontend.effects import io_callback as io_callback
+    from .frontend.effects import pure_callback as pure_callback
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
     from .frontend.jacobians import block_until_ready as block_until_ready
@@ -101,6 +108,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(
         (
+            "CheckError",
             "CompileError",
             "DTypeError",
             "DifferentiationError",
@@ -139,6 +147,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
     "dim": ".frontend.dynamic",
+    **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "Array": ".runtime.array",
     "TensorSpec": ".frontend.functions",
@@ -148,6 +157,7 @@ _HOMES = {
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
+    "debug": ".frontend.debug",
     "fft": ".frontend.fft",
     "lax": ".frontend.lax",
     "linalg": ".frontend.linalg",

@@ -8,7 +8,7 @@ attributes fit their module is decided here, on modules whose ops verify one by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -28,6 +28,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..errors import CompileError, SizeError, placed
 from . import program
+from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.repeat import HostCallOp, RepeatOp, RepeatWhileOp
@@ -83,6 +84,22 @@ def require_single_blocks(module: ModuleOp) -> None:
             rule = "only functions of one block are compiled: write graph.case or graph.while, in kernels loop.if or loop.while"
             error = CompileError(f"'func.func' op @{op.sym_name.data} has {len(op.body.blocks)} blocks: {rule}")
             raise placed(error, op.body.blocks[0].last_op or op)
+
+
+def effects_of(module: ModuleOp) -> list[CallbackOp]:
+    """The effects of the host functions of a module, in the order of the numbers that machine code has for them."""
+    hosts = (op for op in module.body.block.ops if isinstance(op, program.FuncOp))
+    return [op for host in hosts for op in host.body.block.ops if isinstance(op, CallbackOp)]
+
+
+def has_effects(op: Operation | None, symbols: Mapping[str, Operation]) -> bool:
+    """Whether a host function has effects, itself or by those that it calls."""
+    if not isinstance(op, program.FuncOp):
+        return False
+    inner = op.body.block.ops
+    return any(isinstance(i, CallbackOp) for i in inner) or any(
+        has_effects(symbols.get(name), symbols) for i in inner if isinstance(i, HostCallOp) for name in i.callees
+    )
 
 
 # Attributes

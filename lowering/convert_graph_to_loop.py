@@ -12,7 +12,7 @@ that were in the module before are marked `scheduled`: what follows leaves them 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -31,8 +31,10 @@ from ..dialects.graph.conditional import CaseOp
 from ..dialects.graph.conditional import WhileOp as ConditionalOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.control import ForOp as RepeatedOp
+from ..dialects.graph.effects import EffectOp, has_effects
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.loop.repeat import BranchOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.shapes import shapes_attribute
@@ -167,10 +169,13 @@ class _FunctionConverter:
         kernels: _Kernels,
         by_hand: dict[str, KernelOp],
         carried: Sequence[tuple[SSAValue, SSAValue]] = (),
+        effects: Collection[Operation] = (),
     ):
         self.function = function
         self.carried = carried
         """What the body of a loop carries: an argument, and the returned value that takes its place."""
+        self.effects = effects
+        """The ops whose order stays."""
         self.kernels = kernels
         self.by_hand = by_hand
         self.constants: dict[int, SSAValue] = {}
@@ -203,7 +208,7 @@ class _FunctionConverter:
             argument.name_hint = "result" if len(results) == 1 else f"result{k}"
         copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self._assign(value, target)]
         if self.carried:
-            order_for_carried(source, self.carried)
+            order_for_carried(source, self.carried, self.effects)
         for op in source.ops:
             if op is not last:
                 with about(op):
@@ -321,6 +326,8 @@ class _FunctionConverter:
             self._repeat_while(op)
         elif isinstance(op, CaseOp):
             self._branch(op)
+        elif isinstance(op, EffectOp):
+            self._effect(op)
         elif op.name == "graph.const":
             self._constant(op)
         elif isinstance(op, GraphOp) and op.view:
@@ -458,6 +465,13 @@ class _FunctionConverter:
         self._insert(BranchOp.make(self.buffers[op.index], [n.string_value() for n in op.callees], given, into), op)
         self.work += max(self._works(op))
 
+    def _effect(self, op: EffectOp) -> None:
+        """Hand over buffers to Python."""
+        mask = None if op.mask is None else self.buffers[op.mask]
+        given, into = [self.buffers[v] for v in op.values], [self._buffer(result, op) for result in op.results]
+        kind = op.name.removeprefix("graph.")
+        self._insert(CallbackOp.make(kind, op.text.data, mask, given, into, op.batch_dims), op)
+
     def _works(self, op: ControlOp) -> list[int]:
         """The work of a call of each function of an op, which are converted already."""
         works: list[int] = []
@@ -588,8 +602,9 @@ class ConvertGraphToLoopPass(ModulePass):
         for function in functions:
             name_sizes(function)
         carried = carried_by(functions)
+        effects = {inner for function in functions for inner in function.body.block.ops if has_effects(inner)}
         for function in bodies_first(functions):
-            converter = _FunctionConverter(function, kernels, by_hand, carried.get(function.sym_name.data, ()))
+            converter = _FunctionConverter(function, kernels, by_hand, carried.get(function.sym_name.data, ()), effects)
             with about(function):
                 converter.convert()
             globals_ += converter.globals

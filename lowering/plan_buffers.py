@@ -37,7 +37,7 @@ from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
 from ..dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.structure import KernelOp
-from ..dialects.types import IntegerType, element_of, index
+from ..dialects.types import IntegerType, element_of, index, is_complex, part_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
 from .analysis.nests import walk
@@ -167,6 +167,8 @@ def _known_bytes(type: Any) -> int | None:
 
 
 def _element_bytes(element: Any) -> int:
+    if is_complex(element):
+        return 2 * _element_bytes(part_of(element))
     return 8 if element == index else -(-element.bitwidth // 8)
 
 

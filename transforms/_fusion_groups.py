@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 
 from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..dialects.graph.base import Equation, Read
+from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import has_open_sizes
 
 
@@ -112,6 +114,8 @@ class Groups:
         self.of: dict[Operation, Group] = {}
         self.equations: dict[Operation, tuple[Equation, ...]] = {}
         """The loop forms of the ops that have been seen, over expected sizes where only calls know them."""
+        self.following = dict(pairwise(op for op in block.ops if has_effects(op)))
+        """Of each effect the next one, which waits for it."""
         self.is_open = has_open_sizes(block)
         """Whether calls alone know sizes: then there are no prologues and no other orders of loops, which sizes decide."""
 

@@ -128,6 +128,8 @@ def others_lead_to(op: Operation, goal: Group, groups: Groups) -> bool:
             if member not in seen:
                 seen.add(member)
                 work.extend(use.operation for result in member.results for use in result.uses)
+                if member in groups.following:
+                    work.append(groups.following[member])
     return False
 
 

@@ -28,6 +28,7 @@ from ..dialects.graph.base import (
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.effects import EffectOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
@@ -86,6 +87,11 @@ class Linearizer:
         if isinstance(op, ControlOp):
             _linearize_control(op, self)
             return
+        if isinstance(op, EffectOp):
+            rule = "has no derivative: what the Python function does is not known"
+            raise error_at(
+                op, DifferentiationError, f"{rule}; give it lm.stop_gradient of its arguments to take it as constant"
+            )
         if not isinstance(op, GraphOp):
             raise error_at(op, DifferentiationError, "has no derivative")
         if isinstance(op, CompositeOp) and op.derivative is None:

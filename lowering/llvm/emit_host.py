@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...codegen.text import I8, I64
 from ...dialects import program
+from ...dialects.host_functions import has_effects
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import KernelOp
@@ -132,7 +133,7 @@ def _contiguous(type: Any, op: Operation) -> int:
     return expected
 
 
-def _sizes(value: SSAValue, op: Operation) -> list[Any]:
+def buffer_sizes(value: SSAValue, op: Operation) -> list[Any]:
     """The sizes of a buffer of a host function: numbers and index values."""
     owner = value.owner
     if isinstance(owner, memref.ReinterpretCastOp):
@@ -149,7 +150,7 @@ def _copy(e: FunctionEmitter, op: memref.CopyOp) -> None:
     item = numpy_dtype(type.element_type).itemsize
     if DYNAMIC_INDEX in type.get_shape():
         size: Any = str(item)
-        for n in _sizes(op.source, op):
+        for n in buffer_sizes(op.source, op):
             size = e.b.mul(size, str(n) if isinstance(n, int) else e.value(n, op), I64)
     else:
         size = _contiguous(type, op) * item
@@ -244,7 +245,13 @@ def _memcpy(e: FunctionEmitter, target: str, source: str, size: int, align: int)
 def _call_host(e: FunctionEmitter, op: HostCallOp, name: str, pointers: Sequence[str]) -> None:
     """Call another host function."""
     arena = [] if op.memory is None else [e.value(op.memory, op)]
-    e.b.emit_void(f"call void {symbol(name)}({', '.join(f'ptr {p}' for p in (*pointers, *arena))})")
+    may_end = [e.status] if has_effects(e.module.symbols.get(name), e.module.symbols) else []
+    e.b.emit_void(f"call void {symbol(name)}({', '.join(f'ptr {p}' for p in (*pointers, *arena, *may_end))})")
+    for status in may_end:
+        going = e.b.fresh_label("going")
+        e.leaves = True
+        e.b.cond_br(e.b.icmp("eq", e.b.load(str(status), I64, 8), "0", I64), going, "exit")
+        e.b.label(going)
 
 
 def _repeat(e: FunctionEmitter, op: RepeatOp) -> None:

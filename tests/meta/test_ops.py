@@ -13,8 +13,11 @@ ROOT = Path(__file__).parent.parent.parent
 TABLE = ROOT / "tests" / "ops_table.py"
 INVALID = ROOT / "filecheck" / "dialects" / "graph"
 
-STRUCTURE = {"fusion", "yield", "call", "vjp", "jvp", "vmap", "transposed", "kernel", "for", "while", "case"}
-"""Ops that hold or call code: they have no rules of their own, and are tested with the passes that expand them."""
+STRUCTURE = {"fusion", "yield", "call", "vjp", "jvp", "vmap", "transposed", "kernel", "for", "while", "case"} | {
+    *("print", "assert", "callback")
+}
+"""Ops that hold or call code, or act on the process: they have no rules of their own, and are tested with the passes that take
+them."""
 
 
 @pytest.mark.parametrize("name", sorted(OPS))
