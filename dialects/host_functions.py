@@ -31,7 +31,7 @@ from . import program
 from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
-from .loop.repeat import HostCallOp, RepeatOp, RepeatWhileOp
+from .loop.repeat import Buffer, HostCallOp, RepeatOp, RepeatWhileOp
 from .loop.structure import MOST_LANES, KernelOp
 from .symbolic import Size
 from .types import is_complex, part_of, shape_of
@@ -176,15 +176,21 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
 def _host_call(op: HostCallOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
     """The functions exist, take the buffers that they get, have memory for their own, and write over what they share."""
     memory = None if op.memory is None else _bytes(op.memory.type)
-    for name, given in zip(op.callees, op.given(), strict=True):
+    for name, given, buffers, more in zip(op.callees, op.given(), op.buffers(), op.more, strict=True):
         callee = symbols.get(name)
         if not isinstance(callee, program.FuncOp):
             yield f"names @{name}, which is no program.func of this module"
             return
         wanted = [a.type for a in (*callee.inputs, *callee.outputs)]
-        if given != wanted or callee.temporaries or callee.sizes:
+        temporaries, sizes = more
+        if given != wanted or [v.type for v in temporaries] != [v.type for v in callee.temporaries]:
             shown = [", ".join(map(str, types)) for types in (given, [a.type for a in callee.body.block.args])]
             yield f"gives ({shown[0]}) to @{name}, which takes ({shown[1]})"
+        elif list(map(_size, sizes)) != list(callee.meant_sizes()):
+            shown = [", ".join(map(str, part)) for part in (map(_size, sizes), callee.meant_sizes())]
+            yield f"gives sizes ({shown[0]}) to @{name}, which takes ({shown[1]})"
+        elif (wrong := _other_sizes(callee, [*buffers, *((v, False) for v in temporaries)])) is not None:
+            yield f"gives @{name} a buffer of other sizes for argument #{wrong}"
         if callee.arena is not None and (memory is None or memory < callee.arena_bytes):
             yield f"gives {memory or 0} bytes of memory to @{name}, which needs {callee.arena_bytes}"
         if (callee.arena is None) != (memory is None):
@@ -196,6 +202,16 @@ def _host_call(op: HostCallOp, symbols: dict[str, Operation]) -> Iterator[Compla
     for pair, one, other in zip(op.in_place, op.carry, op.spare, strict=True):
         if one is other and pair not in body.donation_pairs:
             yield f"carries value {pair[0]} in one buffer, but @{op.callees[-1]} does not write it over what it was"
+
+
+def _other_sizes(callee: program.FuncOp, buffers: Sequence[Buffer]) -> int | None:
+    """The number of the first argument of a function for which a buffer has other sizes; None if all agree."""
+    for k, (argument, (buffer, is_slice)) in enumerate(
+        zip((*callee.inputs, *callee.outputs, *callee.temporaries), buffers, strict=True)
+    ):
+        if list(map(_size, callee.sizes_of(argument))) != _sizes_of(buffer)[int(is_slice) :]:
+            return k
+    return None
 
 
 def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: Sequence[AnySize | None]) -> bool:

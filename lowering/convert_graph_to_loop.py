@@ -36,7 +36,7 @@ from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
-from ..dialects.loop.repeat import BranchOp, RepeatOp, RepeatWhileOp
+from ..dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ..dialects.symbolic import Monomial, Size, expected_size, symbols_of
@@ -226,7 +226,8 @@ class _FunctionConverter:
         if not isinstance(size, Size):
             return size
         if size not in self.sizes:
-            for symbol in size.symbols if origin is not None else ():
+            is_called = self.function.sym_visibility is not None and self.function.sym_visibility.data == "private"
+            for symbol in size.symbols if origin is not None and not is_called else ():  # who calls it gives its sizes
                 if Size((((symbol,), 1),)) not in self.sizes:
                     rule = f"size {size} of one of its values has {symbol}, which is in the shape of no argument"
                     raise _error(origin or self.function, f"cannot be compiled: {rule}")
@@ -318,8 +319,6 @@ class _FunctionConverter:
             self._launch(op, KernelPlan.of(op))
         elif isinstance(op, KernelCallOp):
             self._launch_by_hand(op)
-        elif isinstance(op, ControlOp) and (open_ := [v for v in (*op.operands, *op.results) if has_symbols(v)]):
-            raise _error(op, f"takes no size that only a call knows, got {open_[0].type}: leave that dim out of dynamic=")
         elif isinstance(op, RepeatedOp):
             self._repeat(op)
         elif isinstance(op, ConditionalOp):
@@ -438,7 +437,7 @@ class _FunctionConverter:
         count = op.trips.value.data if op.count is None else self.buffers[op.count]
         groups = [consts, carry, spare, over, into]
         made = RepeatOp.make(op.callee.string_value(), count, position, groups, reverse=op.reverse is not None)
-        self._insert(made, op)
+        self._call(made, op)
         trips = _UNKNOWN_TRIPS if op.count is not None else op.trips.value.data
         self.work += trips * sum(self._works(op))
 
@@ -448,7 +447,7 @@ class _FunctionConverter:
         consts = [self.buffers[v] for v in op.consts]
         condition, body = (name.string_value() for name in op.callees)
         flag = self._scalar(i1, op, "going")
-        self._insert(RepeatWhileOp.make(condition, body, flag, [consts, carry, spare]), op)
+        self._call(RepeatWhileOp.make(condition, body, flag, [consts, carry, spare]), op)
         self.work += _UNKNOWN_TRIPS * sum(self._works(op))
 
     def _carried(
@@ -462,8 +461,21 @@ class _FunctionConverter:
         """Call the function of one branch."""
         given = [self.buffers[v] for v in op.arguments]
         into = [self._buffer(result, op) for result in op.results]
-        self._insert(BranchOp.make(self.buffers[op.index], [n.string_value() for n in op.callees], given, into), op)
+        self._call(BranchOp.make(self.buffers[op.index], [n.string_value() for n in op.callees], given, into), op)
         self.work += max(self._works(op))
+
+    def _call(self, call: HostCallOp, op: ControlOp) -> None:
+        """Insert a call of other functions, with the sizes that these take; their temporaries are found later."""
+        sizes = [[self._size(size, op) for size in function.meant_sizes()] for function in self._functions(op)]
+        self._insert(call.with_more([((), given) for given in sizes]) if any(sizes) else call, op)
+
+    def _functions(self, op: ControlOp) -> list[program.FuncOp]:
+        """The functions that an op runs, which are converted already."""
+        found = [SymbolTable.lookup_symbol(op, name) for name in op.callees]
+        for name, function in zip(op.callees, found, strict=True):
+            if not isinstance(function, program.FuncOp):
+                raise _error(op, f"names no function of the module: {name}")
+        return found  # pyright: ignore[reportReturnType]
 
     def _effect(self, op: EffectOp) -> None:
         """Hand over buffers to Python."""
@@ -474,13 +486,7 @@ class _FunctionConverter:
 
     def _works(self, op: ControlOp) -> list[int]:
         """The work of a call of each function of an op, which are converted already."""
-        works: list[int] = []
-        for name in op.callees:
-            found = SymbolTable.lookup_symbol(op, name)
-            if not isinstance(found, program.FuncOp):
-                raise _error(op, f"names no function of the module: {name}")
-            works.append(1 if found.work is None else found.work.value.data)
-        return works
+        return [1 if function.work is None else function.work.value.data for function in self._functions(op)]
 
     def _scalar(self, element: Attribute, origin: Operation, name: str) -> SSAValue:
         """A new buffer of one element."""

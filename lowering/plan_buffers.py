@@ -24,10 +24,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    DenseArrayBase,
     IntegerAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Operation, SSAValue
@@ -225,6 +227,39 @@ def share_temporaries(function: program.FuncOp) -> None:
         alloc.erase()
 
 
+def give_temporaries(function: program.FuncOp, hosts: Mapping[str, program.FuncOp]) -> None:
+    """Let a function allocate what the functions that it calls take as temporaries."""
+    block = function.body.block
+    for op in list(block.ops):
+        if not isinstance(op, HostCallOp):
+            continue
+        more: list[tuple[list[SSAValue], Sequence[SSAValue]]] = []
+        for name, (known, sizes) in zip(op.callees, op.more, strict=True):
+            callee = hosts.get(name)
+            missing = () if callee is None else callee.temporaries[len(known) :]
+            more.append(([*known, *(_temporary(callee, t, sizes, op) for t in missing)], sizes))  # pyright: ignore
+        if [len(given) for given, _ in more] != [len(given) for given, _ in op.more]:
+            block.insert_op_before(op.with_more(more), op)
+            op.detach()
+            op.erase()
+
+
+def _temporary(callee: program.FuncOp, temporary: SSAValue, given: Sequence[SSAValue], before: HostCallOp) -> SSAValue:
+    numbers = dict(zip(callee.sizes, given, strict=True))
+    sizes = [numbers[size] for size in callee.sizes_of(temporary) if not isinstance(size, int)]
+    alloc = memref.AllocOp.create(
+        operands=sizes,
+        result_types=[temporary.type],
+        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(sizes), 0])},
+    )
+    alloc.location = before.location
+    block = before.parent
+    assert block is not None
+    block.insert_op_before(alloc, before)
+    alloc.memref.name_hint = temporary.name_hint
+    return alloc.memref
+
+
 class _Planner:
     """Plans one function; `analyse`, then `rewrite`."""
 
@@ -373,10 +408,12 @@ def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
     used: dict[str, set[tuple[int, int]]] = {name: set() for name in kernels}
     for kernel, result, operand in _carry_in_place(module, pairs):
         used[kernel].add((result, operand))
-    for function in [op for op in module.body.block.ops if isinstance(op, program.FuncOp)]:
+    hosts = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, program.FuncOp)}
+    for function in _callees_first(hosts):
         if function.arena is not None:  # was planned before, and may rely on all of them
             used = {name: set(all_pairs) for name, all_pairs in pairs.items()}
             continue
+        give_temporaries(function, hosts)
         share_temporaries(function)
         planner = _Planner(function, kernels, {}, {})
         planner.analyse()

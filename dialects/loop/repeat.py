@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
+    IndexType,
     IntegerAttr,
     MemRefType,
     SymbolRefAttr,
@@ -47,23 +48,79 @@ _INDEX = memref(i64, ())
 _FLAG = memref(i1, ())
 
 
+Buffer = tuple[SSAValue, bool]
+"""A buffer that a function gets, and whether it gets a slice of it along the first dim."""
+
+
 class HostCallOp(LoopOp):
-    """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own."""
+    """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own.
+
+    What functions need whose sizes only a call knows stands before that: `temporaries` of all functions, then `sizes` of all,
+    of which each function takes so many as `counts` says, two numbers for each.
+    """
 
     @property
     def callees(self) -> tuple[str, ...]:
         """The names of the functions."""
         raise NotImplementedError
 
-    def given(self) -> list[list[Attribute]]:
-        """The types of the buffers that each function gets, in the order of `callees`; without the arena."""
+    def buffers(self) -> list[list[Buffer]]:
+        """The buffers that each function gets, in the order of `callees`, without temporaries and arena; of stacks, a slice."""
         raise NotImplementedError
+
+    def given(self) -> list[list[Attribute]]:
+        """The types of the buffers that each function gets."""
+        return [[_sliced(value) if is_slice else value.type for value, is_slice in given] for given in self.buffers()]
 
     @property
     def memory(self) -> SSAValue | None:
         """The memory for buffers of the functions, if it is planned."""
         sizes: Any = self.properties["operandSegmentSizes"]
         return self.operands[-1] if sizes.get_values()[-1] else None
+
+    @property
+    def more(self) -> list[tuple[Sequence[SSAValue], Sequence[SSAValue]]]:
+        """For each function its temporaries and its sizes."""
+        counts: Any = self.properties.get("counts")
+        numbers = [0] * (2 * len(self.callees)) if counts is None else list(counts.get_values())
+        segments: Any = self.properties["operandSegmentSizes"]
+        *_, n_temporaries, n_sizes, n_arenas = segments.get_values()
+        first = len(self.operands) - n_arenas - n_sizes - n_temporaries
+        given, found = list(self.operands), list[tuple[Sequence[SSAValue], Sequence[SSAValue]]]()
+        at, of_sizes = first, first + n_temporaries
+        for n, m in zip(numbers[::2], numbers[1::2], strict=True):
+            found.append((given[at : at + n], given[of_sizes : of_sizes + m]))
+            at, of_sizes = at + n, of_sizes + m
+        return found
+
+    def with_more(self, more: Sequence[tuple[Sequence[SSAValue], Sequence[SSAValue]]]) -> HostCallOp:
+        """The same with temporaries and sizes for each function."""
+        segments: Any = self.properties["operandSegmentSizes"]
+        *lengths, n_temporaries, n_sizes, n_arenas = segments.get_values()
+        first = len(self.operands) - n_arenas - n_sizes - n_temporaries
+        groups = [[v for t, _ in more for v in t], [v for _, s in more for v in s]]
+        properties = {
+            **self.properties,
+            "counts": DenseArrayBase.from_list(i64, [len(part) for pair in more for part in pair]),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [*lengths, *map(len, groups), n_arenas]),
+        }
+        operands = [*self.operands[:first], *groups[0], *groups[1], *self.operands[len(self.operands) - n_arenas :]]
+        made = type(self).create(operands=operands, properties=properties, attributes=self.attributes)
+        made.location = self.location
+        return made
+
+    def verify_counts(self) -> None:
+        """Raise VerifyException unless `counts` divides temporaries and sizes among the functions."""
+        counts: Any = self.properties.get("counts")
+        segments: Any = self.properties["operandSegmentSizes"]
+        *_, n_temporaries, n_sizes, _ = segments.get_values()
+        numbers = [0, 0] * len(self.callees) if counts is None else list(counts.get_values())
+        if len(numbers) != 2 * len(self.callees) or min(numbers, default=0) < 0:
+            raise VerifyException(f"'{self.name}' op counts must be two numbers for each function, got {numbers}")
+        if [sum(numbers[::2]), sum(numbers[1::2])] != [n_temporaries, n_sizes]:
+            raise VerifyException(
+                f"'{self.name}' op counts {numbers} must be of {n_temporaries} temporaries and {n_sizes} sizes"
+            )
 
     def with_arena(self, arena: SSAValue) -> HostCallOp:
         """The same with memory for the functions' own buffers."""
@@ -77,6 +134,10 @@ class HostCallOp(LoopOp):
 
 def _sliced(stack: SSAValue) -> Attribute:
     return memref(element_of(stack), shape_of(stack)[1:])
+
+
+def _whole(values: Sequence[SSAValue]) -> list[Buffer]:
+    return [(value, False) for value in values]
 
 
 def _types(values: Sequence[SSAValue]) -> list[Attribute]:
@@ -119,7 +180,10 @@ class RepeatOp(HostCallOp):
     spare = var_operand_def(MemRefType)
     over = var_operand_def(MemRefType)
     into = var_operand_def(MemRefType)
+    temporaries = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     arena = opt_operand_def(MemRefType)
+    counts = opt_prop_def(DenseArrayBase.constr(i64))
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -137,7 +201,7 @@ class RepeatOp(HostCallOp):
         dynamic = [] if isinstance(count, int) else [count]
         memory = [] if arena is None else [arena]
         call = CountedCall(callee, count if isinstance(count, int) else None, reverse)
-        properties = _properties(call, list(map(len, groups)), len(memory))
+        properties = _properties(call, [*map(len, groups), 0, 0, len(memory)])
         return RepeatOp.create(operands=[*dynamic, index, *(v for g in groups for v in g), *memory], properties=properties)
 
     @property
@@ -149,9 +213,10 @@ class RepeatOp(HostCallOp):
     def callees(self) -> tuple[str, ...]:
         return (self.callee.string_value(),)
 
-    def given(self) -> list[list[Attribute]]:
+    def buffers(self) -> list[list[Buffer]]:
         consts, carry, _, over, into = self.groups
-        return [[_INDEX, *_types(consts), *_types(carry), *map(_sliced, over), *_types(carry), *map(_sliced, into)]]
+        slices = [[(stack, True) for stack in stacks] for stacks in (over, into)]
+        return [[*_whole([self.index, *consts, *carry]), *slices[0], *_whole(carry), *slices[1]]]
 
     @property
     def in_place(self) -> list[tuple[int, int]]:
@@ -162,6 +227,7 @@ class RepeatOp(HostCallOp):
         _share_carried(self, first, self.carry, pairs)
 
     def verify_(self) -> None:
+        self.verify_counts()
         trips = self.trips.value.data
         if (trips < 0) != (self.count is not None):  # C3
             raise VerifyException(f"'loop.repeat' op count must be a number that is not negative or a value, got {trips}")
@@ -183,10 +249,10 @@ class RepeatOp(HostCallOp):
     @classmethod
     def parse(cls, parser: Parser) -> RepeatOp:
         call, count = CountedCall.parse(parser)
-        values, segments, attributes = _parse_groups(parser, count, ("index", *GROUPS))
+        values, segments, attributes, counts = _parse_groups(parser, count, ("index", *GROUPS))
         if segments[0] != 1:
             parser.raise_error("'loop.repeat' op takes one index")
-        properties = _properties(call, segments[1:-1], segments[-1])
+        properties = {**_properties(call, segments[1:]), **counts}
         return cls.create(operands=values, properties=properties, attributes=attributes)
 
 
@@ -194,9 +260,18 @@ def _print_groups(
     printer: Printer, op: HostCallOp, groups: Iterable[tuple[str, Sequence[SSAValue]]], arena: SSAValue | None
 ) -> None:
     """Operands in groups, each after its word, and their types."""
-    for word, values in (*groups, *([] if arena is None else [("arena", [arena])])):
+    for word, values in groups:
         printer.print_string(f" {word}")
         print_values(printer, values)
+    counts: Any = op.properties.get("counts")
+    if counts is not None:
+        for part, word in enumerate(("temporaries", "sizes")):
+            printer.print_string(f" {word}")
+            print_values(printer, [value for pair in op.more for value in pair[part]])
+        printer.print_string(f" counts {list(counts.get_values())}")
+    if arena is not None:
+        printer.print_string(" arena")
+        print_values(printer, [arena])
     printer.print_op_attributes(op.attributes)
     printer.print_string(" : ")
     print_type_list(printer, op.operands)
@@ -204,25 +279,35 @@ def _print_groups(
 
 def _parse_groups(
     parser: Parser, first: Sequence[Any], words: Sequence[str]
-) -> tuple[Sequence[SSAValue], list[int], dict[str, Attribute]]:
-    """What `_print_groups` prints, after the unresolved operands `first`: all operands, the sizes of the groups, attributes."""
+) -> tuple[Sequence[SSAValue], list[int], dict[str, Attribute], dict[str, Attribute]]:
+    """What `_print_groups` prints, after the unresolved operands `first`: all operands, the sizes of the groups, attributes and
+    counts."""
     position = parser.pos
     groups: list[list[Any]] = []
     for word in words:
         parser.parse_keyword(word)
         groups.append(parse_values(parser))
+    counts: dict[str, Attribute] = {}
+    more: list[list[Any]] = [[], []]
+    if parser.parse_optional_keyword("temporaries") is not None:
+        more[0] = parse_values(parser)
+        parser.parse_keyword("sizes")
+        more[1] = parse_values(parser)
+        parser.parse_keyword("counts")
+        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        counts["counts"] = DenseArrayBase.from_list(i64, numbers)
     memory = [] if parser.parse_optional_keyword("arena") is None else parse_values(parser)
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
     types = parse_type_list(parser)
     if len(memory) > 1:
         parser.raise_error("there is at most one arena")
-    values = parser.resolve_operands([*first, *(v for g in groups for v in g), *memory], types, position)
-    return values, [*map(len, groups), len(memory)], attributes
+    values = parser.resolve_operands([*first, *(v for g in (*groups, *more) for v in g), *memory], types, position)
+    return values, [*map(len, (*groups, *more)), len(memory)], attributes, counts
 
 
-def _properties(call: CountedCall, lengths: Sequence[int], arenas: int) -> dict[str, Attribute]:
-    segments = [int(call.trips is None), 1, *lengths, arenas]
+def _properties(call: CountedCall, lengths: Sequence[int]) -> dict[str, Attribute]:
+    segments = [int(call.trips is None), 1, *lengths]
     return {**call.properties, "operandSegmentSizes": DenseArrayBase.from_list(i32, segments)}
 
 
@@ -249,23 +334,26 @@ class RepeatWhileOp(HostCallOp):
     consts = var_operand_def(MemRefType)
     carry = var_operand_def(MemRefType)
     spare = var_operand_def(MemRefType)
+    temporaries = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     arena = opt_operand_def(MemRefType)
+    counts = opt_prop_def(DenseArrayBase.constr(i64))
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @staticmethod
     def make(condition: str, callee: str, flag: SSAValue, groups: Sequence[Sequence[SSAValue]]) -> RepeatWhileOp:
         """The op; `groups` are consts, carry and spare."""
-        properties = _while_properties(condition, callee, [1, *map(len, groups), 0])
+        properties = _while_properties(condition, callee, [1, *map(len, groups), 0, 0, 0])
         return RepeatWhileOp.create(operands=[flag, *(v for g in groups for v in g)], properties=properties)
 
     @property
     def callees(self) -> tuple[str, ...]:
         return self.condition.string_value(), self.callee.string_value()
 
-    def given(self) -> list[list[Attribute]]:
-        read, carried = _types([*self.consts, *self.carry]), _types(self.carry)
-        return [[*read, _FLAG], [*read, *carried]]
+    def buffers(self) -> list[list[Buffer]]:
+        read = [*self.consts, *self.carry]
+        return [_whole([*read, self.flag]), _whole([*read, *self.carry])]
 
     @property
     def in_place(self) -> list[tuple[int, int]]:
@@ -275,6 +363,7 @@ class RepeatWhileOp(HostCallOp):
         _share_carried(self, 1 + len(self.consts) + len(self.carry), self.carry, pairs)
 
     def verify_(self) -> None:
+        self.verify_counts()
         if _types(self.carry) != _types(self.spare):  # C1
             raise VerifyException("'loop.repeat_while' op needs a spare buffer of the same type for every carried value")
         if self.flag.type != _FLAG:  # C2
@@ -293,10 +382,11 @@ class RepeatWhileOp(HostCallOp):
         condition = parser.parse_symbol_name().data
         parser.parse_keyword("do")
         callee = parser.parse_symbol_name().data
-        values, segments, attributes = _parse_groups(parser, (), _WHILE_GROUPS)
+        values, segments, attributes, counts = _parse_groups(parser, (), _WHILE_GROUPS)
         if segments[0] != 1:
             parser.raise_error("'loop.repeat_while' op takes one flag")
-        return cls.create(operands=values, properties=_while_properties(condition, callee, segments), attributes=attributes)
+        properties = {**_while_properties(condition, callee, segments), **counts}
+        return cls.create(operands=values, properties=properties, attributes=attributes)
 
 
 _WHILE_GROUPS = ("flag", "consts", "carry", "spare")
@@ -327,24 +417,28 @@ class BranchOp(HostCallOp):
     index = operand_def(MemRefType)
     read = var_operand_def(MemRefType)
     into = var_operand_def(MemRefType)
+    temporaries = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     arena = opt_operand_def(MemRefType)
+    counts = opt_prop_def(DenseArrayBase.constr(i64))
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @staticmethod
     def make(index: SSAValue, branches: Sequence[str], given: Sequence[SSAValue], into: Sequence[SSAValue]) -> BranchOp:
         """The op on the buffers that the functions read and write."""
-        properties = _branch_properties(branches, [1, len(given), len(into), 0])
+        properties = _branch_properties(branches, [1, len(given), len(into), 0, 0, 0])
         return BranchOp.create(operands=[index, *given, *into], properties=properties)
 
     @property
     def callees(self) -> tuple[str, ...]:
         return tuple(name.string_value() for name in self.branches.data)  # pyright: ignore[reportAttributeAccessIssue]
 
-    def given(self) -> list[list[Attribute]]:
-        return [_types([*self.read, *self.into]) for _ in self.branches.data]
+    def buffers(self) -> list[list[Buffer]]:
+        return [_whole([*self.read, *self.into]) for _ in self.branches.data]
 
     def verify_(self) -> None:
+        self.verify_counts()
         n = len(self.branches.data)
         if self.index.type not in (_FLAG, _INDEX):  # C2
             raise VerifyException(f"'loop.branch' op index must be a memref<i1> or a memref<i64>, got {self.index.type}")
@@ -363,8 +457,8 @@ class BranchOp(HostCallOp):
     def parse(cls, parser: Parser) -> BranchOp:
         index = parser.parse_unresolved_operand()
         names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_symbol_name)
-        values, segments, attributes = _parse_groups(parser, (index,), ("read", "into"))
-        properties = _branch_properties([name.data for name in names], [1, *segments])
+        values, segments, attributes, counts = _parse_groups(parser, (index,), ("read", "into"))
+        properties = {**_branch_properties([name.data for name in names], [1, *segments]), **counts}
         return cls.create(operands=values, properties=properties, attributes=attributes)
 
 

@@ -327,26 +327,26 @@ class Interpreter:
         for k in range(count) if op.reverse is None else range(count - 1, -1, -1):
             values[op.index][...] = k
             given = [values[op.index], *consts, *sources, *(x[k, ...] for x in over), *targets, *(x[k, ...] for x in into)]
-            self._call_host(op, op.callee.string_value(), given, values)
+            self._call_host(op, 0, given, values)
             sources, targets = targets, sources
         _keep(carry, sources)
 
     def _repeat_while(self, op: RepeatWhileOp, values: Values) -> None:
         """As `_repeat`, for as long as the condition stores that it goes on."""
         consts, carry, spare = ([values[v] for v in group] for group in (op.consts, op.carry, op.spare))
-        flag, (condition, body) = values[op.flag], op.callees
+        flag = values[op.flag]
         sources, targets = carry, spare
         while True:
-            self._call_host(op, condition, [*consts, *sources, flag], values)
+            self._call_host(op, 0, [*consts, *sources, flag], values)
             if not flag[()]:
                 break
             self._spend(1, op)
-            self._call_host(op, body, [*consts, *sources, *targets], values)
+            self._call_host(op, 1, [*consts, *sources, *targets], values)
             sources, targets = targets, sources
         _keep(carry, sources)
 
     def _branch(self, op: BranchOp, values: Values) -> None:
-        chosen = op.callees[min(max(int(values[op.index]), 0), len(op.callees) - 1)]
+        chosen = min(max(int(values[op.index]), 0), len(op.callees) - 1)
         self._call_host(op, chosen, [values[v] for v in (*op.read, *op.into)], values)
 
     def _effect_of_graph(self, op: EffectOp, values: Values) -> None:
@@ -363,8 +363,10 @@ class Interpreter:
         site = Site(op.kind.data, op.text.data, op.batch.value.data, masked)
         self.perform(site, operands=buffers[:n], results=buffers[n:])
 
-    def _call_host(self, op: HostCallOp, name: str, given: list[Any], values: Values) -> None:
-        """Call another host function on buffers."""
+    def _call_host(self, op: HostCallOp, number: int, given: list[Any], values: Values) -> None:
+        """Call another host function, one of those of an op by number, on buffers."""
+        name = op.callees[number]
+        given += [values[v] for part in op.more[number] for v in part]
         function = self.symbols.get(name)
         if not isinstance(function, program.FuncOp):
             raise InterpreterError(f"'{op.name}' op names no function of the module: @{name}", op)
