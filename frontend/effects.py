@@ -101,7 +101,8 @@ def pure_callback(
 ) -> Any:
     """The result of a Python function of arrays, which is called when the program runs.
 
-    It may be called any number of times, also not at all, if its result is not needed. It has no derivative.
+    It may be called any number of times, also not at all, if its result is not needed. It has no derivative but one that
+    `custom_jvp` or `custom_vjp` gives the function around it.
 
     Args:
         callback: gets arrays in the places of `args` and `kwargs`, which are its own, and returns what is declared.

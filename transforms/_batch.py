@@ -17,10 +17,12 @@ from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import AssertOp, CallbackOp, EffectOp, has_effects
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import CompileError
 from ._conditionals import batch_case, batch_while
+from ._custom_rules import batch_custom
 from ._for_loops import batch_for
 from ._functions import (
     called_function,
@@ -79,14 +81,14 @@ class Batcher:
         operands = [self.values[o] for o in op.operands]
         flags = [o in self.batched for o in op.operands]
         self.b.location = op.location
-        if self.mask is not None and isinstance(op, ControlOp) and has_effects(op):
+        if self.mask is not None and isinstance(op, ControlOp | CustomDerivativeOp) and has_effects(op):
             if not (isinstance(op, CaseOp) and flags[0]):
                 rule = "has effects in a branch or loop of which each element of the batch takes its own"
                 raise error_at(op, CompileError, f"{rule}: they can stand there, but in no loop or branch of functions there")
         if isinstance(op, EffectOp) and (any(flags) or self.mask is not None):
             self._effect(op, operands, flags)
             return
-        if any(flags) and isinstance(op, ControlOp):
+        if any(flags) and isinstance(op, ControlOp | CustomDerivativeOp):
             _batch_control(op, self)
             return
         if not any(flags):
@@ -141,11 +143,13 @@ class Batcher:
         return taken if mask is None else self.b.and_(mask, taken)
 
 
-def _batch_control(op: ControlOp, batcher: Batcher) -> None:
+def _batch_control(op: ControlOp | CustomDerivativeOp, batcher: Batcher) -> None:
     if isinstance(op, ForOp):
         batch_for(op, batcher)
     elif isinstance(op, WhileOp):
         batch_while(op, batcher)
+    elif isinstance(op, CustomDerivativeOp):
+        batch_custom(op, batcher)
     else:
         assert isinstance(op, CaseOp)
         batch_case(op, batcher)

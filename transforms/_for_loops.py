@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def new_function(
-    op: ControlOp,
+    op: Operation,
     suffix: str,
     types: Sequence[Attribute],
     build: Callable[[Block], Sequence[SSAValue]],

@@ -28,11 +28,13 @@ from ..dialects.graph.base import (
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import EffectOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
 from ._conditionals import linearize_case, linearize_while
+from ._custom_rules import linearize_custom
 from ._for_loops import linearize_for
 from ._functions import (
     called_function,
@@ -87,11 +89,15 @@ class Linearizer:
         if isinstance(op, ControlOp):
             _linearize_control(op, self)
             return
+        if isinstance(op, CustomDerivativeOp):
+            linearize_custom(op, self)
+            return
         if isinstance(op, EffectOp):
             rule = "has no derivative: what the Python function does is not known"
-            raise error_at(
-                op, DifferentiationError, f"{rule}; give it lm.stop_gradient of its arguments to take it as constant"
+            remedy = (
+                "give the function around it one by lm.custom_jvp or lm.custom_vjp, or take its arguments by lm.stop_gradient"
             )
+            raise error_at(op, DifferentiationError, f"{rule}; {remedy}")
         if not isinstance(op, GraphOp):
             raise error_at(op, DifferentiationError, "has no derivative")
         if isinstance(op, CompositeOp) and op.derivative is None:

@@ -350,3 +350,33 @@ def test_after() -> None:
 
     np.testing.assert_array_equal(lm.jit(told)(X), X)
     assert order == [1, 2]
+
+
+def test_callbacks_with_rules_for_their_derivatives(capsys: pytest.CaptureFixture[str]) -> None:
+    def host(function: Any, x: Any) -> Any:
+        return lm.pure_callback(lambda x: function(x).astype(np.float32), x, x)
+
+    @lm.custom_jvp
+    def sine(x: Any) -> Any:
+        lm.debug.print("sine of {}", x)
+        return host(np.sin, x)
+
+    @sine.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        lm.debug.print("rule of {}", x)
+        return host(np.sin, x), host(np.cos, x) * t
+
+    @lm.custom_vjp
+    def cosine(x: Any) -> Any:
+        return host(np.cos, x)
+
+    cosine.defvjp(lambda x: (lm.debug.print("forward"), (cosine(x), x))[1], lambda x, ct: (-host(np.sin, x) * ct,))
+    np.testing.assert_allclose(lm.jit(sine)(X), np.sin(X), rtol=1e-6)
+    assert lines(capsys) == [f"sine of {X}"]
+    np.testing.assert_allclose(lm.grad(lambda x: sine(x).sum())(X), np.cos(X), rtol=1e-6)
+    assert lines(capsys) == [f"rule of {X}"]
+    np.testing.assert_allclose(lm.jvp(sine, (X,), (X,))[1], np.cos(X) * X, rtol=1e-6)
+    assert lines(capsys) == [f"rule of {X}"]
+    np.testing.assert_allclose(lm.jit(lm.grad(lambda x: cosine(x).sum()))(X), -np.sin(X), rtol=1e-6)
+    assert lines(capsys) == ["forward"]

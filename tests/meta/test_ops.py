@@ -13,8 +13,23 @@ ROOT = Path(__file__).parent.parent.parent
 TABLE = ROOT / "tests" / "ops_table.py"
 INVALID = ROOT / "filecheck" / "dialects" / "graph"
 
-STRUCTURE = {"fusion", "yield", "call", "vjp", "jvp", "vmap", "transposed", "kernel", "for", "while", "case"} | {
-    *("print", "assert", "callback")
+STRUCTURE = {
+    "fusion",
+    "yield",
+    "call",
+    "vjp",
+    "jvp",
+    "vmap",
+    "transposed",
+    "kernel",
+    "for",
+    "while",
+    "case",
+    "custom_derivative",
+    "transpose_of",
+    "print",
+    "assert",
+    "callback",
 }
 """Ops that hold or call code, or act on the process: they have no rules of their own, and are tested with the passes that take
 them."""
