@@ -167,6 +167,7 @@ class RepeatOp(HostCallOp):
     (C1) There is a spare buffer of the same type for every carried value.
     (C2) The first dim of every stack is the count, which is a number where there are stacks.
     (C3) A count is a number that is not negative, or a memref<i64>, whose value is taken as 0 when it is negative.
+    (C4) The function gets the sizes that it takes, and buffers of these (`sizes(%n) counts [0, 1]`).
     """
 
     name = "loop.repeat"

@@ -380,3 +380,39 @@ def test_callbacks_with_rules_for_their_derivatives(capsys: pytest.CaptureFixtur
     assert lines(capsys) == [f"rule of {X}"]
     np.testing.assert_allclose(lm.jit(lm.grad(lambda x: cosine(x).sum()))(X), -np.sin(X), rtol=1e-6)
     assert lines(capsys) == ["forward"]
+
+
+def test_an_object_for_other_programs_is_refused_with_the_place() -> None:
+    from lamina import pipeline
+    from lamina.dialects.context import make_context
+    from lamina.dialects.parsing import parse_module
+
+    text = 'func.func @main(%x: tensor<4xf32>) {\n  graph.print "{0}"(%x) : (tensor<4xf32>) -> ()\n  return\n}'
+    with pytest.raises(CompileError, match=r"'loop.callback' op print needs Python") as raised:
+        pipeline.compile_to(parse_module(make_context(), text), "object", standalone=True)
+    assert raised.value.op is not None
+
+
+def test_validation_compares_effects() -> None:
+    from lamina.dialects.context import make_context
+    from lamina.dialects.parsing import parse_module
+    from lamina.runtime.validate import ValidationError, validate_each
+    from lamina.transforms.graph_dce import GraphDcePass
+
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      graph.print "{0}"(%x) : (tensor<4xf32>) -> ()
+      %y = graph.neg %x : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }"""
+
+    class DropEffects:
+        name = "drop-effects"
+
+        def apply(self, ctx: Any, op: Any) -> None:
+            for inner in list(op.walk()):
+                if inner.name == "graph.print":
+                    inner.detach()
+
+    assert validate_each(parse_module(make_context(), text), [GraphDcePass()], make_context()).runs
+    with pytest.raises(ValidationError, match="'drop-effects' changed the meaning"):
+        validate_each(parse_module(make_context(), text), [DropEffects()], make_context())
