@@ -64,7 +64,7 @@ _RENAMED = {
 """Functions of `lamina.numpy` under jax.lax's names."""
 globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     *_RENAMED,
     "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e", "bitcast_convert_type", "broadcast",
     "broadcast_in_dim", "broadcasted_iota", "clamp", "collapse", "complex", "concatenate", "cond", "convert_element_type",

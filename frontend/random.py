@@ -4,4 +4,4 @@ from . import random_bits, random_distributions
 from .random_bits import *
 from .random_distributions import *
 
-__all__ = [*random_bits.__all__, *random_distributions.__all__]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*random_bits.__all__, *random_distributions.__all__]

@@ -12,8 +12,8 @@ from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.parameters import Interface, Parameter
 from ..dialects.loop.structure import ForOp, KernelOp, parent_loops
 from ..dialects.program import FuncOp
+from ..dialects.size_text import spell
 from ..dialects.sizes import Dim, dims_of, is_plain_symbol
-from ..dialects.symbolic import spell
 from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import CompileError
 from .signature import ArrayParam, Param, ScalarParam, Signature
