@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .codegen.targets import get as target  # noqa: F401
+    from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
     from .errors import DifferentiationError as DifferentiationError
     from .errors import DTypeError as DTypeError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .errors import ShapeError as ShapeError
     from .errors import SizeError as SizeError
     from .errors import TracingError as TracingError
+    from .frontend import debug as debug
     from .frontend import fft as fft
     from .frontend import lax as lax
     from .frontend import linalg as linalg
@@ -50,6 +52,11 @@ if TYPE_CHECKING:
     from .frontend.custom import custom_jvp as custom_jvp
     from .frontend.custom import custom_vjp as custom_vjp
     from .frontend.dynamic import dim as dim
+    from .frontend.effects import after as after
+    from .frontend.effects import check as check
+    from .frontend.effects import error_if as error_if
+    from .frontend.effects import io_callback as io_callback
+    from .frontend.effects import pure_callback as pure_callback
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
     from .frontend.jacobians import block_until_ready as block_until_ready
@@ -105,6 +112,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(
         (
+            "CheckError",
             "CompileError",
             "DTypeError",
             "DifferentiationError",
@@ -145,6 +153,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
     "dim": ".frontend.dynamic",
+    **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "Array": ".runtime.array",
     "TensorSpec": ".frontend.functions",
@@ -154,6 +163,7 @@ _HOMES = {
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
+    "debug": ".frontend.debug",
     "fft": ".frontend.fft",
     "lax": ".frontend.lax",
     "linalg": ".frontend.linalg",

@@ -54,6 +54,10 @@ class DifferentiationError(LaminaError):
     """A derivative was asked of something that has none, with the reason stated by the op."""
 
 
+class CheckError(LaminaError, RuntimeError):
+    """A condition that a program checks while it runs (`lm.check`) does not hold; the message is that of the check."""
+
+
 class KernelError(LaminaError):
     """A kernel's Python source has what kernels do not have, or is wrong; says the line and the supported spelling."""
 

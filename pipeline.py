@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .codegen.targets.base import Target
 from .codegen.targets.host import host
 from .codegen.version import frontend_version, version
-from .errors import CompileError, about
+from .errors import CompileError, about, placed
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -216,7 +216,11 @@ def compile_to(
         text = emit_module(module, target)
         if standalone:
             from .codegen.standalone import standalone as complete
+            from .dialects.host_functions import effects_of
 
+            for effect in effects_of(module):
+                rule = "needs Python, which an object for other programs has not: lower it with lm.jit or run it by lamina-run"
+                raise placed(CompileError(f"'{effect.name}' op {effect.kind.data} {rule}"), effect)
             text = complete(text, target)
         if phase == "llvmir":
             return text

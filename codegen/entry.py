@@ -54,7 +54,7 @@ def entry_module() -> str:
 
 def emit_invoke(host: str, signature: Signature) -> str:
     """LLVM IR text to append to the module that defines `@host`, which takes pointers to the arguments, the results and
-    temporaries, then the symbols, then the arena.
+    temporaries, then the symbols, then the arena, then, if it has effects, to its status.
 
     >>> from lamina.runtime.signature import ArrayParam, Dim
     >>> x = ArrayParam("x", "float32", (Dim(0),))
@@ -75,6 +75,8 @@ def emit_invoke(host: str, signature: Signature) -> str:
     pointers = [*range(n), *range(results, signature.slots - 1)]
     order = [*((PTR, k) for k in pointers), *((I64, k) for k in range(n, signature.threads_slot)), (PTR, signature.slots - 1)]
     arguments = [f"{ty} {b.load('%slots' if k == 0 else b.gep('%slots', str(k), I64, ''), ty)}" for ty, k in order]
+    if signature.effects:
+        arguments.append(f"ptr {b.gep('%slots', str(signature.status_slot), I64, '')}")
     b.emit_void(f'tail call void @"{host}"({", ".join(arguments)})')
     b.ret()
     return f'define void @"{abi.invoke_symbol(host)}"(ptr %slots) {{\n{b.text()}\n}}\n'
@@ -224,7 +226,7 @@ def _attempt(b: Flow) -> None:
     b.store("%threads", words, I64)
     status = b.gep(words, "1", "i64")
     for k in range(STATUS_WORDS):
-        b.set_field("0", status, 8 * k)
+        b.set_field(b.field("%node", abi.NODE_TABLE) if k == 1 else "0", status, 8 * k)
     results = b.gep(words, str(1 + STATUS_WORDS), "i64")
     with b.when(b.icmp("ne", n_results, "0", I64)):
         b.cond_br(b.icmp("eq", "%out", "null", PTR), "new", "given")

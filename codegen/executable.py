@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..errors import CompileError
-from ..runtime import abi, pool
+from ..runtime import abi, effects, pool
 from ..runtime.executable import Executable
 from ..runtime.signature import Signature
 from . import cache as object_cache
@@ -59,7 +59,8 @@ def object_for(
 def load_executable(signature: Signature, obj: bytes, host: str | None = None) -> Executable:
     """Load what `object_for` returned into this process."""
     name = host or signature.name
-    library = load_object(obj, [abi.invoke_symbol(name), *([abi.sizes_symbol(name)] if signature.meant else [])])
+    symbols = [abi.invoke_symbol(name), *([abi.sizes_symbol(name)] if signature.meant else [])]
+    library = load_object(obj, symbols, effects.imports() if signature.effects else None)
     return Executable(signature, library, host, native_entry() if abi.native_calls() else None)
 
 

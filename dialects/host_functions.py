@@ -8,7 +8,7 @@ attributes fit their module is decided here, on modules whose ops verify one by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -28,9 +28,10 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..errors import CompileError, SizeError, placed
 from . import program
+from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
-from .loop.repeat import HostCallOp, RepeatOp, RepeatWhileOp
+from .loop.repeat import Buffer, HostCallOp, RepeatOp, RepeatWhileOp
 from .loop.structure import MOST_LANES, KernelOp
 from .symbolic import Size
 from .types import is_complex, part_of, shape_of
@@ -83,6 +84,22 @@ def require_single_blocks(module: ModuleOp) -> None:
             rule = "only functions of one block are compiled: write graph.case or graph.while, in kernels loop.if or loop.while"
             error = CompileError(f"'func.func' op @{op.sym_name.data} has {len(op.body.blocks)} blocks: {rule}")
             raise placed(error, op.body.blocks[0].last_op or op)
+
+
+def effects_of(module: ModuleOp) -> list[CallbackOp]:
+    """The effects of the host functions of a module, in the order of the numbers that machine code has for them."""
+    hosts = (op for op in module.body.block.ops if isinstance(op, program.FuncOp))
+    return [op for host in hosts for op in host.body.block.ops if isinstance(op, CallbackOp)]
+
+
+def has_effects(op: Operation | None, symbols: Mapping[str, Operation]) -> bool:
+    """Whether a host function has effects, itself or by those that it calls."""
+    if not isinstance(op, program.FuncOp):
+        return False
+    inner = op.body.block.ops
+    return any(isinstance(i, CallbackOp) for i in inner) or any(
+        has_effects(symbols.get(name), symbols) for i in inner if isinstance(i, HostCallOp) for name in i.callees
+    )
 
 
 # Attributes
@@ -159,15 +176,21 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
 def _host_call(op: HostCallOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
     """The functions exist, take the buffers that they get, have memory for their own, and write over what they share."""
     memory = None if op.memory is None else _bytes(op.memory.type)
-    for name, given in zip(op.callees, op.given(), strict=True):
+    for name, given, buffers, more in zip(op.callees, op.given(), op.buffers(), op.more, strict=True):
         callee = symbols.get(name)
         if not isinstance(callee, program.FuncOp):
             yield f"names @{name}, which is no program.func of this module"
             return
         wanted = [a.type for a in (*callee.inputs, *callee.outputs)]
-        if given != wanted or callee.temporaries or callee.sizes:
+        temporaries, sizes = more
+        if given != wanted or [v.type for v in temporaries] != [v.type for v in callee.temporaries]:
             shown = [", ".join(map(str, types)) for types in (given, [a.type for a in callee.body.block.args])]
             yield f"gives ({shown[0]}) to @{name}, which takes ({shown[1]})"
+        elif list(map(_size, sizes)) != list(callee.meant_sizes()):
+            shown = [", ".join(map(str, part)) for part in (map(_size, sizes), callee.meant_sizes())]
+            yield f"gives sizes ({shown[0]}) to @{name}, which takes ({shown[1]})"
+        elif (wrong := _other_sizes(callee, [*buffers, *((v, False) for v in temporaries)])) is not None:
+            yield f"gives @{name} a buffer of other sizes for argument #{wrong}"
         if callee.arena is not None and (memory is None or memory < callee.arena_bytes):
             yield f"gives {memory or 0} bytes of memory to @{name}, which needs {callee.arena_bytes}"
         if (callee.arena is None) != (memory is None):
@@ -179,6 +202,16 @@ def _host_call(op: HostCallOp, symbols: dict[str, Operation]) -> Iterator[Compla
     for pair, one, other in zip(op.in_place, op.carry, op.spare, strict=True):
         if one is other and pair not in body.donation_pairs:
             yield f"carries value {pair[0]} in one buffer, but @{op.callees[-1]} does not write it over what it was"
+
+
+def _other_sizes(callee: program.FuncOp, buffers: Sequence[Buffer]) -> int | None:
+    """The number of the first argument of a function for which a buffer has other sizes; None if all agree."""
+    for k, (argument, (buffer, is_slice)) in enumerate(
+        zip((*callee.inputs, *callee.outputs, *callee.temporaries), buffers, strict=True)
+    ):
+        if list(map(_size, callee.sizes_of(argument))) != _sizes_of(buffer)[int(is_slice) :]:
+            return k
+    return None
 
 
 def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: Sequence[AnySize | None]) -> bool:

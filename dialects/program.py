@@ -79,7 +79,8 @@ class FuncOp(IRDLOperation):
     (C3) The arena is a memref of i8 of one dim.
     (C4) What is donated is an input, and `over` pairs a result with an input of its type, each at most once.
     (C5) `work` and `peak` are not negative.
-    (C6) `shapes` gives every size of type `?` as one of `sizes`, and an input has each of these, or `meant` derives it.
+    (C6) `shapes` gives every size of type `?` as one of `sizes`, and an input has each of these, or `meant` derives it; what
+    calls a private function gives all of them.
     """
 
     name = "program.func"
@@ -288,7 +289,7 @@ class FuncOp(IRDLOperation):
             raise _invalid(f"meant must say what each of {n} sizes is, got {self.meant}")
         said = {size for argument in self.inputs for size in self.sizes_of(argument)}
         shifts = {size.terms[0] for of, size in zip(self.sizes, meant, strict=True) if of in said}
-        for of, size in zip(self.sizes, meant, strict=True):
+        for of, size in zip(self.sizes, () if self.is_private else meant, strict=not self.is_private):
             if any(((symbol,), 1) not in shifts for symbol in size.symbols):  # C6
                 raise _invalid(f"size %{of.name_hint} is that of no input, and does not follow from theirs")
 

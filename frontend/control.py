@@ -45,6 +45,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     >>> lm.fori_loop(0, 5, lambda i, x: x * 2 + i, np.float32(1))
     array(58., dtype=float32)
     """
+    lower, upper = (staging().lift(bound) if isinstance(bound, Size) else bound for bound in (lower, upper))
     static = _number(lower), _number(upper)
 
     def transformed(bounds: Any, init: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..codegen import tuned
 from ..codegen.targets.host import host
 from ..dialects.fingerprint import fingerprint
 from ..runtime.callable import NativeFunction
+from ..runtime.effects import Functions
 from ..runtime.executable import Executable
 
 MISS: Any = object()
@@ -21,22 +23,30 @@ MISS: Any = object()
 KEPT = 512
 """Modules whose code is kept; those used longest ago go first, to the cache on disk."""
 
-_kept: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
+_kept: OrderedDict[Hashable, Callable[..., Any] | Executable] = OrderedDict()
 _lock = Lock()
 
 
-def native_function(module: ModuleOp, names: Sequence[str] | None = None) -> Callable[..., Any]:
-    """The compiled `@main` of a module: arrays in, one array, a tuple of several, or None; `MISS` for other arrays."""
+def native_function(
+    module: ModuleOp, names: Sequence[str] | None = None, functions: Functions | None = None
+) -> Callable[..., Any]:
+    """The compiled `@main` of a module: arrays in, one array, a tuple of several, or None; `MISS` for other arrays.
+
+    `functions` are those of its callbacks, which are others in each trace.
+    """
     from .. import pipeline
 
     key = fingerprint(module), tuple(names or ()), host(), tuned.state()
     with _lock:
         if (found := _kept.get(key)) is not None:
             _kept.move_to_end(key)
-            return found
-    made = native(pipeline.build(module, "main", names=names, consume=False))
+            return native(replace(found, functions=functions or {})) if isinstance(found, Executable) else found
+    executable = pipeline.build(module, "main", names=names, consume=False)
+    if functions:
+        executable = replace(executable, functions=functions)
+    made = native(executable)
     with _lock:
-        _kept[key] = made
+        _kept[key] = executable if functions else made
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     return made

@@ -64,6 +64,7 @@ class Program:
         numbers: the Python numbers that were met, in the order of the trace.
         cache: functions already traced into the module, by what they were traced for.
         kernels: hand-written kernels of the module, by what they are copies of.
+        callbacks: the Python functions that the module calls, by the names it has for them.
     """
 
     def __init__(self, const_limit: float = CONST_LIMIT, varying: frozenset[int] = frozenset()):
@@ -74,6 +75,7 @@ class Program:
         self._snapshots: dict[int, tuple[Any, np.ndarray[Any, Any]]] = {}
         self.cache: dict[Hashable, TracedFunction] = {}
         self.kernels: dict[Hashable, KernelOp] = {}
+        self.callbacks: dict[str, Callable[..., Any]] = {}
         self._names: set[str] = set()
 
     def unique(self, name: str) -> str:
@@ -84,6 +86,15 @@ class Program:
             k += 1
             chosen = f"{name}_{k}"
         self._names.add(chosen)
+        return chosen
+
+    def callback(self, name: str, function: Callable[..., Any]) -> str:
+        """The name by which the module calls a Python function."""
+        chosen, k = name, 0
+        while chosen in self.callbacks:
+            k += 1
+            chosen = f"{name}_{k}"
+        self.callbacks[chosen] = function
         return chosen
 
     def remove(self, traced: TracedFunction) -> None:

@@ -32,6 +32,7 @@ class Lowered:
         self.name = name
         self.paths = [*paths, *(f"<captured {k}>" for k in range(len(traced.captured)))]
         self._module = program.module
+        self._callbacks = program.callbacks
 
     @property
     def module(self) -> ModuleOp:
@@ -77,11 +78,11 @@ class Lowered:
         """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves."""
         from .. import pipeline
 
-        return pipeline.build(self._module, "main", names=self.paths, consume=False)
+        return replace(pipeline.build(self._module, "main", names=self.paths, consume=False), functions=self._callbacks)
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:
         """As `runner`, with code that this process has compiled for an equal module before, if it has."""
-        return bound(native_function(self._module, self.paths), self.traced)
+        return bound(native_function(self._module, self.paths, self._callbacks), self.traced)
 
     def compile(self) -> Compiled:
         """The function for exactly these dtypes and shapes."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LaminaError
+from ..errors import CheckError, LaminaError
 from ..pipeline import collecting_later
 from ..runtime.arrays import plain
 from .functions import Program, abstract, argument_paths, is_staging, trace_function
@@ -41,6 +41,8 @@ def each_call(transformed: Callable[..., Any], name: str, of: Callable[..., Any]
             if is_staging():
                 return transformed(*args, **kwargs)
             return run_anew(transformed, of, args, kwargs) if compiled is None else compiled(*args, **kwargs)
+        except CheckError:
+            raise  # of the program that runs
         except LaminaError as error:
             raise located(error) from None
 

@@ -238,6 +238,11 @@ def _size_as_number(size: Size) -> Tracer:
 Size.as_number = _size_as_number
 
 
+def is_array_like(x: Any) -> bool:
+    """Whether a value is an array or a number, traced or not."""
+    return isinstance(x, Tracer | Size | np.ndarray | np.generic | bool | int | float | complex) or hasattr(x, "__array__")
+
+
 def is_traced(args: Iterable[Any]) -> bool:
     """Whether a tracer stands among arguments or in lists of them."""
     for x in args:

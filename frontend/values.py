@@ -85,7 +85,7 @@ def _compiled(op: Operation, trace: Trace, operands: list[Array]) -> tuple[Array
     block.add_ops([copy, ReturnOp.create(operands=copy.results)])
     module: ModuleOp = trace.program.module.clone()
     module.body.block.add_op(FuncOp("main", (types, [r.type for r in copy.results]), Region(block), "public"))
-    out = native_function(module)(*[plain(x, x.dtype) for x in operands])
+    out = native_function(module, functions=trace.program.callbacks)(*[plain(x, x.dtype) for x in operands])
     return out if isinstance(out, tuple) else (out,)
 
 

@@ -9,7 +9,8 @@ func.func private @step(%i, %x) {                    func.func private @step(%i,
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
@@ -43,10 +44,16 @@ def carried_by(functions: Iterable[func.FuncOp]) -> dict[str, Carried]:
     return found
 
 
-def order_for_carried(block: Block, carried: Carried) -> None:
-    """Put the readers of each carried argument before the op that first writes the buffer of its next value, if they can be."""
+def order_for_carried(block: Block, carried: Carried, effects: Collection[Operation] = ()) -> None:
+    """Put the readers of each carried argument before the op that first writes the buffer of its next value, if they can be.
+
+    `effects` stay in their order.
+    """
     ops = list(block.ops)
     needs = {op: {o.owner for o in op.operands if isinstance(o.owner, Operation)} for op in ops}
+    in_order = [op for op in ops if op in effects]
+    for before, after in pairwise(in_order):
+        needs[after].add(before)
     for argument, returned in carried:
         writer = _first_writer(argument, returned)
         if writer is None:

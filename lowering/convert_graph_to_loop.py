@@ -12,7 +12,7 @@ that were in the module before are marked `scheduled`: what follows leaves them 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,8 +27,10 @@ from ..dialects import program
 from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.effects import EffectOp, has_effects
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.kernel import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.symbolic import Size, symbols_of
@@ -59,10 +61,13 @@ class _FunctionConverter(HostBuffers):
         kernels: Kernels,
         by_hand: dict[str, KernelOp],
         carried: Sequence[tuple[SSAValue, SSAValue]] = (),
+        effects: Collection[Operation] = (),
     ):
         super().__init__(function)
         self.carried = carried
         """What the body of a loop carries: an argument, and the returned value that takes its place."""
+        self.effects = effects
+        """The ops whose order stays."""
         self.kernels = kernels
         self.by_hand = by_hand
         self.globals: list[memref.GlobalOp] = []
@@ -89,7 +94,7 @@ class _FunctionConverter(HostBuffers):
             argument.name_hint = "result" if len(results) == 1 else f"result{k}"
         copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self.assign(value, target)]
         if self.carried:
-            order_for_carried(source, self.carried)
+            order_for_carried(source, self.carried, self.effects)
         for op in source.ops:
             if op is not last:
                 with about(op):
@@ -151,14 +156,14 @@ class _FunctionConverter(HostBuffers):
             self._launch(op, KernelPlan.of(op))
         elif isinstance(op, KernelCallOp):
             self._launch_by_hand(op)
-        elif isinstance(op, ControlOp) and (open_ := [v for v in (*op.operands, *op.results) if has_symbols(v)]):
-            raise error_at(op, f"takes no size that only a call knows, got {open_[0].type}: leave that dim out of dynamic=")
         elif isinstance(op, ForOp):
             self.work += repeat(self, op)
         elif isinstance(op, WhileOp):
             self.work += repeat_while(self, op)
         elif isinstance(op, CaseOp):
             self.work += branch(self, op)
+        elif isinstance(op, EffectOp):
+            self._effect(op)
         elif op.name == "graph.const":
             self._constant(op)
         elif isinstance(op, GraphOp) and op.view:
@@ -247,6 +252,13 @@ class _FunctionConverter(HostBuffers):
         self.insert(LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(name)}), op)
         self.work += work_of_kernel(kernel.body.block, dict(zip(kernel.index_arguments, sizes.values, strict=True)))
 
+    def _effect(self, op: EffectOp) -> None:
+        """Hand over buffers to Python."""
+        mask = None if op.mask is None else self.buffers[op.mask]
+        given, into = [self.buffers[v] for v in op.values], [self.buffer(result, op) for result in op.results]
+        kind = op.name.removeprefix("graph.")
+        self.insert(CallbackOp.make(kind, op.text.data, mask, given, into, op.batch_dims), op)
+
     def _constant(self, op: Operation) -> None:
         value = op.properties["value"]
         name = self.kernels.unique(f"{self.function.sym_name.data}_const{len(self.globals)}")
@@ -326,8 +338,9 @@ class ConvertGraphToLoopPass(ModulePass):
         for function in functions:
             name_sizes(function)
         carried = carried_by(functions)
+        effects = {inner for function in functions for inner in function.body.block.ops if has_effects(inner)}
         for function in bodies_first(functions):
-            converter = _FunctionConverter(function, kernels, by_hand, carried.get(function.sym_name.data, ()))
+            converter = _FunctionConverter(function, kernels, by_hand, carried.get(function.sym_name.data, ()), effects)
             with about(function):
                 converter.convert()
             globals_ += converter.globals

@@ -43,7 +43,8 @@ class HostBuffers:
         if not isinstance(size, Size):
             return size
         if size not in self.sizes:
-            for symbol in size.symbols if origin is not None else ():
+            is_called = self.function.sym_visibility is not None and self.function.sym_visibility.data == "private"
+            for symbol in size.symbols if origin is not None and not is_called else ():  # who calls it gives its sizes
                 if Size.product((symbol,)) not in self.sizes:
                     rule = f"size {size} of one of its values has {symbol}, which is in the shape of no argument"
                     raise error_at(origin or self.function, f"cannot be compiled: {rule}")

@@ -14,7 +14,7 @@ from xdsl.traits import SymbolTable
 from ..dialects import program
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
-from ..dialects.loop.repeat import BranchOp, RepeatOp, RepeatWhileOp
+from ..dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from .host_buffers import HostBuffers, error_at
 from .work import UNKNOWN_TRIPS
 
@@ -28,7 +28,7 @@ def repeat(host: HostBuffers, op: ForOp) -> int:
     count = op.trips.value.data if op.count is None else host.buffers[op.count]
     groups = [consts, carry, spare, over, into]
     made = RepeatOp.make(op.callee.string_value(), count, position, groups, reverse=op.reverse is not None)
-    host.insert(made, op)
+    _call(host, made, op)
     trips = UNKNOWN_TRIPS if op.count is not None else op.trips.value.data
     return trips * sum(_works(op))
 
@@ -39,7 +39,7 @@ def repeat_while(host: HostBuffers, op: WhileOp) -> int:
     consts = [host.buffers[v] for v in op.consts]
     condition, body = (name.string_value() for name in op.callees)
     flag = host.scalar(i1, op, "going")
-    host.insert(RepeatWhileOp.make(condition, body, flag, [consts, carry, spare]), op)
+    _call(host, RepeatWhileOp.make(condition, body, flag, [consts, carry, spare]), op)
     return UNKNOWN_TRIPS * sum(_works(op))
 
 
@@ -47,7 +47,7 @@ def branch(host: HostBuffers, op: CaseOp) -> int:
     """Call the function of one branch."""
     given = [host.buffers[v] for v in op.arguments]
     into = [host.buffer(result, op) for result in op.results]
-    host.insert(BranchOp.make(host.buffers[op.index], [n.string_value() for n in op.callees], given, into), op)
+    _call(host, BranchOp.make(host.buffers[op.index], [n.string_value() for n in op.callees], given, into), op)
     return max(_works(op))
 
 
@@ -61,10 +61,21 @@ def _carried(
 
 def _works(op: ControlOp) -> list[int]:
     """The work of a call of each function of an op, which are converted already."""
-    works: list[int] = []
+    return [1 if function.work is None else function.work.value.data for function in _functions(op)]
+
+
+def _call(host: HostBuffers, call: HostCallOp, op: ControlOp) -> None:
+    """Insert a call of other functions, with the sizes that these take; their temporaries are found later."""
+    sizes = [[host.size(size, op) for size in function.meant_sizes()] for function in _functions(op)]
+    host.insert(call.with_more([((), given) for given in sizes]) if any(sizes) else call, op)
+
+
+def _functions(op: ControlOp) -> list[program.FuncOp]:
+    """The functions that an op runs, which are converted already."""
+    functions: list[program.FuncOp] = []
     for name in op.callees:
         found = SymbolTable.lookup_symbol(op, name)
         if not isinstance(found, program.FuncOp):
             raise error_at(op, f"names no function of the module: {name}")
-        works.append(1 if found.work is None else found.work.value.data)
-    return works
+        functions.append(found)
+    return functions

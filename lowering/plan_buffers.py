@@ -24,10 +24,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    DenseArrayBase,
     IntegerAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Operation, SSAValue
@@ -37,7 +39,7 @@ from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
 from ..dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.structure import KernelOp
-from ..dialects.types import IntegerType, element_of, index
+from ..dialects.types import IntegerType, element_of, index, is_complex, part_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
 from .analysis.nests import walk
@@ -162,6 +164,8 @@ def _known_bytes(type: Any) -> int | None:
 
 
 def _element_bytes(element: Any) -> int:
+    if is_complex(element):
+        return 2 * _element_bytes(part_of(element))
     return 8 if element == index else -(-element.bitwidth // 8)
 
 
@@ -217,6 +221,39 @@ def share_temporaries(function: program.FuncOp) -> None:
         alloc.memref.replace_all_uses_with(slot)
         alloc.detach()
         alloc.erase()
+
+
+def give_temporaries(function: program.FuncOp, hosts: Mapping[str, program.FuncOp]) -> None:
+    """Let a function allocate what the functions that it calls take as temporaries."""
+    block = function.body.block
+    for op in list(block.ops):
+        if not isinstance(op, HostCallOp):
+            continue
+        more: list[tuple[list[SSAValue], Sequence[SSAValue]]] = []
+        for name, (known, sizes) in zip(op.callees, op.more, strict=True):
+            callee = hosts.get(name)
+            missing = () if callee is None else callee.temporaries[len(known) :]
+            more.append(([*known, *(_temporary(callee, t, sizes, op) for t in missing)], sizes))  # pyright: ignore
+        if [len(given) for given, _ in more] != [len(given) for given, _ in op.more]:
+            block.insert_op_before(op.with_more(more), op)
+            op.detach()
+            op.erase()
+
+
+def _temporary(callee: program.FuncOp, temporary: SSAValue, given: Sequence[SSAValue], before: HostCallOp) -> SSAValue:
+    numbers = dict(zip(callee.sizes, given, strict=True))
+    sizes = [numbers[size] for size in callee.sizes_of(temporary) if not isinstance(size, int)]
+    alloc = memref.AllocOp.create(
+        operands=sizes,
+        result_types=[temporary.type],
+        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(sizes), 0])},
+    )
+    alloc.location = before.location
+    block = before.parent
+    assert block is not None
+    block.insert_op_before(alloc, before)
+    alloc.memref.name_hint = temporary.name_hint
+    return alloc.memref
 
 
 class _Planner:
@@ -367,10 +404,12 @@ def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
     used: dict[str, set[tuple[int, int]]] = {name: set() for name in kernels}
     for kernel, result, operand in _carry_in_place(module, pairs):
         used[kernel].add((result, operand))
-    for function in [op for op in module.body.block.ops if isinstance(op, program.FuncOp)]:
+    hosts = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, program.FuncOp)}
+    for function in _callees_first(hosts):
         if function.arena is not None:  # was planned before, and may rely on all of them
             used = {name: set(all_pairs) for name, all_pairs in pairs.items()}
             continue
+        give_temporaries(function, hosts)
         share_temporaries(function)
         planner = _Planner(function, kernels, {}, {})
         planner.analyse()

@@ -65,7 +65,8 @@ NODE_OUT_NAME = 96  # the interned name of the keyword that gives arrays for the
 NODE_THREADS_NAME = 104  # the same of the number of threads
 NODE_FAILED = 112  # the Python callable that gets the status and raises, or null: there is no status
 NODE_SIZES = 120  # computes the symbols that follow from others and checks bounds, or null
-NODE_BYTES = 128
+NODE_TABLE = 128  # the number of the table of the program's effects, or 0
+NODE_BYTES = 136
 
 # the struct of one argument, result or temporary
 PARAM_KIND = 0

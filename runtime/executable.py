@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from . import abi
 from .arguments import Prepared, accepts, prepare
 from .array import empty
 from .arrays import Array, address
+from .effects import RAISED, Functions, Table, raise_pending
 from .results import fits, may_overwrite, result_shapes
 from .signature import DTYPES, STATUS_WORDS, THREADS, ArrayParam, Param, Signature
 
@@ -45,6 +46,7 @@ class Executable:
         entry: the loaded module of `codegen.entry.entry_module`, or None to call through ctypes.
         takes_out: whether the keyword `out` gives arrays for the results.
         failed: raises for a status that is not zero; without it, or if it returns, a RuntimeError is raised.
+        functions: the Python functions of its callbacks, by name.
     """
 
     signature: Signature
@@ -53,6 +55,7 @@ class Executable:
     entry: Loaded | None = None
     takes_out: bool = True
     failed: Failed | None = None
+    functions: Functions = field(default_factory=dict)
 
     def accepts(self, args: Sequence[object], out: object = None) -> bool:
         """Whether machine code can take the arguments as they are, and write into `out`: one array, or a tuple of several."""
@@ -100,6 +103,7 @@ class Executable:
         arena = _aligned(signature.arena_bytes)
         for k, array in enumerate([*results, *temporaries, arena]):
             slots[signature.results_slot + k] = address(array)
+        slots[signature.status_slot + 1] = self.table
         self._invoke(slots)
         prepared.write_back()
         status = slots[signature.status_slot : signature.status_slot + STATUS_WORDS]
@@ -108,10 +112,21 @@ class Executable:
 
     def fail(self, *status: int) -> None:
         """Raise for the words of status."""
+        if status[0] == RAISED:
+            raise_pending()
         if self.failed is not None:
             self.failed(status)
         facts = ", ".join(map(str, status[1:]))
         raise RuntimeError(f"{self.signature.subject} stopped with status {status[0]} ({facts})")
+
+    @property
+    def table(self) -> int:
+        """The number by which machine code names the table of its effects; 0 if it has none."""
+        return self._table.number if self.signature.effects else 0
+
+    @cached_property
+    def _table(self) -> Table:
+        return Table(self.signature.effects, self.functions)
 
     @property
     def symbol(self) -> str:
@@ -173,6 +188,7 @@ class Node:
             abi.NODE_OUT_NAME: id(OUT) if executable.has_out and signature.results else 0,
             abi.NODE_THREADS_NAME: id(_THREADS) if signature.is_kernel else 0,
             abi.NODE_FAILED: id(self.failed),
+            abi.NODE_TABLE: executable.table,
             abi.NODE_SIZES: executable.library.address(executable.sizes_symbol) if signature.meant else 0,
         }
         for offset, value in fields.items():

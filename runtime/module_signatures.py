@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from ..dialects.host_functions import effects_of
+from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.parameters import Interface, Parameter
 from ..dialects.loop.structure import ForOp, KernelOp, parent_loops
 from ..dialects.program import FuncOp
 from ..dialects.size_text import spell
 from ..dialects.sizes import Dim, dims_of, is_plain_symbol
-from ..dialects.types import element_of, numpy_dtype
+from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import CompileError
 from .signature import ArrayParam, Param, ScalarParam, Signature
+from .sites import Site
 
 HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
 """From how many array elements a kernel is worth releasing the GIL, by the depth of its loops; deeper: always."""
@@ -64,9 +67,20 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
             HEAVY_OPEN,
             temporaries,
             meant=() if plain else tuple(map(spell, meant)),
+            effects=tuple(map(site_of, effects_of(module))),
         )
     except ValueError as error:
         raise CompileError(f"function @{entry} cannot be called: {error}") from None
+
+
+def site_of(op: CallbackOp) -> Site:
+    """What an effect of a host function is of."""
+    masks = [] if op.mask is None else [op.mask]
+    operands, results = (
+        tuple([(str(numpy_dtype(element_of(buffer))), len(shape_of(buffer))) for buffer in buffers])
+        for buffers in ([*masks, *op.read], op.into)
+    )
+    return Site(op.kind.data, op.text.data, op.batch.value.data, bool(masks), operands, results)
 
 
 def kernel_signature_of(kernel: KernelOp) -> Signature:

@@ -22,6 +22,7 @@ from ..dialects.size_text import read
 from ..dialects.sizes import Dim
 from ..dialects.sizes import is_symbol as is_symbol
 from ..dialects.symbolic import Size
+from .sites import Site
 
 DTYPES: dict[str, np.dtype[Any]] = {str(row.dtype): row.dtype for row in TABLE}
 """Element types that compiled code reads and writes in place, by NumPy's name: arrays of them are in native byte order."""
@@ -141,10 +142,12 @@ class Signature:
         meant: what each symbol is, as text (`symbolic.spell`): a size that a call gives, with its bounds, or one that follows
             from those; empty if calls give all symbols, without bounds. With it there is `@<name>.sizes(ptr symbols)`, which
             computes those that follow and says whether bounds are kept.
+        effects: what a program does in Python, by the numbers that its machine code has for it.
 
     `@<name>.invoke(ptr slots)` takes words of 8 bytes: one for each parameter (data pointer; float bits in the low bytes;
     integers and bool as i64), one for each symbol (i64), `threads` (0 is the default), four words of status (zero before
-    the call; after it the first is not zero if the kernel failed, and the others are facts about that), pointers to the
+    the call, but for the second, the number of the table of a program's effects; after it the first is not zero if the code
+    failed, and the others are facts about that), pointers to the
     results, to the temporaries and to the arena.
 
     >>> n = Dim(0)
@@ -171,6 +174,7 @@ class Signature:
     temporaries: tuple[ArrayParam, ...] = ()
     is_kernel: bool = False
     meant: tuple[str, ...] = ()
+    effects: tuple[Site, ...] = ()
 
     def __post_init__(self) -> None:
         what = self.subject
@@ -253,6 +257,7 @@ class Signature:
                 "temporaries": _params_to_data(self.temporaries),
                 "is_kernel": self.is_kernel,
                 "meant": self.meant,
+                "effects": [site.to_data() for site in self.effects],
             }
         )
 
@@ -273,6 +278,7 @@ class Signature:
                 _results_from_data(data["temporaries"]),
                 _expect(bool, data["is_kernel"]),
                 tuple([_expect(str, text) for text in _expect(list, data["meant"])]),
+                tuple([Site.from_data(site) for site in _expect(list, data["effects"])]),
             )
         except (KeyError, IndexError, TypeError, RecursionError) as error:
             raise ValueError(f"not a signature: {error}") from None

@@ -23,6 +23,7 @@ from ..dialects.types import DYNAMIC
 from ..errors import LaminaError
 from .inputs import KINDS, generate
 from .interpreter import InterpreterError, TooLongError, interpret, shape_and_dtype
+from .sites import Site
 
 DYNAMIC_SIZE = 3
 """What a `?` dim is given."""
@@ -183,7 +184,19 @@ def _executable(module: ModuleOp, name: str) -> bool:
 
 
 def _run(module: ModuleOp, case: _Case, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
-    return interpret(module, case.function, inputs, MAX_ITERATIONS) if _executable(module, case.function) else None
+    if not _executable(module, case.function):
+        return None
+    happened: list[np.ndarray] = []
+
+    def note(site: Site, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        """What is told and checked, as further results; an assertion that fails ends nothing here."""
+        if results:
+            raise InterpreterError(f"callback {site.text}() is known to what traced it alone")
+        happened.append(np.frombuffer(f"{site.kind} {site.text}".encode(), np.uint8))
+        happened.extend(np.array(operand) for operand in operands)
+
+    found = interpret(module, case.function, inputs, MAX_ITERATIONS, note)
+    return (*found, *happened)
 
 
 def _sums(module: ModuleOp) -> bool:

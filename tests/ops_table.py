@@ -360,6 +360,7 @@ def _shape() -> Iterator[Row]:
         yield Row("broadcast", ("9x" + element,), {"dims": (1,)}, "3x9x" + element)
         yield Row("slice", ("33x" + element,), {"start": (2,), "stop": (31,), "step": (2,)})
         yield Row("concat", ("9x" + element, "7x" + element), {"dim": 0})
+        yield Row("after", ("9x" + element, "0x3xf32", element))
         yield Row("pad", ("9x" + element, element), {"low": (1,), "high": (1,), "interior": (1,)})
         yield Row("reverse", ("33x" + element,), {"dims": (0,)})
 
@@ -761,6 +762,7 @@ def _deep() -> Iterator[Row]:
     yield Row("broadcast", ("f32",), {"dims": ()}, x)
     yield Row("slice", (x,), {"start": (0, 0, 1, 0, 1, 0, 0, 0), "stop": sizes, "step": (1, 1, 1, 1, 2, 1, 1, 1)})
     yield Row("concat", (x, x), {"dim": 4})
+    yield Row("after", (x, x))
     yield Row("pad", (x, "f32"), {"low": (0, 1, -1, 0, 0, 0, 2, 0), "high": zeros, "interior": (0, 0, 0, 0, 1, 0, 0, 2)})
     yield Row("reverse", (x,), {"dims": (0, 4, 7)})
     for kind in ("add", "max"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -17,6 +18,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.custom import CustomDerivativeOp
+from ..dialects.graph.effects import AssertOp, CallbackOp, EffectOp, has_effects
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import CompileError
 from ._conditionals import batch_case, batch_while
@@ -33,8 +35,9 @@ from ._functions import (
 class Batcher:
     """Rebuilds ops with a leading batch dim where an operand has one."""
 
-    def __init__(self, b: GraphBuilder, size: int):
-        self.b, self.size = b, size
+    def __init__(self, b: GraphBuilder, size: int, mask: SSAValue | None = None):
+        self.b, self.size, self.mask = b, size, mask
+        """`mask`: for which elements effects happen, where not for all."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.batched: set[SSAValue] = set()
         """Values of the function (not what they became: one value may be given both batched and not)."""
@@ -48,9 +51,16 @@ class Batcher:
         """Rebuild the ops of a function whose arguments are set; what it returns, all batched."""
         return [value if is_batched else self.spread(value) for value, is_batched in self.rebuild(function)]
 
-    def of_function(self, b: GraphBuilder, function: FuncOp, values: Sequence[SSAValue], flags: Sequence[bool]) -> Batcher:
-        """One for a function of other values, of which those are batched that are flagged."""
-        inner = Batcher(b, self.size)
+    def of_function(
+        self,
+        b: GraphBuilder,
+        function: FuncOp,
+        values: Sequence[SSAValue],
+        flags: Sequence[bool],
+        mask: SSAValue | None = None,
+    ) -> Batcher:
+        """One for a function of other values, of which those are batched that are flagged; with a mask, for some elements."""
+        inner = Batcher(b, self.size, mask)
         inner.values.update(zip(function.body.block.args, values, strict=True))
         inner.batched.update(a for a, flag in zip(function.body.block.args, flags, strict=True) if flag)
         return inner
@@ -71,6 +81,13 @@ class Batcher:
         operands = [self.values[o] for o in op.operands]
         flags = [o in self.batched for o in op.operands]
         self.b.location = op.location
+        if self.mask is not None and isinstance(op, ControlOp | CustomDerivativeOp) and has_effects(op):
+            if not (isinstance(op, CaseOp) and flags[0]):
+                rule = "has effects in a branch or loop of which each element of the batch takes its own"
+                raise error_at(op, CompileError, f"{rule}: they can stand there, but in no loop or branch of functions there")
+        if isinstance(op, EffectOp) and (any(flags) or self.mask is not None):
+            self._effect(op, operands, flags)
+            return
         if any(flags) and isinstance(op, ControlOp | CustomDerivativeOp):
             _batch_control(op, self)
             return
@@ -91,6 +108,39 @@ class Batcher:
         for old, value in zip(op.results, results, strict=True):
             self.values[old] = value
             self.batched.add(old)
+
+    def _effect(self, op: EffectOp, operands: Sequence[SSAValue], flags: Sequence[bool]) -> None:
+        """An effect for each element of the batch, or as a callback says."""
+        method = op.vmap.data if isinstance(op, CallbackOp) else "sequential"
+        if method == "none":
+            rule = 'has no batching rule: give pure_callback() a vmap_method, "sequential" to call it for each element'
+            raise error_at(op, CompileError, f'{rule}, "expand_dims" or "broadcast_all" to call it with all of them')
+        if method == "expand_dims":
+            shapes = ((1, *shape_of(o)) for o in operands)
+            full = [o if flag else self.b.reshape(o, shape) for o, flag, shape in zip(operands, flags, shapes, strict=True)]
+        else:
+            full = [o if flag else self.spread(o) for o, flag in zip(operands, flags, strict=True)]
+        batch = op.batch_dims + (method == "sequential")
+        mask = full.pop(0) if op.mask is not None else None
+        if self.mask is not None and op.is_effect:
+            mask = self._masked(op, mask, shape_of(full[0])[:batch] if full else (self.size,))
+        if mask is None and not full:  # nothing says how large the batch is
+            mask = self.b.full(True, tensor(i1, (self.size,)))
+        types = [tensor(element_of(r), (self.size, *shape_of(r))) for r in op.results]
+        new = op.with_operands(mask, full, types, batch)
+        self.b.insert(new)
+        for old, value in zip(op.results, new.results, strict=True):
+            self.values[old] = value
+            self.batched.add(old)
+
+    def _masked(self, op: EffectOp, mask: SSAValue | None, shape: Sequence[int]) -> SSAValue:
+        """The condition of an effect that only happens where the mask holds: an assertion holds elsewhere."""
+        assert self.mask is not None
+        taken = self.mask if len(shape) == 1 else self.b.broadcast(self.mask, (0,), tuple(shape))
+        if isinstance(op, AssertOp):
+            assert mask is not None
+            return self.b.or_(mask, self.b.not_(taken))
+        return taken if mask is None else self.b.and_(mask, taken)
 
 
 def _batch_control(op: ControlOp | CustomDerivativeOp, batcher: Batcher) -> None:

@@ -15,6 +15,7 @@ from xdsl.ir import Block, SSAValue
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import FLAG, CaseOp, WhileOp
+from ..dialects.graph.effects import has_effects
 from ..errors import DifferentiationError
 from ._for_loops import (
     initial_tangents,
@@ -26,6 +27,7 @@ from ._for_loops import (
     tangents_of,
     types_of,
     with_tangents,
+    without_effects,
 )
 from ._functions import called_functions, clone_body, error_at
 
@@ -86,11 +88,17 @@ def linearize_case(op: CaseOp, linearizer: Linearizer) -> None:
     types = [*types_of(op.arguments), *types_of(given)]
     n, forward = len(op.arguments), linearizer.forward
 
+    def again(branch: FuncOp) -> FuncOp:
+        repeated, returned = without_effects(branch)
+        if returned:
+            raise error_at(op, DifferentiationError, "has callbacks with results in a branch, which reverse mode would repeat")
+        return repeated
+
     def derivative(branch: FuncOp) -> FuncOp:
         def build(block: Block) -> list[SSAValue]:
             inner = inner_linearizer(linearizer, block, forward)
             set_tangents(inner, op.arguments, block.args[:n], given, block.args[n:])
-            results = inner.run(branch, block.args[:n])
+            results = inner.run(branch if forward else again(branch), block.args[:n])
             return [*(results if forward else ()), *tangents_of(results, inner)]
 
         return new_function(op, "jvp" if forward else "tangent", types, build, branch)
@@ -128,7 +136,8 @@ def batch_case(op: CaseOp, batcher: Batcher) -> None:
         results = list(new.results)
     else:
         index = batcher.values[op.index]
-        every = [batcher.of_function(b, branch, values, flags).run(branch) for branch in branches]
+        masks = _taken(op, batcher)
+        every = [batcher.of_function(b, f, values, flags, mask).run(f) for f, mask in zip(branches, masks, strict=True)]
         results = every[-1]
         for k in range(len(branches) - 2, -1, -1):  # an index below 0 is the first, one past the end the last
             chosen = b.not_(index) if op.index.type == FLAG else b.cmp(index, b.full_like(index, k), predicate="le")
@@ -136,6 +145,25 @@ def batch_case(op: CaseOp, batcher: Batcher) -> None:
     for old, value in zip(op.results, results, strict=True):
         batcher.values[old] = value
         batcher.batched.add(old)
+
+
+def _taken(op: CaseOp, batcher: Batcher) -> list[SSAValue | None]:
+    """For which elements of a batch each branch is taken, where it has effects."""
+    b, index, branches = batcher.b, batcher.values[op.index], called_functions(op)
+    masks: list[SSAValue | None] = []
+    for k, branch in enumerate(branches):
+        taken: SSAValue | None = None
+        if len(branches) > 1 and any(map(has_effects, branch.body.block.ops)):
+            if op.index.type == FLAG:
+                taken = index if k else b.not_(index)
+            else:
+                # an index below 0 is the first, one past the end the last
+                predicate = "le" if k == 0 else "ge" if k == len(branches) - 1 else "eq"
+                taken = b.cmp(index, b.full_like(index, k), predicate=predicate)
+            if batcher.mask is not None:
+                taken = b.and_(batcher.mask, taken)
+        masks.append(taken)
+    return masks
 
 
 def batch_while(op: WhileOp, batcher: Batcher) -> None:
@@ -212,9 +240,12 @@ def _masked_loop(
 
     def build_body(block: Block) -> list[SSAValue]:
         b, goes_on, before = GraphBuilder(block, op.location), block.args[n], block.args[n + 1 :]
-        after = batcher.of_function(b, body, [*block.args[:n], *before], each).run(body)
+        after = batcher.of_function(b, body, [*block.args[:n], *before], each, goes_on).run(body)
         kept = [select_batch(b, goes_on, new, old) for new, old in zip(after, before, strict=True)]
-        return [*batcher.of_function(b, condition, [*block.args[:n], *kept], each).run(condition), *kept]
+        (going,) = batcher.of_function(b, condition, [*block.args[:n], *kept], each, goes_on).run(condition)
+        if any(map(has_effects, condition.body.block.ops)):  # of what has ended there are none, nor what they give
+            going = b.and_(goes_on, going)
+        return [going, *kept]
 
     types = [*types_of(consts), going.type, *types_of(inits)]
     new = WhileOp.make(

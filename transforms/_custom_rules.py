@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.custom import CustomDerivativeOp, TransposeOfOp
+from ..dialects.graph.effects import has_effects
 from ..dialects.types import tensor
 from ..errors import DifferentiationError
 from ._for_loops import new_function, tangents_of, types_of
@@ -58,12 +59,16 @@ def _by_jvp(op: CustomDerivativeOp, rule: FuncOp, linearizer: Linearizer) -> Non
     given = [linearizer.tangent(value) for value in floats]
     if linearizer.forward:
         tangents = [b.zeros_like(v) if t is None else t for v, t in zip(floats, given, strict=True)]
-        moved = clone_body(rule, [*op.operands, *tangents], b.insert)[0][n:]
+        values = clone_body(rule, [*op.operands, *tangents], b.insert)[0]
+        moved = values[n:]
     else:
         inner = copy.copy(linearizer)
         zeros = [linearizer.primal.zeros_like(v) for v in floats]
         inner.tangents, inner.superseded = dict(zip(zeros, given, strict=True)), []
-        moved = tangents_of(inner.run(rule, [*op.operands, *zeros])[n:], inner)
+        values = inner.run(rule, [*op.operands, *zeros])
+        moved = tangents_of(values[n:], inner)
+    if has_effects(op):  # which happen once: where the rule has them
+        linearizer.supersede(op, values[:n])
     linearizer.tangents.update(zip([r for r in op.results if has_tangent(r.type)], moved, strict=True))
 
 

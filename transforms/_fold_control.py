@@ -27,8 +27,12 @@ def fold_control(op: ControlOp) -> Sequence[SSAValue] | None:
     if isinstance(op, CaseOp):
         return _fold_case(op)
     if isinstance(op, WhileOp):
-        going = _constant_result(called_functions(op)[0], op.operands)
-        return op.inits if going is not None and not going else None
+        condition = called_functions(op)[0]
+        going = _constant_result(condition, op.operands)
+        if going is None or going:
+            return None
+        _inlined(op, condition, op.operands)  # for its effects: what has none is not used
+        return op.inits
     assert isinstance(op, ForOp)
     return _fold_for(op)
 

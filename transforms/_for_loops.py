@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -18,9 +19,10 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
+from ..dialects.graph.effects import EffectOp, has_effects
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import DifferentiationError
-from ._functions import called_function, clone_body, error_at, unique_name
+from ._functions import called_function, called_functions, clone_body, copy_locations, error_at, unique_name
 
 if TYPE_CHECKING:
     from ._batch import Batcher
@@ -71,6 +73,53 @@ def linearize_for(op: ForOp, linearizer: Linearizer) -> None:
         raise error_at(op, DifferentiationError, "has no gradient: how often it runs must be known; use a number as its bounds")
     else:
         _linearize(op, linearizer)
+
+
+def without_effects(function: FuncOp) -> tuple[FuncOp, list[SSAValue]]:
+    """A function that computes the same without effects, for where it runs once more, and the results of its callbacks, which
+    it takes as further arguments.
+
+    Raises:
+        DifferentiationError: a callback gives results in a loop or branch in it.
+    """
+    if not any(isinstance(op, EffectOp) or has_effects(op) for op in function.body.block.ops):
+        return function, []
+    copy = function.clone()
+    copy_locations(function, copy)
+    copy.properties["sym_name"] = StringAttr(unique_name(function, f"{function.sym_name.data}_again"))
+    functions = function.parent_block()
+    assert functions is not None
+    functions.insert_op_after(copy, function)
+    returned: list[SSAValue] = []
+    for op, twin in zip(list(function.body.block.ops), list(copy.body.block.ops), strict=True):
+        if isinstance(op, EffectOp):
+            for result, old in zip(op.results, twin.results, strict=True):
+                returned.append(result)
+                old.replace_all_uses_with(copy.body.block.insert_arg(result.type, len(copy.body.block.args)))
+            twin.detach()
+            twin.erase()
+        elif isinstance(twin, ControlOp) and has_effects(twin):
+            _drop_effects_of_functions(twin)
+    copy.update_function_type()
+    return copy, returned
+
+
+def _drop_effects_of_functions(op: ControlOp) -> None:
+    named: dict[str, str] = {}
+    for function in called_functions(op):
+        again, returned = without_effects(function)
+        if returned:
+            rule = "gives results in a loop or branch of a loop that is differentiated in reverse, and would be called again"
+            callback = returned[0].owner
+            raise error_at(
+                callback if isinstance(callback, Operation) else op, DifferentiationError, f"{rule}: call it outside"
+            )
+        named[function.sym_name.data] = again.sym_name.data
+    for key, attribute in op.properties.items():
+        if isinstance(attribute, SymbolRefAttr):
+            op.properties[key] = SymbolRefAttr(named[attribute.string_value()])
+        elif isinstance(attribute, ArrayAttr):
+            op.properties[key] = ArrayAttr([SymbolRefAttr(named[name.string_value()]) for name in attribute.data])
 
 
 def with_tangents(values: Sequence[SSAValue], linearizer: Linearizer) -> list[SSAValue]:
@@ -158,11 +207,12 @@ def set_results(op: ControlOp, linearizer: Linearizer, tangents: Sequence[SSAVal
 def _linearize(op: ForOp, linearizer: Linearizer) -> None:
     """A loop that keeps what it carried, and a linear one of the tangents."""
     body, count, n = called_function(op), op.trips.value.data, len(op.inits)
+    again, returned = without_effects(body)
 
     def build_saving(block: Block) -> list[SSAValue]:
-        results, _ = clone_body(body, block.args, block.add_op)
+        results, became = clone_body(body, block.args, block.add_op)
         first = 1 + len(op.consts)
-        return [*results, *block.args[first : first + n]]
+        return [*results, *block.args[first : first + n], *(became[value] for value in returned)]
 
     saving = new_function(op, "saving", list(body.function_type.inputs), build_saving)
     primal = ForOp.make(saving, count, op.consts, op.inits, op.stacks, reverse=op.reverse is not None)
@@ -180,9 +230,10 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
         given = [[next(rest) for _ in group] for group in groups]
         inner = inner_linearizer(linearizer, block, forward=False)
         set_tangents(inner, op.consts, given[0], consts, given[1])
-        inner.tangents.update(zip([a for a in given[3] if has_tangent(a.type)], given[2], strict=True))
+        carried, of_effects = given[3][:n], given[3][n:]
+        inner.tangents.update(zip([a for a in carried if has_tangent(a.type)], given[2], strict=True))
         set_tangents(inner, op.stacks, given[4], stacks, given[5])
-        return tangents_of(inner.run(body, [index, *given[0], *given[3], *given[4]]), inner)
+        return tangents_of(inner.run(again, [index, *given[0], *carried, *given[4], *of_effects]), inner)
 
     tangent = new_function(op, "tangent", [INDEX, *(type for group in groups for type in group)], build_tangent)
     lengths = list(map(len, groups))
@@ -232,10 +283,10 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
     def build(block: Block) -> list[SSAValue]:
         given = [block.args[0], *block.args[1 + len(counts) :]]
         inner = batcher.of_function(GraphBuilder(block, op.location), body, given, flags)
-        results = inner.run(body)
         if not counts:
-            return results
-        runs = inner.b.cmp(inner.spread(block.args[0]), block.args[1], predicate="lt")
+            return inner.run(body)
+        runs = inner.mask = inner.b.cmp(inner.spread(block.args[0]), block.args[1], predicate="lt")
+        results = inner.run(body)
         before = given[1 + len(consts) :]
         return [select_batch(inner.b, runs, new, old) for new, old in zip(results, before, strict=True)]
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 
 from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..dialects.graph.base import Equation, GraphOp, Read
+from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import has_open_sizes
 from ..dialects.types import expected
 
@@ -125,6 +127,8 @@ class Groups:
         self.of: dict[Operation, Group] = {}
         self.equations: dict[Operation, tuple[Equation, ...]] = {}
         """The loop forms of the ops that have been seen, over expected sizes where only calls know them."""
+        self.following = dict(pairwise(op for op in block.ops if has_effects(op)))
+        """Of each effect the next one, which waits for it."""
         self._forms: dict[Operation, tuple[Equation, ...]] = {}
         self.is_open = has_open_sizes(block)
         """Whether calls alone know sizes: then there are no prologues and no other orders of loops, which sizes decide."""
@@ -173,8 +177,9 @@ class Groups:
         self._leads[node] = bit | self._users(op)
 
     def _users(self, op: Operation) -> int:
-        """The bits that the users of an op lead to."""
-        found = 0
+        """The bits that the users of an op lead to, and of an effect the next one."""
+        following = self.following.get(op)
+        found = 0 if following is None else self._leads.get(following, 0)
         for result in op.results:
             for use in result.uses:
                 found |= self._leads.get(self.of.get(use.operation, use.operation), 0)

@@ -29,6 +29,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.custom import CustomDerivativeOp
+from ..dialects.graph.effects import EffectOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
@@ -95,6 +96,12 @@ class Linearizer:
         if isinstance(op, CustomDerivativeOp):
             linearize_custom(op, self)
             return
+        if isinstance(op, EffectOp):
+            rule = "has no derivative: what the Python function does is not known"
+            remedy = (
+                "give the function around it one by lm.custom_jvp or lm.custom_vjp, or take its arguments by lm.stop_gradient"
+            )
+            raise error_at(op, DifferentiationError, f"{rule}; {remedy}")
         if not isinstance(op, GraphOp):
             raise error_at(op, DifferentiationError, "has no derivative")
         if isinstance(op, CompositeOp) and op.derivative is None:

@@ -16,6 +16,7 @@ from xdsl.ir import Block, SSAValue
 from ..dialects.graph.base import ints
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.effects import has_effects
 from ._functions import called_function, called_functions, copy_locations, unique_name
 
 
@@ -23,20 +24,20 @@ def prune_block(block: Block, dce_block: Callable[[Block], None]) -> list[FuncOp
     """Cut down the ops of control flow of a block; the functions that were made for it."""
     made: list[FuncOp] = []
     for op in reversed(list(block.ops)):
-        if isinstance(op, ControlOp) and any(r.first_use is not None for r in op.results):
+        if isinstance(op, ControlOp) and (any(r.first_use is not None for r in op.results) or has_effects(op)):
             kind = _prune_case if isinstance(op, CaseOp) else _prune_loop
             made += kind(op, dce_block)  # pyright: ignore[reportArgumentType]
     return made
 
 
 def _needed(function: FuncOp, results: Collection[int]) -> set[int]:
-    """The arguments that some results of a function are computed from, by number."""
+    """The arguments that some results of a function, and its effects, are computed from, by number."""
     block = function.body.block
     last = block.last_op
     assert last is not None
     wanted: set[SSAValue] = {last.operands[k] for k in results}
     for op in reversed(list(block.ops)):
-        if any(result in wanted for result in op.results):
+        if any(result in wanted for result in op.results) or has_effects(op):
             wanted.update(op.operands)
             for inner in op.walk():  # ops with regions read values from outside
                 wanted.update(inner.operands)
@@ -145,7 +146,7 @@ def _replace(op: ControlOp, new: ControlOp, results: Sequence[int], values: dict
     new.location = op.location
     block = op.parent
     assert block is not None
-    if new.results:
+    if new.results or has_effects(op):
         block.insert_op_before(new, op)
     else:
         new.erase()

@@ -13,6 +13,7 @@ from xdsl.traits import Commutative
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.control import ControlOp
+from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import has_open_size
 
 
@@ -23,7 +24,7 @@ def cse_block(block: Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 cse_block(inner)
-        if not isinstance(op, GraphOp | ControlOp) or op.regions or _follows_its_use(op):
+        if not isinstance(op, GraphOp | ControlOp) or op.regions or _follows_its_use(op) or has_effects(op):
             continue
         operands = [id(o) for o in op.operands]
         if op.has_trait(Commutative):

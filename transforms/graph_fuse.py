@@ -30,6 +30,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Container
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
@@ -37,6 +38,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import Extents, has_open_size
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.symbolic import estimates
@@ -164,12 +166,15 @@ def fuse_block(block: Block) -> None:
 
 
 def _in_order(units: list[list[Operation]], position: dict[Operation, int]) -> list[list[Operation]]:
-    """Units in dependence order; among those that are ready, the one whose last op came first."""
+    """Units in dependence order, effects as they were; among those that are ready, the one whose last op came first."""
     unit_of = {op: k for k, members in enumerate(units) for op in members}
     waiting = [0] * len(units)
+    before = {unit_of[op]: unit_of[previous] for previous, op in pairwise(op for op in position if has_effects(op))}
     followers: list[set[int]] = [set() for _ in units]
     for k, members in enumerate(units):
         needs = {unit_of[o.owner] for op in members for o in op.operands if o.owner in unit_of}  # pyright: ignore
+        if k in before:
+            needs.add(before[k])
         needs.discard(k)
         waiting[k] = len(needs)
         for need in needs:

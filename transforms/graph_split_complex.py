@@ -26,6 +26,7 @@ from ..dialects.graph.base import CompositeOp, GraphOp, integer, ints, word
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.complex import first_of_pairs, pairs_type
 from ..dialects.graph.control import ControlOp
+from ..dialects.graph.effects import EffectOp
 from ..dialects.graph.factor import MatrixOp
 from ..dialects.types import DYNAMIC, element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError
@@ -36,7 +37,22 @@ from ._functions import error_at, named_functions
 from .graph_block import split
 
 LINEAR = frozenset(
-    ("add", "sub", "neg", "reshape", "transpose", "broadcast", "slice", "concat", "pad", "reverse", "select", "gather", "mean")
+    (
+        "add",
+        "sub",
+        "neg",
+        "reshape",
+        "transpose",
+        "broadcast",
+        "slice",
+        "concat",
+        "pad",
+        "reverse",
+        "select",
+        "gather",
+        "mean",
+        "after",
+    )
 )
 """Ops that do to the parts what they do to the whole."""
 ARITHMETIC: dict[str, Callable[..., Parts]] = {
@@ -138,6 +154,8 @@ class _Splitter:
         name = op.name.removeprefix("graph.")
         if isinstance(op, ControlOp) or "callee" in op.properties:
             self._opaque(op)
+        elif isinstance(op, EffectOp):
+            self._effect(op)
         elif not isinstance(op, GraphOp):
             raise error_at(op, CompileError, "takes no complex numbers")
         elif name in ARITHMETIC:
@@ -165,6 +183,22 @@ class _Splitter:
         for old, result in zip(op.results, new.results, strict=True):
             if _is_complex(old):
                 self._known(old, result)
+            else:
+                old.replace_all_uses_with(result)
+
+    def _effect(self, op: EffectOp) -> None:
+        """An effect takes and gives complex arrays, which are views of pairs."""
+        operands = [self.b.from_pairs(self._in_pairs(o)) if o in self.parts else o for o in op.operands]
+        new = type(op).create(
+            operands=operands,
+            result_types=[r.type for r in op.results],
+            properties=dict(op.properties),
+            attributes=dict(op.attributes),
+        )
+        self.b.insert(new)
+        for old, result in zip(op.results, new.results, strict=True):
+            if _is_complex(old):
+                self._known(old, self.b.as_pairs(result))
             else:
                 old.replace_all_uses_with(result)
 

@@ -16,7 +16,7 @@ FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
     *("index", "scan", "sort", "factor", "orthogonal", "spectral", "eig", "solving"),
-    *("attention", "autodiff", "custom", "control", "conditional", "kernel", "words"),
+    *("attention", "autodiff", "custom", "control", "conditional", "effects", "kernel", "words"),
 )
 
 

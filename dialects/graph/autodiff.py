@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..assembly import parse_signature, parse_values, print_signature, print_values
 from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Types, Zero, graph_op, ints
+from .effects import EffectsOfFunctions
 from .structure import YieldOp
 
 _INTS = DenseArrayBase.constr(i64)
@@ -64,7 +65,7 @@ class DerivativeOp(IRDLOperation, ABC):
     wrt = prop_def(_INTS)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(EffectsOfFunctions())
 
     @classmethod
     def make(
@@ -202,7 +203,7 @@ class VmapOp(IRDLOperation):
     callee = prop_def(SymbolRefAttr)
     axes = prop_def(_INTS)
     outputs = var_result_def(TensorType)
-    traits = traits_def(Pure())
+    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(function: FuncOp, arguments: Sequence[SSAValue], axes: Sequence[int]) -> VmapOp:

@@ -23,13 +23,14 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure, SymbolTable
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import parse_signature, parse_values, print_signature, print_values
 from ..types import tensor
 from .base import ints
 from .control import INDEX, ControlOp
+from .effects import EffectsOfFunctions
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -62,7 +63,7 @@ class WhileOp(ControlOp):
     inits = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(condition: FuncOp, body: FuncOp, consts: Sequence[SSAValue], inits: Sequence[SSAValue]) -> WhileOp:
@@ -151,7 +152,7 @@ class CaseOp(ControlOp):
     index = operand_def(TensorType)
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    traits = traits_def(Pure())
+    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(

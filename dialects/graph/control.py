@@ -24,13 +24,13 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import CountedCall, parse_signature, parse_values, print_signature, print_values
 from ..types import DYNAMIC, element_of, shape_of, tensor
 from .autodiff import callee_of
 from .base import ints
+from .effects import EffectsOfFunctions
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -82,7 +82,7 @@ class ForOp(ControlOp):
     stacks = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(

@@ -25,11 +25,12 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure, SymbolTable
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import parse_signature, parse_values, print_signature, print_values
 from .autodiff import has_tangent
+from .effects import EffectsOfFunctions
 
 
 @irdl_op_definition
@@ -62,7 +63,7 @@ class CustomDerivativeOp(IRDLOperation):
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(
@@ -167,7 +168,7 @@ class TransposeOfOp(IRDLOperation):
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
+    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from .effects import CallbackOp
 from .gather import GatherOp, ScatterOp
 from .memory import AllocOp, CheckOp, LaunchOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
 from .repeat import BranchOp, RepeatOp, RepeatWhileOp
@@ -14,7 +15,7 @@ Loop = Dialect(
     [
         *(KernelOp, ForOp, WhileOp, IfOp, YieldOp),
         *(AllocOp, LoadOp, StoreOp, GatherOp, ScatterOp, PrefetchOp, CheckOp, ReduceLanesOp, LaunchOp),
-        *(RepeatOp, RepeatWhileOp, BranchOp),
+        *(RepeatOp, RepeatWhileOp, BranchOp, CallbackOp),
     ],
     [],
 )

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
+    IndexType,
     IntegerAttr,
     MemRefType,
     SymbolRefAttr,
@@ -48,8 +49,16 @@ _INDEX = memref(i64, ())
 _FLAG = memref(i1, ())
 
 
+Buffer = tuple[SSAValue, bool]
+"""A buffer that a function gets, and whether it gets a slice of it along the first dim."""
+
+
 class HostCallOp(LoopOp):
-    """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own."""
+    """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own.
+
+    What functions need whose sizes only a call knows stands before that: `temporaries` of all functions, then `sizes` of all,
+    of which each function takes so many as `counts` says, two numbers for each.
+    """
 
     GROUPS: ClassVar[tuple[str, ...]] = ()
     """The groups of operands, but for the arena and what is said with the functions: fields and words of the text."""
@@ -63,9 +72,13 @@ class HostCallOp(LoopOp):
         """The names of the functions."""
         raise NotImplementedError
 
-    def given(self) -> list[list[Attribute]]:
-        """The types of the buffers that each function gets, in the order of `callees`; without the arena."""
+    def buffers(self) -> list[list[Buffer]]:
+        """The buffers that each function gets, in the order of `callees`, without temporaries and arena; of stacks, a slice."""
         raise NotImplementedError
+
+    def given(self) -> list[list[Attribute]]:
+        """The types of the buffers that each function gets."""
+        return [[_sliced(value) if is_slice else value.type for value, is_slice in given] for given in self.buffers()]
 
     def print_call(self, printer: Printer) -> None:
         """Print which functions are called, and on which conditions."""
@@ -78,10 +91,21 @@ class HostCallOp(LoopOp):
 
     def print(self, printer: Printer) -> None:
         self.print_call(printer)
-        for word in (*self.GROUPS, *([] if self.arena is None else ["arena"])):
-            values = getattr(self, word)
+
+        def group(word: str, values: Sequence[SSAValue]) -> None:
             printer.print_string(f" {word}")
-            print_values(printer, [values] if isinstance(values, SSAValue) else values)
+            print_values(printer, values)
+
+        for word in self.GROUPS:
+            values = getattr(self, word)
+            group(word, [values] if isinstance(values, SSAValue) else values)
+        counts: Any = self.properties.get("counts")
+        if counts is not None:
+            for part, word in enumerate(("temporaries", "sizes")):
+                group(word, [value for pair in self.more for value in pair[part]])
+            printer.print_string(f" counts {list(counts.get_values())}")
+        if self.arena is not None:
+            group("arena", [self.arena])
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         print_type_list(printer, self.operands)
@@ -95,7 +119,15 @@ class HostCallOp(LoopOp):
             groups.append(parse_values(parser))
             if word in ("index", "flag") and len(groups[-1]) != 1:
                 parser.raise_error(f"'{cls.name}' op takes one {word}")
-        groups.append([] if parser.parse_optional_keyword("arena") is None else parse_values(parser))
+        more: list[list[Any]] = [[], []]
+        if parser.parse_optional_keyword("temporaries") is not None:
+            more[0] = parse_values(parser)
+            parser.parse_keyword("sizes")
+            more[1] = parse_values(parser)
+            parser.parse_keyword("counts")
+            numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+            properties["counts"] = DenseArrayBase.from_list(i64, numbers)
+        groups += [*more, [] if parser.parse_optional_keyword("arena") is None else parse_values(parser)]
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types = parse_type_list(parser)
@@ -105,16 +137,61 @@ class HostCallOp(LoopOp):
         return cls.create(operands=values, properties={**properties, **segment_sizes(*map(len, groups))}, attributes=attributes)
 
     @classmethod
-    def _made(cls, properties: dict[str, Attribute], *groups: Sequence[SSAValue]) -> Self:
-        """The op on groups of operands, of which the arena is the last."""
-        operands = [value for group in groups for value in group]
-        return cls.create(operands=operands, properties={**properties, **segment_sizes(*map(len, groups))})
+    def _made(cls, properties: dict[str, Attribute], *groups: Sequence[SSAValue], memory: Sequence[SSAValue] = ()) -> Self:
+        """The op on groups of operands and an arena, with functions that need nothing else."""
+        operands = [*(value for group in groups for value in group), *memory]
+        segments = segment_sizes(*map(len, groups), 0, 0, len(memory))
+        return cls.create(operands=operands, properties={**properties, **segments})
 
     @property
     def memory(self) -> SSAValue | None:
         """The memory for buffers of the functions, if it is planned."""
         sizes: Any = self.properties["operandSegmentSizes"]
         return self.operands[-1] if sizes.get_values()[-1] else None
+
+    @property
+    def more(self) -> list[tuple[Sequence[SSAValue], Sequence[SSAValue]]]:
+        """For each function its temporaries and its sizes."""
+        counts: Any = self.properties.get("counts")
+        numbers = [0] * (2 * len(self.callees)) if counts is None else list(counts.get_values())
+        segments: Any = self.properties["operandSegmentSizes"]
+        *_, n_temporaries, n_sizes, n_arenas = segments.get_values()
+        first = len(self.operands) - n_arenas - n_sizes - n_temporaries
+        given, found = list(self.operands), list[tuple[Sequence[SSAValue], Sequence[SSAValue]]]()
+        at, of_sizes = first, first + n_temporaries
+        for n, m in zip(numbers[::2], numbers[1::2], strict=True):
+            found.append((given[at : at + n], given[of_sizes : of_sizes + m]))
+            at, of_sizes = at + n, of_sizes + m
+        return found
+
+    def with_more(self, more: Sequence[tuple[Sequence[SSAValue], Sequence[SSAValue]]]) -> HostCallOp:
+        """The same with temporaries and sizes for each function."""
+        segments: Any = self.properties["operandSegmentSizes"]
+        *lengths, n_temporaries, n_sizes, n_arenas = segments.get_values()
+        first = len(self.operands) - n_arenas - n_sizes - n_temporaries
+        groups = [[v for t, _ in more for v in t], [v for _, s in more for v in s]]
+        properties = {
+            **self.properties,
+            "counts": DenseArrayBase.from_list(i64, [len(part) for pair in more for part in pair]),
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, [*lengths, *map(len, groups), n_arenas]),
+        }
+        operands = [*self.operands[:first], *groups[0], *groups[1], *self.operands[len(self.operands) - n_arenas :]]
+        made = type(self).create(operands=operands, properties=properties, attributes=self.attributes)
+        made.location = self.location
+        return made
+
+    def verify_counts(self) -> None:
+        """Raise VerifyException unless `counts` divides temporaries and sizes among the functions."""
+        counts: Any = self.properties.get("counts")
+        segments: Any = self.properties["operandSegmentSizes"]
+        *_, n_temporaries, n_sizes, _ = segments.get_values()
+        numbers = [0, 0] * len(self.callees) if counts is None else list(counts.get_values())
+        if len(numbers) != 2 * len(self.callees) or min(numbers, default=0) < 0:
+            raise VerifyException(f"'{self.name}' op counts must be two numbers for each function, got {numbers}")
+        if [sum(numbers[::2]), sum(numbers[1::2])] != [n_temporaries, n_sizes]:
+            raise VerifyException(
+                f"'{self.name}' op counts {numbers} must be of {n_temporaries} temporaries and {n_sizes} sizes"
+            )
 
     def with_arena(self, arena: SSAValue) -> HostCallOp:
         """The same with memory for the functions' own buffers."""
@@ -128,6 +205,10 @@ class HostCallOp(LoopOp):
 
 def _sliced(stack: SSAValue) -> Attribute:
     return memref(element_of(stack), shape_of(stack)[1:])
+
+
+def _whole(values: Sequence[SSAValue]) -> list[Buffer]:
+    return [(value, False) for value in values]
 
 
 def _types(values: Sequence[SSAValue]) -> list[Attribute]:
@@ -157,6 +238,7 @@ class RepeatOp(HostCallOp):
     (C1) There is a spare buffer of the same type for every carried value.
     (C2) The first dim of every stack is the count, which is a number where there are stacks.
     (C3) A count is a number that is not negative, or a memref<i64>, whose value is taken as 0 when it is negative.
+    (C4) The function gets the sizes that it takes, and buffers of these (`sizes(%n) counts [0, 1]`).
     """
 
     name = "loop.repeat"
@@ -171,7 +253,10 @@ class RepeatOp(HostCallOp):
     spare = var_operand_def(MemRefType)
     over = var_operand_def(MemRefType)
     into = var_operand_def(MemRefType)
+    temporaries = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     arena = opt_operand_def(MemRefType)
+    counts = opt_prop_def(DenseArrayBase.constr(i64))
 
     @staticmethod
     def make(
@@ -186,7 +271,7 @@ class RepeatOp(HostCallOp):
         """The op; `groups` are consts, carry, spare, over and into."""
         call = CountedCall(callee, count if isinstance(count, int) else None, reverse)
         dynamic, memory = [] if isinstance(count, int) else [count], [] if arena is None else [arena]
-        return RepeatOp._made(call.properties, dynamic, [index], *groups, memory)
+        return RepeatOp._made(call.properties, dynamic, [index], *groups, memory=memory)
 
     @property
     def groups(self) -> list[Sequence[SSAValue]]:
@@ -197,9 +282,10 @@ class RepeatOp(HostCallOp):
     def callees(self) -> tuple[str, ...]:
         return (self.callee.string_value(),)
 
-    def given(self) -> list[list[Attribute]]:
+    def buffers(self) -> list[list[Buffer]]:
         consts, carry, _, over, into = self.groups
-        return [[_INDEX, *_types(consts), *_types(carry), *map(_sliced, over), *_types(carry), *map(_sliced, into)]]
+        slices = [[(stack, True) for stack in stacks] for stacks in (over, into)]
+        return [[*_whole([self.index, *consts, *carry]), *slices[0], *_whole(carry), *slices[1]]]
 
     @property
     def in_place(self) -> list[tuple[int, int]]:
@@ -210,6 +296,7 @@ class RepeatOp(HostCallOp):
         _share_carried(self, first, self.carry, pairs)
 
     def verify_(self) -> None:
+        self.verify_counts()
         trips = self.trips.value.data
         if (trips < 0) != (self.count is not None):  # C3
             raise VerifyException(f"'loop.repeat' op count must be a number that is not negative or a value, got {trips}")
@@ -257,21 +344,24 @@ class RepeatWhileOp(HostCallOp):
     consts = var_operand_def(MemRefType)
     carry = var_operand_def(MemRefType)
     spare = var_operand_def(MemRefType)
+    temporaries = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     arena = opt_operand_def(MemRefType)
+    counts = opt_prop_def(DenseArrayBase.constr(i64))
 
     @staticmethod
     def make(condition: str, callee: str, flag: SSAValue, groups: Sequence[Sequence[SSAValue]]) -> RepeatWhileOp:
         """The op; `groups` are consts, carry and spare."""
         properties: dict[str, Attribute] = {"condition": SymbolRefAttr(condition), "callee": SymbolRefAttr(callee)}
-        return RepeatWhileOp._made(properties, [flag], *groups, [])
+        return RepeatWhileOp._made(properties, [flag], *groups)
 
     @property
     def callees(self) -> tuple[str, ...]:
         return self.condition.string_value(), self.callee.string_value()
 
-    def given(self) -> list[list[Attribute]]:
-        read, carried = _types([*self.consts, *self.carry]), _types(self.carry)
-        return [[*read, _FLAG], [*read, *carried]]
+    def buffers(self) -> list[list[Buffer]]:
+        read = [*self.consts, *self.carry]
+        return [_whole([*read, self.flag]), _whole([*read, *self.carry])]
 
     @property
     def in_place(self) -> list[tuple[int, int]]:
@@ -281,6 +371,7 @@ class RepeatWhileOp(HostCallOp):
         _share_carried(self, 1 + len(self.consts) + len(self.carry), self.carry, pairs)
 
     def verify_(self) -> None:
+        self.verify_counts()
         if _types(self.carry) != _types(self.spare):  # C1
             raise VerifyException("'loop.repeat_while' op needs a spare buffer of the same type for every carried value")
         if self.flag.type != _FLAG:  # C2
@@ -317,21 +408,25 @@ class BranchOp(HostCallOp):
     index = operand_def(MemRefType)
     read = var_operand_def(MemRefType)
     into = var_operand_def(MemRefType)
+    temporaries = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     arena = opt_operand_def(MemRefType)
+    counts = opt_prop_def(DenseArrayBase.constr(i64))
 
     @staticmethod
     def make(index: SSAValue, branches: Sequence[str], given: Sequence[SSAValue], into: Sequence[SSAValue]) -> BranchOp:
         """The op on the buffers that the functions read and write."""
-        return BranchOp._made({"branches": _names(branches)}, [index], given, into, [])
+        return BranchOp._made({"branches": _names(branches)}, [index], given, into)
 
     @property
     def callees(self) -> tuple[str, ...]:
         return tuple(name.string_value() for name in self.branches.data if isinstance(name, SymbolRefAttr))
 
-    def given(self) -> list[list[Attribute]]:
-        return [_types([*self.read, *self.into]) for _ in self.branches.data]
+    def buffers(self) -> list[list[Buffer]]:
+        return [_whole([*self.read, *self.into]) for _ in self.branches.data]
 
     def verify_(self) -> None:
+        self.verify_counts()
         n = len(self.branches.data)
         if self.index.type not in (_FLAG, _INDEX):  # C2
             raise VerifyException(f"'loop.branch' op index must be a memref<i1> or a memref<i64>, got {self.index.type}")

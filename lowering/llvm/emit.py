@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineExpr
 from ...codegen.targets import Target
 from ...codegen.text import I64, Builder, Module
 from ...dialects import program
+from ...dialects.host_functions import effects_of, has_effects
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
@@ -25,7 +26,7 @@ from ...errors import CompileError, about
 from ..analysis.facts import keeping
 from ..analysis.nests import holds, ops_in
 from ..donation import aliased_arguments
-from . import emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
+from . import emit_effects, emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
 from .emit_host import CALLED, global_text, kernel_symbol, symbol
 from .emit_needs import needs_of, uses_heap
@@ -41,6 +42,7 @@ EFFECTS: dict[str, Effect] = {
     **emit_reduce.EFFECTS,
     **emit_memory.EFFECTS,
     **emit_host.EFFECTS,
+    **emit_effects.EFFECTS,
 }
 """From op name to the writer of an op whose place matters."""
 
@@ -100,6 +102,7 @@ class ModuleWriter:
 
     def rest(self) -> str:
         """The text of all that is in no other yet."""
+        self.shared.numbers = {op: number for number, op in enumerate(effects_of(self.module))}
         definitions: list[str] = []
         for op in self.module.body.block.ops:
             with about(op):
@@ -240,6 +243,9 @@ def _header(e: FunctionEmitter, op: KernelOp | program.FuncOp, block: Block, lin
         arguments += ["i64 %threads", "ptr %status"]
         e.threads, e.status = "%threads", "%status"
         e.levels["%threads"] = e.levels["%status"] = 0
+    elif has_effects(op, e.module.symbols):
+        arguments.append("ptr %status")
+        e.status = "%status"
     name = kernel_symbol(op.sym_name.data) if isinstance(op, KernelOp) else symbol(op.sym_name.data)
     return f"define {linkage}void {name}({', '.join(arguments)}) nounwind"
 

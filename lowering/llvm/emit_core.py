@@ -64,6 +64,8 @@ class ModuleEmitter:
     effects: dict[str, Effect]
     pure: dict[str, Pure]
     symbols: dict[str, Operation]
+    numbers: dict[Operation, int] = field(default_factory=dict)
+    """Of the effects of host functions, by which the process knows them."""
     outlined: list[str] = field(default_factory=list)
     """Functions made of the bodies of parallel loops."""
     needs: dict[Operation, Any] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...codegen.text import I8, I64
 from ...dialects import program
+from ...dialects.host_functions import has_effects
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import KernelOp
@@ -132,7 +133,7 @@ def _contiguous(type: Any, op: Operation) -> int:
     return expected
 
 
-def _sizes(value: SSAValue, op: Operation) -> list[Any]:
+def buffer_sizes(value: SSAValue, op: Operation) -> list[Any]:
     """The sizes of a buffer of a host function: numbers and index values."""
     owner = value.owner
     if isinstance(owner, memref.ReinterpretCastOp):
@@ -148,9 +149,7 @@ def _copy(e: FunctionEmitter, op: memref.CopyOp) -> None:
     type: Any = op.source.type
     item = numpy_dtype(type.element_type).itemsize
     if DYNAMIC_INDEX in type.get_shape():
-        size: Any = str(item)
-        for n in _sizes(op.source, op):
-            size = e.b.mul(size, str(n) if isinstance(n, int) else e.value(n, op), I64)
+        size: Any = _bytes_of(e, op.source, op)
     else:
         size = _contiguous(type, op) * item
         _contiguous(op.destination.type, op)
@@ -232,20 +231,30 @@ class _Turns:
         b.cond_br(odd, back, end)
         b.label(back)
         for value, x, y in moved:
-            _memcpy(e, x, y, _contiguous(value.type, self.op) * _element_bytes(e, value, self.op), 1)
+            _memcpy(e, x, y, _bytes_of(e, value, self.op), 1)
         b.br(end)
         b.label(end)
 
 
-def _memcpy(e: FunctionEmitter, target: str, source: str, size: int, align: int) -> None:
+def _memcpy(e: FunctionEmitter, target: str, source: str, size: int | str, align: int) -> None:
     callee = e.b.module.declare("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1"))
     e.b.emit_void(f"call void {callee}(ptr align {align} {target}, ptr align {align} {source}, i64 {size}, i1 false)")
 
 
-def _call_host(e: FunctionEmitter, op: HostCallOp, name: str, pointers: Sequence[str]) -> None:
-    """Call another host function."""
-    arena = [] if op.memory is None else [e.value(op.memory, op)]
-    e.b.emit_void(f"call void {symbol(name)}({', '.join(f'ptr {p}' for p in (*pointers, *arena))})")
+def _call_host(e: FunctionEmitter, op: HostCallOp, number: int, pointers: Sequence[str]) -> None:
+    """Call another host function, one of those of an op by number."""
+    name, (temporaries, sizes) = op.callees[number], op.more[number]
+    given = [f"ptr {p}" for p in (*pointers, *(e.value(v, op) for v in temporaries))]
+    given += [f"i64 {e.value(v, op)}" for v in sizes]
+    given += [] if op.memory is None else [f"ptr {e.value(op.memory, op)}"]
+    may_end = [e.status] if has_effects(e.module.symbols.get(name), e.module.symbols) else []
+    given += [f"ptr {status}" for status in may_end]
+    e.b.emit_void(f"call void {symbol(name)}({', '.join(given)})")
+    for status in may_end:
+        going = e.b.fresh_label("going")
+        e.leaves = True
+        e.b.cond_br(e.b.icmp("eq", e.b.load(str(status), I64, 8), "0", I64), going, "exit")
+        e.b.label(going)
 
 
 def _repeat(e: FunctionEmitter, op: RepeatOp) -> None:
@@ -269,10 +278,10 @@ def _repeat(e: FunctionEmitter, op: RepeatOp) -> None:
     b.store(at, e.value(op.index, op), I64, 8)
     turns = _Turns(e, op.carry, op.spare, op)
     sources, targets = turns.pointers(_odd(e, n))
-    over = [b.gep(e.value(v, op), b.mul(at, str(_slice_bytes(e, v, op)), I64), I8) for v in op.over]
-    into = [b.gep(e.value(v, op), b.mul(at, str(_slice_bytes(e, v, op)), I64), I8) for v in op.into]
+    over = [b.gep(e.value(v, op), b.mul(at, _bytes_of(e, v, op, 1), I64), I8) for v in op.over]
+    into = [b.gep(e.value(v, op), b.mul(at, _bytes_of(e, v, op, 1), I64), I8) for v in op.into]
     consts = [e.value(v, op) for v in op.consts]
-    _call_host(e, op, op.callees[0], [e.value(op.index, op), *consts, *sources, *over, *targets, *into])
+    _call_host(e, op, 0, [e.value(op.index, op), *consts, *sources, *over, *targets, *into])
     b.store(b.add(n, "1", I64), done, I64, 8)
     b.br(head)
     b.label(exit)
@@ -287,7 +296,6 @@ def _repeat_while(e: FunctionEmitter, op: RepeatWhileOp) -> None:
     """A loop around two calls, of which the first says whether there is a second."""
     b = e.b
     _check_callees(e, op)
-    condition, callee = op.callees
     done = e.alloca("i64", 8)
     b.store("0", done, I64, 8)
     head, body, exit = (b.fresh_label(f"while.{part}") for part in ("head", "body", "exit"))
@@ -298,10 +306,10 @@ def _repeat_while(e: FunctionEmitter, op: RepeatWhileOp) -> None:
     odd = _odd(e, n)
     sources, targets = turns.pointers(odd)
     consts, flag = [e.value(v, op) for v in op.consts], e.value(op.flag, op)
-    _call_host(e, op, condition, [*consts, *sources, flag])
+    _call_host(e, op, 0, [*consts, *sources, flag])
     b.cond_br(b.icmp("ne", b.load(flag, I8, 1), "0", I8), body, exit)
     b.label(body)
-    _call_host(e, op, callee, [*consts, *sources, *targets])
+    _call_host(e, op, 1, [*consts, *sources, *targets])
     b.store(b.add(n, "1", I64), done, I64, 8)
     b.br(head)
     b.label(exit)
@@ -312,8 +320,8 @@ def _branch(e: FunctionEmitter, op: BranchOp) -> None:
     """A call of one of several functions."""
     b = e.b
     _check_callees(e, op)
-    names, index = op.callees, e.value(op.index, op)
-    labels = [b.fresh_label("branch") for _ in names]
+    index = e.value(op.index, op)
+    labels = [b.fresh_label("branch") for _ in op.callees]
     end = b.fresh_label("branch.end")
     if element_of(op.index) == i1:
         b.cond_br(b.icmp("ne", b.load(index, I8, 1), "0", I8), labels[1], labels[0])
@@ -323,9 +331,9 @@ def _branch(e: FunctionEmitter, op: BranchOp) -> None:
         chosen = " ".join(f"i64 {n}, label %{label}" for n, label in enumerate(labels[:-1]))
         b.emit_void(f"switch i64 {k}, label %{labels[-1]} [{chosen}]")
     pointers = [e.value(v, op) for v in (*op.read, *op.into)]
-    for name, label in zip(names, labels, strict=True):
+    for number, label in enumerate(labels):
         b.label(label)
-        _call_host(e, op, name, pointers)
+        _call_host(e, op, number, pointers)
         b.br(end)
     b.label(end)
 
@@ -334,19 +342,24 @@ def _element_bytes(e: FunctionEmitter, value: SSAValue, op: Operation) -> int:
     return memory_type(e.ty(element_of(value), op)).bits // 8
 
 
-def _slice_bytes(e: FunctionEmitter, stack: SSAValue, op: Operation) -> int:
-    shape = shape_of(stack)
-    _contiguous(stack.type, op)
-    return element_count(shape[1:]) * _element_bytes(e, stack, op)
+def _bytes_of(e: FunctionEmitter, buffer: SSAValue, op: Operation, first: int = 0) -> str:
+    """The size of a buffer without gaps, or of what one index of its `first` dims selects."""
+    if DYNAMIC_INDEX not in shape_of(buffer):
+        _contiguous(buffer.type, op)
+        return str(element_count(shape_of(buffer)[first:]) * _element_bytes(e, buffer, op))
+    total = str(_element_bytes(e, buffer, op))
+    for size in buffer_sizes(buffer, op)[first:]:
+        total = e.b.mul(total, str(size) if isinstance(size, int) else e.value(size, op), I64)
+    return total
 
 
 def _check_callees(e: FunctionEmitter, op: HostCallOp) -> None:
     """The functions take the buffers that they get."""
-    for name, given in zip(op.callees, op.given(), strict=True):
+    for name, given, more in zip(op.callees, op.given(), op.more, strict=True):
         callee = e.module.symbols.get(name)
         if not isinstance(callee, program.FuncOp):
             raise fail(op, f"names @{name}, which is no program.func of this module")
-        given = [*given, *([] if op.memory is None else [op.memory.type])]
+        given = [*given, *(v.type for part in more for v in part), *([] if op.memory is None else [op.memory.type])]
         wanted = [a.type for a in callee.body.block.args]
         if len(wanted) != len(given) or any(map(_differ, wanted, given)):
             shown = [", ".join(map(str, types)) for types in (given, wanted)]

@@ -24,16 +24,20 @@ from ...dialects.graph.conditional import CaseOp
 from ...dialects.graph.conditional import WhileOp as ConditionalOp
 from ...dialects.graph.control import ForOp as RepeatedOp
 from ...dialects.graph.custom import CustomDerivativeOp
+from ...dialects.graph.effects import EffectOp
 from ...dialects.graph.extents import Extents, has_open_sizes
 from ...dialects.graph.kernel import KernelCallOp
 from ...dialects.graph.known_sizes import bind_symbols, substitute_sizes
 from ...dialects.graph.structure import FusionOp
+from ...dialects.loop.effects import CallbackOp
 from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
 from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import DYNAMIC, element_of, has_symbols, numpy_dtype, shape_of, tensor
 from ...errors import CompileError, DTypeError, ShapeError, about
+from .. import effects
+from ..sites import Site
 from . import accesses, buffers, monoids, scalars
 from .accesses import Step
 from .buffers import InterpreterError, TooLongError, Values
@@ -43,9 +47,16 @@ MAX_CALL_DEPTH = 64
 Sizes = Callable[[SSAValue, int], int]
 """The size of a dim of a value; DYNAMIC where it does not follow from the arguments of the function."""
 
+Perform = Callable[..., None]
+"""`perform(site, operands=..., results=...)`: lets an effect happen and fills the results."""
+
 
 def interpret(
-    module: ModuleOp, entry: str = "main", args: Sequence[Any] = (), limit: int | None = None
+    module: ModuleOp,
+    entry: str = "main",
+    args: Sequence[Any] = (),
+    limit: int | None = None,
+    perform: Perform | None = None,
 ) -> tuple[np.ndarray, ...]:
     """Run one function of a module and return its results.
 
@@ -54,9 +65,11 @@ def interpret(
         entry: the function.
         args: one array an argument; for a host function over memrefs its inputs only.
         limit: how many loop iterations it may take; an iteration costs some microseconds an op.
+        perform: lets effects happen; by default as `effects.perform` with no Python functions.
 
     Raises:
         TooLongError: more iterations than `limit`.
+        CheckError: a condition of the program does not hold.
         InterpreterError: no such function, arguments that do not fit, an access out of bounds, or an op without a meaning.
 
     >>> from lamina.dialects.context import make_context
@@ -70,7 +83,7 @@ def interpret(
     """
     module = _for_sizes_of(module, entry, args)
     with np.errstate(all="ignore"):
-        return tuple(np.asarray(x) for x in Interpreter(module, limit).call(entry, list(args)))
+        return tuple(np.asarray(x) for x in Interpreter(module, limit, perform).call(entry, list(args)))
 
 
 def _for_sizes_of(module: ModuleOp, entry: str, args: Sequence[Any]) -> ModuleOp:
@@ -92,7 +105,8 @@ def _for_sizes_of(module: ModuleOp, entry: str, args: Sequence[Any]) -> ModuleOp
 class Interpreter:
     """Runs the functions and kernels of one module."""
 
-    def __init__(self, module: ModuleOp, limit: int | None = None):
+    def __init__(self, module: ModuleOp, limit: int | None = None, perform: Perform | None = None):
+        self.perform = perform or partial(effects.perform, functions={})
         self.iterations_left = float("inf") if limit is None else limit
         self.depth = 0
         self.symbols: dict[str, Operation] = {}
@@ -107,6 +121,7 @@ class Interpreter:
                 self.symbols[name.data] = op
         self.handlers: dict[str, Callable[[Any, Values], None]] = {
             "func.call": self._call,
+            **dict.fromkeys(("graph.print", "graph.assert", "graph.callback"), self._effect_of_graph),
             "graph.case": self._case_graph,
             "graph.custom_derivative": self._call,
             "graph.for": self._repeat_graph,
@@ -114,6 +129,7 @@ class Interpreter:
             "graph.kernel": self._kernel,
             "graph.while": self._while_graph,
             "loop.branch": self._branch,
+            "loop.callback": self._effect,
             "loop.for": self._for,
             "loop.if": self._if,
             "loop.load": self._load,
@@ -313,30 +329,46 @@ class Interpreter:
         for k in range(count) if op.reverse is None else range(count - 1, -1, -1):
             values[op.index][...] = k
             given = [values[op.index], *consts, *sources, *(x[k, ...] for x in over), *targets, *(x[k, ...] for x in into)]
-            self._call_host(op, op.callee.string_value(), given, values)
+            self._call_host(op, 0, given, values)
             sources, targets = targets, sources
         _keep(carry, sources)
 
     def _repeat_while(self, op: RepeatWhileOp, values: Values) -> None:
         """As `_repeat`, for as long as the condition stores that it goes on."""
         consts, carry, spare = ([values[v] for v in group] for group in (op.consts, op.carry, op.spare))
-        flag, (condition, body) = values[op.flag], op.callees
+        flag = values[op.flag]
         sources, targets = carry, spare
         while True:
-            self._call_host(op, condition, [*consts, *sources, flag], values)
+            self._call_host(op, 0, [*consts, *sources, flag], values)
             if not flag[()]:
                 break
             self._spend(1, op)
-            self._call_host(op, body, [*consts, *sources, *targets], values)
+            self._call_host(op, 1, [*consts, *sources, *targets], values)
             sources, targets = targets, sources
         _keep(carry, sources)
 
     def _branch(self, op: BranchOp, values: Values) -> None:
-        chosen = op.callees[min(max(int(values[op.index]), 0), len(op.callees) - 1)]
+        chosen = min(max(int(values[op.index]), 0), len(op.callees) - 1)
         self._call_host(op, chosen, [values[v] for v in (*op.read, *op.into)], values)
 
-    def _call_host(self, op: HostCallOp, name: str, given: list[Any], values: Values) -> None:
-        """Call another host function on buffers."""
+    def _effect_of_graph(self, op: EffectOp, values: Values) -> None:
+        given = [values[o] for o in op.operands]
+        results = [np.empty(shape_of(r), numpy_dtype(element_of(r))) for r in op.results]
+        kind = op.name.removeprefix("graph.")
+        self.perform(Site(kind, op.text.data, op.batch_dims, op.mask is not None), operands=given, results=results)
+        values.update(zip(op.results, results, strict=True))
+
+    def _effect(self, op: CallbackOp, values: Values) -> None:
+        masked = op.mask is not None
+        buffers = [values[o] for o in op.operands]
+        n = int(masked) + len(op.read)
+        site = Site(op.kind.data, op.text.data, op.batch.value.data, masked)
+        self.perform(site, operands=buffers[:n], results=buffers[n:])
+
+    def _call_host(self, op: HostCallOp, number: int, given: list[Any], values: Values) -> None:
+        """Call another host function, one of those of an op by number, on buffers."""
+        name = op.callees[number]
+        given += [values[v] for part in op.more[number] for v in part]
         function = self.symbols.get(name)
         if not isinstance(function, program.FuncOp):
             raise InterpreterError(f"'{op.name}' op names no function of the module: @{name}", op)

@@ -40,7 +40,7 @@ WITH_EQUATIONS = [
     for row in ROWS
     if not issubclass(OPS[row.op], CompositeOp)
     and OPS[row.op].nest is GraphOp.nest
-    and row.op not in ("reshape", "const", "as_pairs", "from_pairs", "fft")
+    and row.op not in ("reshape", "const", "as_pairs", "from_pairs", "fft", "after")
     and not any(element in text for element in COMPLEX for text in (*row.operands, row.result or ""))
     and row.op != "complex"
 ]

@@ -262,3 +262,55 @@ program.func @launch_c1(%x: memref<4xf32>) -> () {
   // expected-error@+1 {{'loop.launch' op scratch must be a number of at least 0, got -64}}
   loop.launch @nothing(%x) scratch -64 : (memref<4xf32>)
 }
+
+// -----
+
+program.func @callback_c1_kind(%x: memref<4xf32>) -> () {
+  // expected-error@+1 {{'loop.callback' op must be one of print, assert, callback, and only a callback fills, got tell}}
+  loop.callback tell "x" read(%x) into() : (memref<4xf32>)
+}
+
+// -----
+
+program.func @callback_c1_fills(%x: memref<4xf32>) -> (%y: memref<4xf32>) {
+  // expected-error@+1 {{'loop.callback' op must be one of print, assert, callback, and only a callback fills, got print}}
+  loop.callback print "x" read(%x) into(%y) : (memref<4xf32>, memref<4xf32>)
+}
+
+// -----
+
+program.func @callback_c2_batch(%x: memref<4xf32>) -> (%y: memref<5xf32>) {
+  // expected-error@+1 {{'loop.callback' op needs buffers that begin with the 1 dims of one batch}}
+  loop.callback callback "f" read(%x) into(%y) batch 1 : (memref<4xf32>, memref<5xf32>)
+}
+
+// -----
+
+program.func @callback_c2_condition(%x: memref<4xf32>) -> () {
+  // expected-error@+1 {{'loop.callback' op assert needs a condition}}
+  loop.callback assert "no" read(%x) into() : (memref<4xf32>)
+}
+
+// -----
+
+program.func private @step(%i: memref<i64>, %x: memref<?xf32>) -> (%y: memref<?xf32>) sizes(%n: index) shapes(%x[%n], %y[%n]) {
+  "memref.copy"(%x, %y) : (memref<?xf32>, memref<?xf32>) -> ()
+}
+program.func @repeat_c4_sizes(%x: memref<?xf32>, %z: memref<?xf32>) -> (%y: memref<?xf32>) sizes(%n: index, %m: index)
+    shapes(%x[%n], %z[%m], %y[%n]) {
+  %i = memref.alloc() : memref<i64>
+  // expected-error@+1 {{'loop.repeat' op gives sizes (m) to @step, which takes (n)}}
+  loop.repeat @step count 3 index(%i) consts() carry(%y) spare(%x) over() into() temporaries() sizes(%m) counts [0, 1] : (memref<i64>, memref<?xf32>, memref<?xf32>, index)
+}
+
+// -----
+
+program.func private @step(%i: memref<i64>, %x: memref<?xf32>) -> (%y: memref<?xf32>) sizes(%n: index) shapes(%x[%n], %y[%n]) {
+  "memref.copy"(%x, %y) : (memref<?xf32>, memref<?xf32>) -> ()
+}
+program.func @repeat_c4_buffers(%x: memref<?xf32>, %z: memref<?xf32>) -> (%y: memref<?xf32>) sizes(%n: index, %m: index)
+    shapes(%x[%n], %z[%m], %y[%n]) {
+  %i = memref.alloc() : memref<i64>
+  // expected-error@+1 {{'loop.repeat' op gives @step a buffer of other sizes for argument #1}}
+  loop.repeat @step count 3 index(%i) consts() carry(%z) spare(%z) over() into() temporaries() sizes(%n) counts [0, 1] : (memref<i64>, memref<?xf32>, memref<?xf32>, index)
+}

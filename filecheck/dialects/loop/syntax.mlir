@@ -71,3 +71,20 @@ program.func @launches(%x: memref<8xf32>) -> (%y: memref<8xf32>) {
   %n = arith.constant 8 : index
   loop.launch @facts(%x, %y, %n) scratch 64 : (memref<8xf32>, memref<8xf32>, index)
 }
+
+/// Effects, and calls of functions whose sizes only a call knows.
+// CHECK-LABEL: program.func private @turn
+//       CHECK:   loop.callback print "x = {0}" read(%x) into() : (memref<?xf32>)
+//       CHECK:   loop.callback callback "f" read(%x) into(%y) : (memref<?xf32>, memref<?xf32>)
+// CHECK-LABEL: program.func @turns
+//       CHECK:   loop.repeat @turn count 3 index(%i) consts() carry(%y) spare(%z) over() into() temporaries() sizes(%n) counts [0, 1] : (memref<i64>, memref<?xf32>, memref<?xf32>, index)
+program.func private @turn(%i: memref<i64>, %x: memref<?xf32>) -> (%y: memref<?xf32>) sizes(%n: index) shapes(%x[%n], %y[%n]) {
+  loop.callback print "x = {0}" read(%x) into() : (memref<?xf32>)
+  loop.callback callback "f" read(%x) into(%y) : (memref<?xf32>, memref<?xf32>)
+}
+program.func @turns(%x: memref<?xf32>) -> (%y: memref<?xf32>) sizes(%n: index) shapes(%x[%n], %y[%n]) {
+  %i = memref.alloc() : memref<i64>
+  %z = memref.alloc(%n) : memref<?xf32>
+  "memref.copy"(%x, %y) : (memref<?xf32>, memref<?xf32>) -> ()
+  loop.repeat @turn count 3 index(%i) consts() carry(%y) spare(%z) over() into() temporaries() sizes(%n) counts [0, 1] : (memref<i64>, memref<?xf32>, memref<?xf32>, index)
+}

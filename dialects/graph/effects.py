@@ -1,0 +1,368 @@
+"""Effects: what a program does to the process that runs it, in the order in which its ops stand.
+
+graph.print      a line of text with values in it
+graph.assert     a condition that ends the program with an error where it does not hold
+graph.callback   a Python function of values
+graph.after      a value that exists only after others: an edge of control between ops that no data connects
+
+An effect is kept though nothing uses its results, is not merged with an equal one, and stays before the effects that stood
+after it; other ops move freely around it. An op that runs functions with effects has these. There are no tokens: order is the
+order of the text, as in MLIR, so that what carries values (loops, branches, functions) has nothing more to carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from string import Formatter
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, TensorType, i1, i32, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure, SymbolTable
+from xdsl.utils.exceptions import VerifyException
+
+from ...errors import ShapeError
+from ..assembly import parse_signature, parse_values, print_signature, print_values
+from ..element_types import STORED
+from ..types import COMPLEX, element_of, shape_of
+from .base import GraphOp, Linear, Props, graph_op
+
+METHODS = ("none", "sequential", "expand_dims", "broadcast_all")
+"""How a callback takes a batch: not at all, element by element, or whole, where what is the same for all has a first dim of 1,
+or is repeated."""
+
+_WRITE: frozenset[EffectInstance] = frozenset((EffectInstance(MemoryEffectKind.WRITE),))
+_NONE: frozenset[EffectInstance] = frozenset()
+
+
+class OwnEffect(MemoryEffect):
+    """Of an op that is an effect, unless it says that it is pure."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> Set[EffectInstance]:
+        return _WRITE if isinstance(op, EffectOp) and op.is_effect else _NONE
+
+
+class EffectsOfFunctions(MemoryEffect):
+    """Of an op that runs functions of the module: it has their effects."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> Set[EffectInstance]:
+        return _WRITE if has_effects(op) else _NONE
+
+
+class EffectOp(IRDLOperation):
+    """Base of the effects. With `batch n` it happens for each element of the first `n` dims, which all values and results have,
+    one after the other; `where` says for which ones."""
+
+    mask = opt_operand_def(TensorType)
+    values = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    text = prop_def(StringAttr)
+    batch = prop_def(IntegerAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(OwnEffect())
+
+    @property
+    def is_effect(self) -> bool:
+        """Whether it must happen, and when the others around it say."""
+        return True
+
+    @property
+    def batch_dims(self) -> int:
+        """How many first dims are a batch."""
+        return self.batch.value.data
+
+    def with_operands(
+        self, mask: SSAValue | None, values: Sequence[SSAValue], results: Sequence[Attribute], batch: int
+    ) -> EffectOp:
+        """The same effect of other values."""
+        masks = [] if mask is None else [mask]
+        properties = {**self.properties, **_properties(self.text.data, masks, values, batch)}
+        return type(self).create(operands=[*masks, *values], result_types=results, properties=properties)
+
+    def verify_(self) -> None:
+        n = self.batch_dims
+        if n < 0:
+            raise VerifyException(f"'{self.name}' op batch must not be negative, got {n}")
+        shapes = [shape_of(v) for v in (*self.operands, *self.results)]
+        first = shapes[0][:n] if shapes else ()
+        if n and (not shapes or len(first) < n or any(shape[:n] != first for shape in shapes)):
+            raise VerifyException(f"'{self.name}' op needs values and results that begin with the {n} dims of one batch")
+        if self.mask is not None and (element_of(self.mask) != i1 or len(shape_of(self.mask)) != n):
+            raise VerifyException(f"'{self.name}' op condition must be of i1, of the dims of the batch, got {self.mask.type}")
+
+    def print(self, printer: Printer) -> None:
+        self._print_condition(printer)
+        printer.print_string(" ")
+        printer.print_string_literal(self.text.data)
+        print_values(printer, self.values)
+        if self.batch_dims:
+            printer.print_string(f" batch {self.batch_dims}")
+        self._print_rest(printer)
+        print_signature(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> EffectOp:
+        position = parser.pos
+        masks = cls._parse_condition(parser)
+        text = parser.parse_str_literal()
+        values = parse_values(parser)
+        batch = parser.parse_integer() if parser.parse_optional_keyword("batch") is not None else 0
+        rest = cls._parse_rest(parser)
+        attributes, operand_types, result_types = parse_signature(parser)
+        return cls.create(
+            operands=parser.resolve_operands([*masks, *values], operand_types, position),
+            result_types=result_types,
+            properties={**_properties(text, masks, values, batch), **rest},
+            attributes=attributes,
+        )
+
+    def _print_condition(self, printer: Printer) -> None:
+        if self.mask is not None:
+            printer.print_string(" where ")
+            printer.print_ssa_value(self.mask)
+
+    @classmethod
+    def _parse_condition(cls, parser: Parser) -> list[Any]:
+        return [] if parser.parse_optional_keyword("where") is None else [parser.parse_unresolved_operand()]
+
+    def _print_rest(self, printer: Printer) -> None:
+        """What an op says of itself beside."""
+
+    @classmethod
+    def _parse_rest(cls, parser: Parser) -> dict[str, Attribute]:
+        return {}
+
+
+def _properties(text: str, masks: Sequence[object], values: Sequence[object], batch: int) -> dict[str, Attribute]:
+    return {
+        "text": StringAttr(text),
+        "batch": IntegerAttr(batch, i64),
+        "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(masks), len(values)]),
+    }
+
+
+@irdl_op_definition
+class PrintOp(EffectOp):
+    """Print a line: text in the form of Python's `str.format`, with the values by position.
+
+    ```mlir
+    graph.print "step {0}: {1:.3f}"(%step, %loss) : (tensor<i64>, tensor<f32>) -> ()
+    graph.print where %taken "x = {0}"(%x) batch 1 : (tensor<8xi1>, tensor<8x4xf32>) -> ()
+    ```
+
+    (C1) The text names values by position, and only those that there are.
+    (C2) A batch is the first dims of all values, and of the condition all dims, which is of i1.
+    (C3) There are no results.
+    """
+
+    name = "graph.print"
+
+    @staticmethod
+    def make(text: str, values: Sequence[SSAValue]) -> PrintOp:
+        """The op; it raises nothing before it is verified."""
+        return PrintOp.create(operands=list(values), properties=_properties(text, (), values, 0))
+
+    def verify_(self) -> None:
+        _verify_text(self)  # C1
+        super().verify_()  # C2
+        if self.results:  # C3
+            raise VerifyException("'graph.print' op has no results")
+
+
+@irdl_op_definition
+class AssertOp(EffectOp):
+    """End the program with an error unless a condition holds; the message is text as of `graph.print`.
+
+    Of a batch, the first element whose condition does not hold gives the values.
+
+    ```mlir
+    graph.assert %ok "x must be positive, got {0}"(%x) : (tensor<i1>, tensor<f32>) -> ()
+    ```
+
+    (C1) The text names values by position, and only those that there are.
+    (C2) The condition is of i1, of the dims of the batch, with which all values begin.
+    (C3) There are no results.
+    """
+
+    name = "graph.assert"
+
+    @staticmethod
+    def make(condition: SSAValue, text: str, values: Sequence[SSAValue]) -> AssertOp:
+        """The op for a condition without dims."""
+        return AssertOp.create(operands=[condition, *values], properties=_properties(text, (condition,), values, 0))
+
+    def verify_(self) -> None:
+        _verify_text(self)  # C1
+        if self.mask is None:  # C2
+            raise VerifyException("'graph.assert' op needs a condition")
+        super().verify_()  # C2
+        if self.results:  # C3
+            raise VerifyException("'graph.assert' op has no results")
+
+    def _print_condition(self, printer: Printer) -> None:
+        assert self.mask is not None
+        printer.print_string(" ")
+        printer.print_ssa_value(self.mask)
+
+    @classmethod
+    def _parse_condition(cls, parser: Parser) -> list[Any]:
+        return [parser.parse_unresolved_operand()]
+
+
+@irdl_op_definition
+class CallbackOp(EffectOp):
+    """The results of a Python function, known to the program by a name.
+
+    `pure` says that it has no effect: it happens as often as its results are needed. `vmap` says how it takes a batch.
+
+    ```mlir
+    %y = graph.callback "solve"(%x) pure vmap sequential : (tensor<4xf32>) -> (tensor<4xf32>)
+    ```
+
+    Results are 0 where it does not happen, as a condition says.
+
+    (C1) A batch is the first dims of all values and results, and of the condition all dims, which is of i1.
+    (C2) `vmap` is one of none, sequential, expand_dims and broadcast_all.
+    """
+
+    name = "graph.callback"
+    pure = prop_def(IntegerAttr)
+    vmap = prop_def(StringAttr)
+
+    @staticmethod
+    def make(
+        function: str, values: Sequence[SSAValue], results: Sequence[Attribute], *, pure: bool = False, vmap: str = "none"
+    ) -> CallbackOp:
+        """The op; `results` are types."""
+        properties = {**_properties(function, (), values, 0), "pure": _flag(pure), "vmap": StringAttr(vmap)}
+        return CallbackOp.create(operands=list(values), result_types=results, properties=properties)
+
+    @property
+    def is_effect(self) -> bool:
+        return not self.pure.value.data
+
+    def verify_(self) -> None:
+        super().verify_()  # C1
+        if self.vmap.data not in METHODS:  # C2
+            raise VerifyException(f"'graph.callback' op vmap must be one of {', '.join(METHODS)}, got {self.vmap.data}")
+
+    def _print_rest(self, printer: Printer) -> None:
+        if not self.is_effect:
+            printer.print_string(" pure")
+        if self.vmap.data != METHODS[0]:
+            printer.print_string(f" vmap {self.vmap.data}")
+
+    @classmethod
+    def _parse_rest(cls, parser: Parser) -> dict[str, Attribute]:
+        pure = parser.parse_optional_keyword("pure") is not None
+        method = parser.parse_identifier() if parser.parse_optional_keyword("vmap") is not None else METHODS[0]
+        return {"pure": _flag(pure), "vmap": StringAttr(method)}
+
+
+def _batch_after(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    x, *others = operands
+    size = shape_of(next(o for o, flag in zip(operands, batched, strict=True) if flag))[0]
+    x = x if batched[0] else b.broadcast(x, tuple(range(1, len(shape_of(x)) + 1)), (size, *shape_of(x)))
+    return [b.build("after", [x, *others], {})]
+
+
+@graph_op
+class AfterOp(GraphOp):
+    """Its first operand, which exists only after the others: what reads it runs after what computes them.
+
+    No pass computes it in a kernel with what comes before or after, so that the order holds in the program. It is a view of
+    the operand and costs nothing.
+
+    ```mlir
+    %y = graph.after %x, %a, %b : (tensor<4xf32>, tensor<f32>, tensor<2xi64>) -> tensor<4xf32>
+    ```
+
+    (C1) The result has the type of the first operand.
+    """
+
+    name = "graph.after"
+    stores = (*STORED, *COMPLEX)
+    xs = var_operand_def(TensorType)
+    y = result_def(TensorType)
+    traits = traits_def(Pure())
+    syntax = "*xs"
+    view = True
+    derivative = Linear(lambda b, op, k, ct: ct, (0,))
+    batching = _batch_after
+
+    @classmethod
+    def infer_types(
+        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
+    ) -> tuple[TensorType, ...]:
+        if not operands:
+            raise ShapeError("needs an operand")
+        return (operands[0],)  # C1
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (operands[0],)
+
+
+def _flag(value: bool) -> IntegerAttr:
+    return IntegerAttr(int(value), i1)
+
+
+def fields_of(text: str) -> Iterator[str]:
+    """The fields of a format string, those in the specifications of others too.
+
+    Raises:
+        ValueError: it is none.
+    """
+    for _, field, specification, _ in Formatter().parse(text):
+        if field is not None:
+            yield field
+            yield from fields_of(specification or "")
+
+
+def _verify_text(op: EffectOp) -> None:
+    n = len(op.values)
+    try:
+        wrong = [field for field in fields_of(op.text.data) if not field.isdecimal() or int(field) >= n]
+    except ValueError as error:
+        raise VerifyException(f"'{op.name}' op text is no format: {error}") from None
+    if wrong:
+        raise VerifyException(f"'{op.name}' op text must name values from {{0}} on, of which there are {n}, got {{{wrong[0]}}}")
+
+
+def has_effects(op: Operation) -> bool:
+    """Whether an op is an effect, or runs functions of the module that have some."""
+    return _has_effects(op, set())
+
+
+def _has_effects(op: Operation, seen: set[FuncOp]) -> bool:
+    if isinstance(op, EffectOp):
+        return op.is_effect
+    if "callee" not in op.properties and "branches" not in op.properties:
+        return False
+    for attribute in op.properties.values():
+        for name in attribute.data if isinstance(attribute, ArrayAttr) else (attribute,):
+            if (
+                isinstance(name, SymbolRefAttr)
+                and isinstance(f := SymbolTable.lookup_symbol(op, name), FuncOp)
+                and f not in seen
+            ):
+                seen.add(f)
+                if any(_has_effects(inner, seen) for inner in f.walk() if inner is not f):
+                    return True
+    return False
