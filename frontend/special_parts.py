@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .elementwise import full_like_tracer, prepare
+from .looped import is_differentiable
 from .tracer import Tracer
+from .tracing import build
 
 
 def as_float(x: Any) -> Tracer:
@@ -34,4 +37,13 @@ def polynomial(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
     y = full_like_tracer(x, coefficients[-1])
     for c in reversed(coefficients[:-1]):
         y = y * x + c
+    return y
+
+
+def with_slope(y: Tracer, *slopes: tuple[Tracer, Callable[[], Tracer]]) -> Tracer:
+    """`y` with slopes, each what a function gives after its operand, added to its own."""
+    if not is_differentiable():
+        return y
+    for x, slope in slopes:
+        y = build("with_slope", y, x, slope())
     return y
