@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from .frontend.conditional import while_loop as while_loop
     from .frontend.control import fori_loop as fori_loop
     from .frontend.control import scan as scan
+    from .frontend.custom import custom_gradient as custom_gradient
+    from .frontend.custom import custom_jvp as custom_jvp
+    from .frontend.custom import custom_vjp as custom_vjp
     from .frontend.dynamic import dim as dim
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
@@ -122,6 +125,7 @@ _HOMES = {
         ".frontend.jacobians",
     ),
     "vjp": ".frontend.vjp",
+    **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.custom"),
     "tune": ".frontend.tune",
     "vmap": ".frontend.batching",
     **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".frontend.lnp_at"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.graph.autodiff import JvpOp, VjpOp
+from ..dialects.symbolic import Size
 from ..errors import DifferentiationError
 from .functions import (
     Aval,
@@ -63,7 +64,9 @@ def trace_at(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         abstract(leaf, f"{what}({function_name(function)}) argument {path}")
         tracers.append(trace.lift(leaf))
     avals = [abstract(t) for t in tracers]
-    traced = trace_function(trace.program, function, structure, avals, name=function_name(function), paths=paths, known=tracers)
+    traced = trace_function(
+        trace.program, function, structure, avals, name=function_name(function), paths=paths, known=tracers, derivatives=1
+    )
     return Point(function_name(function), traced, tracers, paths)
 
 
@@ -121,7 +124,8 @@ def value_and_grad(
     def transformed(*args: Any, **kwargs: Any) -> Any:
         return _value_and_grad(function, argnums, has_aux, holomorphic, "value_and_grad", args, kwargs)
 
-    return functools.wraps(function)(each_call(transformed, f"value_and_grad_{function_name(function)}", function))
+    differentiated = each_call(transformed, f"value_and_grad_{function_name(function)}", function)
+    return _passing_objects(differentiated, function, argnums, lambda f, at: value_and_grad(f, at, has_aux, holomorphic))
 
 
 def grad(
@@ -151,7 +155,53 @@ def grad(
         value, gradient = _value_and_grad(function, argnums, has_aux, holomorphic, "grad", args, kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return functools.wraps(function)(each_call(transformed, f"grad_{function_name(function)}", function))
+    differentiated = each_call(transformed, f"grad_{function_name(function)}", function)
+    return _passing_objects(differentiated, function, argnums, lambda f, at: grad(f, at, has_aux, holomorphic))
+
+
+def _passing_objects(
+    differentiated: Callable[..., Any],
+    function: Callable[..., Any],
+    argnums: int | Sequence[int],
+    again: Callable[[Callable[..., Any], int | Sequence[int]], Callable[..., Any]],
+) -> Callable[..., Any]:
+    """What differentiates `function`, and passes on arguments that hold other things than arrays, as functions, as they are.
+
+    `again` differentiates another function by other positions.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        wanted = {argnums} if isinstance(argnums, int) else set(argnums)
+        wanted |= {k + len(args) for k in wanted}
+        objects = {k: x for k, x in enumerate(args) if k not in wanted and not _holds_arrays(x)}
+        named = {key: x for key, x in kwargs.items() if not _holds_arrays(x)}
+        if not objects and not named:
+            return differentiated(*args, **kwargs)
+
+        @functools.wraps(function)
+        def bound(*rest: Any, **keywords: Any) -> Any:
+            given = iter(rest)
+            return function(*(objects[k] if k in objects else next(given) for k in range(len(args))), **keywords, **named)
+
+        def position(k: int) -> int:
+            return k % len(args) - sum(j < k % len(args) for j in objects)
+
+        places = position(argnums) if isinstance(argnums, int) else [position(k) for k in argnums]
+        rest = [x for k, x in enumerate(args) if k not in objects]
+        return again(bound, places)(*rest, **{key: x for key, x in kwargs.items() if key not in named})
+
+    return wrapper
+
+
+def _holds_arrays(x: Any) -> bool:
+    """Whether an argument is a tree of arrays and numbers alone."""
+    if isinstance(x, np.ndarray | float | int | Tracer):
+        return True
+    return all(isinstance(leaf, _VALUES) or hasattr(leaf, "__array__") for leaf in flatten(x)[0])
+
+
+_VALUES = (np.ndarray, np.generic, bool, int, float, complex, Tracer, Size)
 
 
 def _value_and_grad(

@@ -67,7 +67,7 @@ def _while(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Se
         convert_results(traced, [x.dtype for x in carried])
     require_same(traced, traced.out_structure, "while_loop", name, carried, structure)
     test = _traced(trace, lambda *xs: _flag(condition(structure.unflatten(xs)), condition), carried, f"{name}_going", "carry")
-    consts = _share_captured(trace, [test, traced], len(carried))
+    consts = share_captured(trace, [test, traced])
     op = WhileOp.make(test.op, traced.op, [x.value for x in consts], [x.value for x in carried])
     return structure.unflatten(_results(trace, op, traced.out_avals))
 
@@ -163,7 +163,7 @@ def _case(what: str, index: Tracer, branches: Sequence[Callable[..., Any]], leav
             convert_results(one, dtypes)
     for one, name in zip(traced[1:], names[1:], strict=True):
         _require_equal_results(what, names[0], traced[0], name, one)
-    consts = _share_captured(trace, traced, len(given))
+    consts = share_captured(trace, traced)
     op = CaseOp.make(index.value, [t.op for t in traced], [x.value for x in (*consts, *given)])
     avals = [a._replace(weak=all(t.out_avals[k].weak for t in traced)) for k, a in enumerate(traced[0].out_avals)]
     return traced[0].out_structure.unflatten(_results(trace, op, avals))
@@ -213,17 +213,17 @@ def _traced(trace: Trace, function: Callable[..., Any], given: Sequence[Tracer],
     return trace_function(trace.program, function, flat, avals, name=name, paths=[f"{hint}_{k}" for k in range(len(avals))])
 
 
-def _share_captured(trace: Trace, functions: Sequence[TracedFunction], given: int) -> list[Tracer]:
-    """Let all functions take what any of them captures, before their `given` arguments; these values."""
+def share_captured(trace: Trace, functions: Sequence[TracedFunction]) -> list[Tracer]:
+    """Let all functions take what any of them captures, before their own arguments; these values."""
     shared = {id(x): x for traced in functions for x in traced.captured}
     types: dict[int, Any] = {}
     for traced in functions:
-        arguments = traced.op.body.block.args[given:]
+        arguments = traced.op.body.block.args[len(traced.avals) :]
         types.update((id(x), argument) for x, argument in zip(traced.captured, arguments, strict=True))
     known = {key: (argument.type, argument.name_hint) for key, argument in types.items()}
     for traced in functions:
         block = traced.op.body.block
-        own = dict(zip(map(id, traced.captured), list(block.args)[given:], strict=True))
+        own = dict(zip(map(id, traced.captured), list(block.args)[len(traced.avals) :], strict=True))
         for k, key in enumerate(shared):
             type, hint = known[key]
             moved = block.insert_arg(type, k)

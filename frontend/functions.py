@@ -221,6 +221,7 @@ def trace_function(
     paths: Sequence[str] | None = None,
     public: bool = False,
     known: Sequence[Any] = (),
+    derivatives: int = 0,
 ) -> TracedFunction:
     """Call `function(*args, **kwargs)` on tracers and add what it does to the program.
 
@@ -228,6 +229,7 @@ def trace_function(
         structure: the structure of `(args, kwargs)`.
         avals: its leaves.
         known: the values of the leaves, where a function outside of `jit` may ask for them (`Trace.known`).
+        derivatives: 1 for a function that is differentiated, -1 for one that computes the derivative of another.
 
     Raises:
         TracingError: the function needs values; or what its operations raise.
@@ -236,7 +238,7 @@ def trace_function(
     place = place_of(inspect.unwrap(function))
     location = None if place is None else FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(place[2]))
     symbol = program.unique(name or getattr(function, "__name__", "fn"))
-    with Trace(program, location, known) as trace:
+    with Trace(program, location, known, derivatives) as trace:
         tracers = [trace.argument(aval.dtype, aval.shape, aval.weak) for aval in avals]
         trace.own_arguments = len(tracers)
         for k, tracer in enumerate(tracers):

@@ -247,7 +247,7 @@ class _Dispatcher:
         trace = staging()
         assert trace.program is not None
         tracers = [trace.lift(leaf) for leaf in leaves]
-        key = (id(self), structure, statics, avals)
+        key = (id(self), structure, statics, avals, trace.derivatives)
         traced = trace.program.cache.get(key)
         if traced is None:
             traced = trace_function(

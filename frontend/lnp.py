@@ -75,6 +75,7 @@ from . import (
     lnp_sort,
     lnp_ufuncs,
     tracer,
+    ufunc_methods,
 )
 from .elementwise import broadcast_shapes as _broadcast_shapes
 from .lnp_at import *
@@ -157,37 +158,22 @@ def __array_namespace_info__() -> _Info:
     return _Info()
 
 
-_METHODS = {
-    "reduce": {
-        "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
-    },
-    "accumulate": {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"},
-}  # fmt: skip
-"""The function that is a method of a ufunc, whose axis is the first by default."""
-
-
-def _over_first_axis(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda a, axis=0, **options: function(a, axis, **options)
-
-
-for _method, _functions in _METHODS.items():
-    for _ufunc, _function in _functions.items():
-        setattr(globals()[_ufunc], _method, _over_first_axis(globals()[_function]))
+ufunc_methods.attach({name: globals()[name] for part in _PARTS for name in part.__all__})
 
 
 def ufunc_counterpart(ufunc: np.ufunc, method: str) -> Callable[..., Any]:
-    """The function here that stands for a NumPy ufunc, or for its `reduce` or `accumulate`.
+    """The function here that stands for a NumPy ufunc or one of its methods.
 
     Raises:
         TracingError: there is none.
     """
-    if ufunc.__name__ in _METHODS.get(method, ()):
-        return getattr(globals()[ufunc.__name__], method)
-    name = ufunc.__name__ if method == "__call__" else None
-    if name is None or name not in _PUBLIC:
+    found = getattr(sys.modules[__name__], ufunc.__name__) if ufunc.__name__ in _PUBLIC else None
+    if method != "__call__":
+        found = getattr(found, method, None)
+    if found is None:
         shown = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         raise located(TracingError(f"np.{shown} is not available on traced arrays: see lamina.numpy for what is"))
-    return getattr(sys.modules[__name__], name)
+    return found
 
 
 def function_counterpart(function: Any) -> Callable[..., Any]:

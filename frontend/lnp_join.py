@@ -188,8 +188,10 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 @api
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """`np.roll`: shifted along axes, what leaves at the end comes back at the start."""
+    """`np.roll`: shifted along axes, what leaves at the end comes back at the start; a shift may be a traced integer."""
     x = lift(a)
+    if isinstance(shift, Tracer) and shift.ndim:
+        shift = tuple(shift)
     if axis is None:
         return reshape_tracer(roll(reshape_tracer(x, (x.size,)), shift, 0), x.shape)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
@@ -201,8 +203,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     for one, by in zip(axes, shifts, strict=True):
         dim = normalize_axis(one, x.ndim)
         n = x.shape[dim]
-        if isinstance(n, Size):
-            x = _rolled(x, dim, n, static_int(by, "shift"))
+        if isinstance(by, Tracer) or isinstance(n, Size):
+            x = _rolled(x, dim, n, by if isinstance(by, Tracer) else static_int(by, "shift"))
             continue
         offset = static_int(by, "shift") % n if n else 0
         if offset:
@@ -210,8 +212,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return x
 
 
-def _rolled(x: Tracer, dim: int, n: Any, by: int) -> Tracer:
-    """The same by index, where only a call knows how many elements there are: as many as the shift goes round."""
+def _rolled(x: Tracer, dim: int, n: Any, by: Any) -> Tracer:
+    """The same by index, where only a call knows the shift or how many elements there are: as many as the shift goes round."""
+    if isinstance(by, Tracer):
+        if not is_integer_dtype(by.dtype) or by.ndim:
+            raise DTypeError(f"roll needs an integer as shift, got {by.dtype}{list(by.shape)}")
+        if isinstance(n, int) and n == 0:
+            return x
     trace = current()
     assert trace is not None
     steps = trace.wrap(trace.builder.iota(dim=0, result=tensor(element_type(INT64), (n,))))

@@ -147,8 +147,8 @@ LEAF = TreeDef(None)
 NONE = TreeDef(type(None))
 
 
-def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
-    """The leaves of a tree and its structure.
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
+    """The leaves of a tree and its structure. What `is_leaf` says yes to is a leaf, whatever it holds.
 
     >>> leaves, structure = flatten({"b": 1, "a": (2, None)})
     >>> leaves
@@ -157,7 +157,7 @@ def flatten(tree: Any) -> tuple[list[Any], TreeDef]:
     {'a': (2, None), 'b': 1}
     """
     leaves: list[Any] = []
-    return leaves, _flatten(tree, leaves)
+    return leaves, _flatten(tree, leaves) if is_leaf is None else _flatten_until(tree, leaves, is_leaf)
 
 
 def _flatten(tree: Any, leaves: list[Any]) -> TreeDef:
@@ -180,6 +180,31 @@ def _flatten(tree: Any, leaves: list[Any]) -> TreeDef:
         return TreeDef(kind, keys, tuple([_flatten(tree[key], leaves) for key in keys]))
     leaves.append(tree)
     return LEAF
+
+
+def _flatten_until(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> TreeDef:
+    node = None if is_leaf(tree) else _node(tree)
+    if node is None:
+        leaves.append(tree)
+        return LEAF
+    kind, data, children = node
+    return NONE if tree is None else TreeDef(kind, data, tuple([_flatten_until(child, leaves, is_leaf) for child in children]))
+
+
+def _node(tree: Any) -> tuple[type, Any, list[Any]] | None:
+    """The kind, data and children of a tree; None for a leaf."""
+    kind = type(tree)
+    if tree is None:
+        return kind, None, []
+    if (registered := _registry.get(kind)) is not None:
+        children, data = registered.to_children(tree)
+        return kind, data, list(children)
+    if isinstance(tree, dict):
+        keys = _sorted(tree) if kind is dict else tuple(tree)
+        return kind, keys, [tree[key] for key in keys]
+    if kind in (tuple, list) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
+        return kind, len(tree), list(tree)
+    return None
 
 
 def _sorted(tree: dict[Any, Any]) -> tuple[Any, ...]:
@@ -218,30 +243,33 @@ def _steps(node: TreeDef) -> list[str]:
     return [f"[{k}]" for k in range(n)] if fields is None else [f".{name}" for name in fields]
 
 
-def map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
-    """The tree of `function(leaf, ...)`; all trees must have one structure.
+def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """The tree of `function(leaf, ...)`; the other trees begin as the first does, and give what they have at its leaves.
 
     >>> map(lambda x, y: x + y, {"a": 1}, {"a": 2})
     {'a': 3}
     """
-    leaves, structure = flatten(tree)
+    leaves, structure = flatten(tree, is_leaf)
     columns = [leaves]
     for other in rest:
         others, found = flatten(other)
         if found != structure:
-            raise ValueError(f"trees differ in structure: {structure} and {found}")
+            try:
+                others = _upto(structure, other)
+            except ValueError:
+                raise ValueError(f"trees differ in structure: {structure} and {found}") from None
         columns.append(others)
     return structure.unflatten(function(*row) for row in zip(*columns, strict=True))
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves of a tree, in order."""
-    return flatten(tree)[0]
+    return flatten(tree, is_leaf)[0]
 
 
-def structure(tree: Any) -> TreeDef:
+def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeDef:
     """The structure of a tree."""
-    return flatten(tree)[1]
+    return flatten(tree, is_leaf)[1]
 
 
 def unflatten(structure: TreeDef, leaves: Iterable[Any]) -> Any:
@@ -249,73 +277,70 @@ def unflatten(structure: TreeDef, leaves: Iterable[Any]) -> Any:
     return structure.unflatten(leaves)
 
 
-def reduce(function: Callable[[Any, Any], Any], tree: Any, *initializer: Any) -> Any:
+def reduce(
+    function: Callable[[Any, Any], Any], tree: Any, *initializer: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """`functools.reduce` over the leaves."""
-    return functools.reduce(function, leaves(tree), *initializer)
+    return functools.reduce(function, leaves(tree, is_leaf), *initializer)
 
 
-def all(tree: Any) -> bool:
+def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether all leaves are true."""
-    return builtins.all(leaves(tree))
+    return builtins.all(leaves(tree, is_leaf))
 
 
-def transpose(outer: TreeDef, inner: TreeDef | None, tree: Any) -> Any:
-    """From a tree of structure `outer` whose leaves are trees of structure `inner` to one of `inner` with leaves of `outer`.
+def all_leaves(values: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether none of these is a tree of others."""
+    return builtins.all((is_leaf is not None and is_leaf(x)) or _node(x) is None for x in values)
+
+
+def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_transpose: Any) -> Any:
+    """From a tree of the outer structure with trees of the inner one as leaves to one of the inner with trees of the outer.
 
     >>> transpose(structure([0, 0]), structure((0, 0)), [(1, 2), (3, 4)])
     ([1, 3], [2, 4])
     """
-    found = _upto(outer, tree)
-    inner = structure(found[0]) if inner is None else inner
+    found = _upto(outer_treedef, pytree_to_transpose)
+    inner = structure(found[0]) if inner_treedef is None else inner_treedef
     rows = [flatten(part) for part in found]
     if any(shape != inner for _, shape in rows):
-        raise ValueError(f"transpose needs trees of the structure {inner}, got {structure(tree)}")
-    return inner.unflatten(outer.unflatten(column) for column in zip(*[row for row, _ in rows], strict=True))
+        raise ValueError(f"transpose needs trees of the structure {inner}, got {structure(pytree_to_transpose)}")
+    return inner.unflatten(outer_treedef.unflatten(column) for column in zip(*[row for row, _ in rows], strict=True))
 
 
 def _upto(outer: TreeDef, tree: Any) -> list[Any]:
     """The parts of a tree that stand where a structure has leaves."""
     if outer.kind is None:
         return [tree]
-    found = _top(tree)
-    if (found.kind, found.data, len(found.children)) != (outer.kind, outer.data, len(outer.children)):
+    node = _node(tree)
+    kind, data, children = (None, None, []) if node is None else node
+    if (kind, data, len(children)) != (outer.kind, outer.data, len(outer.children)):
+        found = TreeDef(kind, data, tuple([LEAF] * len(children)))
         raise ValueError(f"a tree begins as {found}, not as {outer}")
-    return [part for child, below in zip(outer.children, _children(tree), strict=True) for part in _upto(child, below)]
+    return [part for child, below in zip(outer.children, children, strict=True) for part in _upto(child, below)]
 
 
-def _children(tree: Any) -> list[Any]:
-    kind = type(tree)
-    if tree is None:
-        return []
-    if (registered := _registry.get(kind)) is not None:
-        return list(registered.to_children(tree)[0])
-    return [tree[key] for key in (_sorted(tree) if kind is dict else tree)] if isinstance(tree, dict) else list(tree)
-
-
-def _top(tree: Any) -> TreeDef:
-    """The structure of a tree without what is below its children."""
-    whole = structure(tree)
-    return TreeDef(whole.kind, whole.data, tuple([LEAF] * len(whole.children)))
-
-
-def flatten_with_path(tree: Any) -> tuple[list[tuple[str, Any]], TreeDef]:
+def flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[tuple[str, Any]], TreeDef]:
     """The leaves with the text of how Python reaches each, as `['w1'][0]`, and the structure."""
-    found, shape = flatten(tree)
+    found, shape = flatten(tree, is_leaf)
     return list(zip(shape.paths(), found, strict=True)), shape
 
 
-def leaves_with_path(tree: Any) -> list[tuple[str, Any]]:
+def leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[str, Any]]:
     """The leaves with the text of how Python reaches each."""
-    return flatten_with_path(tree)[0]
+    return flatten_with_path(tree, is_leaf)[0]
 
 
-def map_with_path(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+def map_with_path(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """`map` of a function that gets the path of each leaf, too.
 
     >>> map_with_path(lambda path, x: f"{path} = {x}", {"a": [1]})
     {'a': ["['a'][0] = 1"]}
     """
-    return map(function, structure(tree).unflatten(structure(tree).paths()), tree, *rest)
+    shape = structure(tree, is_leaf)
+    others = [tree, *rest]
+    columns = [_upto(shape, other) for other in others]
+    return shape.unflatten(function(*row) for row in zip(shape.paths(), *columns, strict=True))
 
 
 def keystr(path: str) -> str:

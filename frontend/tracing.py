@@ -64,9 +64,16 @@ class Trace:
         own_arguments: how many block arguments stand before the hidden ones.
         known: what is known of the arguments: an array, a tracer of an enclosing trace, or why there is no value.
         values: the values that were asked for, and those that led to them (`values.py`).
+        derivatives: how many transformations around it differentiate what it traces.
     """
 
-    def __init__(self, program: Program | None = None, location: LocationAttr | None = None, known: Sequence[Any] = ()) -> None:
+    def __init__(
+        self,
+        program: Program | None = None,
+        location: LocationAttr | None = None,
+        known: Sequence[Any] = (),
+        derivatives: int = 0,
+    ) -> None:
         self.program = program
         self.block = Block()
         self.builder = _LocatedBuilder(self.block)
@@ -80,6 +87,7 @@ class Trace:
         self._types: dict[int, tuple[tuple[int, ...], np.dtype[Any], Any]] = {}
         """Shapes and dtypes of types by identity, each with the type, which keeps it one."""
         self._location = location
+        self.derivatives = derivatives + (outer.derivatives if (outer := current()) is not None else 0)
 
     def __enter__(self) -> Self:
         _state.stack.append(self)

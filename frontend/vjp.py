@@ -28,7 +28,8 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
 
     Returns:
         `(value, pull)` (or `(value, pull, aux)`): `pull(cotangent)` takes a tree like the value and returns a tuple with one
-        gradient for each primal. The function is traced once, here; each `pull` computes it again.
+        gradient for each primal. The function is traced once, here; each `pull` computes it again. In a function under trace,
+        as in `jit(pull)` and `vmap(pull)`, it is traced once more.
 
     >>> import numpy as np, lamina as lm
     >>> y, pull = lm.vjp(lambda x: x * x, np.float32([1, 2]))
@@ -74,13 +75,14 @@ class _Eager:
     point: Point
 
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
-        self.name, self.has_aux = function_name(function), has_aux
+        self.function, self.name, self.has_aux = function, function_name(function), has_aux
         self.program = Program(ARRAYS_ARE_ARGUMENTS)
         self.runners: dict[Any, Any] = {}
         leaves, structure = flatten((primals, {}))
         avals = [abstract(leaf) for leaf in leaves]
         self.primals = [plain(np.array(x, aval.dtype), aval.dtype) for x, aval in zip(leaves, avals, strict=True)]
         self.flat = flatten(((*leaves,), {}))[1], tuple(avals)
+        self.structure = structure
 
         def main(*given: Any) -> Any:
             args, kwargs = structure.unflatten(given)
@@ -91,6 +93,9 @@ class _Eager:
 
     def __call__(self, cotangent: Any) -> Any:
         try:
+            if is_staging():  # in another function under trace, as jit(pull) is
+                args, kwargs = self.structure.unflatten(self.primals)
+                return _Staged(trace_at(self.function, args, kwargs, "vjp"), self.has_aux)(cotangent)
             leaves, structure = flatten(cotangent)
             avals = tuple([abstract(leaf, "vjp cotangent") for leaf in leaves])
             key = structure, avals

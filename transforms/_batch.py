@@ -16,9 +16,11 @@ from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import CompileError
 from ._conditionals import batch_case, batch_while
+from ._custom_rules import batch_custom
 from ._for_loops import batch_for
 from ._functions import (
     called_function,
@@ -69,7 +71,7 @@ class Batcher:
         operands = [self.values[o] for o in op.operands]
         flags = [o in self.batched for o in op.operands]
         self.b.location = op.location
-        if any(flags) and isinstance(op, ControlOp):
+        if any(flags) and isinstance(op, ControlOp | CustomDerivativeOp):
             _batch_control(op, self)
             return
         if not any(flags):
@@ -91,11 +93,13 @@ class Batcher:
             self.batched.add(old)
 
 
-def _batch_control(op: ControlOp, batcher: Batcher) -> None:
+def _batch_control(op: ControlOp | CustomDerivativeOp, batcher: Batcher) -> None:
     if isinstance(op, ForOp):
         batch_for(op, batcher)
     elif isinstance(op, WhileOp):
         batch_while(op, batcher)
+    elif isinstance(op, CustomDerivativeOp):
+        batch_custom(op, batcher)
     else:
         assert isinstance(op, CaseOp)
         batch_case(op, batcher)

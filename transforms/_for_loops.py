@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.autodiff import has_tangent
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def new_function(
-    op: ControlOp,
+    op: Operation,
     suffix: str,
     types: Sequence[Attribute],
     build: Callable[[Block], Sequence[SSAValue]],

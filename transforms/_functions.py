@@ -12,6 +12,7 @@ from xdsl.traits import SymbolTable
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.control import ControlOp
+from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.types import DYNAMIC
 from ..errors import CompileError, LaminaError
 
@@ -47,7 +48,7 @@ def function_named(op: Operation, name: SymbolRefAttr) -> FuncOp:
     return function
 
 
-def has_body(op: CallOp) -> bool:
+def has_body(op: CallOp | CustomDerivativeOp) -> bool:
     """Whether the function that is called is in the module: others are left as calls."""
     function = callee_of(op)
     return function is not None and bool(function.body.blocks)
@@ -90,7 +91,7 @@ def copy_locations(source: Operation, clone: Operation) -> None:
         new.location = old.location
 
 
-def inline_call(op: CallOp) -> None:
+def inline_call(op: CallOp | CustomDerivativeOp) -> None:
     """Replace a call by the body of its function."""
     block = op.parent
     assert block is not None
@@ -149,10 +150,13 @@ def callees_first(module: ModuleOp) -> list[FuncOp]:
 
 
 def named_functions(function: FuncOp) -> list[FuncOp]:
+    """The functions that one names: it runs them, transforms them, or they are rules for derivatives."""
     found: list[FuncOp] = []
     for op in function.walk():
         if isinstance(op, ControlOp):
             found += called_functions(op)
+        elif isinstance(op, CustomDerivativeOp):
+            found += [function_named(op, name) for name in (op.callee, *op.rules)]
         elif isinstance(op, DerivativeOp | VmapOp) or (isinstance(op, CallOp) and has_body(op)):
             found.append(called_function(op))
     return found

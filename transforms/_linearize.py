@@ -28,10 +28,12 @@ from ..dialects.graph.base import (
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
 from ._conditionals import linearize_case, linearize_while
+from ._custom_rules import linearize_custom
 from ._for_loops import linearize_for
 from ._functions import (
     called_function,
@@ -85,6 +87,9 @@ class Linearizer:
             return
         if isinstance(op, ControlOp):
             _linearize_control(op, self)
+            return
+        if isinstance(op, CustomDerivativeOp):
+            linearize_custom(op, self)
             return
         if not isinstance(op, GraphOp):
             raise error_at(op, DifferentiationError, "has no derivative")

@@ -17,9 +17,11 @@ from ..dialects.graph.base import Bilinear, CompositeOp, Custom, GraphOp, Linear
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
+from ..dialects.graph.custom import TransposeOfOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import element_of, f32, is_half
 from ..errors import DifferentiationError
+from ._custom_rules import transpose_custom
 from ._for_loops import new_function, slice_type, types_of
 from ._functions import called_function, called_functions, clone_body, error_at, hoist_invariant, replace_op
 from .graph_decompose import decompose
@@ -50,11 +52,11 @@ def accumulated(op: TransposedOp) -> list[SSAValue]:
     for inner in reversed(linear):
         if not any(result in cotangents for result in inner.results):
             continue
-        if isinstance(inner, ForOp | CaseOp):
+        if isinstance(inner, ForOp | CaseOp | TransposeOfOp):
             b.location = inner.location
-            rule = transpose_for if isinstance(inner, ForOp) else transpose_case
-            for operand, cotangent in rule(inner, cotangents, b):  # pyright: ignore[reportArgumentType]
-                accumulate(operand, cotangent)
+            for operand, cotangent in _transpose_call(inner, cotangents, b):
+                if operand in dependent:
+                    accumulate(operand, cotangent)
             continue
         positions = [k for k, operand in enumerate(inner.operands) if operand in dependent]
         rule = _rule(inner, positions)
@@ -68,6 +70,15 @@ def accumulated(op: TransposedOp) -> list[SSAValue]:
                 raise
     b.location = op.location
     return [cotangents[a] if a in cotangents else b.zeros_like(a) for a in block.args]
+
+
+def _transpose_call(
+    op: ForOp | CaseOp | TransposeOfOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder
+) -> list[tuple[SSAValue, SSAValue]]:
+    """(operand, cotangent) for operands of an op over functions."""
+    if isinstance(op, ForOp):
+        return transpose_for(op, cotangents, b)
+    return transpose_case(op, cotangents, b) if isinstance(op, CaseOp) else transpose_custom(op, cotangents, b)
 
 
 def _sum(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import ModulePass
 
+from ..dialects.graph.custom import CustomDerivativeOp
 from ._functions import callees_first, has_body, inline_call
 
 
@@ -21,7 +22,7 @@ class GraphInlinePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in callees_first(op):
             for inner in list(function.walk()):
-                if isinstance(inner, CallOp) and has_body(inner):
+                if isinstance(inner, CallOp | CustomDerivativeOp) and has_body(inner):
                     inline_call(inner)
         drop_unused_functions(op)
 

@@ -14,7 +14,7 @@ FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
     *("index", "scan", "sort", "factor", "orthogonal", "spectral", "solving"),
-    *("attention", "autodiff", "control", "conditional", "kernel"),
+    *("attention", "autodiff", "custom", "control", "conditional", "kernel"),
 )
 
 

@@ -23,6 +23,7 @@ from ...dialects.graph.builder import dense_array
 from ...dialects.graph.conditional import CaseOp
 from ...dialects.graph.conditional import WhileOp as ConditionalOp
 from ...dialects.graph.control import ForOp as RepeatedOp
+from ...dialects.graph.custom import CustomDerivativeOp
 from ...dialects.graph.extents import Extents, has_open_sizes
 from ...dialects.graph.kernel import KernelCallOp
 from ...dialects.graph.known_sizes import bind_symbols, substitute_sizes
@@ -107,6 +108,7 @@ class Interpreter:
         self.handlers: dict[str, Callable[[Any, Values], None]] = {
             "func.call": self._call,
             "graph.case": self._case_graph,
+            "graph.custom_derivative": self._call,
             "graph.for": self._repeat_graph,
             "graph.fusion": self._fusion,
             "graph.kernel": self._kernel,
@@ -263,7 +265,7 @@ class Interpreter:
         }.get(op.name, "")
         raise InterpreterError(f"'{op.name}' op cannot be interpreted{hint}", op)
 
-    def _call(self, op: func.CallOp, values: Values) -> None:
+    def _call(self, op: func.CallOp | CustomDerivativeOp, values: Values) -> None:
         results = self.call(op.callee.string_value(), [values[o] for o in op.operands])
         for result, array in zip(op.results, results, strict=True):
             values[result] = array

@@ -166,3 +166,28 @@ def test_partial_and_classes() -> None:
             return cls(*children)
 
     assert lm.tree.leaves(lm.tree.map(lambda x: x + 1, Pair(1, 2))) == [2, 3]
+
+
+def test_leaves_by_a_predicate() -> None:
+    def is_pair(x) -> bool:
+        return isinstance(x, tuple)
+
+    tree = {"a": (1, 2), "b": [None, (3, 4)]}
+    assert lm.tree.leaves(tree, is_leaf=is_pair) == [(1, 2), (3, 4)]
+    assert lm.tree.leaves([None, 1], is_leaf=lambda x: x is None) == [None, 1]
+    assert lm.tree.map(lambda x: x[::-1], tree, is_leaf=is_pair) == {"a": (2, 1), "b": [None, (4, 3)]}
+    assert lm.tree.structure(tree, is_leaf=is_pair).num_leaves == 2
+    assert lm.tree.reduce(lambda x, y: x + y, tree, is_leaf=is_pair) == (1, 2, 3, 4)
+    assert lm.tree.all([(), (0,)], is_leaf=is_pair) is False
+    assert lm.tree.all_leaves([1, 2.0])
+    assert not lm.tree.all_leaves([1, ()])
+    assert lm.tree.all_leaves([1, ()], is_leaf=is_pair)
+    assert [path for path, _ in lm.tree.leaves_with_path(tree, is_leaf=is_pair)] == ["['a']", "['b'][1]"]
+
+
+def test_trees_that_go_on_below_the_leaves_of_the_first() -> None:
+    assert lm.tree.map(lambda x, y: (x, y), [1, 2], [[3, 4], 5]) == [(1, [3, 4]), (2, 5)]
+    assert lm.tree.map_with_path(lambda path, x, y: (path, x, y), {"a": 1}, {"a": [2]}) == {"a": ("['a']", 1, [2])}
+    for other in ([1], [1, 2, 3], (1, 2), {"a": 1}, None):
+        with pytest.raises(ValueError, match="trees differ in structure"):
+            lm.tree.map(lambda x, y: x, [1, 2], other)

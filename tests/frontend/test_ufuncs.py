@@ -195,3 +195,38 @@ def test_broadcasting(a: tuple[int, ...], b: tuple[int, ...]) -> None:
             lnp.add(x, y)
         return
     check(lnp.add(x, y), want)
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "power", "arctan2", "less", "logical_and"])
+def test_outer(name: str) -> None:
+    a, b, ufunc = np.linspace(0.5, 2, 3), np.ones((2, 2)), getattr(np, name)
+    want = ufunc.outer(a, b)
+    for got in (
+        getattr(lnp, name).outer(a, b),
+        lm.jit(getattr(lnp, name).outer)(a, b),
+        lm.jit(lambda a, b: ufunc.outer(a, b))(a, b),
+    ):
+        np.testing.assert_allclose(got, want, rtol=1e-15)
+        assert got.dtype == want.dtype
+
+
+def test_at_returns_the_changed_array() -> None:
+    x, at = np.arange(3.0), np.array([0, 0, 2])
+    for name in ("add", "subtract", "multiply", "maximum", "minimum"):
+        want = x.copy()
+        getattr(np, name).at(want, at, 2.0)
+        np.testing.assert_array_equal(getattr(lnp, name).at(x, at, 2.0, inplace=False), want)
+    with pytest.raises(NotImplementedError, match=r"say inplace=False, or write x.at\[indices\].add"):
+        lnp.add.at(x, at, 2.0)
+
+
+@pytest.mark.parametrize("shift", [0, 1, -2, 7, 2**40])
+def test_roll_by_what_only_a_call_knows(shift: int) -> None:
+    x = np.arange(12).reshape(3, 4)
+    for axis in (None, 0, 1, (0, 1)):
+        np.testing.assert_array_equal(lm.jit(lambda x, k, a=axis: lnp.roll(x, k, a))(x, shift), np.roll(x, shift, axis))
+    both = lm.jit(lambda x, k: lnp.roll(x, k, (0, 1)))(x, np.array([shift, 1]))
+    np.testing.assert_array_equal(both, np.roll(x, (shift, 1), (0, 1)))
+    with pytest.raises(lm.DTypeError, match="roll needs an integer"):
+        lm.jit(lnp.roll)(x, 1.5)
+    assert lm.jit(lnp.roll)(np.zeros((0, 2)), 1).shape == (0, 2)

@@ -13,7 +13,21 @@ ROOT = Path(__file__).parent.parent.parent
 TABLE = ROOT / "tests" / "ops_table.py"
 INVALID = ROOT / "filecheck" / "dialects" / "graph"
 
-STRUCTURE = {"fusion", "yield", "call", "vjp", "jvp", "vmap", "transposed", "kernel", "for", "while", "case"}
+STRUCTURE = {
+    "fusion",
+    "yield",
+    "call",
+    "vjp",
+    "jvp",
+    "vmap",
+    "transposed",
+    "kernel",
+    "for",
+    "while",
+    "case",
+    "custom_derivative",
+    "transpose_of",
+}
 """Ops that hold or call code: they have no rules of their own, and are tested with the passes that expand them."""
 
 

@@ -1,0 +1,288 @@
+"""Functions with derivatives of their own. The rules differ from the true derivatives, so that it shows which were taken."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import lamina as lm
+import lamina.numpy as lnp
+import numpy as np
+import pytest
+
+XS = np.linspace(-2, 2, 5)
+A, B = np.float64(2), np.float64(3)
+
+
+def close(got, want) -> None:
+    np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-9, atol=1e-12)
+
+
+@lm.custom_jvp
+def pushed(x, y):
+    return lnp.sin(x) * y
+
+
+@pushed.defjvp
+def _pushed_rule(primals, tangents):
+    (x, y), (dx, dy) = primals, tangents
+    return pushed(x, y), 2 * lnp.cos(x) * dx * y + lnp.sin(x) * dy
+
+
+@lm.custom_vjp
+def pulled(x, y):
+    return x * y
+
+
+pulled.defvjp(lambda x, y: (x * y, (lnp.cos(x), y)), lambda kept, g: (10 * kept[0] * g, kept[1] * g))
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, lm.jit], ids=["eager", "jit"])
+def test_rules_are_taken_in_every_transformation(wrap) -> None:
+    close(wrap(pushed)(A, B), np.sin(2) * 3)
+    close(wrap(lm.grad(pushed))(A, B), 6 * np.cos(2))
+    close(wrap(lambda x: lm.jvp(pushed, (x, B), (1.0, 0.0))[1])(A), 6 * np.cos(2))
+    close(wrap(lm.grad(lm.grad(pushed)))(A, B), -6 * np.sin(2))  # the rule, differentiated
+    close(wrap(lm.grad(lm.grad(pushed), 1))(A, B), 2 * np.cos(2))
+    close(wrap(lm.grad(pulled))(A, B), 10 * np.cos(2))
+    close(wrap(lm.grad(pulled, 1))(A, B), 3)
+    close(wrap(lm.grad(lm.grad(pulled)))(A, B), -10 * np.sin(2))
+    for f, want in ((pushed, 6 * np.cos(XS)), (pulled, 10 * np.cos(XS))):
+        mapped = lm.vmap(f, (0, None))
+        close(wrap(lm.vmap(lm.grad(f), (0, None)))(XS, B), want)
+        close(wrap(lm.grad(lambda x, m=mapped: m(x, B).sum()))(XS), want)
+        close(wrap(lm.jacrev(mapped))(XS, B), np.diag(want))
+    moved = wrap(lambda x: lm.jvp(lm.vmap(pushed, (0, None)), (x, B), (np.ones(5), 1.0))[1])(XS)
+    close(moved, 6 * np.cos(XS) + np.sin(XS))
+
+
+def test_rules_in_loops_and_branches() -> None:
+    weights = np.array([1.0, 2.0, 3.0])
+
+    def chain(f, x):
+        return lm.scan(lambda c, w: (f(c, w), c), x, weights)[0]
+
+    points = [0.5, 0.5, 1.0]  # what each iteration of x * y starts from
+    want = np.prod(10 * np.cos(points))
+    close(lm.grad(partial(chain, pulled))(0.5), want)
+    close(lm.jit(lm.grad(partial(chain, pulled)))(0.5), want)
+    close(lm.grad(partial(chain, pushed))(0.5), lm.jvp(partial(chain, pushed), (0.5,), (1.0,))[1])
+    close(lm.grad(lambda x: lm.cond(x > 0, lambda x: pulled(x, 2.0), lambda x: x, x))(0.5), 10 * np.cos(0.5))
+    close(lm.grad(lambda x: lm.cond(x > 0, lambda x: pulled(x, 2.0), lambda x: x, x))(-0.5), 1)
+
+
+def test_what_rules_capture() -> None:
+    c, k = np.arange(5.0), np.arange(5.0) + 1
+
+    @lm.custom_jvp
+    def scaled(x):
+        return x * c
+
+    scaled.defjvps(lambda t, value, x: 7 * t * k + 0 * value)
+    close(lm.grad(lambda x: scaled(x).sum())(XS), 7 * k)
+    close(lm.vmap(lm.grad(lambda x: scaled(x * XS).sum()))(np.ones(3)), np.full(3, (7 * k * XS).sum()))
+
+    def outer(c):
+        inner = lm.custom_vjp(lambda x: x * c)
+        inner.defvjp(lambda x: (x * c, None), lambda _, g: (g * c,))
+        return inner(2.0)
+
+    close(outer(3.0), 6)
+    with pytest.raises(lm.DifferentiationError, match="captures a value that is differentiated: pass it as an argument"):
+        lm.grad(outer)(3.0)
+
+
+def test_functions_as_arguments() -> None:
+    @partial(lm.custom_jvp, nondiff_argnums=(0,))
+    def applied(f, x):
+        return f(x)
+
+    @applied.defjvp
+    def _(f, primals, tangents):
+        return f(primals[0]), 2.0 * tangents[0]
+
+    close(applied(lambda x: x**3, 3.0), 27)
+    close(lm.grad(applied, 1)(lambda x: x**3, 3.0), 2)
+
+    @partial(lm.custom_vjp, nondiff_argnums=(1,))
+    def other(x, f):
+        return f(x)
+
+    other.defvjp(lambda x, f: (f(x), x), lambda f, x, g: (5 * g * f(x),))
+    close(lm.grad(other)(4.0, lambda x: x**2), 80)
+    close(lm.grad(other)(4.0, f=lambda x: x**2), 80)
+
+
+def test_implicit_differentiation_of_a_fixed_point() -> None:
+    """The rule calls its own function with another one that it makes: rules are traced where they are needed."""
+
+    @partial(lm.custom_vjp, nondiff_argnums=(0,))
+    def fixed_point(f, a, start):
+        def going(pair):
+            return lnp.abs(pair[0] - pair[1]) > 1e-12
+
+        return lm.while_loop(going, lambda pair: (pair[1], f(a, pair[1])), (start, f(a, start)))[1]
+
+    def forward(f, a, start):
+        x = fixed_point(f, a, start)
+        return x, (a, x)
+
+    def reverse(f, kept, g):
+        a, x = kept
+        _, by_a = lm.vjp(lambda a: f(a, x), a)
+
+        def step(packed, u):
+            a, x, g = packed
+            return g + lm.vjp(lambda x: f(a, x), x)[1](u)[0]
+
+        return by_a(fixed_point(step, (a, x, g), g))[0], lnp.zeros_like(x)
+
+    fixed_point.defvjp(forward, reverse)
+
+    def root(a):
+        return fixed_point(lambda a, x: 0.5 * (x + a / x), a, a)
+
+    close(root(2.0), np.sqrt(2))
+    close(lm.grad(root)(2.0), 0.5 / np.sqrt(2))
+    close(lm.grad(lm.grad(root))(2.0), -0.25 * 2**-1.5)
+    close(lm.jit(lm.vmap(lm.grad(root)))(np.array([1.0, 2.0, 3.0])), 0.5 / np.sqrt([1.0, 2.0, 3.0]))
+
+
+def test_trees_integers_and_missing_gradients() -> None:
+    @lm.custom_vjp
+    def f(tree, n):
+        return {"out": tree["a"] * n, "next": n + 1}
+
+    f.defvjp(lambda tree, n: (f(tree, n), n), lambda n, g: ({"a": 100 * n * g["out"], "b": lnp.zeros(3)}, None))
+    found = lm.grad(lambda t: f(t, 2)["out"].sum())({"a": np.ones(3), "b": np.ones(3)})
+    close(found["a"], [200] * 3)
+    close(found["b"], [0] * 3)
+
+    @lm.custom_jvp
+    def g(x, n):
+        return x * n
+
+    @g.defjvp
+    def _(primals, tangents):
+        assert tangents[1].shape == () and tangents[1].dtype == np.int64  # zero, as there is no tangent
+        return g(*primals), 3 * tangents[0] + tangents[1]
+
+    close(lm.grad(g)(2.0, 5), 3)
+
+
+def test_gradients_from_a_pull() -> None:
+    @lm.custom_gradient
+    def squared(x):
+        return x * x, lambda g: 2 * (2 * x * g)
+
+    close(squared(3.0), 9)
+    close(lm.grad(squared)(3.0), 12)
+    close(lm.grad(lm.grad(squared))(3.0), 4)
+
+    @lm.custom_gradient
+    def product(x, y):
+        return x * y, lambda g: (3 * g * y, g * x)
+
+    close(lm.grad(product, (0, 1))(A, B), (9, 2))
+    close(lm.vmap(lm.grad(product))(XS, XS), 3 * XS)
+
+
+def test_methods_and_calls_by_name() -> None:
+    class Model:
+        scale = 2.0
+
+        @partial(lm.custom_jvp, nondiff_argnums=(0,))
+        def apply(self, x, y=1.0):
+            return self.scale * x * y
+
+        @apply.defjvp
+        def _(self, primals, tangents):
+            return self.apply(*primals), self.scale * 5 * tangents[0]
+
+    close(Model().apply(3.0), 6)
+    close(lm.grad(lambda x: Model().apply(x, y=2.0))(3.0), 10)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: lm.grad(lm.custom_jvp(lnp.sin))(1.0),
+            AttributeError,
+            "sin has no rule for its derivative: give it one by .defjvp",
+        ),
+        (
+            lambda: lm.jvp(pulled, (A, B), (1.0, 1.0)),
+            lm.DifferentiationError,
+            "in reverse alone .custom_vjp.: use lm.vjp or lm.grad",
+        ),
+        (lambda: _with_rule(lambda p, t: p[0]), lm.DifferentiationError, r"must return a pair \(value, tangent\)"),
+        (
+            lambda: _with_rule(lambda p, t: (p[0], (t[0], t[0]))),
+            lm.DifferentiationError,
+            "its tangent, must have the structure",
+        ),
+        (lambda: _with_rule(lambda p, t: (lnp.zeros(3), t[0])), lm.DifferentiationError, r"its value, must be float64\[\]"),
+        (lambda: _with_pull(lambda x: x, None), lm.DifferentiationError, r"must return a pair \(value, residuals\)"),
+        (
+            lambda: _with_pull(lambda x: (x, x), lambda r, g: g),
+            lm.DifferentiationError,
+            "must return a tuple with a gradient for each",
+        ),
+        (
+            lambda: _with_pull(lambda x: (x, x), lambda r, g: (lnp.zeros(3),)),
+            lm.DifferentiationError,
+            "the gradient by argument 0",
+        ),
+        (lambda: lm.custom_jvp(lnp.sin, (0,)).defjvps(None), TypeError, "use defjvp"),
+        (lambda: lm.custom_vjp(lnp.sin).defvjp(None, None, True), NotImplementedError, "symbolic_zeros"),
+    ],
+)
+def test_rules_that_are_wrong(call, error, message) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def _with_rule(rule) -> None:
+    f = lm.custom_jvp(lambda x: x * 2)
+    f.defjvp(rule)
+    lm.grad(f)(1.0)
+
+
+def _with_pull(forward, reverse) -> None:
+    f = lm.custom_vjp(lambda x: x * 2)
+    f.defvjp(forward, reverse)
+    lm.grad(f)(1.0)
+
+
+def test_a_jitted_function_is_traced_again_where_it_is_differentiated() -> None:
+    f = lm.jit(lambda x: pushed(x, B))
+
+    def both(x):
+        return f(x) + lm.grad(f)(x)
+
+    close(lm.jit(both)(A), np.sin(2) * 3 + 6 * np.cos(2))
+    close(lm.jit(lambda x: lm.grad(f)(x) + f(x))(A), np.sin(2) * 3 + 6 * np.cos(2))
+
+
+def test_pulls_of_arrays_in_other_functions() -> None:
+    y, pull = lm.vjp(lambda x: 2 * x**3 if x < 3 else np.pi * x, 4.0)
+    close(lm.jit(pull)(1.0)[0], np.pi)
+    w, x = np.ones(3), np.arange(12.0).reshape(4, 3) / 12
+    y, pull = lm.vjp(lambda w: lnp.tanh(x @ w), w)
+    close(lm.vmap(pull)(lnp.eye(len(y)))[0], lm.jacrev(lambda w: lnp.tanh(x @ w))(w))
+
+
+def test_functions_and_words_beside_what_is_differentiated() -> None:
+    def loss(w, model, mode="sum", *, scale=1.0):
+        return getattr(lnp, mode)(model(w)) * scale
+
+    w = np.arange(3.0)
+    close(lm.grad(loss)(w, lnp.exp), np.exp(w))
+    close(lm.grad(loss)(w, lnp.exp, "mean", scale=2.0), 2 * np.exp(w) / 3)
+    value, gradient = lm.value_and_grad(lambda f, w, s: f(w).sum() * s, (1, 2))(lnp.sin, w, 3.0)
+    close(value, 3 * np.sin(w).sum())
+    close(gradient[0], 3 * np.cos(w))
+    close(gradient[1], np.sin(w).sum())
+    close(lm.jit(lambda w: lm.grad(loss, argnums=-3)(w, lnp.exp, "sum"))(w), np.exp(w))
+    with pytest.raises(TypeError, match="expected an array or a number"):
+        lm.grad(lambda f, w: f(w))(lnp.sin, 1.0)
