@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from ..errors import LaminaError
@@ -15,27 +14,12 @@ from .tracing import operand
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_values_alone: ContextVar[bool] = ContextVar("values_alone", default=False)
-
-
-def is_differentiable() -> bool:
-    """Whether what is being traced may be differentiated: not where its values are asked for on arrays."""
-    return is_staging() and not _values_alone.get()
-
 
 def looped(*static: str) -> Callable[[Function], Function]:
     """A function of arrays whose parameters `static` are Python values, which must be hashable."""
 
     def decorator(function: Function) -> Function:
-        @functools.wraps(function)
-        def values(*args: Any, **kwargs: Any) -> Any:
-            before = _values_alone.set(True)
-            try:
-                return function(*args, **kwargs)
-            finally:
-                _values_alone.reset(before)
-
-        compiled = jit(values, static_argnames=static)
+        compiled = jit(function, static_argnames=static)
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:

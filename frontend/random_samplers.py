@@ -33,7 +33,7 @@ from .random_bits import float_dtype, sample_shape, split, uniform_floats
 from .random_distributions import exponential, maxwell, normal, rademacher
 from .special import gammaln
 from .special_incomplete import gamma_sample_slope
-from .special_parts import with_slope
+from .special_parts import with_slopes
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
 
@@ -107,21 +107,21 @@ def _one_gamma(key: Any, alpha: Tracer, log_space: bool) -> Tracer:
 
 def gammas(key: Any, alpha: Tracer, log_space: bool) -> Tracer:
     """Gamma numbers, or their logarithms, of parameters, each with a key of its own; with slopes by the parameters."""
-    fixed = build("stop_gradient", alpha)
     if not alpha.size:
-        return fixed
-    rows = reshape_tracer(fixed, (alpha.size,))
-    y = vmap(lambda key, a: _one_gamma(key, a, log_space))(split(key, alpha.size), rows)
-    y = reshape_tracer(lift(y), alpha.shape)
-    if not log_space:
-        return with_slope(y, (alpha, lambda: lift(gamma_sample_slope(alpha, y))))
+        return alpha
 
-    def slope() -> Tracer:
-        tiny = full_like_tracer(y, float(np.finfo(y.dtype).tiny))
-        sample = build("max", build("exp", y), tiny)
+    def draw(alpha: Tracer) -> Tracer:
+        rows = reshape_tracer(alpha, (alpha.size,))
+        y = vmap(lambda key, a: _one_gamma(key, a, log_space))(split(key, alpha.size), rows)
+        return reshape_tracer(lift(y), alpha.shape)
+
+    def slope(y: Tracer, alpha: Tracer) -> Tracer:
+        if not log_space:
+            return lift(gamma_sample_slope(alpha, y))
+        sample = build("max", build("exp", y), full_like_tracer(y, float(np.finfo(y.dtype).tiny)))
         return lift(gamma_sample_slope(alpha, sample)) / sample
 
-    return with_slope(y, (alpha, slope))
+    return with_slopes(draw, slope)(alpha)
 
 
 def _gamma(key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Tracer:

@@ -12,7 +12,7 @@ from .elementwise import compare, full_like_tracer, select
 from .lnp_join import stack
 from .lnp_math import sign_factor
 from .moves import static_int
-from .special_parts import as_float, chebyshev, with_slope
+from .special_parts import as_float, chebyshev, with_slopes
 from .tracer import Tracer
 from .tracing import build
 
@@ -173,27 +173,29 @@ def _first_kind(x: Tracer, order: int) -> Tracer:
     return y * sign_factor(x) if order else y
 
 
+def _j1_slope(y: Tracer, x: Tracer) -> Tracer:
+    zero = compare("eq", x, full_like_tracer(x, 0))
+    ratio = _j1(x) / select(zero, full_like_tracer(x, 1), x)
+    return _j0(x) - select(zero, full_like_tracer(x, 0.5), ratio)
+
+
+_j0 = with_slopes(lambda x: _first_kind(x, 0), lambda y, x: -_j1(x))
+_j1 = with_slopes(lambda x: _first_kind(x, 1), _j1_slope)
+
+
 @api
 def j0(x: Any, /) -> Any:
     """The Bessel function of the first kind, order 0; 0 where `x` is so large that its phase is not known.
 
     Near its zeros the error is some units in the last place of the function around.
     """
-    x = as_float(x)
-    return with_slope(_first_kind(build("stop_gradient", x), 0), (x, lambda: -_first_kind(x, 1)))
+    return _j0(as_float(x))
 
 
 @api
 def j1(x: Any, /) -> Any:
     """The Bessel function of the first kind, order 1; as `j0` otherwise."""
-    x = as_float(x)
-
-    def slope() -> Tracer:
-        zero = compare("eq", x, full_like_tracer(x, 0))
-        ratio = _first_kind(x, 1) / select(zero, full_like_tracer(x, 1), x)
-        return _first_kind(x, 0) - select(zero, full_like_tracer(x, 0.5), ratio)
-
-    return with_slope(_first_kind(build("stop_gradient", x), 1), (x, slope))
+    return _j1(as_float(x))
 
 
 @api

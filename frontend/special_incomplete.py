@@ -1,14 +1,14 @@
 """lamina.special: incomplete gamma and beta functions, `expn` and hypergeometric functions, by series and continued fractions.
 
 These are loops over whole arrays, which end when all elements have converged. Slopes by arguments of integrals are their
-integrands; those by parameters are derivatives of the loops, forward, which go on until they have converged as well. Second
-derivatives are there where the first ones are formulas; those of loops are NaN.
+integrands; those by parameters are derivatives of the loops, forward, which go on until they have converged as well. Loops have
+no gradient, so there are second derivatives in forward mode alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from .looped import looped
 from .moves import broadcast_tracer
 from .promotion import result_type
 from .special_gammas import STIRLING, betaln, digamma, gammaln, gammasgn
-from .special_parts import floats, polynomial, with_slope
+from .special_parts import floats, polynomial, with_slopes
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, token
 
@@ -96,9 +96,18 @@ def _positive_series(ratio: Callable[..., Tracer], *operands: Tracer) -> Tracer:
 
 
 def _fraction(first: Tracer, terms: Callable[..., tuple[Tracer, Tracer]], *operands: Tracer) -> Tracer:
-    """`1 / (first + a(1) / (b(1) + a(2) / (b(2) + ...)))`, with `terms(k, *operands)` = `a(k), b(k)`: Lentz's algorithm."""
+    """`1 / (first + a(1) / (b(1) + a(2) / (b(2) + ...)))`, with `terms(k, *operands)` = `a(k), b(k)`: Lentz's algorithm.
+
+    The last operand is the argument. It takes some steps in any case: where an `a(k)` is 0 the value is found, but slopes by
+    what makes it so are not.
+    """
     tiny = float(np.finfo(first.dtype).tiny) / float(np.finfo(first.dtype).eps)
     tolerance = float(np.finfo(first.dtype).eps)
+    *parameters, _ = operands
+    largest = parameters[0]
+    for parameter in parameters[1:]:
+        largest = build("max", largest, parameter)
+    least = 24.0 + 6.0 * build("sqrt", build("min", largest, _full(largest, _LIMIT)))
 
     def away(x: Tracer) -> Tracer:
         return select(_is("lt", build("abs", x), tiny), _full(x, tiny), x)
@@ -108,7 +117,8 @@ def _fraction(first: Tracer, terms: Callable[..., tuple[Tracer, Tracer]], *opera
         d = 1.0 / away(a * d + b)
         c = away(b + a / c)
         factor = c * d
-        return (c, d, h * factor), _is("gt", build("abs", factor - 1.0), tolerance)
+        going = _either(_is("gt", build("abs", factor - 1.0), tolerance), compare("lt", broadcast_tracer(k, h.shape), least))
+        return (c, d, h * factor), going
 
     d = 1.0 / away(first)
     return _until_converged(step, (_full(first, 1 / tiny), d, d))[2]
@@ -158,11 +168,12 @@ def _incomplete_gamma(a: Tracer, x: Tracer) -> tuple[Tracer, Tracer]:
     return select(below, low, 1.0 - high), select(below, 1.0 - low, high)
 
 
-def _regularized(a: Any, x: Any, part: int) -> Tracer:
-    a, x = floats(a, x)
+def _lower_or_upper(part: int) -> Callable[[Tracer, Tracer], Tracer]:
+    """The regularized lower (0) or upper (1) part, everywhere."""
     ends = ((1, 0), (0, 1))[part]
+    sign = (1.0, -1.0)[part]
 
-    def inner(a: Tracer, x: Tracer) -> Tracer:
+    def value(a: Tracer, x: Tracer) -> Tracer:
         usable = _both(_is("gt", a, 0), _is("gt", x, 0), _is("lt", a, math.inf), _is("lt", x, math.inf))
         y = _incomplete_gamma(_where(usable, a, 1), _where(usable, x, 1))[part]
         at_end = _either(_is("eq", x, math.inf), _is("eq", a, 0))
@@ -171,36 +182,28 @@ def _regularized(a: Any, x: Any, part: int) -> Tracer:
         wrong = _either(_is("lt", a, 0), _is("lt", x, 0), compare("ne", a, a), compare("ne", x, x), both)
         return select(wrong, _full(y, math.nan), y)
 
-    sign = 1.0 if part == 0 else -1.0
-
-    def slope() -> Tracer:
+    def slope(y: Tracer, a: Tracer, x: Tracer) -> Tracer:
         usable = _both(_is("gt", a, 0), _is("gt", x, 0), _is("lt", x, math.inf))
         density = _gamma_weight(_where(usable, a, 1), _where(usable, x, 1)) / _where(usable, x, 1)
         at_zero = select(_is("lt", a, 1), _full(a, math.inf), select(_is("eq", a, 1), _full(a, 1), _full(a, 0)))
         return sign * select(usable, density, select(_is("eq", x, 0), at_zero, _full(x, 0)))
 
-    return _with_slopes(inner, (a, x), {1: slope})
+    return with_slopes(value, _slope_of_loop(value, 0), slope)
 
 
-def _with_slopes(function: Callable[..., Tracer], operands: Sequence[Tracer], known: dict[int, Callable[[], Tracer]]) -> Tracer:
-    """A function of tracers with the slopes that are known, and those of its loops by its other operands."""
-    fixed = [build("stop_gradient", x) for x in operands]
-    y = lift(function(*fixed))
-    for k, x in enumerate(operands):
+def _slope_of_loop(function: Callable[..., Tracer], k: int) -> Callable[..., Tracer]:
+    """The slope of a function by its operand `k`, of its loops."""
 
-        def by_loop(k: int = k, x: Tracer = x) -> Tracer:
-            def along(v: Any) -> Any:
-                return function(*fixed[:k], v, *fixed[k + 1 :])
+    def slope(y: Tracer, *operands: Tracer) -> Tracer:
+        def along(v: Any) -> Any:
+            return function(*operands[:k], v, *operands[k + 1 :])
 
-            return _once(lift(jvp(along, (fixed[k],), (_full(x, 1),))[1]), operands)
+        return lift(jvp(along, (operands[k],), (_full(operands[k], 1),))[1])
 
-        y = with_slope(y, (x, known.get(k, by_loop)))
-    return y
+    return slope
 
 
-def _once(slope: Tracer, operands: Sequence[Tracer]) -> Tracer:
-    """A slope that has none itself: by all operands it is NaN."""
-    return with_slope(slope, *((x, lambda: _full(slope, math.nan)) for x in operands))
+_lower, _upper = map(_lower_or_upper, (0, 1))
 
 
 @looped()
@@ -214,21 +217,20 @@ def gammainc(a: Any, x: Any, /) -> Any:
     >>> lm.special.gammainc(np.array([1.0, 2.0]), np.array([1.0, 0.0])).round(6)
     array([0.632121, 0.      ])
     """
-    return _regularized(a, x, 0)
+    return _lower(*floats(a, x))
 
 
 @looped()
 def gammaincc(a: Any, x: Any, /) -> Any:
     """The regularized upper incomplete gamma function, `1 - gammainc(a, x)`, accurate where that is near 1."""
-    return _regularized(a, x, 1)
+    return _upper(*floats(a, x))
 
 
 @looped()
 def gamma_sample_slope(a: Any, sample: Any, /) -> Any:
     """The slope of a gamma number by its parameter with its probability kept: `jax.lax.random_gamma_grad`."""
-    a, x = operands = floats(a, sample)
-    a, x = (build("stop_gradient", v) for v in (a, x))
-    return _once(-lift(gammainc_slope(a, x)) * x / _gamma_weight(a, x), operands)
+    a, x = floats(a, sample)
+    return -lift(gammainc_slope(a, x)) * x / _gamma_weight(a, x)
 
 
 @looped()
@@ -270,6 +272,26 @@ def _incomplete_beta(a: Tracer, b: Tracer, x: Tracer) -> Tracer:
     return select(swap, 1.0 - y, y)
 
 
+def _beta_everywhere(a: Tracer, b: Tracer, x: Tracer) -> Tracer:
+    usable = _both(_is("gt", a, 0), _is("gt", b, 0), _is("gt", x, 0), _is("lt", x, 1))
+    y = _incomplete_beta(_where(usable, a, 1), _where(usable, b, 1), _where(usable, x, 0.5))
+    y = select(usable, y, _where(_is("eq", x, 1), _full(y, 1), 0))
+    positive = _both(_is("gt", a, 0), _is("gt", b, 0), _is("ge", x, 0), _is("le", x, 1))
+    return select(positive, y, _full(y, math.nan))
+
+
+def _beta_density(y: Tracer, a: Tracer, b: Tracer, x: Tracer) -> Tracer:
+    z = _where(_both(_is("gt", x, 0), _is("lt", x, 1)), x, 0.5)
+    density = _beta_weight(a, b, z) / (z * (1.0 - z))
+    one, zero = _full(x, 1), _full(x, 0)
+    # at an end the density is infinite, 0, or the other parameter
+    ends = [select(_is("lt", p, 1), _full(x, math.inf), select(_is("eq", p, 1), q, zero)) for p, q in ((a, b), (b, a))]
+    return select(compare("eq", x, zero), ends[0], select(compare("eq", x, one), ends[1], density))
+
+
+_beta = with_slopes(_beta_everywhere, _slope_of_loop(_beta_everywhere, 0), _slope_of_loop(_beta_everywhere, 1), _beta_density)
+
+
 @looped()
 def betainc(a: Any, b: Any, x: Any, /) -> Any:
     """The regularized incomplete beta function, the probability that a beta number of parameters `a, b` is below `x`.
@@ -281,24 +303,7 @@ def betainc(a: Any, b: Any, x: Any, /) -> Any:
     >>> lm.special.betainc(2.0, 3.0, np.array([0.0, 0.5, 1.0]))
     array([0.    , 0.6875, 1.    ])
     """
-    a, b, x = _three_floats(a, b, x)
-
-    def inner(a: Tracer, b: Tracer, x: Tracer) -> Tracer:
-        usable = _both(_is("gt", a, 0), _is("gt", b, 0), _is("gt", x, 0), _is("lt", x, 1))
-        y = _incomplete_beta(_where(usable, a, 1), _where(usable, b, 1), _where(usable, x, 0.5))
-        y = select(usable, y, _where(_is("eq", x, 1), _full(y, 1), 0))
-        positive = _both(_is("gt", a, 0), _is("gt", b, 0), _is("ge", x, 0), _is("le", x, 1))
-        return select(positive, y, _full(y, math.nan))
-
-    def slope() -> Tracer:
-        z = _where(_both(_is("gt", x, 0), _is("lt", x, 1)), x, 0.5)
-        density = _beta_weight(a, b, z) / (z * (1.0 - z))
-        one, zero = _full(x, 1), _full(x, 0)
-        # at an end the density is infinite, 0, or the other parameter
-        ends = [select(_is("lt", p, 1), _full(x, math.inf), select(_is("eq", p, 1), q, zero)) for p, q in ((a, b), (b, a))]
-        return select(compare("eq", x, zero), ends[0], select(compare("eq", x, one), ends[1], density))
-
-    return _with_slopes(inner, (a, b, x), {2: slope})
+    return _beta(*_three_floats(a, b, x))
 
 
 def _three_floats(*args: Any) -> list[Tracer]:
@@ -337,6 +342,18 @@ def _expn(n: Tracer, x: Tracer) -> Tracer:
     return select(_is("eq", n, 0), ratio, select(_is("lt", n, 0), ratio * (1.0 + 1.0 / x), y))
 
 
+def _expn_everywhere(n: Tracer, x: Tracer) -> Tracer:
+    usable = _both(_is("ge", n, -1), compare("eq", n, build("floor", n)), _is("gt", x, 0), _is("lt", x, math.inf))
+    y = _expn(_where(usable, n, 1), _where(usable, x, 1))
+    at_zero = select(_is("le", n, 1), _full(n, math.inf), 1.0 / (select(_is("le", n, 1), _full(n, 2), n) - 1.0))
+    y = select(usable, y, select(_is("eq", x, 0), at_zero, _full(y, 0)))
+    wrong = _either(_is("lt", n, -1), compare("ne", n, build("floor", n)), _is("lt", x, 0), compare("ne", x, x))
+    return select(wrong, _full(y, math.nan), y)
+
+
+_expn_with_slope = with_slopes(_expn_everywhere, None, lambda y, n, x: -_expn_with_slope(n - 1.0, x))
+
+
 @looped()
 def expn(n: Any, x: Any, /) -> Any:
     """The exponential integral of order `n`, of `exp(-x t) / t^n` from 1 on, for whole numbers `n >= 0` and `x >= 0`.
@@ -344,26 +361,8 @@ def expn(n: Any, x: Any, /) -> Any:
     NaN elsewhere. By its series up to 1, by a continued fraction beyond. It has no slope by `n`.
     """
     n, x = floats(n, x)
-    n = build("stop_gradient", n)
-
-    def inner(n: Tracer, x: Tracer) -> Tracer:
-        usable = _both(_is("ge", n, -1), compare("eq", n, build("floor", n)), _is("gt", x, 0), _is("lt", x, math.inf))
-        y = _expn(_where(usable, n, 1), _where(usable, x, 1))
-        at_zero = select(_is("le", n, 1), _full(n, math.inf), 1.0 / (select(_is("le", n, 1), _full(n, 2), n) - 1.0))
-        y = select(usable, y, select(_is("eq", x, 0), at_zero, _full(y, 0)))
-        wrong = _either(_is("lt", n, -1), compare("ne", n, build("floor", n)), _is("lt", x, 0), compare("ne", x, x))
-        return select(wrong, _full(y, math.nan), y)
-
-    y = inner(n, build("stop_gradient", x))
-    y = select(_is("lt", n, 0), _full(y, math.nan), y)
-
-    def slope() -> Tracer:
-        at = build("stop_gradient", x)
-        first = -inner(n - 1.0, at)
-        second = (build("exp", -at) + (n - 2.0) * first) / at  # by n E(n + 1) = exp(-x) - x E(n)
-        return with_slope(first, (x, lambda: _once(second, (x,))))
-
-    return with_slope(y, (x, slope))
+    y = _expn_with_slope(n, x)
+    return select(_is("lt", n, 0), _full(y, math.nan), y)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -378,6 +377,14 @@ def _kummer(a: Tracer, b: Tracer, x: Tracer) -> Tracer:
     return select(negative, build("exp", _where(negative, x, 0)) * total, total)
 
 
+_kummer_with_slopes = with_slopes(
+    _kummer,
+    _slope_of_loop(_kummer, 0),
+    _slope_of_loop(_kummer, 1),
+    lambda y, a, b, x: a / b * _kummer_with_slopes(a + 1.0, b + 1.0, x),
+)
+
+
 @looped()
 def hyp1f1(a: Any, b: Any, x: Any, /) -> Any:
     """Kummer's confluent hypergeometric function `1F1(a; b; x)` of real numbers, by its series.
@@ -385,13 +392,7 @@ def hyp1f1(a: Any, b: Any, x: Any, /) -> Any:
     Accurate where its terms have one sign: `a` and `b` positive and `x >= 0`, or `b - a` and `b` and `x <= 0`. Elsewhere an
     error is that of the largest term. Infinite or NaN at poles in `b`.
     """
-    operands = _three_floats(a, b, x)
-
-    def slope() -> Tracer:
-        a, b, x = (build("stop_gradient", v) for v in operands)
-        return _once(a / b * _kummer(a + 1.0, b + 1.0, x), operands)
-
-    return _with_slopes(_kummer, operands, {2: slope})
+    return _kummer_with_slopes(*_three_floats(a, b, x))
 
 
 def _gauss(a: Tracer, b: Tracer, c: Tracer, x: Tracer) -> Tracer:
@@ -415,16 +416,17 @@ def _gauss(a: Tracer, b: Tracer, c: Tracer, x: Tracer) -> Tracer:
     return select(inside, total, select(one, at_one, _full(x, math.nan)))
 
 
+_gauss_with_slopes = with_slopes(
+    _gauss,
+    *(_slope_of_loop(_gauss, k) for k in range(3)),
+    lambda y, a, b, c, x: a * b / c * _gauss_with_slopes(a + 1.0, b + 1.0, c + 1.0, x),
+)
+
+
 @looped()
 def hyp2f1(a: Any, b: Any, c: Any, x: Any, /) -> Any:
     """Gauss's hypergeometric function `2F1(a, b; c; x)` of real numbers up to 1, by its series; NaN beyond 1.
 
     The number of terms grows as `1 / (1 - x)`. Accurate where terms have one sign, as those of positive parameters have.
     """
-    operands = _three_floats(a, b, c, x)
-
-    def slope() -> Tracer:
-        a, b, c, x = (build("stop_gradient", v) for v in operands)
-        return _once(a * b / c * _gauss(a + 1.0, b + 1.0, c + 1.0, x), operands)
-
-    return _with_slopes(_gauss, operands, {3: slope})
+    return _gauss_with_slopes(*_three_floats(a, b, c, x))

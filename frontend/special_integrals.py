@@ -13,7 +13,7 @@ import numpy as np
 from .eager import api
 from .elementwise import compare, full_like_tracer, select
 from .lnp_math import sign_factor
-from .special_parts import as_float, chebyshev, with_slope
+from .special_parts import as_float, chebyshev, with_slopes
 from .tracer import Tracer
 from .tracing import build
 
@@ -79,16 +79,21 @@ def _exp1_of_positive(x: Tracer) -> Tracer:
     return select(_below(x, 1), y, select(_below(x, 4), between, beyond))
 
 
-@api
-def exp1(x: Any, /) -> Any:
-    """The exponential integral `E1(x)`, of `exp(-t) / t` from `x` on; infinite at 0, NaN below."""
-    x = as_float(x)
-    at = build("stop_gradient", x)
+def _exp1(at: Tracer) -> Tracer:
     positive = compare("gt", at, _constant(at, 0))
     y = _exp1_of_positive(select(positive, at, _constant(at, 1)))
     zero, infinite = compare("eq", at, _constant(at, 0)), compare("eq", at, _constant(at, math.inf))
     y = select(positive, select(infinite, _constant(y, 0), y), select(zero, _constant(y, math.inf), _constant(y, math.nan)))
-    return with_slope(y, (x, lambda: -build("exp", -x) / x))
+    return y
+
+
+_exp1_with_slope = with_slopes(_exp1, lambda y, x: -build("exp", -x) / x)
+
+
+@api
+def exp1(x: Any, /) -> Any:
+    """The exponential integral `E1(x)`, of `exp(-t) / t` from `x` on; infinite at 0, NaN below."""
+    return _exp1_with_slope(as_float(x))
 
 
 # Ei(x) = log(x / zero) + (x - zero) exp(x) c(x / 3 - 1), x up to 6; beyond of x exp(-x) Ei(x) in 1 / x
@@ -148,17 +153,22 @@ def _expi_of_positive(x: Tracer) -> Tracer:
     return y
 
 
-@api
-def expi(x: Any, /) -> Any:
-    """The exponential integral `Ei(x)`, the principal value of the integral of `exp(t) / t` up to `x`; `-E1(-x)` below 0."""
-    x = as_float(x)
-    at = build("stop_gradient", x)
+def _expi(at: Tracer) -> Tracer:
     positive, negative = compare("gt", at, _constant(at, 0)), _below(at, 0)
-    below = -exp1(select(negative, -at, _constant(at, 1)))
+    below = -_exp1(select(negative, -at, _constant(at, 1)))
     y = select(negative, below, _expi_of_positive(select(positive, at, _constant(at, 1))))
     y = select(compare("eq", at, _constant(at, math.inf)), at, y)
     y = select(compare("eq", at, _constant(at, 0)), _constant(y, -math.inf), y)
-    return with_slope(_nan_where(compare("ne", at, at), y), (x, lambda: build("exp", x) / x))
+    return _nan_where(compare("ne", at, at), y)
+
+
+_expi_with_slope = with_slopes(_expi, lambda y, x: build("exp", x) / x)
+
+
+@api
+def expi(x: Any, /) -> Any:
+    """The exponential integral `Ei(x)`, the principal value of the integral of `exp(t) / t` up to `x`; `-E1(-x)` below 0."""
+    return _expi_with_slope(as_float(x))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -199,16 +209,9 @@ _SICI_G = (
 )  # fmt: skip
 
 
-@api
-def sici(x: Any, /) -> Any:
-    """The integrals of `sin(t) / t` from 0 and of `cos(t) / t` from infinity, to `x`; the second one NaN below 0.
-
-    Near their zeros the errors are some units in the last place of 1.
-    """
-    x = as_float(x)
-    at = build("stop_gradient", x)
+def _sici(at: Tracer) -> tuple[Tracer, Tracer]:
     size = at * sign_factor(at)
-    near, far = _between(size, np.finfo(x.dtype).tiny, 6), build("max", size, _constant(size, 6))
+    near, far = _between(size, np.finfo(at.dtype).tiny, 6), build("max", size, _constant(size, 6))
     inside = near * near / 18.0 - 1.0
     back = 6.0 / far
     outside = 2.0 * back * back - 1.0
@@ -224,10 +227,26 @@ def sici(x: Any, /) -> Any:
     ci = select(below, near * near * chebyshev(inside, _CIN_NEAR) + build("log", near) + np.euler_gamma, far_ci)
     ci = select(compare("eq", at, _constant(at, 0)), _constant(at, -math.inf), _nan_where(_below(at, 0), ci))
     unknown = compare("ne", at, at)
+    return _nan_where(unknown, si), _nan_where(unknown, ci)
+
+
+def _sine_ratio(y: Tracer, x: Tracer) -> Tracer:
     zero = compare("eq", x, _constant(x, 0))
-    ratio = build("sin", x) / select(zero, _constant(x, 1), x)
-    si = with_slope(_nan_where(unknown, si), (x, lambda: select(zero, _constant(x, 1), ratio)))
-    return si, with_slope(_nan_where(unknown, ci), (x, lambda: build("cos", x) / x))
+    return select(zero, _constant(x, 1), build("sin", x) / select(zero, _constant(x, 1), x))
+
+
+_si = with_slopes(lambda x: _sici(x)[0], _sine_ratio)
+_ci = with_slopes(lambda x: _sici(x)[1], lambda y, x: build("cos", x) / x)
+
+
+@api
+def sici(x: Any, /) -> Any:
+    """The integrals of `sin(t) / t` from 0 and of `cos(t) / t` from infinity, to `x`; the second one NaN below 0.
+
+    Near their zeros the errors are some units in the last place of 1.
+    """
+    x = as_float(x)
+    return _si(x), _ci(x)
 
 
 # of S(x) / x^3 and C(x) / x in x^4 / 8 - 1; of pi x f(x) and pi^2 x^3 g(x) in 2 (2 / x)^4 - 1, where with u = pi x^2 / 2
@@ -286,16 +305,12 @@ def _fraction(whole: Tracer, rest: Tracer) -> Tracer:
     return (product - build("rint", product)) + error
 
 
-@api
-def fresnel(x: Any, /) -> Any:
-    """Fresnel's integrals of `sin(pi t^2 / 2)` and `cos(pi t^2 / 2)` from 0 to `x`."""
-    x = as_float(x)
-    at = build("stop_gradient", x)
+def _fresnel(at: Tracer) -> tuple[Tracer, Tracer]:
     size = at * sign_factor(at)
     near = _between(size, 0, 2)
     square = near * near
     inside = square * square * 0.125 - 1.0
-    far = _between(size, 2, 1e18 if x.dtype == np.float64 else 1e6)
+    far = _between(size, 2, 1e18 if at.dtype == np.float64 else 1e6)
     back = 4.0 / (far * far)
     outside = 2.0 * back * back - 1.0
     f, g = chebyshev(outside, _FRESNEL_F) / (math.pi * far), chebyshev(outside, _FRESNEL_G) / (math.pi**2 * far * far * far)
@@ -304,8 +319,18 @@ def fresnel(x: Any, /) -> Any:
     s = select(below, square * near * chebyshev(inside, _FRESNEL_S), 0.5 - f * cosine - g * sine) * sign_factor(at)
     c = select(below, near * chebyshev(inside, _FRESNEL_C), 0.5 + f * sine - g * cosine) * sign_factor(at)
     unknown = compare("ne", at, at)
-    s, c = _nan_where(unknown, s), _nan_where(unknown, c)
-    return with_slope(s, (x, lambda: _quarter_turns(x)[0])), with_slope(c, (x, lambda: _quarter_turns(x)[1]))
+    return _nan_where(unknown, s), _nan_where(unknown, c)
+
+
+_fresnel_s = with_slopes(lambda x: _fresnel(x)[0], lambda y, x: _quarter_turns(x)[0])
+_fresnel_c = with_slopes(lambda x: _fresnel(x)[1], lambda y, x: _quarter_turns(x)[1])
+
+
+@api
+def fresnel(x: Any, /) -> Any:
+    """Fresnel's integrals of `sin(pi t^2 / 2)` and `cos(pi t^2 / 2)` from 0 to `x`."""
+    x = as_float(x)
+    return _fresnel_s(x), _fresnel_c(x)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -318,11 +343,7 @@ _SPENCE = (
 )  # fmt: skip
 
 
-@api
-def spence(x: Any, /) -> Any:
-    """Spence's function, the integral of `log(t) / (1 - t)` from 1 to `x`; NaN below 0."""
-    x = as_float(x)
-    at = build("stop_gradient", x)
+def _spence(at: Tracer) -> Tracer:
     large = compare("gt", at, _constant(at, 2))
     # spence(x) = -spence(1/x) - log(x)^2 / 2; spence(x) = pi^2/6 - log(x) log(1-x) - spence(1-x)
     inner = select(large, 1.0 / select(large, at, _constant(at, 2)), at)
@@ -336,14 +357,22 @@ def spence(x: Any, /) -> Any:
     log = build("log", select(large, at, _constant(at, 2)))
     y = select(large, -value - 0.5 * log * log, value)
     y = select(compare("eq", at, _constant(at, math.inf)), _constant(y, -math.inf), y)
+    return _nan_where(build("or", _below(at, 0), compare("ne", at, at)), y)
 
-    def slope() -> Tracer:
-        one = compare("eq", x, _constant(x, 1))
-        away = select(one, _constant(x, 2), x)
-        return select(one, _constant(x, -1), build("log", away) / (1.0 - away))
 
-    y = _nan_where(build("or", _below(at, 0), compare("ne", at, at)), y)
-    return with_slope(y, (x, slope))
+def _spence_slope(y: Tracer, x: Tracer) -> Tracer:
+    one = compare("eq", x, _constant(x, 1))
+    away = select(one, _constant(x, 2), x)
+    return select(one, _constant(x, -1), build("log", away) / (1.0 - away))
+
+
+_spence_with_slope = with_slopes(_spence, _spence_slope)
+
+
+@api
+def spence(x: Any, /) -> Any:
+    """Spence's function, the integral of `log(t) / (1 - t)` from 1 to `x`; NaN below 0."""
+    return _spence_with_slope(as_float(x))
 
 
 # of D(x) / x in x^2 / 8 - 1, x up to 4; of 2 x D(x) in 2 (4 / x)^2 - 1 beyond
@@ -374,8 +403,10 @@ def _dawson(at: Tracer) -> Tracer:
     return _nan_where(compare("ne", at, at), y)
 
 
+_dawson_with_slope = with_slopes(_dawson, lambda y, x: 1.0 - 2.0 * x * _dawson_with_slope(x))
+
+
 @api
 def dawsn(x: Any, /) -> Any:
     """Dawson's integral, `exp(-x^2)` times the integral of `exp(t^2)` from 0 to `x`."""
-    x = as_float(x)
-    return with_slope(_dawson(build("stop_gradient", x)), (x, lambda: 1.0 - 2.0 * x * _dawson(x)))
+    return _dawson_with_slope(as_float(x))

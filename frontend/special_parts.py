@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .custom import custom_jvp
 from .elementwise import full_like_tracer, prepare
-from .looped import is_differentiable
 from .tracer import Tracer
-from .tracing import build
 
 
 def as_float(x: Any) -> Tracer:
@@ -40,10 +39,12 @@ def polynomial(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
     return y
 
 
-def with_slope(y: Tracer, *slopes: tuple[Tracer, Callable[[], Tracer]]) -> Tracer:
-    """`y` with slopes, each what a function gives after its operand, added to its own."""
-    if not is_differentiable():
-        return y
-    for x, slope in slopes:
-        y = build("with_slope", y, x, slope())
-    return y
+def with_slopes(function: Callable[..., Tracer], *slopes: Callable[..., Any] | None) -> Callable[..., Tracer]:
+    """A function of floats whose slope by each operand is another, of the result and the operands; None: 0."""
+
+    def rule(slope: Callable[..., Any]) -> Callable[..., Tracer]:
+        return lambda tangent, y, *operands: tangent * slope(y, *operands)
+
+    known = custom_jvp(function)
+    known.defjvps(*(None if slope is None else rule(slope) for slope in slopes))
+    return known

@@ -663,7 +663,6 @@ def _composite() -> Iterator[Row]:
     yield from _unary(("relu",), NUMBERS, zeros=False)
     yield from _unary(("sigmoid",), FLOATS, ulp=APPROXIMATE)
     yield from _unary(("stop_gradient",), ALL)
-    yield from _elementwise("with_slope", 3, FLOATS)
     for approximate in ("none", "tanh"):
         more: dict[str, Any] = {"props": {"approximate": approximate}, "ulp": APPROXIMATE, "zeros": False}
         yield from _unary(("gelu",), FLOATS, scale=_finite, **more)

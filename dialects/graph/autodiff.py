@@ -32,10 +32,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from ...errors import DTypeError
 from ..assembly import parse_signature, parse_values, print_signature, print_values
 from ..types import COMPLEX, is_float, part_of, tensor
-from .base import CompositeOp, Custom, GraphOp, Props, Zero, graph_op, ints, require_same_element, require_same_shape
+from .base import CompositeOp, Props, Zero, graph_op, ints
 from .structure import YieldOp
 
 _INTS = DenseArrayBase.constr(i64)
@@ -348,56 +347,6 @@ class StopGradientOp(CompositeOp):
         cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
     ) -> tuple[TensorType, ...]:
         return (operands[0],)  # C1
-
-    @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
-        return operands[0]
-
-    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (operands[0],)
-
-
-def _jvp_with_slope(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
-    dy, dx, _ = tangents
-    if dx is None:
-        return [dy]
-    moved = b.mul(dx, op.operands[2])
-    return [moved if dy is None else b.add(dy, moved)]
-
-
-@graph_op
-class WithSlopeOp(CompositeOp):
-    """A value with a slope that is given: its derivative is that of `y`, and by `x` also `slope`.
-
-    So a function whose value comes from a loop or a table has the derivative that mathematics knows. As a value it is `y`.
-
-    ```mlir
-    %z = graph.with_slope %y, %x, %slope : tensor<4xf32>
-    ```
-
-    (C1) All operands have one type, of floats.
-    """
-
-    name = "graph.with_slope"
-    y = operand_def(TensorType)
-    x = operand_def(TensorType)
-    slope = operand_def(TensorType)
-    z = result_def(TensorType)
-    traits = traits_def(Pure())
-    syntax = "$y, $x, $slope"
-    types = "same"
-    derivative = Custom(_jvp_with_slope)
-    batching = "elementwise"
-
-    @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
-        require_same_element(operands, ("y", "x", "slope"))  # C1
-        require_same_shape(operands, ("y", "x", "slope"))  # C1
-        if not is_float(operands[0].element_type):  # C1
-            raise DTypeError(f"operand element type must be f32 or f64, got {operands[0].element_type}")
-        return (operands[0],)
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:

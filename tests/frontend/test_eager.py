@@ -62,7 +62,7 @@ ARGUMENTS: dict[str, Any] = {
     "place": lambda: (_floats(4), _bools(4), _floats(2)),
     "poly": lambda: (_floats(3),),
     "polydiv": lambda: (_floats(4), _floats(2)),
-    "polyfit": lambda: (_floats(5), _floats(5), 2),
+    "polyfit": lambda: (np.linspace(-1, 1, 5), 3 * np.linspace(-1, 1, 5) + 5 + _floats(5), 1),
     "unpackbits": lambda: (np.array([1, 200], np.uint8),),
     "kaiser": lambda: (5, 2.0),
     **{name: lambda: (5,) for name in ("bartlett", "blackman", "hamming", "hanning")},

@@ -143,6 +143,15 @@ def test_edges_of_incomplete_functions() -> None:
     )
 
 
+def test_slopes_where_fractions_end() -> None:
+    """At whole parameters continued fractions have a term that is 0, but not its slope."""
+    with mp.workdps(30):
+        want = float(mp.diff(lambda a: mp.gammainc(a, 7, mp.inf, regularized=True), 3))
+        beta = float(mp.diff(lambda b: betainc(9, b, mp.mpf(0.6)), 3))
+    np.testing.assert_allclose(lm.grad(special.gammaincc)(3.0, 7.0), want, rtol=1e-11)
+    np.testing.assert_allclose(lm.grad(special.betainc, 1)(9.0, 3.0, 0.6), beta, rtol=1e-11)
+
+
 def test_pairs_of_integrals() -> None:
     """Both results of `sici` and `fresnel`, the orders of `bessel_jn`, and their slopes."""
     x = np.concatenate([[0.0], spread(1e-2, 200, 30), -spread(0.1, 60, 8)])

@@ -487,7 +487,6 @@ CASES = [
         fixed=(np.array([[[True, False, True, True], [False] * 4, [True] * 4]]),),
     ),
     *_loops(),
-    Case("with_slope", ((3,),), lambda b, x: b.with_slope(b.stop_gradient(b.sin(x)), x, b.cos(x))),
     Case("stop_gradient", ((3,),), lambda b, x: b.mul(x, b.stop_gradient(b.mul(x, x)))),
     Case("two_results", ((3,), (3,)), lambda b, x, y: (b.mul(x, y), b.sin(x), b.cmp(x, y, predicate="lt"), x)),
     Case("constant_result", ((3,),), lambda b, x: (b.full_like(x, 2.0), x)),

@@ -49,13 +49,6 @@ func.func @transposed(%ct: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
   return %g : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @with_slope
-//       CHECK: graph.with_slope %{{.*}}, %{{.*}}, %{{.*}} : tensor<4xf32>
-func.func @with_slope(%y: tensor<4xf32>, %x: tensor<4xf32>, %slope: tensor<4xf32>) -> tensor<4xf32> {
-  %z = graph.with_slope %y, %x, %slope : tensor<4xf32>
-  return %z : tensor<4xf32>
-}
-
 // CHECK-LABEL: func.func @stop
 //       CHECK: graph.stop_gradient %{{.*}} : tensor<4xf32>
 func.func @stop(%x: tensor<4xf32>) -> tensor<4xf32> {

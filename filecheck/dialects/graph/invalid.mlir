@@ -1059,30 +1059,6 @@ func.func @stop_gradient_c1_type(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @with_slope_c1_element_types(%x: tensor<4xf32>, %d: tensor<4xf64>) {
-  // expected-error@+1 {{'graph.with_slope' op operand element types must be equal, y is f32, slope is f64}}
-  %r = "graph.with_slope"(%x, %x, %d) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @with_slope_c1_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
-  // expected-error@+1 {{'graph.with_slope' op operand shapes must be equal, y is [4], x is [3]}}
-  %r = "graph.with_slope"(%x, %s, %x) : (tensor<4xf32>, tensor<3xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @with_slope_c1_floats(%i: tensor<4xi32>) {
-  // expected-error@+1 {{'graph.with_slope' op operand element type must be f32 or f64, got i32}}
-  %r = "graph.with_slope"(%i, %i, %i) : (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
-  return
-}
-
-// -----
-
 func.func @shl_c1_element_types(%x: tensor<4xi32>, %y: tensor<4xi64>) {
   // expected-error@+1 {{'graph.shl' op operand element types must be equal, lhs is i32, rhs is i64}}
   %r = "graph.shl"(%x, %y) : (tensor<4xi32>, tensor<4xi64>) -> tensor<4xi32>
