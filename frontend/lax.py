@@ -160,9 +160,32 @@ def integer_pow(x: Any, y: int) -> Any:
     return pow(x, static_int(y, "y"))
 
 
+@api
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
-    """The bits of `operand` as another dtype of its width."""
-    return lnp_bits.view(operand, new_dtype)
+    """The bits of `operand` as another dtype.
+
+    From a dtype that is `k` times as wide each element becomes `k` along a new last dim, the lowest bits first; to one that
+    is `k` times as wide the last dim, which must have size `k`, becomes one element.
+
+    Raises:
+        DTypeError: one of the dtypes is bool or is only stored.
+        ShapeError: the last dim has another size.
+    """
+    x, wanted = lift(operand), canonical(new_dtype)
+    wide, narrow = x.dtype.itemsize, wanted.itemsize
+    if wide == narrow or np.dtype(bool) in (x.dtype, wanted):
+        return lnp_bits.view(x, wanted)
+    if wide > narrow:
+        bits, part = lnp_bits.view(x, f"u{wide}"), np.dtype(f"u{narrow}")
+        shifts = (np.asarray(8 * narrow * k, bits.dtype) for k in range(wide // narrow))
+        parts = [lift_as(lnp.right_shift(bits, shift), part) for shift in shifts]
+        return lnp_bits.view(lnp.stack(parts, -1), wanted)
+    count, whole = narrow // wide, np.dtype(f"u{narrow}")
+    if not x.ndim or x.shape[-1] != count:
+        raise ShapeError(f"bitcast_convert_type of {x.dtype} to {wanted} needs a last dim of size {count}, got {list(x.shape)}")
+    bits = lift_as(lnp_bits.view(x, f"u{wide}"), whole)
+    shifted = lnp.left_shift(bits, (8 * wide * np.arange(count)).astype(whole))
+    return lnp_bits.view(lift_as(lnp.sum(shifted, -1), whole), wanted)
 
 
 @api

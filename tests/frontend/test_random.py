@@ -173,8 +173,8 @@ PARAMETERS = {
 
 @pytest.mark.parametrize("text", SAMPLERS)
 def test_samplers_with_loops(text: str) -> None:
-    (shape, last), names = SAMPLERS[text], {**vars(lm.random), "key": lm.random.key(42), **PARAMETERS}
-    got = eval(text, names)
+    (shape, last), samplers = SAMPLERS[text], {name: getattr(lm.random, name) for name in lm.random.__all__}
+    got = eval(text, {**samplers, "key": lm.random.key(42), **PARAMETERS})
     assert got.shape == shape
     np.testing.assert_allclose(got.ravel()[-2:], last, rtol=1e-12)
 
