@@ -16,6 +16,9 @@ PYTEST := $(BIN)/python -m pytest -c tests/pytest.ini --rootdir=. -n $(JOBS)
 ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads kernel_call kernel_fuzz pool signature threads) \
   tests/frontend/kernel/test_facts.py
 
+# tests start thousands of processes, each of which would compile the package anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup oracles test test-entry test-pythons test-targets conformance array-api mutants fuzz check lint types demo bench clean
 

@@ -162,7 +162,7 @@ _ALIASES = {
     "tree": ".frontend.pytree",
 }
 
-__all__ = [*_HOMES, *_ALIASES]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_HOMES, *_ALIASES]
 
 
 def _import(module: str) -> Any:
@@ -199,7 +199,7 @@ for _alias in [_Alias(f"{__name__}.{_key}") for _key in _ALIASES]:
 # what is public under another name than where it is defined
 _RENAMED = {"target": ("get", ".codegen.targets")}
 
-__all__ += [*_RENAMED]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ += [*_RENAMED]
 
 
 def __getattr__(name: str) -> Any:

@@ -52,7 +52,7 @@ class Step:
 
     def make(self) -> ModulePass:
         """The pass with its options."""
-        return dataclasses.replace(load_pass(self.module), **dict(self.options))  # pyright: ignore[reportArgumentType]
+        return dataclasses.replace(load_pass(self.module), **dict(self.options))
 
 
 STEPS = (

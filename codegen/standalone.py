@@ -7,10 +7,21 @@ on an OpenMP runtime if the program is linked with one (`-fopenmp`), else, and e
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from .flow import Flow, define
 from .targets import Target
+from .text import I32, I64, PTR, Module
+from .workers import ends_of_pieces, run_alone
 
 _DECLARATION = re.compile(r"^declare void @lamina_parallel\([^\n]*\n", re.MULTILINE)
+_THRESHOLD = 1 << 17
+"""Loops of less work (scalar operations) run in the calling thread: at 0.3 ns each this much is 39 us, about what it takes to
+wake a worker."""
+_MOST_CHUNKS = 64
+# where what the threads of a region share has its fields; the counter has a cache line to itself
+_BODY, _DATA, _COUNT, _CHUNKS, _NEXT = 0, 8, 16, 24, 64
+_REGION = "[128 x i8], align 64"
 
 
 def standalone(text: str, target: Target) -> str:
@@ -22,7 +33,7 @@ def standalone(text: str, target: Target) -> str:
     (True, '')
     """
     rest, found = _DECLARATION.subn("", text)
-    return rest + (_OPENMP if "linux" in target.triple else _SERIAL) if found else text
+    return rest + _runtime("linux" in target.triple) if found else text
 
 
 def with_runtime(text: str) -> str:
@@ -33,85 +44,56 @@ def with_runtime(text: str) -> str:
     >>> with_runtime(standalone(text, TARGET)) == text
     True
     """
-    for own in (_OPENMP, _SERIAL):
-        text = text.replace(own, "declare void @lamina_parallel(ptr, ptr, i64, i64, i64)\n")
+    for openmp in (True, False):
+        text = text.replace(_runtime(openmp), "declare void @lamina_parallel(ptr, ptr, i64, i64, i64)\n")
     return text
 
 
-_SERIAL = """
-define weak void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads) {
-  tail call void %body(ptr %data, i64 0, i64 %count)
-  ret void
-}
-"""
+@cache
+def _runtime(openmp: bool) -> str:
+    """The definition of `@lamina_parallel`, with the threads of OpenMP or without any."""
+    module = Module()
+    entry = "weak void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)"
+    define(module, entry, _parallel if openmp else run_alone)
+    if openmp:
+        define(module, "internal void @lamina.member(ptr %shared)", _member)
+    return "\n" + module.text()
 
-# Loops of less work (scalar operations) run in the calling thread: at 0.3 ns each this much is 39 us, about what it takes
-# to wake a worker.
-_THRESHOLD = 1 << 17
 
-_OPENMP = """
-declare extern_weak void @GOMP_parallel(ptr, ptr, i32, i32)
+def _parallel(b: Flow) -> None:
+    """Open a region of OpenMP's, if the program has it and the loop is worth it."""
+    fork = b.module.declare("GOMP_parallel", "extern_weak void", (PTR, PTR, I32, I32))
+    shared = b.stack(_REGION)
+    b.require(b.icmp("ne", fork, "null", PTR), "alone")
+    b.require(b.icmp("sgt", "%count", "1", I64), "alone")
+    b.require(b.icmp("sge", "%work", str(_THRESHOLD), I64), "alone")
+    b.require(b.icmp("ne", "%threads", "1", I64), "alone")
+    few = b.icmp("slt", "%count", str(_MOST_CHUNKS), I64)
+    b.set_field("%body", shared, _BODY, PTR)
+    b.set_field("%data", shared, _DATA, PTR)
+    b.set_field("%count", shared, _COUNT)
+    b.set_field(b.select(few, "%count", str(_MOST_CHUNKS), I64), shared, _CHUNKS)
+    b.set_field("0", shared, _NEXT)
+    team = b.cast("trunc", "%threads", I64, I32)
+    b.call(fork, "void", (PTR, "@lamina.member"), (PTR, shared), (I32, team), (I32, "0"))
+    b.ret()
+    b.label("alone")
+    run_alone(b)
 
-; what the threads of a region share; the counter has a cache line to itself
-%lamina.region = type { ptr, ptr, i64, i64, [32 x i8], i64, [56 x i8] } ; body, data, count, chunks, -, next, -
 
-define weak void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads) {
-  %shared = alloca %lamina.region, align 64
-  %linked = icmp ne ptr @GOMP_parallel, null
-  %several = icmp sgt i64 %count, 1
-  %enough = icmp sge i64 %work, THRESHOLD
-  %others = icmp ne i64 %threads, 1
-  %worth.1 = and i1 %several, %enough
-  %worth = and i1 %worth.1, %others
-  %can = and i1 %worth, %linked
-  br i1 %can, label %region, label %alone
-region:
-  %few = icmp slt i64 %count, 64
-  %chunks = select i1 %few, i64 %count, i64 64
-  store ptr %body, ptr %shared
-  %data.at = getelementptr %lamina.region, ptr %shared, i64 0, i32 1
-  store ptr %data, ptr %data.at
-  %count.at = getelementptr %lamina.region, ptr %shared, i64 0, i32 2
-  store i64 %count, ptr %count.at
-  %chunks.at = getelementptr %lamina.region, ptr %shared, i64 0, i32 3
-  store i64 %chunks, ptr %chunks.at
-  %next.at = getelementptr %lamina.region, ptr %shared, i64 0, i32 5
-  store i64 0, ptr %next.at
-  %team = trunc i64 %threads to i32
-  call void @GOMP_parallel(ptr @lamina.member, ptr %shared, i32 %team, i32 0)
-  ret void
-alone:
-  tail call void %body(ptr %data, i64 0, i64 %count)
-  ret void
-}
+def _member(b: Flow) -> None:
+    """What each thread of a region does: take chunks until none is left."""
+    body, data = b.field("%shared", _BODY, PTR), b.field("%shared", _DATA, PTR)
+    count, chunks = b.field("%shared", _COUNT), b.field("%shared", _CHUNKS)
+    ends = ends_of_pieces(b, count, chunks)
+    following, chunk = b.gep("%shared", str(_NEXT), "i8", ""), b.variable("0", I64)
 
-define internal void @lamina.member(ptr %shared) {
-  %body = load ptr, ptr %shared
-  %data.at = getelementptr %lamina.region, ptr %shared, i64 0, i32 1
-  %data = load ptr, ptr %data.at
-  %count.at = getelementptr %lamina.region, ptr %shared, i64 0, i32 2
-  %count = load i64, ptr %count.at
-  %chunks.at = getelementptr %lamina.region, ptr %shared, i64 0, i32 3
-  %chunks = load i64, ptr %chunks.at
-  %next.at = getelementptr %lamina.region, ptr %shared, i64 0, i32 5
-  %size = udiv i64 %count, %chunks
-  %rest = urem i64 %count, %chunks ; so many chunks have one more
-  br label %take
-take:
-  %chunk = atomicrmw add ptr %next.at, i64 1 monotonic
-  %left = icmp ult i64 %chunk, %chunks
-  br i1 %left, label %run, label %done
-run:
-  %begin.1 = mul i64 %chunk, %size
-  %longer = icmp ult i64 %chunk, %rest
-  %longer.before = select i1 %longer, i64 %chunk, i64 %rest
-  %begin = add i64 %begin.1, %longer.before
-  %one = zext i1 %longer to i64
-  %end.1 = add i64 %begin, %size
-  %end = add i64 %end.1, %one
-  call void %body(ptr %data, i64 %begin, i64 %end)
-  br label %take
-done:
-  ret void
-}
-""".replace("THRESHOLD", str(_THRESHOLD))
+    def is_left() -> str:
+        taken = b.atomic("add", following, "1", I64, "monotonic")
+        b.store(taken, chunk, I64)
+        return b.icmp("ult", taken, chunks, I64)
+
+    with b.loop(is_left):
+        begin, end = ends(b.load(chunk, I64))
+        b.call(body, "void", (PTR, data), (I64, begin), (I64, end))
+    b.ret()

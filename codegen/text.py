@@ -64,7 +64,7 @@ class Ty(str):
         """Another element type, the same lanes."""
         return Ty(elem, self.lanes)
 
-    def with_lanes(self, lanes: int) -> Ty:  # pyright: ignore[reportGeneralTypeIssues]
+    def with_lanes(self, lanes: int) -> Ty:
         """The same element type, other lanes."""
         return Ty(self.elem, lanes)
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import ctypes
 import signal
 import sys
+from collections.abc import Callable
 from functools import partial
 
 from ..runtime import threads
@@ -54,7 +55,7 @@ def parallel_module(architecture: str) -> str:
     module = Module()
     entry = "void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)"
     if not threads.THREADED:
-        define(module, entry, _alone)
+        define(module, entry, run_alone)
         return module.text()
     architecture = "aarch64" if architecture == "arm64" else architecture
     define(module, entry, _parallel)
@@ -107,7 +108,8 @@ def _least(b: Flow, x: str, y: int | str) -> str:
 # What a parallel loop calls
 
 
-def _alone(b: Flow) -> None:
+def run_alone(b: Flow) -> None:
+    """Run all iterations in the calling thread, and return."""
     b.emit_void("tail call void %body(ptr %data, i64 0, i64 %count)")
     b.ret()
 
@@ -132,7 +134,7 @@ def _parallel(b: Flow) -> None:
     _write(b, "0", "busy", "release")
     b.ret()
     b.label("alone")
-    _alone(b)
+    run_alone(b)
 
 
 def _region(b: Flow) -> None:
@@ -285,7 +287,7 @@ def _take(b: Flow) -> None:
     """What each thread does in a region: pieces from one end, in the modes of the calling thread, until none is left."""
     body, data = b.load(_at(b, "body"), PTR), b.load(_at(b, "data"), PTR)
     count, pieces, modes = (b.load(_at(b, name), I64) for name in ("count", "pieces", "modes"))
-    size, rest = b.binary("udiv", count, pieces, I64), b.binary("urem", count, pieces, I64)
+    ends = ends_of_pieces(b, count, pieces)
     is_forward, own = _is(b, "eq", "%one", _FRONT), b.call("@control", "i64")
     is_other = _is(b, "ne", own, modes)
     front, back = b.variable("0", I64), b.variable("0", I64)
@@ -296,21 +298,28 @@ def _take(b: Flow) -> None:
         b.store(b.lshr(taken, "32", I64), back, I64)
         return _is(b, "ult", b.add(b.load(front, I64), b.load(back, I64), I64), pieces)
 
-    def start(piece: str) -> str:
-        """The first iteration of a piece. `rest` of them have one iteration more than `size`, some in each part of the loop."""
-        more = b.binary("udiv", b.mul(piece, rest, I64), pieces, I64)
-        return b.add(b.mul(piece, size, I64), more, I64)
-
     with b.when(is_other):
         b.call("@set_control", "void", (I64, modes))
     with b.loop(is_left):
         mirrored = b.sub(b.sub(pieces, b.load(back, I64), I64), "1", I64)
         piece = b.select(is_forward, b.load(front, I64), mirrored, I64)
-        begin, end = start(piece), start(b.add(piece, "1", I64))
+        begin, end = ends(piece)
         b.call(body, "void", (PTR, data), (I64, begin), (I64, end))
     with b.when(is_other):
         b.call("@set_control", "void", (I64, own))
     b.ret()
+
+
+def ends_of_pieces(b: Flow, count: str, pieces: str) -> Callable[[str], tuple[str, str]]:
+    """For the number of a piece its first of `count` iterations, and the one after its last."""
+    size, rest = b.binary("udiv", count, pieces, I64), b.binary("urem", count, pieces, I64)
+
+    def start(piece: str) -> str:
+        """`rest` pieces have one iteration more than `size`, some in each part of the loop."""
+        more = b.binary("udiv", b.mul(piece, rest, I64), pieces, I64)
+        return b.add(b.mul(piece, size, I64), more, I64)
+
+    return lambda piece: (start(piece), start(b.add(piece, "1", I64)))
 
 
 # Rounding and denormals are modes of a thread; elsewhere a worker keeps those of the moment when it was made

@@ -13,11 +13,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, MemRefType, TensorType, VectorType
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    TensorType,
+    VectorType,
+)
 from xdsl.ir import Attribute, Block, Data, Operation, OpResult, ParametrizedAttribute, Region, SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineSymExpr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 from xdsl.ir.core import BlockOps, IRWithName, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
+from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
 
 
 def install() -> None:
@@ -114,6 +128,15 @@ def _post_init(self: IRDLOperation) -> None:
     Operation.__post_init__(self)
 
 
+def _named(self: BeforeVariadicSingleAccessor, obj: Operation, objtype: object = None) -> Any:
+    construct = self.construct
+    if construct is VarIRConstruct.OPERAND:
+        return tuple.__getitem__(obj._operands, self.idx)
+    if construct is VarIRConstruct.RESULT:
+        return tuple.__getitem__(obj.results, self.idx)
+    return self.index(get_op_constructs(obj, construct))
+
+
 def _attach(self: Block, operation: Operation) -> None:
     if operation.parent is not None:
         raise ValueError("Can't add to a block an operation already attached to a block.")
@@ -142,6 +165,42 @@ def _shape(self: Any) -> tuple[int, ...]:
         known["_sizes"] = tuple([size.data for size in self.shape.data])
     return known["_sizes"]
 
+
+def _numbers(self: Any) -> tuple[Any, ...]:
+    known = self.__dict__
+    if "_numbers" not in known:
+        known["_numbers"] = self.elt_type.unpack(self.data.data, len(self))
+    return known["_numbers"]
+
+
+def _hashed_once(cls: type) -> Any:
+    """The hash of immutable objects, as the class computes it, kept in them: keys of caches and of equal values."""
+    computed: Any = cls.__hash__
+
+    def kept(self: Any) -> int:
+        known = self.__dict__
+        found = known.get("_hash")
+        if found is None:
+            found = known["_hash"] = computed(self)
+        return found
+
+    return kept
+
+
+_KEYS = (
+    AffineBinaryOpExpr,
+    AffineMap,
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    VectorType,
+)
 
 # Affine expressions
 
@@ -231,13 +290,16 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (Operation, "__init__"): _init,
     (Operation, "clone"): _clone,
     (IRDLOperation, "__post_init__"): _post_init,
+    (BeforeVariadicSingleAccessor, "__get__"): _named,
     (Block, "_attach_op"): _attach,
     (Attribute, "__post_init__"): _attribute_post_init,
     (TensorType, "get_shape"): _shape,
     (MemRefType, "get_shape"): _shape,
     (VectorType, "get_shape"): _shape,
+    (DenseArrayBase, "get_values"): _numbers,
     (IRWithName, "extract_valid_name"): classmethod(lru_cache(maxsize=4096)(IRWithName.extract_valid_name.__func__)),
     (AffineExpr, "replace_dims_and_symbols"): _replaced,
     (AffineExpr, "used_dims"): _used_dims,
     (AffineExpr, "dimension"): staticmethod(cache(AffineDimExpr)),
+    **{(cls, "__hash__"): _hashed_once(cls) for cls in _KEYS},
 }

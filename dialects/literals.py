@@ -93,7 +93,7 @@ def _values(plain: bytes, dtype: Any) -> tuple[np.ndarray, dict[int, int]]:
             before = found.start()
             bits[number] = int(found[0], 16)
         plain = _HEX.sub(b"0", plain)
-    return np.fromstring(plain, dtype, sep=","), bits  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return np.fromstring(plain, dtype, sep=","), bits
 
 
 def _position(text: str, number: int, kind: str) -> int:

@@ -304,7 +304,7 @@ class LaminaParser(Parser):
         return data
 
 
-class _Bits(Parser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+class _Bits(Parser._TensorLiteralElement):
     """A hexadecimal literal: bits where a float is wanted, else an integer."""
 
 

@@ -85,7 +85,7 @@ def _texts(attr: DenseIntOrFPElementsAttr, data: bytes) -> list[str]:
 
 def _other_text(attr: DenseIntOrFPElementsAttr, value: Any) -> str:
     stream = StringIO()
-    attr._print_one_elem(value, Printer(stream))  # pyright: ignore[reportPrivateUsage]
+    attr._print_one_elem(value, Printer(stream))
     return stream.getvalue()
 
 

@@ -7,13 +7,13 @@ floats, integers and booleans, scalars and vectors.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import copysign
 from typing import Any
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
-    IndexType,
     IntegerAttr,
     IntegerType,
     LocationAttr,
@@ -86,9 +86,16 @@ _IDENTITY: dict[str, tuple[float, int | str]] = {
 }
 
 
-@lru_cache(maxsize=4096)
-def _index(value: int) -> IntegerAttr:
-    return IntegerAttr(value, IndexType())
+@lru_cache(maxsize=4096, typed=True)
+def _constant(value: float | int | bool, sign: float, type: Attribute) -> Attribute:
+    """The value of a constant; `sign` tells zeros apart."""
+    scalar: Any = scalar_attribute(value, scalar_of(type))
+    return DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data]) if isinstance(type, VectorType) else scalar  # pyright: ignore
+
+
+def scalar_attribute(value: float | int | bool, element: Any) -> FloatAttr | IntegerAttr:
+    """A number as an attribute of an element type."""
+    return FloatAttr(value, element) if is_float(element) else IntegerAttr(int(value), element)
 
 
 class ScalarBuilder:
@@ -107,15 +114,7 @@ class ScalarBuilder:
 
     def const(self, value: float | int | bool, type: Attribute) -> SSAValue:
         """A constant of a scalar type, or a splat of a vector type."""
-        element = scalar_of(type)
-        if isinstance(element, IndexType):
-            scalar: Any = _index(int(value))
-        else:
-            scalar = FloatAttr(value, element) if is_float(element) else IntegerAttr(int(value), element)  # pyright: ignore
-        if isinstance(type, VectorType):
-            attribute = DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data])  # pyright: ignore
-        else:
-            attribute = scalar
+        attribute = _constant(value, copysign(1.0, value) if value == 0 else 0.0, type)
         return self.insert(vocabulary.ConstantOp.create(result_types=[type], properties={"value": attribute}))
 
     def binary(self, name: str, x: SSAValue, y: SSAValue) -> SSAValue:

@@ -17,7 +17,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from .symbolic import Size, read, spell
+from .size_text import read, spell
+from .symbolic import Size
 
 
 @irdl_attr_definition

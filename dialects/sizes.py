@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .symbolic import Size, Symbol
+from .size_atoms import Symbol
+from .symbolic import Size
 
 _CONSTANT_LIMIT = 1 << 40
 """Of what is added to a symbol: arithmetic on sizes then stays within 64 bits."""

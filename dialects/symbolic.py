@@ -11,70 +11,16 @@ bounds decide are decided, others raise.
 
 from __future__ import annotations
 
-import ast
-import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import gcd, inf
+from math import gcd
 from typing import Any, ClassVar
 
 from ..errors import SizeError
-
-_CASES = 3
-"""How many `max(e, 0)` of a size are taken apart into cases to find its bounds."""
-
-
-@dataclass(frozen=True, order=True)
-class Symbol:
-    """A size by name, from `low` to `high` (None: no limit), a multiple of `multiple`."""
-
-    name: str
-    low: int = 0
-    high: int | None = None
-    multiple: int = 1
-
-    def __str__(self) -> str:
-        return self.name
-
-    def spell(self) -> str:
-        """The symbol with what is known of it: `n`, `n in 1..4096 by 8`."""
-        if (self.low, self.high, self.multiple) == (0, None, 1):
-            return self.name
-        by = "" if self.multiple == 1 else f" by {self.multiple}"
-        return f"{self.name} in {self.low}..{'' if self.high is None else self.high}{by}"
-
-    def why_not(self, value: int) -> str:
-        """Why the size cannot be a number; empty if it can."""
-        if value < self.low:
-            return f"must be at least {self.low}"
-        if self.high is not None and value > self.high:
-            return f"must be at most {self.high}"
-        return f"must be a multiple of {self.multiple}" if value % self.multiple else ""
-
-
-@dataclass(frozen=True)
-class Quotient:
-    """`floordiv(of, by)`."""
-
-    of: Size
-    by: int
-
-    def __str__(self) -> str:
-        return f"floordiv({self.of}, {self.by})"
-
-
-@dataclass(frozen=True)
-class Positive:
-    """`max(of, 0)`."""
-
-    of: Size
-
-    def __str__(self) -> str:
-        return f"max({self.of}, 0)"
+from .size_atoms import Atom, Monomial, Positive, Quotient, Symbol
+from .size_bounds import bounds_of
 
 
 class _Estimates(threading.local):
@@ -98,12 +44,6 @@ TYPICAL = 256
 """What a size that only a call knows is taken to be where costs are weighed."""
 
 
-Atom = Symbol | Quotient | Positive
-Monomial = tuple[Atom, ...]
-"""Atoms that are multiplied, sorted by their text; none is the number 1."""
-Terms = Mapping[Monomial, int]
-
-
 class Size:
     """A size that only a call knows. It is immutable, and never a number: what comes to one is an `int`."""
 
@@ -121,7 +61,12 @@ class Size:
     def symbol(name: str, low: int = 0, high: int | None = None, multiple: int = 1) -> Any:
         """The size of a symbol."""
         symbol = Symbol(name, low, high, multiple)
-        return low if low == high else Size((((symbol,), 1),))
+        return low if low == high else Size.product((symbol,))
+
+    @staticmethod
+    def product(atoms: Monomial) -> Size:
+        """The product of one or more atoms."""
+        return Size(((atoms, 1),))
 
     # -- facts
 
@@ -171,7 +116,7 @@ class Size:
     @cached_property
     def bounds(self) -> tuple[float, float]:
         """The least and the greatest number that it may be, as far as the bounds of symbols tell."""
-        return _bounds(self, _CASES)
+        return bounds_of(self)
 
     def at(self, values: Mapping[str, int]) -> int:
         """The number, given those of all its symbols by name."""
@@ -334,7 +279,7 @@ def positive(size: Any) -> Any:
         return 0
     if size.terms[0][1] < 0:  # max(e, 0) is e + max(-e, 0): one of both is the normal form
         return size + positive(-size)
-    return Size((((Positive(size),), 1),))
+    return Size.product((Positive(size),))
 
 
 def is_at_most(size: Any, limit: int) -> bool:
@@ -423,7 +368,7 @@ def _divided(size: Size, by: int) -> Any:
     low, high = left.bounds
     if low >= 0 and high < by:
         return total
-    return total + Size((((Quotient(left, by),), 1),))
+    return total + Size.product((Quotient(left, by),))
 
 
 def _exact_term(monomial: Monomial, c: int, by: int) -> Any:
@@ -435,8 +380,8 @@ def _exact_term(monomial: Monomial, c: int, by: int) -> Any:
     for atom in factors:
         shared = gcd(atom.multiple, by) if isinstance(atom, Symbol) else 1
         by //= shared
-        one = Size((((atom,), 1),))
-        total = (Size((((Quotient(one, shared),), 1),)) if shared > 1 else one) * total
+        one = Size.product((atom,))
+        total = (Size.product((Quotient(one, shared),)) if shared > 1 else one) * total
     return total
 
 
@@ -508,74 +453,6 @@ def _substituted(atom: Atom, value: Callable[[Symbol], Any]) -> Any:
     return inner // atom.by if isinstance(atom, Quotient) else positive(inner)
 
 
-# Bounds
-
-
-def _bounds(size: Any, cases: int) -> tuple[float, float]:
-    """The interval that a size is in: its terms', and where `max(e, 0)` stands in it, that of both cases."""
-    if isinstance(size, int):
-        return size, size
-    low, high = _interval(size)
-    if cases:
-        atom = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Positive)), None)
-        if atom is not None:
-            found = [_bounds(_with(size, atom, other), cases - 1) for other in (0, atom.of)]
-            low, high = max(low, min(least for least, _ in found)), min(high, max(most for _, most in found))
-        quotient = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Quotient)), None)
-        if quotient is not None and all(a != quotient or len(m) == 1 for m, _ in size.terms for a in m):
-            low, high = _through_quotient(size, quotient, cases, low, high)
-    return low, high
-
-
-def _through_quotient(size: Size, atom: Quotient, cases: int, low: float, high: float) -> tuple[float, float]:
-    """`by * size` lies between what it is with `e - by + 1` and with `e` in the place of `by * (e floordiv by)`."""
-    c = next(c for monomial, c in size.terms if monomial == (atom,))
-    rest = size - Size((((atom,), 1),)) * c
-    ends = [_bounds(rest * atom.by + shifted * c, cases - 1) for shifted in (atom.of - (atom.by - 1), atom.of)]
-    lowest, highest = min(least for least, _ in ends), max(most for _, most in ends)
-    if lowest > -inf:
-        low = max(low, -(-Fraction(int(lowest)) // atom.by))
-    if highest < inf:
-        high = min(high, Fraction(int(highest)) // atom.by)
-    return low, high
-
-
-def _with(size: Size, atom: Atom, other: Any) -> Any:
-    """A size with an atom replaced."""
-    total: Any = 0
-    for monomial, c in size.terms:
-        product: Any = c
-        for factor in monomial:
-            product = product * (other if factor == atom else Size((((factor,), 1),)))
-        total = total + product
-    return total
-
-
-def _interval(size: Size) -> tuple[float, float]:
-    low = high = 0.0
-    for monomial, c in size.terms:
-        ends = (1.0, 1.0)
-        for atom in monomial:
-            ends = _times(ends, _atom_bounds(atom))
-        one, other = _times(ends, (c, c))
-        low, high = low + one, high + other
-    return low, high
-
-
-def _atom_bounds(atom: Atom) -> tuple[float, float]:
-    if isinstance(atom, Symbol):
-        return atom.low, inf if atom.high is None else atom.high
-    low, high = atom.of.bounds
-    if isinstance(atom, Positive):
-        return max(low, 0), max(high, 0)
-    return low // atom.by if low > -inf else low, high // atom.by if high < inf else high
-
-
-def _times(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    ends = [0.0 if 0 in (x, y) else x * y for x in a for y in b]
-    return min(ends), max(ends)
-
-
 def _compare(size: Size, other: Any, sign: str, decide: Callable[[float, float], bool | None]) -> bool:
     if isinstance(other, float) and _estimates.depth:
         return bool(decide(value := expected_size(size) - other, value))
@@ -593,63 +470,6 @@ def _compare(size: Size, other: Any, sign: str, decide: Callable[[float, float],
             f"lm.dim({names.split(',')[0]}, min=1, max=1024), or use lnp.where"
         )
     return decided
-
-
-# Text
-
-
-def spell(size: Any) -> str:
-    """A size with what is known of its symbols: `n - 1 where n in 1..4096 by 8`. `read` is the inverse."""
-    said = [s.spell() for s in symbols_of([size]) if s.spell() != s.name]
-    return f"{size} where {', '.join(said)}" if said else str(size)
-
-
-_SYMBOL = re.compile(r"([A-Za-z_]\w*) in (\d+)\.\.(\d*)(?: by (\d+))?")
-
-
-def read(text: str) -> Any:
-    """A size from its text.
-
-    >>> read("floordiv(n + 1, 2) * m where m in 1..8").bounds
-    (0.0, inf)
-
-    Raises:
-        ValueError: it is something else.
-    """
-    expression, _, where = text.partition(" where ")
-    known: dict[str, Symbol] = {}
-    for part in where.split(", ") if where else ():
-        match = _SYMBOL.fullmatch(part)
-        if match is None:
-            raise ValueError(f"not a size: {text!r:.60}")
-        name, low, high, multiple = match.groups()
-        known[name] = Symbol(name, int(low), int(high) if high else None, int(multiple or 1))
-    try:
-        return _value(ast.parse(expression, mode="eval").body, known)
-    except (SyntaxError, RecursionError):
-        raise ValueError(f"not a size: {text!r:.60}") from None
-
-
-def _value(node: ast.AST, known: Mapping[str, Symbol]) -> Any:
-    match node:
-        case ast.Constant(int(number)):
-            return number
-        case ast.Name(name):
-            return Size((((known.get(name, Symbol(name)),), 1),))
-        case ast.UnaryOp(ast.USub(), operand):
-            return -_value(operand, known)
-        case ast.BinOp(left, ast.Add(), right):
-            return _value(left, known) + _value(right, known)
-        case ast.BinOp(left, ast.Sub(), right):
-            return _value(left, known) - _value(right, known)
-        case ast.BinOp(left, ast.Mult(), right):
-            return _value(left, known) * _value(right, known)
-        case ast.Call(ast.Name("floordiv"), [of, ast.Constant(int(by))], []) if by > 0:
-            return _value(of, known) // by
-        case ast.Call(ast.Name("max"), [of, ast.Constant(0)], []):
-            return positive(_value(of, known))
-        case _:
-            raise ValueError(f"not a size: {ast.unparse(node)!r:.60}")
 
 
 @lru_cache(maxsize=1024)

@@ -9,12 +9,13 @@ buffers are, and then only ops that read them so take them. The ops here bear th
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import IndexType, IntegerAttr, VectorType, i64
-from xdsl.ir import Attribute, Dialect, TypedAttribute
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, VectorType, i64
+from xdsl.ir import Attribute, Dialect, SSAValue, TypedAttribute
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -23,8 +24,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from .types import i1, is_bool, is_float, is_integer, is_unsigned, scalar_of
 
+Predicate = Callable[[Attribute], bool]
 SHARED = "shared"
 """The attribute of square roots of which half may be found by multiplications."""
+
+
+_KINDS: dict[str, tuple[Predicate, Predicate]] = {}
+"""What the element types of operand and result of each cast have to be."""
 
 
 class CastOp(IRDLOperation, ABC):
@@ -41,40 +47,22 @@ class CastOp(IRDLOperation, ABC):
             isinstance(source, VectorType) and source.get_shape() != target.get_shape()  # pyright: ignore
         ):
             raise VerifyException(f"'{self.name}' op operand and result must have the same lanes, got {source} and {target}")
-        takes, gives = self.kinds
+        takes, gives = _KINDS[self.name]
         if not takes(scalar_of(source)) or not gives(scalar_of(target)):
             raise VerifyException(f"'{self.name}' op cannot convert {source} to {target}")
 
-    @property
-    def kinds(self):
-        """Predicates on the element types of operand and result."""
-        return _KINDS[self.name]
 
-
-def _any_integer(type) -> bool:
+def _any_integer(type: Attribute) -> bool:
     return is_integer(type) or is_bool(type)
 
 
-def _signed(type) -> bool:
+def _signed(type: Attribute) -> bool:
     return _any_integer(type) and not is_unsigned(type)
 
 
-def _index_or_signed(type) -> bool:
+def _index_or_signed(type: Attribute) -> bool:
     return isinstance(type, IndexType) or (is_integer(type) and not is_unsigned(type))
 
-
-_KINDS = {
-    "arith.index_cast": (_index_or_signed, _index_or_signed),
-    "arith.extsi": (_signed, is_integer),
-    "arith.extui": (_any_integer, is_integer),
-    "arith.trunci": (is_integer, _any_integer),
-    "arith.extf": (is_float, is_float),
-    "arith.truncf": (is_float, is_float),
-    "arith.sitofp": (_signed, is_float),
-    "arith.uitofp": (_any_integer, is_float),
-    "arith.fptosi": (is_float, _signed),
-    "arith.fptoui": (is_float, _any_integer),
-}
 
 SIGNED_OPS = frozenset(f"arith.{name}" for name in ("divsi", "remsi", "floordivsi", "ceildivsi", "maxsi", "minsi", "shrsi")) | {
     "math.absi"
@@ -107,74 +95,23 @@ class ConstantOp(arith.ConstantOp):
         return cls.create(result_types=[value.get_type()], properties={"value": value}, attributes=attributes)
 
 
-@irdl_op_definition
-class ExtSIOp(CastOp):
-    """Sign extension."""
-
-    name = "arith.extsi"
-
-
-@irdl_op_definition
-class ExtUIOp(CastOp):
-    """Zero extension."""
-
-    name = "arith.extui"
+def _cast(name: str, meaning: str, takes: Predicate, gives: Predicate) -> type[CastOp]:
+    """The cast `arith.<name>`, between element types of these kinds."""
+    _KINDS[f"arith.{name}"] = takes, gives
+    return irdl_op_definition(type(name, (CastOp,), {"__doc__": meaning, "__module__": __name__, "name": f"arith.{name}"}))
 
 
-@irdl_op_definition
-class TruncIOp(CastOp):
-    """Integer truncation."""
-
-    name = "arith.trunci"
-
-
-@irdl_op_definition
-class ExtFOp(CastOp):
-    """Exact conversion to a wider float."""
-
-    name = "arith.extf"
-
-
-@irdl_op_definition
-class TruncFOp(CastOp):
-    """Conversion to a narrower float, to nearest even."""
-
-    name = "arith.truncf"
-
-
-@irdl_op_definition
-class SIToFPOp(CastOp):
-    """Signed integer to float, to nearest even."""
-
-    name = "arith.sitofp"
-
-
-@irdl_op_definition
-class UIToFPOp(CastOp):
-    """Unsigned integer to float, to nearest even."""
-
-    name = "arith.uitofp"
-
-
-@irdl_op_definition
-class IndexCastOp(CastOp):
-    """Conversion between index and integers."""
-
-    name = "arith.index_cast"
-
-
-@irdl_op_definition
-class FPToSIOp(CastOp):
-    """Float to signed integer toward zero; out of range is undefined upstream and saturates here, NaN gives 0."""
-
-    name = "arith.fptosi"
-
-
-@irdl_op_definition
-class FPToUIOp(CastOp):
-    """Float to unsigned integer toward zero; out of range is undefined upstream and saturates here, NaN gives 0."""
-
-    name = "arith.fptoui"
+IndexCastOp = _cast("index_cast", "Conversion between index and integers.", _index_or_signed, _index_or_signed)
+ExtSIOp = _cast("extsi", "Sign extension.", _signed, is_integer)
+ExtUIOp = _cast("extui", "Zero extension.", _any_integer, is_integer)
+TruncIOp = _cast("trunci", "Integer truncation.", is_integer, _any_integer)
+ExtFOp = _cast("extf", "Exact conversion to a wider float.", is_float, is_float)
+TruncFOp = _cast("truncf", "Conversion to a narrower float, to nearest even.", is_float, is_float)
+SIToFPOp = _cast("sitofp", "Signed integer to float, to nearest even.", _signed, is_float)
+UIToFPOp = _cast("uitofp", "Unsigned integer to float, to nearest even.", _any_integer, is_float)
+_SATURATES = "toward zero; out of range is undefined upstream and saturates here, NaN gives 0."
+FPToSIOp = _cast("fptosi", f"Float to signed integer {_SATURATES}", is_float, _signed)
+FPToUIOp = _cast("fptoui", f"Float to unsigned integer {_SATURATES}", is_float, _any_integer)
 
 
 @irdl_op_definition
@@ -358,10 +295,16 @@ class StepOp(IRDLOperation):
     assembly_format = "attr-dict `:` type($result)"
 
 
+def number_of(value: SSAValue) -> Any:
+    """The number that a scalar constant is; None of any other value."""
+    op = value.owner
+    return op.value.value.data if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr | FloatAttr) else None
+
+
 def _replaced(dialect: Dialect, ops: list[type[IRDLOperation]]) -> Dialect:
     names = {op.name for op in ops}
     kept = [op for op in dialect.operations if op.name not in names]
-    return Dialect(dialect.name, [*kept, *ops], list(dialect.attributes), list(dialect._interfaces))  # pyright: ignore
+    return Dialect(dialect.name, [*kept, *ops], list(dialect.attributes), list(dialect._interfaces))
 
 
 def arith_dialect() -> Dialect:

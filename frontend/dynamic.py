@@ -7,7 +7,8 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..dialects.symbolic import Size, Symbol, substituted, symbols_of
+from ..dialects.size_atoms import Symbol
+from ..dialects.symbolic import Size, substituted, symbols_of
 from ..errors import ShapeError
 from .functions import Aval
 
@@ -78,7 +79,7 @@ class Dynamic:
                 known[symbol.name] = symbol if other == plain else other
 
         def declared(symbol: Symbol) -> Any:
-            return Size((((known[symbol.name],), 1),))
+            return Size.product((known[symbol.name],))
 
         for path, spec in self.specs.items():
             self.specs[path] = tuple([substituted(entry, declared) for entry in spec])
@@ -137,7 +138,7 @@ def _with(avals: Sequence[Aval], known: Mapping[Symbol, int]) -> tuple[Aval, ...
     """The same with numbers for symbols."""
 
     def value(symbol: Symbol) -> Any:
-        return known.get(symbol, Size((((symbol,), 1),)))
+        return known.get(symbol, Size.product((symbol,)))
 
     return tuple([Aval(a.dtype, tuple([substituted(size, value) for size in a.shape]), a.weak) for a in avals])
 

@@ -71,7 +71,7 @@ _RENAMED = {
 """Functions of `lamina.numpy` under jax.lax's names."""
 globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     *_RENAMED, *lax_conv.__all__, *lax_indexing.__all__, *lax_reductions.__all__,
     "approx_max_k", "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e",
     "betainc", "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcast_to_rank", "broadcasted_iota", "clamp",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dialects.graph.conv import dilated
+from ..dialects.graph.convolution import dilated
 from ..errors import DTypeError, ShapeError
 from .eager import api
 from .lnp_contract import contract

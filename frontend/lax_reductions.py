@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.graph.conv import dilated, windows
+from ..dialects.graph.convolution import dilated, windows
 from ..errors import DTypeError, ShapeError
 from . import lnp
 from .autodiff import function_name

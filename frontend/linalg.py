@@ -27,7 +27,7 @@ from .promotion import FLOAT64
 from .tracer import Tracer
 from .tracing import lift, lift_as
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     *linalg_factors.__all__,
     "cond", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
     "tensordot", "trace", "vecdot", "vector_norm",

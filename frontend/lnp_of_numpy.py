@@ -24,7 +24,7 @@ _OF_OPEN_SIZE = (
     "intersect1d", "setdiff1d", "setxor1d", "trim_zeros", "unique_all", "unique_counts", "unique_inverse", "unique_values",
 )  # fmt: skip
 
-__all__ = [*_OF_NUMBERS, *_OF_OPEN_SIZE]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_OF_NUMBERS, *_OF_OPEN_SIZE]
 
 
 def ours(result: Any) -> Any:

@@ -16,9 +16,9 @@ from .lnp_logic import as_bool
 from .lnp_reduce import mean, sum
 from .lnp_ufuncs import log
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
-from .promotion import FLOAT32, FLOAT64, INT64, canonical, is_integer_dtype
+from .promotion import FLOAT32, INT64, canonical, is_integer_dtype
 from .tracer import Tracer
-from .tracing import build, lift, lift_as
+from .tracing import build, lift, lift_as, lift_float
 
 if TYPE_CHECKING:
     from .nn_activations import *
@@ -60,7 +60,7 @@ _ELSEWHERE = {
 
 _HOMES = {name: home for home, names in _ELSEWHERE.items() for name in names}
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     "cross_entropy", "erf", "gelu", "identity", "log_softmax", "logmeanexp", "logsumexp", "one_hot", "relu", "sigmoid", "silu",
     "softmax", "softplus", "swish", *_HOMES,
 ]  # fmt: skip
@@ -78,13 +78,8 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _float(x: Any) -> Tracer:
-    x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
-
-
 def _along(op: str, x: Any, axis: Any, where: Any = None) -> Tracer:
-    x = _float(x)
+    x = lift_float(x)
     axes = normalize_axes(axis, x.ndim)
     if not axes:
         raise ShapeError(f"{op} needs at least one axis, got shape {list(x.shape)} and axis={axis}")
@@ -121,7 +116,7 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
 @api
 def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`log(sum(exp(x)))` along `axis` (all axes by default), without overflow; of elements where `where` is True."""
-    x = _float(x)
+    x = lift_float(x)
     if where is not None:
         x = select(broadcast_tracer(as_bool(where), x.shape), x, full_like_tracer(x, -math.inf))
     axes = normalize_axes(axis, x.ndim)
@@ -134,7 +129,7 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = 
 @api
 def logmeanexp(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`log(mean(exp(x)))` along `axis` (all axes by default), without overflow."""
-    x = _float(x)
+    x = lift_float(x)
     count = log(sum(full_like_tracer(x, 1), axis, keepdims=keepdims, where=where))
     return logsumexp(x, axis, keepdims=keepdims, where=where) - count
 
@@ -155,7 +150,7 @@ def relu(x: Any) -> Any:
 @api
 def sigmoid(x: Any) -> Any:
     """`1 / (1 + exp(-x))`."""
-    return build("sigmoid", _float(x))
+    return build("sigmoid", lift_float(x))
 
 
 @api
@@ -166,13 +161,13 @@ def erf(x: Any) -> Any:
     >>> lm.nn.erf(np.float64(0.5)).round(6)
     np.float64(0.5205)
     """
-    return build("erf", _float(x))
+    return build("erf", lift_float(x))
 
 
 @api
 def silu(x: Any) -> Any:
     """`x * sigmoid(x)`."""
-    x = _float(x)
+    x = lift_float(x)
     return x * build("sigmoid", x)
 
 
@@ -184,13 +179,13 @@ def softplus(x: Any) -> Any:
     """`log(1 + exp(x))`, without overflow."""
     from .lnp_math import logaddexp
 
-    return logaddexp(_float(x), 0.0)
+    return logaddexp(lift_float(x), 0.0)
 
 
 @api
 def gelu(x: Any, approximate: bool = True) -> Any:
     """`x * Phi(x)`; approximated through tanh, or exactly through erf."""
-    return build("gelu", _float(x), approximate="tanh" if approximate else "none")
+    return build("gelu", lift_float(x), approximate="tanh" if approximate else "none")
 
 
 @api
@@ -215,7 +210,7 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
         labels: integers[...] (the index of each example's class; one out of range adds 0), or floats[..., classes]
             (probabilities).
     """
-    x, y = _float(logits), lift(labels)
+    x, y = lift_float(logits), lift(labels)
     if x.ndim == 0:
         raise ShapeError("cross_entropy needs logits with a dim of classes, got a scalar")
     if not is_integer_dtype(y.dtype):

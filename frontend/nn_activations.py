@@ -14,19 +14,13 @@ from .lnp_reduce import mean as mean_of
 from .lnp_reduce import var as var_of
 from .lnp_ufuncs import absolute, maximum, minimum, sqrt, tanh
 from .moves import normalize_axis, slice_axis
-from .promotion import FLOAT64
 from .tracer import Tracer
-from .tracing import build, lift, lift_as
+from .tracing import build, lift, lift_float
 
 __all__ = [
     "celu", "elu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "leaky_relu", "log1mexp", "log_sigmoid",
     "mish", "relu6", "selu", "soft_sign", "sparse_plus", "sparse_sigmoid", "squareplus", "standardize",
 ]  # fmt: skip
-
-
-def _float(x: Any) -> Tracer:
-    x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
 
 
 def _positive(x: Tracer) -> Tracer:
@@ -42,7 +36,7 @@ def relu6(x: Any) -> Any:
 @api
 def elu(x: Any, alpha: Any = 1.0) -> Any:
     """`x` where it is positive, else `alpha * expm1(x)`."""
-    x = _float(x)
+    x = lift_float(x)
     positive = _positive(x)
     return where(positive, x, alpha * build("expm1", select(positive, full_like_tracer(x, 0), x)))
 
@@ -50,20 +44,20 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 @api
 def celu(x: Any, alpha: Any = 1.0) -> Any:
     """`max(x, 0) + alpha * expm1(min(x, 0) / alpha)`."""
-    x = _float(x)
+    x = lift_float(x)
     return maximum(x, 0) + alpha * build("expm1", lift(minimum(x, 0) / alpha))
 
 
 @api
 def selu(x: Any) -> Any:
     """`elu` that keeps mean 0 and variance 1."""
-    return 1.0507009873554804934193349852946 * elu(_float(x), 1.6732632423543772848170429916717)
+    return 1.0507009873554804934193349852946 * elu(lift_float(x), 1.6732632423543772848170429916717)
 
 
 @api
 def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
     """`x` where it is not negative, else `negative_slope * x`."""
-    x = _float(x)
+    x = lift_float(x)
     return where(x >= 0, x, negative_slope * x)
 
 
@@ -77,13 +71,13 @@ def hard_tanh(x: Any) -> Any:
 @api
 def hard_sigmoid(x: Any) -> Any:
     """`relu6(x + 3) / 6`."""
-    return relu6(_float(x) + 3.0) / 6.0
+    return relu6(lift_float(x) + 3.0) / 6.0
 
 
 @api
 def hard_silu(x: Any) -> Any:
     """`x * hard_sigmoid(x)`."""
-    x = _float(x)
+    x = lift_float(x)
     return x * hard_sigmoid(x)
 
 
@@ -93,34 +87,34 @@ hard_swish = hard_silu
 @api
 def mish(x: Any) -> Any:
     """`x * tanh(softplus(x))`."""
-    x = _float(x)
+    x = lift_float(x)
     return x * tanh(logaddexp(x, 0.0))
 
 
 @api
 def soft_sign(x: Any) -> Any:
     """`x / (1 + |x|)`."""
-    x = _float(x)
+    x = lift_float(x)
     return x / (absolute(x) + 1)
 
 
 @api
 def squareplus(x: Any, b: Any = 4) -> Any:
     """`(x + sqrt(x * x + b)) / 2`."""
-    x = _float(x)
+    x = lift_float(x)
     return (x + sqrt(x * x + b)) / 2
 
 
 @api
 def log_sigmoid(x: Any) -> Any:
     """`log(sigmoid(x))`, accurate where the sigmoid is near 0 or 1."""
-    return -logaddexp(-_float(x), 0.0)
+    return -logaddexp(-lift_float(x), 0.0)
 
 
 @api
 def log1mexp(x: Any) -> Any:
     """`log(1 - exp(-x))` of positive numbers, accurate where they are near 0 or large."""
-    x = _float(x)
+    x = lift_float(x)
     near = compare("lt", x, full_like_tracer(x, math.log(2)))
     one = full_like_tracer(x, 1)
     return select(
@@ -131,14 +125,14 @@ def log1mexp(x: Any) -> Any:
 @api
 def sparse_plus(x: Any) -> Any:
     """0 below -1, `(x + 1)**2 / 4` up to 1, `x` above."""
-    x = _float(x)
+    x = lift_float(x)
     return where(x <= -1, 0.0, where(x >= 1, x, (x + 1) ** 2 / 4))
 
 
 @api
 def sparse_sigmoid(x: Any) -> Any:
     """`(x + 1) / 2` within [0, 1]."""
-    return 0.5 * (minimum(maximum(_float(x), -1.0), 1.0) + 1.0)
+    return 0.5 * (minimum(maximum(lift_float(x), -1.0), 1.0) + 1.0)
 
 
 @api
@@ -148,7 +142,7 @@ def glu(x: Any, axis: int = -1) -> Any:
     Raises:
         ShapeError: the size is odd.
     """
-    x = _float(x)
+    x = lift_float(x)
     dim = normalize_axis(axis, x.ndim)
     n = x.shape[dim]
     if n % 2:
@@ -159,7 +153,7 @@ def glu(x: Any, axis: int = -1) -> Any:
 @api
 def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None) -> Any:
     """`(x - mean) / sqrt(variance + epsilon)`, with the mean and the variance along `axis` where they are not given."""
-    x = _float(x)
+    x = lift_float(x)
     if mean is None:
         mean = mean_of(x, axis, keepdims=True, where=where)
     if variance is None:

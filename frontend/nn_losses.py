@@ -23,7 +23,7 @@ from .moves import broadcast_tracer, normalize_axis
 from .nn import softplus
 from .promotion import FLOAT64, is_integer_dtype, result_type
 from .tracer import Tracer
-from .tracing import lift, lift_as, token
+from .tracing import lift, lift_as, lift_float, token
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "ctc_loss",
@@ -139,7 +139,7 @@ def nll_loss(log_probs: Any, labels: Any, weight: Any = None, reduction: str = "
         reduction: "mean", "sum" or "none".
         ignore_index: a label.
     """
-    x, labels = _float(log_probs), lift(labels)
+    x, labels = lift_float(log_probs), lift(labels)
     if not is_integer_dtype(labels.dtype) or x.ndim == 0 or labels.shape != x.shape[:-1]:
         raise ShapeError(
             f"nll_loss needs one integer label an example of {list(x.shape)}, got {labels.dtype}{list(labels.shape)}"
@@ -151,11 +151,6 @@ def nll_loss(log_probs: Any, labels: Any, weight: Any = None, reduction: str = "
     factor = where(counted, _label(weights, safe), 0)
     losses = -_label(x, safe) * factor
     return sum(losses) / sum(factor) if reduction == "mean" else _reduced(losses, reduction)
-
-
-def _float(x: Any) -> Tracer:
-    x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
 
 
 def _label(x: Any, labels: Any) -> Any:

@@ -12,16 +12,10 @@ from .lnp_reduce import sum as sum_of
 from .lnp_reduce import var as var_of
 from .lnp_ufuncs import maximum, sqrt
 from .moves import normalize_axes, normalize_axis, reshape_tracer, static_int
-from .promotion import FLOAT64
 from .tracer import Tracer
-from .tracing import build, lift, lift_as
+from .tracing import build, lift, lift_as, lift_float
 
 __all__ = ["batch_norm", "batch_norm_train", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
-
-
-def _float(x: Any) -> Tracer:
-    x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
 
 
 def _affine(op: str, y: Tracer, axes: tuple[int, ...], weight: Any, bias: Any) -> Any:
@@ -43,7 +37,7 @@ def _affine(op: str, y: Tracer, axes: tuple[int, ...], weight: Any, bias: Any) -
 
 
 def _along(op: str, x: Any, axis: Any, eps: float) -> tuple[Tracer, tuple[int, ...]]:
-    x = _float(x)
+    x = lift_float(x)
     axes = normalize_axes(axis, x.ndim)
     if not axes:
         raise ShapeError(f"{op} needs at least one axis, got shape {list(x.shape)} and axis={axis}")
@@ -115,13 +109,13 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, *, axi
     >>> lm.nn.group_norm(np.array([[1.0, 3.0, 10.0, 30.0]]), 2, eps=0.0)
     array([[-1.,  1., -1.,  1.]])
     """
-    return _group_norm("group_norm", _float(x), groups, weight, bias, axis, eps)
+    return _group_norm("group_norm", lift_float(x), groups, weight, bias, axis, eps)
 
 
 @api
 def instance_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: int = 1, eps: float = 1e-5) -> Any:
     """`group_norm` with a group for each channel."""
-    x = _float(x)
+    x = lift_float(x)
     return _group_norm("instance_norm", x, x.shape[normalize_axis(axis, x.ndim)], weight, bias, axis, eps)
 
 
@@ -141,7 +135,7 @@ def _group_norm(what: str, x: Tracer, groups: Any, weight: Any, bias: Any, axis:
 @api
 def normalize(x: Any, *, axis: Any = -1, eps: float = 1e-12) -> Any:
     """`x / max(norm(x), eps)`, the Euclidean norm taken along `axis`."""
-    x = _float(x)
+    x = lift_float(x)
     return x / maximum(sqrt(sum_of(x * x, axis, keepdims=True)), eps)
 
 
@@ -183,7 +177,7 @@ def batch_norm(x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None
     array([[-1., -1.],
            [ 1.,  1.]])
     """
-    x = _float(x)
+    x = lift_float(x)
     return _by_statistics(x, mean, var, weight, bias, normalize_axis(axis, x.ndim), eps)
 
 
@@ -210,7 +204,7 @@ def batch_norm_train(x: Any, weight: Any = None, bias: Any = None, *, axis: int 
     (array([[-1., -1.],
            [ 1.,  1.]]), array([ 2., 20.]), array([  1., 100.]))
     """
-    x = _float(x)
+    x = lift_float(x)
     axis = normalize_axis(axis, x.ndim)
     others = tuple(k for k in range(x.ndim) if k != axis)
     mean, var = mean_of(x, others), var_of(x, others)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..errors import ShapeError
-from .eager import api
 from .lnp_contract import contract
 from .lnp_index import take
 from .lnp_reduce import max as maximum
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, transpose_tracer
-from .nn_windows import Layout, Padding, Sizes, Windows
-from .promotion import FLOAT64
+from .nn_windows import Layout, Padding, Sizes, Windows, first_layout, for_ranks
 from .tracer import Tracer
-from .tracing import build, lift, lift_as
+from .tracing import build, lift, lift_as, lift_float
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -44,119 +43,82 @@ def _windows(layout: Layout, window: Any, stride: Any, dilation: Any = 1) -> Win
     return Windows(size, steps, layout.positive(dilation, "dilation"))
 
 
-def _max(what: str, x: Any, window: Any, stride: Any, padding: Any, dilation: Any, layout: Layout) -> Tracer:
-    return _pool(layout.image(x, what), "max", layout, _windows(layout, window, stride, dilation), padding)
+@for_ranks
+def _max_pool(rank: int) -> Callable[..., Any]:
+    def max_pool(
+        x: Any,
+        window: Sizes,
+        stride: Sizes | None = None,
+        padding: Padding = "VALID",
+        dilation: Sizes = 1,
+        layout: str = first_layout(rank),
+    ) -> Any:
+        """The maximum of every window of images; NaN where one holds a NaN.
+
+        Padding never is a maximum: a window of padding alone gives -inf (the least integer). The gradient goes to the first
+        maximum of each window. Over whole images it is `x.max((2, 3))`.
+
+        Args:
+            x: numbers `[batch, features, height, width]`, or as `layout` says.
+            window: its size, a number or (height, width).
+            stride: distance of neighbouring windows; None is the size of the window.
+            padding: as for `conv2d`.
+            dilation: distance of neighbouring elements of a window.
+            layout: "NCHW" or "NHWC".
+
+        >>> import numpy as np, lamina as lm
+        >>> lm.nn.max_pool2d(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), 2)
+        array([[[[ 5.,  7.],
+                 [13., 15.]]]], dtype=float32)
+        """
+        dims = Layout.of(layout, rank)
+        return _pool(dims.image(x, f"max_pool{rank}d"), "max", dims, _windows(dims, window, stride, dilation), padding)
+
+    return max_pool
 
 
-def _avg(what: str, x: Any, window: Any, stride: Any, padding: Any, count_include_pad: bool, layout: Layout) -> Any:
-    x = _float(layout.image(x, what))
-    windows = _windows(layout, window, stride)
-    total = _pool(x, "add", layout, windows, padding)
-    if count_include_pad:
-        return total / prod(windows.size)
-    alone = tuple(n if d in layout.spatial else 1 for d, n in enumerate(x.shape))
-    ones = broadcast_tracer(reshape_tracer(lift_as(1.0, x.dtype), (1,) * x.ndim), alone)
-    return total / _pool(ones, "add", layout, windows, padding)
+@for_ranks
+def _avg_pool(rank: int) -> Callable[..., Any]:
+    def avg_pool(
+        x: Any,
+        window: Sizes,
+        stride: Sizes | None = None,
+        padding: Padding = "VALID",
+        count_include_pad: bool = True,
+        layout: str = first_layout(rank),
+    ) -> Any:
+        """The mean of every window of images; over whole images it is `x.mean((2, 3))`.
+
+        Args:
+            x: numbers `[batch, features, height, width]`, or as `layout` says; integers become float64.
+            window: its size, a number or (height, width).
+            stride: distance of neighbouring windows; None is the size of the window.
+            padding: as for `conv2d`.
+            count_include_pad: whether the zeros of the padding count as elements; if not, a mean is over the elements of the
+                image alone, NaN where a window has none.
+            layout: "NCHW" or "NHWC".
+
+        >>> import numpy as np, lamina as lm
+        >>> lm.nn.avg_pool2d(np.ones((1, 1, 3, 3), np.float32), 2, stride=1, padding=((1, 0), (1, 0)))
+        array([[[[0.25, 0.5 , 0.5 ],
+                 [0.5 , 1.  , 1.  ],
+                 [0.5 , 1.  , 1.  ]]]], dtype=float32)
+        """
+        dims = Layout.of(layout, rank)
+        x = lift_float(dims.image(x, f"avg_pool{rank}d"))
+        windows = _windows(dims, window, stride)
+        total = _pool(x, "add", dims, windows, padding)
+        if count_include_pad:
+            return total / prod(windows.size)
+        alone = tuple(n if d in dims.spatial else 1 for d, n in enumerate(x.shape))
+        ones = broadcast_tracer(reshape_tracer(lift_as(1.0, x.dtype), (1,) * x.ndim), alone)
+        return total / _pool(ones, "add", dims, windows, padding)
+
+    return avg_pool
 
 
-def _float(x: Tracer) -> Tracer:
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
-
-
-@api
-def max_pool1d(
-    x: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = "VALID", dilation: Sizes = 1, layout: str = "NCW"
-) -> Any:
-    """`max_pool2d` of sequences; layouts are "NCW" and "NWC"."""
-    return _max("max_pool1d", x, window, stride, padding, dilation, Layout.of(layout, 1))
-
-
-@api
-def max_pool2d(
-    x: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = "VALID", dilation: Sizes = 1, layout: str = "NCHW"
-) -> Any:
-    """The maximum of every window of images; NaN where one holds a NaN.
-
-    Padding never is a maximum: a window of padding alone gives -inf (the least integer). The gradient goes to the first
-    maximum of each window. Over whole images it is `x.max((2, 3))`.
-
-    Args:
-        x: numbers `[batch, features, height, width]`, or as `layout` says.
-        window: its size, a number or (height, width).
-        stride: distance of neighbouring windows; None is the size of the window.
-        padding: as for `conv2d`.
-        dilation: distance of neighbouring elements of a window.
-        layout: "NCHW" or "NHWC".
-
-    >>> import numpy as np, lamina as lm
-    >>> lm.nn.max_pool2d(np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4), 2)
-    array([[[[ 5.,  7.],
-             [13., 15.]]]], dtype=float32)
-    """
-    return _max("max_pool2d", x, window, stride, padding, dilation, Layout.of(layout, 2))
-
-
-@api
-def max_pool3d(
-    x: Any, window: Sizes, stride: Sizes | None = None, padding: Padding = "VALID", dilation: Sizes = 1, layout: str = "NCDHW"
-) -> Any:
-    """`max_pool2d` of volumes; layouts are "NCDHW" and "NDHWC"."""
-    return _max("max_pool3d", x, window, stride, padding, dilation, Layout.of(layout, 3))
-
-
-@api
-def avg_pool1d(
-    x: Any,
-    window: Sizes,
-    stride: Sizes | None = None,
-    padding: Padding = "VALID",
-    count_include_pad: bool = True,
-    layout: str = "NCW",
-) -> Any:
-    """`avg_pool2d` of sequences; layouts are "NCW" and "NWC"."""
-    return _avg("avg_pool1d", x, window, stride, padding, count_include_pad, Layout.of(layout, 1))
-
-
-@api
-def avg_pool2d(
-    x: Any,
-    window: Sizes,
-    stride: Sizes | None = None,
-    padding: Padding = "VALID",
-    count_include_pad: bool = True,
-    layout: str = "NCHW",
-) -> Any:
-    """The mean of every window of images; over whole images it is `x.mean((2, 3))`.
-
-    Args:
-        x: numbers `[batch, features, height, width]`, or as `layout` says; integers become float64.
-        window: its size, a number or (height, width).
-        stride: distance of neighbouring windows; None is the size of the window.
-        padding: as for `conv2d`.
-        count_include_pad: whether the zeros of the padding count as elements; if not, a mean is over the elements of the image
-            alone, NaN where a window has none.
-        layout: "NCHW" or "NHWC".
-
-    >>> import numpy as np, lamina as lm
-    >>> lm.nn.avg_pool2d(np.ones((1, 1, 3, 3), np.float32), 2, stride=1, padding=((1, 0), (1, 0)))
-    array([[[[0.25, 0.5 , 0.5 ],
-             [0.5 , 1.  , 1.  ],
-             [0.5 , 1.  , 1.  ]]]], dtype=float32)
-    """
-    return _avg("avg_pool2d", x, window, stride, padding, count_include_pad, Layout.of(layout, 2))
-
-
-@api
-def avg_pool3d(
-    x: Any,
-    window: Sizes,
-    stride: Sizes | None = None,
-    padding: Padding = "VALID",
-    count_include_pad: bool = True,
-    layout: str = "NCDHW",
-) -> Any:
-    """`avg_pool2d` of volumes; layouts are "NCDHW" and "NDHWC"."""
-    return _avg("avg_pool3d", x, window, stride, padding, count_include_pad, Layout.of(layout, 3))
+max_pool1d, max_pool2d, max_pool3d = _max_pool
+avg_pool1d, avg_pool2d, avg_pool3d = _avg_pool
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -205,54 +167,36 @@ def _max_along(x: Tracer, dim: int, windows: list[range]) -> Tracer:
     return lift(maximum(take(x, np.array(places), dim), normalize_axis(dim + 1, x.ndim + 1)))
 
 
-def _adaptive_avg(what: str, x: Any, size: Any, layout: Layout) -> Tracer:
-    return _adaptive(what, "add", _float(lift(x)), size, layout)
+@for_ranks
+def _adaptive_avg_pool(rank: int) -> Callable[..., Any]:
+    def adaptive_avg_pool(x: Any, size: Sizes, layout: str = first_layout(rank)) -> Any:
+        """The means of `size` windows that cover the images, as even as can be: neighbouring ones share elements if need be.
+
+        Args:
+            x: numbers `[batch, features, height, width]`, or as `layout` says; integers become float64.
+            size: how many windows, a number or (height, width).
+            layout: "NCHW" or "NHWC".
+
+        Raises:
+            ShapeError: the images have no elements, or other dims.
+
+        >>> import numpy as np, lamina as lm
+        >>> lm.nn.adaptive_avg_pool1d(np.arange(5.0).reshape(1, 1, 5), 3)
+        array([[[0.5, 2. , 3.5]]])
+        """
+        return _adaptive(f"adaptive_avg_pool{rank}d", "add", lift_float(x), size, Layout.of(layout, rank))
+
+    return adaptive_avg_pool
 
 
-@api
-def adaptive_avg_pool1d(x: Any, size: Sizes, layout: str = "NCW") -> Any:
-    """`adaptive_avg_pool2d` of sequences."""
-    return _adaptive_avg("adaptive_avg_pool1d", x, size, Layout.of(layout, 1))
+@for_ranks
+def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
+    def adaptive_max_pool(x: Any, size: Sizes, layout: str = first_layout(rank)) -> Any:
+        """The maxima of the windows of `adaptive_avg_pool2d`."""
+        return _adaptive(f"adaptive_max_pool{rank}d", "max", x, size, Layout.of(layout, rank))
+
+    return adaptive_max_pool
 
 
-@api
-def adaptive_avg_pool2d(x: Any, size: Sizes, layout: str = "NCHW") -> Any:
-    """The means of `size` windows that cover the images, as even as can be: neighbouring ones share elements if need be.
-
-    Args:
-        x: numbers `[batch, features, height, width]`, or as `layout` says; integers become float64.
-        size: how many windows, a number or (height, width).
-        layout: "NCHW" or "NHWC".
-
-    Raises:
-        ShapeError: the images have no elements, or other dims.
-
-    >>> import numpy as np, lamina as lm
-    >>> lm.nn.adaptive_avg_pool1d(np.arange(5.0).reshape(1, 1, 5), 3)
-    array([[[0.5, 2. , 3.5]]])
-    """
-    return _adaptive_avg("adaptive_avg_pool2d", x, size, Layout.of(layout, 2))
-
-
-@api
-def adaptive_avg_pool3d(x: Any, size: Sizes, layout: str = "NCDHW") -> Any:
-    """`adaptive_avg_pool2d` of volumes."""
-    return _adaptive_avg("adaptive_avg_pool3d", x, size, Layout.of(layout, 3))
-
-
-@api
-def adaptive_max_pool1d(x: Any, size: Sizes, layout: str = "NCW") -> Any:
-    """The maxima of the windows of `adaptive_avg_pool1d`."""
-    return _adaptive("adaptive_max_pool1d", "max", x, size, Layout.of(layout, 1))
-
-
-@api
-def adaptive_max_pool2d(x: Any, size: Sizes, layout: str = "NCHW") -> Any:
-    """The maxima of the windows of `adaptive_avg_pool2d`."""
-    return _adaptive("adaptive_max_pool2d", "max", x, size, Layout.of(layout, 2))
-
-
-@api
-def adaptive_max_pool3d(x: Any, size: Sizes, layout: str = "NCDHW") -> Any:
-    """The maxima of the windows of `adaptive_avg_pool3d`."""
-    return _adaptive("adaptive_max_pool3d", "max", x, size, Layout.of(layout, 3))
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive_avg_pool
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = _adaptive_max_pool

@@ -17,9 +17,8 @@ from .lnp_index import take
 from .moves import nonnegative, static_shape
 from .nn_pool import adaptive_ranges, mean_along, product_along
 from .nn_windows import Layout
-from .promotion import FLOAT64
 from .tracer import Tracer
-from .tracing import lift, lift_as
+from .tracing import lift, lift_float
 
 __all__ = ["interpolate", "resize"]
 
@@ -68,11 +67,6 @@ def _chosen(methods: Sequence[str], method: str, what: str) -> str:
     return method
 
 
-def _float(x: Any) -> Tracer:
-    x = lift(x)
-    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
-
-
 # --------------------------------------------------------------------------------------------------------------------
 # jax.image
 
@@ -99,7 +93,7 @@ def resize(image: Any, shape: Any, method: str = "linear", antialias: bool = Tru
     """
     sizes = nonnegative(static_shape(shape))
     method = _chosen(("nearest", *_KERNELS), _SAME.get(method, method), "method")
-    x = lift(image) if method == "nearest" else _float(image)
+    x = lift(image) if method == "nearest" else lift_float(image)
     _fitting(x, sizes)
     for d, (n, m) in enumerate(zip(x.shape, sizes, strict=True)):
         if n == m:
@@ -160,7 +154,7 @@ def interpolate(
     >>> lm.nn.interpolate(np.array([[[0.0, 3.0]]]), size=4, mode="linear", align_corners=True)
     array([[[0., 1., 2., 3.]]])
     """
-    x = _float(x)
+    x = lift_float(x)
     if x.ndim not in (3, 4, 5):
         raise ShapeError(f"interpolate needs images of 3 to 5 dims, got shape {list(x.shape)}")
     places = Layout.of(layout, x.ndim - 2)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..dialects.graph.conv import dilated
+from ..dialects.graph.convolution import dilated
 from ..errors import ShapeError
+from .eager import api
 from .moves import static_int
 from .tracer import Tracer
 from .tracing import lift
@@ -17,6 +18,26 @@ Padding = str | int | Sequence[int] | Sequence[Sequence[int]]
 
 _SPATIAL = ("D", "H", "W")
 _NAMES = ("depth", "height", "width")
+
+
+def first_layout(rank: int) -> str:
+    """The layout with features first: "NCW", "NCHW", "NCDHW"."""
+    return f"NC{''.join(_SPATIAL[-rank:])}"
+
+
+def for_ranks(function: Callable[[int], Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
+    """The functions of sequences, images and volumes that `function(rank)` gives, which documents that of images."""
+    return tuple(api(_named(function(rank), rank)) for rank in (1, 2, 3))
+
+
+def _named(function: Callable[..., Any], rank: int) -> Callable[..., Any]:
+    base = function.__name__
+    function.__name__ = function.__qualname__ = f"{base}{rank}d"
+    if rank != 2:
+        of = f"{'sequences' if rank == 1 else 'volumes'} `[batch, features, {', '.join(_NAMES[-rank:])}]`"
+        first = first_layout(rank)
+        function.__doc__ = f'`{base}2d` of {of}; layouts are "{first}" and "N{first[2:]}C".'
+    return function
 
 
 @dataclass(frozen=True)
@@ -38,8 +59,8 @@ class Layout:
         Raises:
             ShapeError: there is no such layout.
         """
-        letters = "".join(_SPATIAL[-rank:])
-        first, last = f"NC{letters}", f"N{letters}C"
+        first = first_layout(rank)
+        last = f"N{first[2:]}C"
         in_order = tuple(range(rank + 2))
         if name is None or name == first:
             return Layout(in_order, in_order)

@@ -81,7 +81,7 @@ def ufunc_dtypes(ufunc: np.ufunc, tokens: tuple[Token, ...]) -> tuple[tuple[np.d
     if all(not isinstance(token, np.dtype) for token in tokens):
         asked = tuple(dtype_of(token) for token in tokens)  # NumPy: only Python numbers are the default dtypes
     try:
-        *operands, result = ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout))[: ufunc.nin + 1]  # pyright: ignore
+        *operands, result = ufunc.resolve_dtypes((*asked, *(None,) * ufunc.nout))[: ufunc.nin + 1]
     except TypeError:
         names = ", ".join(_name(token) for token in tokens)
         raise DTypeError(f"{ufunc.__name__} has no meaning for {names}, as in NumPy") from None

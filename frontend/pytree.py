@@ -361,7 +361,7 @@ def broadcast(prefix: Any, tree: Any) -> Any:
 
 def register_pytree_node_class(cls: ClassT) -> ClassT:
     """Make a class with `tree_flatten(self)` and the class method `tree_unflatten(data, children)` a tree."""
-    register_pytree_node(cls, lambda tree: tree.tree_flatten(), cls.tree_unflatten)  # pyright: ignore[reportAttributeAccessIssue]
+    register_pytree_node(cls, lambda tree: tree.tree_flatten(), cls.tree_unflatten)
     return cls
 
 

@@ -5,4 +5,4 @@ from .random_bits import *
 from .random_distributions import *
 from .random_samplers import *
 
-__all__ = [*random_bits.__all__, *random_distributions.__all__, *random_samplers.__all__]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*random_bits.__all__, *random_distributions.__all__, *random_samplers.__all__]

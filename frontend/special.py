@@ -31,7 +31,7 @@ from .special_parts import as_float, chebyshev, floats
 from .tracer import Tracer
 from .tracing import build
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,
     "boxcox", "boxcox1p", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "kl_div", "log_ndtr", "log_softmax", "logit",
     "logsumexp", "ndtr", "ndtri", "owens_t", "rel_entr", "softmax", "xlog1py", "xlogy",

@@ -302,6 +302,12 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     return x if x.dtype == dtype else trace.wrap(trace.builder.convert(x.value, element_type(dtype)))
 
 
+def lift_float(x: Any) -> Tracer:
+    """An operand as a tracer of floats; what is not float becomes float64."""
+    x = lift(x)
+    return x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+
+
 def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Tracer:
     """One graph op with one result in the current trace; operands of enclosing traces are captured."""
     trace = current()

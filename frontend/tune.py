@@ -263,7 +263,7 @@ class _Search:
         kind = rng.choices(("number", "drop", "swap", "unroll"), (6 if numbers else 0, 1, 1, 2))[0]
         if kind == "number":
             k, name = rng.choice(numbers)
-            steps[k] = dataclasses.replace(steps[k], **{name: _other(rng, getattr(steps[k], name))})  # pyright: ignore
+            steps[k] = dataclasses.replace(steps[k], **{name: _other(rng, getattr(steps[k], name))})
         elif kind == "drop" and steps:
             steps.pop(rng.randrange(len(steps)))
         elif kind == "swap" and len(steps) > 1:

@@ -75,7 +75,7 @@ def _first_writer(argument: SSAValue, returned: SSAValue) -> Operation | None:
 def initial_of(op: Operation, result: SSAValue) -> SSAValue | None:
     """The operand that an op changes into a result in one buffer, or from which a loop starts."""
     if isinstance(op, ForOp | WhileOp):
-        number = op.results.index(result)  # pyright: ignore[reportArgumentType]
+        number = op.results.index(result)
         return op.inits[number] if number < len(op.inits) else None
     return overwritten_operand(op)
 

@@ -13,33 +13,26 @@ that were in the module before are marked `scheduled`: what follows leaves them 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import prod
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i1, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import builtin, func, memref
+from xdsl.dialects.builtin import IndexType, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
-from xdsl.traits import SymbolTable
 
 from ..dialects import program
 from ..dialects.graph.base import CompositeOp, GraphOp
-from ..dialects.graph.conditional import CaseOp
-from ..dialects.graph.conditional import WhileOp as ConditionalOp
-from ..dialects.graph.control import ControlOp
-from ..dialects.graph.control import ForOp as RepeatedOp
+from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.loop.kernel import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
-from ..dialects.loop.repeat import BranchOp, RepeatOp, RepeatWhileOp
-from ..dialects.loop.shapes import shapes_attribute
-from ..dialects.loop.structure import ForOp, KernelOp, WhileOp
-from ..dialects.symbolic import Monomial, Size, expected_size, symbols_of
-from ..dialects.types import element_of, has_symbols, index, shape_of
-from ..dialects.types import memref as memref_type
+from ..dialects.symbolic import Size, symbols_of
+from ..dialects.types import has_symbols, shape_of
 from ..errors import CompileError, LaminaError, about
 from ..transforms.graph_collapse_dims import collapse_block
 from ..transforms.graph_decompose import decompose
@@ -47,140 +40,33 @@ from ..transforms.graph_fuse import fuse_block
 from ..transforms.graph_name_sizes import name_sizes
 from .analysis.nests import holds, walk
 from .carried import carried_by, initial_of, order_for_carried, overwritten_operand
-from .fallbacks import Fallback, record
-from .kernels import KernelEmitter, KernelPlan, size_name
+from .host_buffers import HostBuffers, error_at, memref_of
+from .host_calls import branch, repeat, repeat_while
+from .kernel_table import Kernels
+from .kernels import KernelPlan
+from .work import work_of, work_of_kernel
 
-MAX_NAME_OPS = 5
 DONATED = "lamina.donated"
 """The attribute of an argument of a graph function that its caller gives away."""
 
 
-@dataclass
-class _Kernels:
-    """The kernels of a module, one for each distinct fusion body."""
-
-    module: builtin.ModuleOp
-    by_key: dict[object, KernelOp | None] = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
-    sizes: dict[KernelOp, list[Monomial]] = field(default_factory=dict)
-    """What the index arguments of kernels are: terms of sizes that only a call knows."""
-
-    def get(self, plan: KernelPlan) -> KernelOp | None:
-        """The kernel of a plan; None where it has to be converted as the primitives of a composite."""
-        key = plan_key(plan)
-        if key not in self.by_key:
-            self.by_key[key] = self._built(plan)
-        return self.by_key[key]
-
-    def _built(self, plan: KernelPlan) -> KernelOp | None:
-        """A new kernel; where the nest of its op cannot be built, by the plain nest of that op."""
-        nest, name = plan.nest, self._name(plan.body)
-        if nest is None or not (nest.composite or nest.has_plain_nest):
-            return self._emitted(KernelEmitter(plan, self.module), name)
-        try:
-            return self._emitted(KernelEmitter(plan, self.module), name)
-        except MemoryError:
-            raise
-        except Exception as error:
-            event = Fallback(name, f"the nest of '{nest.name}'", None, error)
-        kernel = self._emitted(KernelEmitter(plan, self.module, is_plain=True), name) if nest.has_plain_nest else None
-        record(event, kernel)
-        return kernel
-
-    def _emitted(self, emitter: KernelEmitter, name: str) -> KernelOp:
-        block = emitter.emit()
-        if (overwritten := overwritten_operand(emitter.outputs[0].owner)) is not None:
-            block.erase_arg(emitter.buffers[overwritten])  # pyright: ignore[reportArgumentType]
-        kernel = KernelOp.create(properties={"sym_name": StringAttr(name)}, regions=[Region(block)])
-        if shapes := emitter.given_shapes():
-            kernel.properties["shapes"] = shapes_attribute(shapes, len(emitter.sizes))
-        self.sizes[kernel] = list(emitter.sizes)
-        kernel.in_place_pairs = emitter.inplace
-        return kernel
-
-    def _name(self, body: Block) -> str:
-        words = [op.name.removeprefix("graph.") for op in body.ops if op.name not in ("graph.const", "graph.yield")]
-        heavy = [w for w in words if w not in ("broadcast", "transpose", "slice", "iota", "reshape")] or words or ["copy"]
-        shown = list(dict.fromkeys(heavy))
-        return self.unique("_".join(shown[:MAX_NAME_OPS]) + (f"_{len(heavy)}ops" if len(shown) > MAX_NAME_OPS else ""))
-
-    def unique(self, base: str) -> str:
-        """A symbol name that is still free."""
-        name, k = base, 1
-        while name in self.names:
-            name, k = f"{base}_{k}", k + 1
-        self.names.add(name)
-        return name
-
-
-def plan_key(plan: KernelPlan) -> object:
-    """A canonical key of a plan: equal keys mean equal kernels."""
-    body = plan.body
-    number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(body.args)}
-    rows: list[object] = [tuple(plan.order), tuple(argument.type for argument in body.args)]
-    for op in body.ops:
-        if isinstance(op, YieldOp):
-            continue
-        properties = tuple(sorted(op.properties.items(), key=lambda item: item[0]))
-        rows.append((op.name, properties, tuple(number[o] for o in op.operands), tuple(r.type for r in op.results)))
-        for result in op.results:
-            number[result] = len(number)
-    rows += [tuple(number[value] for value in values) for values in (plan.outputs, plan.stored_first)]
-    return tuple(rows)
-
-
-def _work_of(body: Block) -> int:
-    """Scalar operations of one run of a fusion body, about: the points of every equation, the elements of every other nest."""
-    ops = [op for op in body.ops if isinstance(op, GraphOp)]
-    nests = sum(_points(shape_of(v)) for op in ops if op.has_nest for v in (*op.operands, *op.results))
-    return nests + sum(_points(equation.space) for op in ops for equation in op.equations())
-
-
-def _points(sizes: Sequence[Any]) -> int:
-    return prod([size if isinstance(size, int) else expected_size(size) for size in sizes])
-
-
-_UNKNOWN_TRIPS = 16
-"""How often a loop of a hand-written kernel is taken to run when its bounds depend on other loops or on data."""
-
-
-def _work_of_kernel(block: Block, sizes: dict[SSAValue, int]) -> int:
-    """Operations of one run of a block of a hand-written kernel, about."""
-    total = 0
-    for op in block.ops:
-        inner = [_work_of_kernel(inside, sizes) for region in op.regions for inside in region.blocks]
-        trips = _UNKNOWN_TRIPS if isinstance(op, ForOp | WhileOp) else 1
-        if isinstance(op, ForOp) and all(v in sizes for v in (*op.lower_operands, *op.upper_operands)):
-            lower = max(op.lower.data.eval([sizes[v] for v in op.lower_operands], []))
-            upper = min(op.upper.data.eval([sizes[v] for v in op.upper_operands], []))
-            trips = max(0, -(-(upper - lower) // op.step.value.data))
-        total += trips * max(sum(inner), 1)
-    return total
-
-
-class _FunctionConverter:
+class _FunctionConverter(HostBuffers):
     """Builds the host function of one graph function."""
 
     def __init__(
         self,
         function: func.FuncOp,
-        kernels: _Kernels,
+        kernels: Kernels,
         by_hand: dict[str, KernelOp],
         carried: Sequence[tuple[SSAValue, SSAValue]] = (),
     ):
-        self.function = function
+        super().__init__(function)
         self.carried = carried
         """What the body of a loop carries: an argument, and the returned value that takes its place."""
         self.kernels = kernels
         self.by_hand = by_hand
-        self.constants: dict[int, SSAValue] = {}
         self.globals: list[memref.GlobalOp] = []
-        self.buffers: dict[SSAValue, SSAValue] = {}
-        self.destinations: dict[SSAValue, SSAValue] = {}
-        self.host = Block()
         self.work = 0
-        self.sizes: dict[Any, SSAValue] = {}
-        """The arguments of the host function that give sizes which only a call knows, by these."""
 
     def convert(self) -> None:
         source = self.function.body.block
@@ -191,17 +77,17 @@ class _FunctionConverter:
             _require_tensor(value, self.function.sym_name.data)
         returned = list(last.operands)
         values = (*source.args, *returned)
-        types: list[Attribute] = list(map(_memref_of, values))
-        self.host = Block(arg_types=types)
+        types: list[Attribute] = list(map(memref_of, values))
+        self.block = Block(arg_types=types)
         for symbol in symbols_of([size for value in source.args for size in shape_of(value)]):
-            self._size(Size((((symbol,), 1),)))
-        for old, new in zip(source.args, self.host.args, strict=False):
+            self.size(Size.product((symbol,)))
+        for old, new in zip(source.args, self.block.args, strict=False):
             self.buffers[old] = new
             new.name_hint = old.name_hint
-        results = self.host.args[len(source.args) : len(types)]
+        results = self.block.args[len(source.args) : len(types)]
         for k, argument in enumerate(results):
             argument.name_hint = "result" if len(results) == 1 else f"result{k}"
-        copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self._assign(value, target)]
+        copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self.assign(value, target)]
         if self.carried:
             order_for_carried(source, self.carried)
         for op in source.ops:
@@ -209,34 +95,13 @@ class _FunctionConverter:
                 with about(op):
                     self._op(op)
         for value, target in copies:
-            self._insert(memref.CopyOp.create(operands=[self.buffers[value], target]), last)
+            self.insert(memref.CopyOp.create(operands=[self.buffers[value], target]), last)
         self._replace(values, len(returned))
-
-    def _size(self, size: Any, origin: Operation | None = None) -> Any:
-        """A size: a number, or the argument of the host function that gives it.
-
-        Raises:
-            CompileError: no argument of the function has one of its symbols.
-        """
-        if not isinstance(size, Size):
-            return size
-        if size not in self.sizes:
-            for symbol in size.symbols if origin is not None else ():
-                if Size((((symbol,), 1),)) not in self.sizes:
-                    rule = f"size {size} of one of its values has {symbol}, which is in the shape of no argument"
-                    raise _error(origin or self.function, f"cannot be compiled: {rule}")
-            argument = self.sizes[size] = self.host.insert_arg(index, len(self.host.args))
-            argument.name_hint = size_name(len(self.sizes) - 1)
-        return self.sizes[size]
-
-    def _sizes_of(self, value: SSAValue, origin: Operation) -> list[Any]:
-        """The sizes of a value: numbers, and arguments of the host function."""
-        return [self._size(size, origin) for size in shape_of(value)]
 
     def _replace(self, values: Sequence[SSAValue], n_results: int) -> None:
         """Put the host function, whose arguments are for `values`, in the place of the graph function."""
         old = self.function
-        sized = [(k, self._sizes_of(value, old)) for k, value in enumerate(values) if has_symbols(value)]
+        sized = [(k, self.sizes_of(value, old)) for k, value in enumerate(values) if has_symbols(value)]
         numbers = {size: k for k, size in enumerate(self.sizes.values())}
 
         def spelled(size: Any) -> AffineExpr:
@@ -246,7 +111,9 @@ class _FunctionConverter:
         donated = [] if old.arg_attrs is None else [k for k, a in enumerate(old.arg_attrs.data) if DONATED in a.data]
         name, work = old.sym_name.data, None if self.sizes else self.work
         meant = list(self.sizes)
-        made = program.FuncOp.build_function(name, self.host, n_results, donated=donated, work=work, shapes=shapes, meant=meant)
+        made = program.FuncOp.build_function(
+            name, self.block, n_results, donated=donated, work=work, shapes=shapes, meant=meant
+        )
         if old.sym_visibility is not None and old.sym_visibility.data == "private":
             made.properties["sym_visibility"] = old.sym_visibility
         made.attributes.update(old.attributes)
@@ -257,13 +124,13 @@ class _FunctionConverter:
         old.detach()
         old.erase()
 
-    def _assign(self, value: SSAValue, target: SSAValue) -> bool:
+    def assign(self, value: SSAValue, target: SSAValue) -> bool:
         """Let the op that computes a returned value store it into the result; False when it must be copied."""
         while isinstance(value.owner, GraphOp) and value.owner.view:
             source = value.owner.operands[0]
             if value in self.destinations or len(list(value.uses)) > 1:
                 return False
-            target = self._view(target, source.type, value.owner)
+            target = self.view(target, source, value.owner)
             value = source
         if not isinstance(value.owner, Operation) or value in self.destinations:
             return False
@@ -274,37 +141,8 @@ class _FunctionConverter:
         maker = None if initial is None or not initial.has_one_use() else initial.owner
         if initial is not None and isinstance(maker, FusionOp | KernelCallOp | GraphOp | ControlOp):
             if not getattr(maker, "view", False) and maker.name != "graph.const":
-                self._assign(initial, target)
+                self.assign(initial, target)
         return True
-
-    def _insert(self, op: Operation, origin: Operation) -> Operation:
-        op.location = origin.location
-        self.host.add_op(op)
-        return op
-
-    def _view(self, buffer: SSAValue, type: Attribute, origin: Operation) -> SSAValue:
-        """The same contiguous buffer under another shape, or with pairs for complex numbers."""
-        shape = type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
-        strides = [1] * len(shape)
-        for k in range(len(shape) - 2, -1, -1):
-            strides[k] = strides[k + 1] * shape[k + 1]
-        view = memref.ReinterpretCastOp.from_dynamic(
-            buffer,
-            [0],
-            [self._size(size, origin) for size in shape],
-            [self._size(stride, origin) for stride in strides],
-            memref_type(type.element_type, shape),  # pyright: ignore
-        )
-        return self._insert(view, origin).results[0]
-
-    def _buffer(self, value: SSAValue, origin: Operation) -> SSAValue:
-        """Where a computed value is stored: a result of the function, or a new buffer."""
-        if value not in self.buffers:
-            target = self.destinations.get(value)
-            if target is None:
-                target = self._alloc(value, origin)
-            self.buffers[value] = target
-        return self.buffers[value]
 
     def _op(self, op: Operation) -> None:
         for result in op.results:
@@ -314,18 +152,18 @@ class _FunctionConverter:
         elif isinstance(op, KernelCallOp):
             self._launch_by_hand(op)
         elif isinstance(op, ControlOp) and (open_ := [v for v in (*op.operands, *op.results) if has_symbols(v)]):
-            raise _error(op, f"takes no size that only a call knows, got {open_[0].type}: leave that dim out of dynamic=")
-        elif isinstance(op, RepeatedOp):
-            self._repeat(op)
-        elif isinstance(op, ConditionalOp):
-            self._repeat_while(op)
+            raise error_at(op, f"takes no size that only a call knows, got {open_[0].type}: leave that dim out of dynamic=")
+        elif isinstance(op, ForOp):
+            self.work += repeat(self, op)
+        elif isinstance(op, WhileOp):
+            self.work += repeat_while(self, op)
         elif isinstance(op, CaseOp):
-            self._branch(op)
+            self.work += branch(self, op)
         elif op.name == "graph.const":
             self._constant(op)
         elif isinstance(op, GraphOp) and op.view:
             value = op.results[0]
-            self.buffers[value] = self._view(self.buffers[op.operands[0]], value.type, op)
+            self.buffers[value] = self.view(self.buffers[op.operands[0]], value, op)
         elif isinstance(op, GraphOp) and (op.has_nest or op.equations()):
             self._single(op)
         elif isinstance(op, GraphOp) and op.composite:
@@ -343,24 +181,24 @@ class _FunctionConverter:
         clone.location = op.location
         body.add_op(clone)
         if (initial := overwritten_operand(op)) is not None:
-            self._written(op, initial, op.results[0])
+            self.written(op, initial, op.results[0])
         self._launch(op, KernelPlan(body, clone.results, range(len(shape_of(clone.results[0])))), op.overwrites)
 
     def _launch(self, op: Operation, plan: KernelPlan, overwritten: int | None = None) -> None:
         """Launch the kernel of a plan; the contents of operand `overwritten` stand in the buffer of the result already."""
-        self.work += _work_of(plan.body)
-        targets = [self._buffer(result, op) for result in op.results]
+        self.work += work_of(plan.body)
+        targets = [self.buffer(result, op) for result in op.results]
         given = (*(self.buffers[operand] for operand in op.operands), *targets)
         values, likes = (*op.operands, *op.results), (*plan.body.args, *plan.outputs)
-        buffers = [self._reshaped(*three, op) for three in zip(given, values, likes, strict=True)]
+        buffers = [self.reshaped(*three, op) for three in zip(given, values, likes, strict=True)]
         kernel = self.kernels.get(plan)
         if kernel is None:
             self._decomposed(op, plan, buffers)
             return
         arguments = [buffer for k, buffer in enumerate(buffers) if k != overwritten]
         for monomial in self.kernels.sizes[kernel]:
-            arguments.append(self._size(Size(((monomial, 1),)), op))
-        self._insert(
+            arguments.append(self.size(Size.product(monomial), op))
+        self.insert(
             LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(kernel.sym_name)}),
             op,
         )
@@ -375,134 +213,44 @@ class _FunctionConverter:
         targets = buffers[len(body.args) :]
         self.buffers.update(zip(body.args, buffers, strict=False))
         returned = list(zip(body.last_op.operands, targets, strict=True))  # pyright: ignore
-        copies = [(value, target) for value, target in returned if not self._assign(value, target)]
+        copies = [(value, target) for value, target in returned if not self.assign(value, target)]
         for member in body.ops:
             if not isinstance(member, func.ReturnOp):
                 self._op(member)
         for value, target in copies:
-            self._insert(memref.CopyOp.create(operands=[self.buffers[value], target]), op)
+            self.insert(memref.CopyOp.create(operands=[self.buffers[value], target]), op)
 
     def _launch_by_hand(self, op: KernelCallOp) -> None:
         """Launch a hand-written kernel: written arrays in the buffers of the results, contents copied there first."""
         name = op.kernel.string_value()
         kernel = self.by_hand.get(name)
         if kernel is None:
-            raise _error(op, f"names no kernel of the module: @{name}")
+            raise error_at(op, f"names no kernel of the module: @{name}")
         if holds(kernel, CheckOp):
             rule = "a program cannot stop in the middle: leave check_bounds out, or call it outside of jit"
-            raise _error(op, f"runs @{name}, which checks bounds: {rule}")
+            raise error_at(op, f"runs @{name}, which checks bounds: {rule}")
         try:
             sizes = op.sizes(kernel, [operand.type for operand in op.operands])
         except LaminaError as error:
-            raise _error(op, str(error)) from None
+            raise error_at(op, str(error)) from None
         given: list[SSAValue] = []
         for argument in op.arguments(kernel):
             operand = argument.operand
             if argument.result is not None:
-                given.append(self._written(op, operand, argument.result))
+                given.append(self.written(op, operand, argument.result))
             elif operand is not None and argument.parameter.is_array:
                 given.append(self.buffers[operand])
             elif operand is not None:
-                given.append(self._insert(LoadOp.build_load(self.buffers[operand], AffineMap(0, 0, ()), []), op).results[0])
-        bound, rest = iter(given), iter(self._index(n, op) for n in sizes.values)
+                given.append(self.insert(LoadOp.build_load(self.buffers[operand], AffineMap(0, 0, ()), []), op).results[0])
+        bound, rest = iter(given), iter(self.index(n, op) for n in sizes.values)
         arguments = [next(rest if isinstance(a.type, IndexType) else bound) for a in kernel.body.block.args]
-        self._insert(LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(name)}), op)
-        self.work += _work_of_kernel(kernel.body.block, dict(zip(kernel.index_arguments, sizes.values, strict=True)))
-
-    def _written(self, op: Operation, initial: SSAValue | None, result: SSAValue) -> SSAValue:
-        """The buffer of what a hand-written kernel writes, with its initial contents."""
-        if initial is None:
-            return self._buffer(result, op)
-        source = self.buffers[initial]
-        if isinstance(source.owner, memref.AllocOp) and initial.has_one_use() and result not in self.destinations:
-            self.buffers[result] = source  # nobody else wants the contents
-            return source
-        target = self._buffer(result, op)
-        if source is not target:
-            self._insert(memref.CopyOp.create(operands=[source, target]), op)
-        return target
-
-    def _repeat(self, op: RepeatedOp) -> None:
-        """Call the function of a loop's body again and again, between two buffers for each carried value."""
-        carry, spare = self._carried(op, op.inits, op.carried_results)
-        position = self._scalar(i64, op, "i")
-        consts, over = ([self.buffers[v] for v in values] for values in (op.consts, op.stacks))
-        into = [self._buffer(result, op) for result in op.stacked_results]
-        count = op.trips.value.data if op.count is None else self.buffers[op.count]
-        groups = [consts, carry, spare, over, into]
-        made = RepeatOp.make(op.callee.string_value(), count, position, groups, reverse=op.reverse is not None)
-        self._insert(made, op)
-        trips = _UNKNOWN_TRIPS if op.count is not None else op.trips.value.data
-        self.work += trips * sum(self._works(op))
-
-    def _repeat_while(self, op: ConditionalOp) -> None:
-        """Call the functions of the condition and the body in turns."""
-        carry, spare = self._carried(op, op.inits, op.results)
-        consts = [self.buffers[v] for v in op.consts]
-        condition, body = (name.string_value() for name in op.callees)
-        flag = self._scalar(i1, op, "going")
-        self._insert(RepeatWhileOp.make(condition, body, flag, [consts, carry, spare]), op)
-        self.work += _UNKNOWN_TRIPS * sum(self._works(op))
-
-    def _carried(
-        self, op: Operation, inits: Sequence[SSAValue], results: Sequence[SSAValue]
-    ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """Two buffers for each carried value, of which the first is that of the result and holds the initial value."""
-        carry = [self._written(op, init, result) for init, result in zip(inits, results, strict=True)]
-        return carry, [self._alloc(value, op) for value in inits]
-
-    def _branch(self, op: CaseOp) -> None:
-        """Call the function of one branch."""
-        given = [self.buffers[v] for v in op.arguments]
-        into = [self._buffer(result, op) for result in op.results]
-        self._insert(BranchOp.make(self.buffers[op.index], [n.string_value() for n in op.callees], given, into), op)
-        self.work += max(self._works(op))
-
-    def _works(self, op: ControlOp) -> list[int]:
-        """The work of a call of each function of an op, which are converted already."""
-        works: list[int] = []
-        for name in op.callees:
-            found = SymbolTable.lookup_symbol(op, name)
-            if not isinstance(found, program.FuncOp):
-                raise _error(op, f"names no function of the module: {name}")
-            works.append(1 if found.work is None else found.work.value.data)
-        return works
-
-    def _scalar(self, element: Attribute, origin: Operation, name: str) -> SSAValue:
-        """A new buffer of one element."""
-        return self._new_buffer(memref_type(element, ()), [], origin, name)
-
-    def _alloc(self, like: SSAValue, origin: Operation) -> SSAValue:
-        """A new buffer for values of a type."""
-        sizes = [size for size in self._sizes_of(like, origin) if not isinstance(size, int)]
-        return self._new_buffer(_memref_of(like), sizes, origin, like.name_hint)
-
-    def _new_buffer(self, type: Attribute, sizes: Sequence[SSAValue], origin: Operation, name: str | None) -> SSAValue:
-        alloc = memref.AllocOp.create(
-            operands=sizes,
-            result_types=[type],
-            properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [len(sizes), 0])},
-        )
-        buffer = self._insert(alloc, origin).results[0]
-        buffer.name_hint = name
-        return buffer
-
-    def _index(self, value: int, origin: Operation) -> SSAValue:
-        if value not in self.constants:
-            constant = self._insert(arith.ConstantOp(IntegerAttr(value, index)), origin).results[0]
-            constant.name_hint = f"n{value}"
-            self.constants[value] = constant
-        return self.constants[value]
-
-    def _reshaped(self, buffer: SSAValue, value: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
-        """The buffer of a value under the shape of another tensor."""
-        is_same = shape_of(value) == shape_of(like)
-        return buffer if is_same else self._view(buffer, like.type, origin)
+        self.insert(LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(name)}), op)
+        self.work += work_of_kernel(kernel.body.block, dict(zip(kernel.index_arguments, sizes.values, strict=True)))
 
     def _constant(self, op: Operation) -> None:
         value = op.properties["value"]
         name = self.kernels.unique(f"{self.function.sym_name.data}_const{len(self.globals)}")
-        type = _memref_of(op.results[0])
+        type = memref_of(op.results[0])
         self.globals.append(
             memref.GlobalOp.create(
                 properties={
@@ -515,19 +263,9 @@ class _FunctionConverter:
             )
         )
         get = memref.GetGlobalOp.create(result_types=[type], properties={"name": SymbolRefAttr(name)})
-        self.buffers[op.results[0]] = self._insert(get, op).results[0]
+        self.buffers[op.results[0]] = self.insert(get, op).results[0]
         if (target := self.destinations.get(op.results[0])) is not None:
-            self._insert(memref.CopyOp.create(operands=[self.buffers[op.results[0]], target]), op)
-
-
-def _error(op: Operation, message: str) -> CompileError:
-    error = CompileError(f"'{op.name}' op {message}")
-    error.location = op.location  # pyright: ignore[reportAttributeAccessIssue]
-    return error
-
-
-def _memref_of(value: SSAValue) -> builtin.MemRefType:
-    return memref_type(element_of(value), shape_of(value))
+            self.insert(memref.CopyOp.create(operands=[self.buffers[op.results[0]], target]), op)
 
 
 def _require_tensor(value: SSAValue, function: str) -> None:
@@ -543,7 +281,7 @@ def bodies_first(functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
 
     def visit(function: func.FuncOp) -> None:
         if function in open_:
-            raise _error(
+            raise error_at(
                 function, f"@{function.sym_name.data} is a function of a loop or branch in itself: recursion cannot be compiled"
             )
         if function in ordered:
@@ -577,9 +315,9 @@ class ConvertGraphToLoopPass(ModulePass):
     name = "convert-graph-to-loop"
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
-        kernels = _Kernels(op)
+        kernels = Kernels(op)
         block = op.body.block
-        kernels.names = {o.properties["sym_name"].data for o in block.ops if "sym_name" in o.properties}  # pyright: ignore
+        kernels.names = {name.data for o in block.ops if isinstance(name := o.properties.get("sym_name"), StringAttr)}
         by_hand = {o.sym_name.data: o for o in block.ops if isinstance(o, KernelOp)}
         for kernel in by_hand.values():
             kernel.mark_scheduled()

@@ -164,10 +164,13 @@ class Costs:
 @kept
 def _is_far_access(op: LoadOp | StoreOp) -> bool:
     """Whether each iteration of the innermost loop that moves an access finds it in another cache line."""
-    by_data = any(type(index) is OpResult for index in op.indices)
-    loops = () if by_data else reversed(around(op))
-    stride = next((s for loop in loops if (s := lane_stride(op, loop.index)) != (0, 0)), None)
-    return stride is not None and type(op.buffer.owner) is not AllocOp and _is_far(op, *stride)
+    indices = op.indices
+    if type(op.buffer.owner) is AllocOp or any([type(index) is OpResult for index in indices]):
+        return False
+    loops = [loop.index for loop in around(op)]
+    strides = (lane_stride(op, index) for index in reversed(loops) if index in indices)
+    stride = next((stride for stride in strides if stride != (0, 0)), None)
+    return stride is not None and _is_far(op, *stride)
 
 
 def _iteration(loop: ForOp, body: float) -> float:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -26,8 +26,9 @@ from xdsl.rewriter import InsertPoint
 from ..codegen.targets import Target
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.conv import TILES, Convolution, ConvOp, pick
+from ..dialects.graph.conv import TILES, ConvOp
 from ..dialects.graph.conv_loops import has_open_windows
+from ..dialects.graph.convolution import Convolution, pick
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
@@ -81,7 +82,7 @@ def winograd_cycles(op: ConvOp, tile: int, target: Target) -> float:
 
 
 def _elements(value: SSAValue) -> int:
-    return value.type.element_count()  # pyright: ignore[reportAttributeAccessIssue]
+    return prod(shape_of(value))
 
 
 def choose_tile(op: ConvOp, amplification: float, target: Target) -> int:

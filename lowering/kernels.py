@@ -22,7 +22,8 @@ from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.symbolic import Monomial, Size
+from ..dialects.size_atoms import Monomial
+from ..dialects.symbolic import Size
 from ..dialects.types import element_of, has_symbols, memref, shape_of, show_shape
 from ..errors import CompileError
 from .nest_builder import NestBuilder
@@ -162,10 +163,12 @@ class KernelEmitter:
 
     def _store_first(self, value: SSAValue) -> None:
         """A nest that computes all of a value into a local buffer."""
-        name = value.name_hint or value.owner.name.removeprefix("graph.")  # pyright: ignore[reportAttributeAccessIssue]
+        op = value.owner
+        assert isinstance(op, Operation)
+        name = value.name_hint or op.name.removeprefix("graph.")
         sizes = [self.size_value(size) for size in shape_of(value) if isinstance(size, Size)]
         alloc = AllocOp.build_alloc("scratch", _memref_of(value), sizes, name=name)
-        alloc.location = value.owner.location  # pyright: ignore[reportAttributeAccessIssue]
+        alloc.location = op.location
         self.kernel.add_op(alloc)
 
         def body(point: Point) -> None:

@@ -167,7 +167,8 @@ def fit(value: Any, name: str, dtype: np.dtype[Any], shape: Sequence[int | None]
     Raises:
         InputError: it has another shape or dtype.
     """
-    wanted = describe_type(str(dtype), tuple("?" if n is None else n for n in shape))  # pyright: ignore[reportArgumentType]
+    sizes: Any = tuple("?" if n is None else n for n in shape)
+    wanted = describe_type(str(dtype), sizes)
     if isinstance(value, np.ndarray):
         array = value
         if array.dtype != dtype:

@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 from ..dialects.loop.parameters import Interface, Parameter
 from ..dialects.loop.structure import ForOp, KernelOp, parent_loops
 from ..dialects.program import FuncOp
+from ..dialects.size_text import spell
 from ..dialects.sizes import Dim, dims_of, is_plain_symbol
-from ..dialects.symbolic import spell
 from ..dialects.types import element_of, numpy_dtype
 from ..errors import CompileError
 from .signature import ArrayParam, Param, ScalarParam, Signature

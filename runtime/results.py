@@ -40,7 +40,7 @@ def check_results(signature: Signature, results: Sequence[object], sizes: Bindin
         if not value.flags.carray:
             raise ValueError(f"{signature.name}() result {index}: the array must be writable, C-contiguous and aligned")
     for index, value in enumerate(results):
-        if any(np.may_share_memory(value, other) for other in results[:index]):  # type: ignore[arg-type]
+        if any(np.may_share_memory(value, other) for other in results[:index]):
             raise ValueError(f"{signature.name}() result {index} overlaps another result")
 
 
@@ -50,7 +50,7 @@ def fits(signature: Signature, args: Sequence[object], results: Sequence[object]
         check_results(signature, results, sizes)
     except ValueError:
         return False
-    return not any(np.may_share_memory(array, result) for array in args for result in results)  # type: ignore[arg-type]
+    return not any(np.may_share_memory(array, result) for array in args for result in results)
 
 
 def apart(args: Sequence[Array], results: Sequence[Array]) -> list[Array]:

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..dialects.element_types import TABLE, Kind
+from ..dialects.size_atoms import Atom as Atom
+from ..dialects.size_atoms import Positive as Positive
+from ..dialects.size_atoms import Symbol as Symbol
+from ..dialects.size_text import read
 from ..dialects.sizes import Dim
 from ..dialects.sizes import is_symbol as is_symbol
-from ..dialects.symbolic import Atom as Atom
-from ..dialects.symbolic import Positive as Positive
-from ..dialects.symbolic import Size, read
-from ..dialects.symbolic import Symbol as Symbol
+from ..dialects.symbolic import Size
 
 DTYPES: dict[str, np.dtype[Any]] = {str(row.dtype): row.dtype for row in TABLE}
 """Element types that compiled code reads and writes in place, by NumPy's name: arrays of them are in native byte order."""

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from ..dialects.graph.base import GraphOp
 from ..dialects.loop.structure import ForOp
 from ..dialects.program import functions_of, inputs_of
-from ..dialects.symbolic import Symbol, substituted
+from ..dialects.size_atoms import Symbol
+from ..dialects.symbolic import substituted
 from ..dialects.types import DYNAMIC
 from ..errors import LaminaError
 from .inputs import KINDS, generate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -22,6 +23,16 @@ ROOT = Path(__file__).parent.parent
 os.environ["LAMINA_MACHINE"] = "off"  # what somebody measured here decides nothing that is tested
 os.environ["LAMINA_FALLBACKS"] = "error"
 """What the compiler gives up (`lowering/fallbacks.py`) is an error, here and in the processes that tests start."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main() -> Iterator[None]:
+    """What is compiled is kept for all workers and children of this run, and no longer, unless LAMINA_CACHE_DIR says where."""
+    if "LAMINA_CACHE_DIR" in os.environ:
+        return (yield)
+    with tempfile.TemporaryDirectory(prefix="lamina-tests-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LAMINA_CACHE_DIR", folder)
+        return (yield)
 
 
 @pytest.fixture

@@ -68,11 +68,10 @@ def linearize_while(op: WhileOp, linearizer: Linearizer) -> None:
         results = inner.run(body, [*of_consts, *of_inits])
         return [*results, *tangents_of(results, inner)]
 
-    t = linearizer.tangents
     new = WhileOp.make(
         new_function(op, "jvp", types, build_condition, condition),
         new_function(op, "jvp", types, build_body, body),
-        [*op.consts, *(t[v] for v in consts)],  # pyright: ignore[reportArgumentType]
+        [*op.consts, *linearizer.tangents_of(consts)],
         [*op.inits, *initial],
     )
     linearizer.primal.insert(new)
@@ -97,7 +96,7 @@ def linearize_case(op: CaseOp, linearizer: Linearizer) -> None:
         return new_function(op, "jvp" if forward else "tangent", types, build, branch)
 
     branches = list(map(derivative, called_functions(op)))
-    arguments: list[SSAValue] = [*op.arguments, *(linearizer.tangents[v] for v in given)]  # pyright: ignore
+    arguments = [*op.arguments, *linearizer.tangents_of(given)]
     if forward:
         new = CaseOp.make(op.index, branches, arguments)
         linearizer.primal.insert(new)

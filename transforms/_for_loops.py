@@ -118,13 +118,12 @@ def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
         return [*results[:n], *tangents[:n_carried], *results[n:], *tangents[n_carried:]]
 
     function = new_function(op, "jvp", [INDEX, *(type for group in groups for type in group)], build)
-    t = linearizer.tangents
     new = ForOp.make(
         function,
         op.times,
-        [*op.consts, *(t[v] for v in consts)],  # pyright: ignore[reportArgumentType]
+        [*op.consts, *linearizer.tangents_of(consts)],
         [*op.inits, *initial],
-        [*op.stacks, *(t[v] for v in stacks)],  # pyright: ignore[reportArgumentType]
+        [*op.stacks, *linearizer.tangents_of(stacks)],
         reverse=op.reverse is not None,
     )
     linearizer.primal.insert(new)
@@ -186,16 +185,15 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
         return tangents_of(inner.run(body, [index, *given[0], *given[3], *given[4]]), inner)
 
     tangent = new_function(op, "tangent", [INDEX, *(type for group in groups for type in group)], build_tangent)
-    t = linearizer.tangents
     lengths = list(map(len, groups))
     starts = [sum(lengths[:k]) for k in range(len(lengths))]
     linear = [*range(starts[1], starts[3]), *range(starts[5], starts[5] + lengths[5])]
     new = ForOp.make(
         tangent,
         count,
-        [*op.consts, *(t[v] for v in consts)],  # pyright: ignore[reportArgumentType]
+        [*op.consts, *linearizer.tangents_of(consts)],
         initial,
-        [*saved, *op.stacks, *(t[v] for v in stacks)],  # pyright: ignore[reportArgumentType]
+        [*saved, *op.stacks, *linearizer.tangents_of(stacks)],
         reverse=op.reverse is not None,
         linear=linear,
     )

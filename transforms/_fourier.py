@@ -166,7 +166,7 @@ def _products_of_roots(b: Any, shape: tuple[int, int, int], n: int, direction: s
     whole = (outer, n1, n2 // low, low)
     low_parts = tuple(b.broadcast(_const(b, part, like), (1, 3), whole) for part in fine)
     high_parts = tuple(b.broadcast(_const(b, part, like), (1, 2), whole) for part in coarse)
-    re, im = multiply(b, low_parts, high_parts)  # pyright: ignore[reportArgumentType]
+    re, im = multiply(b, low_parts, high_parts)
     return b.reshape(re, shape), b.reshape(im, shape)
 
 
@@ -186,12 +186,12 @@ def _chirped(b: Any, x: Parts, direction: str) -> SSAValue:
         b.broadcast(b.const(part.astype(dtype)), (1,), (outer, size, inner)) for part in (spectrum.real, spectrum.imag)
     )
     zero = b.const(0, element_of(x[0]))
-    started = multiply(b, x, chirp)  # pyright: ignore[reportArgumentType]
+    started = multiply(b, x, chirp)
     room = {"low": (0, 0, 0), "high": (0, size - n, 0), "interior": (0, 0, 0)}
     padded = b.pad(started[0], zero, **room), b.pad(started[1], zero, **room)
     there = _transform(b, Operand(padded), "forward")
-    product = multiply(b, (first_of_pairs(b, there), first_of_pairs(b, there, 1)), factors)  # pyright: ignore[reportArgumentType]
+    product = multiply(b, (first_of_pairs(b, there), first_of_pairs(b, there, 1)), factors)
     back = _transform(b, Operand(product), "inverse")
     cut = {"start": (0, 0, 0), "stop": (outer, n, inner), "step": (1, 1, 1)}
     ended = b.slice(first_of_pairs(b, back), **cut), b.slice(first_of_pairs(b, back, 1), **cut)
-    return b.interleave(*multiply(b, ended, chirp))  # pyright: ignore[reportArgumentType]
+    return b.interleave(*multiply(b, ended, chirp))

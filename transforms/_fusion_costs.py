@@ -16,7 +16,7 @@ from ..dialects.graph.choose import ConvertOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.types import element_of, shape_of, width_of
 from ._fusion_groups import Group, Groups, Place
-from ._fusion_legality import is_movable, is_product, kernel_equations, writes_nest
+from ._fusion_legality import is_movable, is_product, writes_nest
 
 MAX_OPS = 64
 """Ops a group that compute something: keeps basic blocks below the size where code generation turns superlinear."""
@@ -92,16 +92,16 @@ def is_evaluated_once(op: Operation, group: Group, places: set[Place], groups: G
     contraction = equation.monoid is not None and len(equation.reads) > 1
     if contraction and (group.root is None or {place.points() for place in places} != {group.root.points()}):
         return False
-    return len(places) == 1 or not _ends_contraction(op)
+    return len(places) == 1 or not _ends_contraction(op, groups)
 
 
-def _ends_contraction(op: Operation) -> bool:
+def _ends_contraction(op: Operation, groups: Groups) -> bool:
     """Whether elementwise ops of one use lead from a contraction to `op`."""
     work, seen = [op], 0
     while work and seen < MAX_OPS:
         seen += 1
         current = work.pop()
-        equations = kernel_equations(current)
+        equations = groups.loop_form(current)
         if len(equations) != 1 or (current is not op and len(list(current.results[0].uses)) > 1):
             continue
         if equations[0].n_reduce:
@@ -112,7 +112,7 @@ def _ends_contraction(op: Operation) -> bool:
     return False
 
 
-def follows_reduction(op: Operation) -> bool:
+def follows_reduction(op: Operation, groups: Groups) -> bool:
     """Whether an op ends the kernel of what reduces, or writes its own loops: elementwise ops alone lead from there to it."""
     work, seen = [op], set[Operation]()
     while work:
@@ -120,18 +120,18 @@ def follows_reduction(op: Operation) -> bool:
         if current in seen:
             continue
         seen.add(current)
-        if writes_nest(current) or any(equation.n_reduce for equation in kernel_equations(current)):
+        if writes_nest(current) or any(equation.n_reduce for equation in groups.loop_form(current)):
             return True
         if isinstance(current, ElementwiseOp) or is_movable(current):
             work.extend(operand.owner for operand in current.operands if isinstance(operand.owner, Operation))
     return False
 
 
-def rereads(op: Operation, root: Operation) -> bool:
+def rereads(op: Operation, root: Operation, groups: Groups) -> bool:
     """Whether a reduction that leads to `op` reads what the root reads, too, all of it."""
     whole = prod(shape_of(root.results[0]))
     read = {v for v in _leads_to(root.results[0]) if prod(shape_of(v)) == whole}
-    sums = [v.owner for v in _leads_to(op.results[0]) if any(e.n_reduce for e in kernel_equations(v.owner))]
+    sums = [v.owner for v in _leads_to(op.results[0]) if any(e.n_reduce for e in groups.loop_form(v.owner))]
     return any(v in read for found in sums for operand in found.operands for v in _leads_to(operand))  # pyright: ignore
 
 

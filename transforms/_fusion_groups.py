@@ -11,14 +11,27 @@ What is reduced along leading dims is known for columns: it repeats no work if t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ..dialects.graph.base import Equation, Read
+from ..dialects.graph.base import Equation, GraphOp, Read
 from ..dialects.graph.extents import has_open_sizes
+from ..dialects.types import expected
+
+
+def kernel_equations(op: Operation | Block) -> tuple[Equation, ...]:
+    """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
+    if not isinstance(op, GraphOp) or op.composite or len(op.results) != 1:
+        return ()
+    return tuple([_expected(equation) for equation in op.equations()])
+
+
+def _expected(equation: Equation) -> Equation:
+    space = tuple(map(expected, equation.space))
+    return equation if space == equation.space else replace(equation, space=space)
 
 
 @dataclass(frozen=True)
@@ -112,13 +125,60 @@ class Groups:
         self.of: dict[Operation, Group] = {}
         self.equations: dict[Operation, tuple[Equation, ...]] = {}
         """The loop forms of the ops that have been seen, over expected sizes where only calls know them."""
+        self._forms: dict[Operation, tuple[Equation, ...]] = {}
         self.is_open = has_open_sizes(block)
         """Whether calls alone know sizes: then there are no prologues and no other orders of loops, which sizes decide."""
+
+        self._bits: dict[Group | Operation, int] = {}
+        """A bit of each group, and of each op in none."""
+        self._leads: dict[Group | Operation, int] = {}
+        """The bits of what uses its results, directly or through others, and its own."""
+
+    def loop_form(self, op: Operation | Block) -> tuple[Equation, ...]:
+        """`kernel_equations`, found once an op."""
+        if isinstance(op, Block):
+            return ()
+        found = self._forms.get(op)
+        if found is None:
+            found = self._forms[op] = kernel_equations(op)
+        return found
 
     def form(self, group: Group, op: Operation) -> None:
         """A new group of one op."""
         self.formed.append(group)
         self.of[op] = group
+        self._add(group, op)
+
+    def join(self, group: Group, op: Operation) -> None:
+        """Let an op be one of a group."""
+        self.of[op] = group
+        if more := self._users(op) & ~self._leads[group]:
+            bit = self._bits[group]
+            for other, found in self._leads.items():
+                if found & bit:
+                    self._leads[other] = found | more
+
+    def leave_out(self, op: Operation) -> None:
+        """Let an op be in no group."""
+        self._add(op, op)
+
+    def others_lead_to(self, op: Operation, goal: Group) -> bool:
+        """Whether a user of `op` outside a group leads back into it: fusing would make the two wait for each other."""
+        bit = self._bits[goal]
+        nodes = (self.of.get(use.operation, use.operation) for use in op.results[0].uses)
+        return any(self._leads.get(node, 0) & bit for node in nodes if node is not goal)
+
+    def _add(self, node: Group | Operation, op: Operation) -> None:
+        self._bits[node] = bit = 1 << len(self._bits)
+        self._leads[node] = bit | self._users(op)
+
+    def _users(self, op: Operation) -> int:
+        """The bits that the users of an op lead to."""
+        found = 0
+        for result in op.results:
+            for use in result.uses:
+                found |= self._leads.get(self.of.get(use.operation, use.operation), 0)
+        return found
 
     def sums(self, group: Group) -> list[Equation]:
         """The equations of a group that reduce."""

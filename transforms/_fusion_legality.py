@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
 from ..dialects.graph.base import Equation, GraphOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import ReshapeOp
-from ..dialects.types import expected, shape_of
-from ._fusion_groups import Group, Groups, Place, root_place
+from ..dialects.types import shape_of
+from ._fusion_groups import Group, Groups, Place, kernel_equations, root_place
 
 _INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.reverse", "graph.iota")
-
-
-def kernel_equations(op: Operation | Block) -> tuple[Equation, ...]:
-    """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
-    if not isinstance(op, GraphOp) or op.composite or len(op.results) != 1:
-        return ()
-    return tuple([replace(equation, space=tuple(map(expected, equation.space))) for equation in op.equations()])
 
 
 def is_scalar_const(op: Operation) -> bool:
@@ -74,7 +66,7 @@ def may_store(op: Operation, group: Group, places: set[Place], groups: Groups) -
     shape = equation.space[: equation.n_parallel]
     if group.root is None or len(shape) != len(group.root.loops):
         return False
-    return places == {group.root} == {root_place(shape, order=group.order)} and not others_lead_to(op, group, groups)
+    return places == {group.root} == {root_place(shape, order=group.order)} and not groups.others_lead_to(op, group)
 
 
 def may_store_first(op: Operation, group: Group, groups: Groups) -> bool:
@@ -107,28 +99,12 @@ def may_end_nest(op: GraphOp, group: Group, groups: Groups) -> bool:
     whole = root_place(op.result_shape())
     if group.nest is not None or group.root != whole or groups.sums(group):
         return False
-    return {place for _, place in groups.reads(op, group)} == {whole} and not others_lead_to(op, group, groups)
+    return {place for _, place in groups.reads(op, group)} == {whole} and not groups.others_lead_to(op, group)
 
 
 def may_reorder(group: Group, groups: Groups) -> bool:
     """Whether the loops of a group's results may still stand in another order."""
     return group.root is not None and group.order is None and group.nest is None and not groups.is_open
-
-
-def others_lead_to(op: Operation, goal: Group, groups: Groups) -> bool:
-    """Whether a user of `op` outside the group leads back into it: fusing would make the two wait for each other."""
-    work = [user for user in users_of(op) if groups.of.get(user) is not goal]
-    seen: set[Operation] = set()
-    while work:
-        user = work.pop()
-        group = groups.of.get(user)
-        if group is goal:
-            return True
-        for member in group.ops if group is not None else (user,):
-            if member not in seen:
-                seen.add(member)
-                work.extend(use.operation for result in member.results for use in result.uses)
-    return False
 
 
 def users_of(op: Operation) -> Iterable[Operation]:

@@ -26,7 +26,6 @@ from ._fusion_legality import (
     is_scalar_const,
     is_stored_at_its_point,
     is_unit_reshape,
-    kernel_equations,
     may_compute,
     may_end_nest,
     may_precede,
@@ -50,17 +49,19 @@ class Planner:
         for op in reversed(list(self.block.ops)):
             if is_scalar_const(op):
                 self._place_const(op)
-            elif equations := () if isinstance(op, ReshapeOp) and not is_unit_reshape(op) else kernel_equations(op):
+            elif equations := () if isinstance(op, ReshapeOp) and not is_unit_reshape(op) else self.groups.loop_form(op):
                 self.groups.equations[op] = equations
                 self._place(op)
             elif isinstance(op, GraphOp) and writes_nest(op):
                 self._place_nest(op)
+            if op not in self.groups.of:
+                self.groups.leave_out(op)
         return self.groups
 
     def _place_const(self, op: Operation) -> None:
         for use in op.results[0].uses:
             if (group := self.groups.of.get(use.operation)) is not None:
-                self.groups.of[op] = group
+                self.groups.join(group, op)
                 group.places[op] = set()
 
     def _place(self, op: Operation) -> None:
@@ -77,7 +78,7 @@ class Planner:
                 continue
             group.places[op] = places
             group.work += not is_movable(op)
-            of[op] = group
+            self.groups.join(group, op)
             return
         if isinstance(op, ReshapeOp):
             return  # stays a view
@@ -94,7 +95,7 @@ class Planner:
         for group in {of[user]: None for user in users_of(op) if user in of}:
             if group.work < MAX_OPS and may_end_nest(op, group, self.groups):
                 group.nest, group.places[op] = op, {root_place(op.result_shape())}
-                of[op] = group
+                self.groups.join(group, op)
                 return
         copied = (op.operands[k].owner for k in op.copied())
         if any(isinstance(given, Operation) and self._precedes(given, op) for given in copied):
@@ -114,16 +115,15 @@ class Planner:
             if not keeps_schedules(op, group, reads, self.groups):
                 return None
             if repeated(places, op) is not None:
-                is_prologue = may_store_first(op, group, self.groups) and not follows_reduction(op)
+                is_prologue = may_store_first(op, group, self.groups) and not follows_reduction(op, self.groups)
                 return {root_place(space, op)} if is_prologue else None
             if not is_evaluated_once(op, group, places, self.groups):
                 return None
         return places if len(places) <= MAX_PLACES else None
 
-    @staticmethod
-    def _precedes(op: Operation, nest: Operation) -> bool:
+    def _precedes(self, op: Operation, nest: Operation) -> bool:
         """Whether an op is computed where an op that writes its own loops copies its operand."""
-        return may_precede(op, nest) and (is_movable(op) or is_cheap(op)) and not follows_reduction(op)
+        return may_precede(op, nest) and (is_movable(op) or is_cheap(op)) and not follows_reduction(op, self.groups)
 
     def _reorder(self, op: Operation, group: Group) -> set[Place] | None:
         """The places of `op` in the group with loops over columns outside, None if that is no gain; else changes the group."""
@@ -131,7 +131,7 @@ class Planner:
             return None
         root, rank = next(iter(group.ops)), len(group.root.loops)
         place = repeated((place for _, place in self.groups.reads(op, group)), op)
-        if place is None or not stay_in_cache(root.results[0], place.used()) or not rereads(op, root):
+        if place is None or not stay_in_cache(root.results[0], place.used()) or not rereads(op, root, self.groups):
             return None
         order, of = _columns_first(place, rank), self.groups.of
         moved = root_place(self.groups.equations[root][0].space[:rank], order=order)

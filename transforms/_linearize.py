@@ -7,7 +7,7 @@ the tangents are moved out of it, and what stays is linear. graph-transpose then
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -77,6 +77,10 @@ class Linearizer:
 
     def tangent(self, value: SSAValue) -> Tangent:
         return self.tangents.get(value)
+
+    def tangents_of(self, values: Iterable[SSAValue]) -> list[SSAValue]:
+        """The tangents of values that have one."""
+        return [tangent for value in values if (tangent := self.tangents[value]) is not None]
 
     def process(self, op: Operation) -> None:
         """Insert an op whose operands are already in place, and build the tangents of its results."""
@@ -224,7 +228,7 @@ def _distinct_arguments(primals: list[SSAValue], wrt: Sequence[int], b: GraphBui
 def _transposed(op: DerivativeOp, block: Block, linearizer: Linearizer, floats: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Insert the `graph.transposed` of a vjp before it; its gradients."""
     reached = [(v, ct) for v, ct in zip(floats, op.vectors, strict=True) if linearizer.tangent(v) is not None]
-    block.add_op(YieldOp.create(operands=[linearizer.tangents[v] for v, _ in reached]))  # pyright: ignore
+    block.add_op(YieldOp.create(operands=linearizer.tangents_of(v for v, _ in reached)))
     hoist_invariant(block, op)
     new = TransposedOp.create(
         operands=[ct for _, ct in reached], result_types=[a.type for a in block.args], regions=[Region(block)]

@@ -41,8 +41,8 @@ from ..dialects.graph.extents import Extents, has_open_size
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.symbolic import estimates
 from ..errors import CompileError
-from ._fusion_groups import Group
-from ._fusion_legality import is_movable, is_product, kernel_equations
+from ._fusion_groups import Groups
+from ._fusion_legality import is_movable, is_product
 from ._fusion_planner import Planner
 
 
@@ -59,7 +59,7 @@ def copy_movable_ops(block: Block) -> None:
             use.operation.operands[use.index] = copy.results[0]
 
 
-def _read_again(members: list[Operation], inputs: Container[SSAValue]) -> list[tuple[Operation, int]]:
+def _read_again(members: list[Operation], inputs: Container[SSAValue], groups: Groups) -> list[tuple[Operation, int]]:
     """The operands (op, number) that are given once more: what a product reads is an argument that nothing else reads.
 
     A schedule tells what it packs by the buffer. So a product of a matrix with itself has two arguments, and one whose
@@ -67,7 +67,7 @@ def _read_again(members: list[Operation], inputs: Container[SSAValue]) -> list[t
     """
     found: list[tuple[Operation, int]] = []
     for op in members:
-        if any(is_product(equation) for equation in kernel_equations(op)):
+        if any(is_product(equation) for equation in groups.loop_form(op)):
             for user, k in reversed([_leaf(op, k, members) for k in range(len(op.operands))]):
                 value = user.operands[k]
                 reads = [(m, n) for m in members for n, operand in enumerate(m.operands) if operand is value]
@@ -91,15 +91,15 @@ def _first_read(op: Operation, position: dict[Operation, int]) -> tuple[int, int
     return min(_first_read(user, position) if is_movable(user) else (position[user], k) for user, k in reads)
 
 
-def _build_fusion(members: list[Operation], group: Group, position: dict[Operation, int]) -> FusionOp:
+def _build_fusion(members: list[Operation], groups: Groups, position: dict[Operation, int]) -> FusionOp:
     """One `graph.fusion` of the members, detached; uses of their results from outside are moved to its results."""
-    inside = set(members)
+    group, inside = groups.of[members[0]], set(members)
     inputs: dict[SSAValue, None] = {}
     for op in members:
         for operand in op.operands:
             if operand.owner not in inside:
                 inputs.setdefault(operand)
-    again = _read_again(members, inputs)
+    again = _read_again(members, inputs, groups)
     operands = [*inputs, *(op.operands[k] for op, k in again)]
     body = Block(arg_types=[value.type for value in operands])
     mapping: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=False))
@@ -148,8 +148,7 @@ def fuse_block(block: Block) -> None:
     units += [[op] for op in block.ops if op not in groups.of]
     new_ops: list[Operation] = []
     for members in _in_order(units, position):
-        group = groups.of.get(members[0])
-        new_ops.append(members[0] if group is None else _build_fusion(members, group, position))
+        new_ops.append(_build_fusion(members, groups, position) if members[0] in groups.of else members[0])
     for op in list(block.ops):
         op.detach()
     block.add_ops(new_ops)

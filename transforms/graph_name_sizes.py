@@ -24,7 +24,7 @@ from ..dialects.graph.base import GraphOp
 from ..dialects.graph.extents import Extents, has_open_size, has_open_sizes
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.symbolic import Size
-from ..dialects.types import DYNAMIC, element_of, has_symbols, shape_of, tensor
+from ..dialects.types import DYNAMIC, element_of, has_symbols, set_type, shape_of, tensor, tensors_of
 from ..errors import CompileError, DTypeError, ShapeError, SizeError, about
 from ._functions import error_at
 
@@ -92,7 +92,7 @@ def _name_results(op: Operation, extents: Extents, named: dict[Any, Any]) -> Non
         sizes = [size if isinstance(size, int | Size) else named.get(size, DYNAMIC) for size in sizes]
         declared.append(tensor(element_of(result), sizes))
     try:
-        types: Sequence[Any] = op.infer_types([o.type for o in op.operands], op.properties, declared)  # pyright: ignore
+        types: Sequence[Any] = op.infer_types(tensors_of(op.operands), op.properties, declared)
     except SizeError:
         raise _refused(op) from None
     except (ShapeError, DTypeError) as error:
@@ -118,7 +118,7 @@ def _rank(value: SSAValue) -> int:
 
 def _set_type(value: SSAValue, sizes: Sequence[Any]) -> None:
     if isinstance(value.type, TensorType):
-        value._type = tensor(element_of(value), sizes)  # pyright: ignore[reportPrivateUsage]
+        set_type(value, tensor(element_of(value), sizes))
 
 
 @dataclass(frozen=True)

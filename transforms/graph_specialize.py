@@ -22,7 +22,7 @@ from ..dialects.graph.conditional import CaseOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.extents import Dim, Extents
 from ..dialects.graph.kernel import KernelCallOp
-from ..dialects.types import DYNAMIC, shape_of, show_shape, tensor
+from ..dialects.types import DYNAMIC, set_type, shape_of, show_shape, tensor, tensors_of
 from ..errors import CompileError, DTypeError, ShapeError
 from ._functions import called_function, called_functions, error_at, has_body
 
@@ -60,7 +60,7 @@ class Specializer:
         classes = _classes(block)
         for k, (value, type) in enumerate(zip(block.args, types, strict=True)):
             shape = type.get_shape() if isinstance(type, TensorType) else ()
-            value._type = refined(value.type, shape, function, k)  # pyright: ignore[reportPrivateUsage]
+            set_type(value, refined(value.type, shape, function, k))
             self.sizes |= {c: n for d, n in enumerate(shape) if n != DYNAMIC and (c := classes.get((value, d))) is not None}
         for op in block.ops:
             if isinstance(op, ReturnOp):
@@ -77,7 +77,7 @@ class Specializer:
                 if isinstance(op, KernelCallOp):
                     types = op.types_for(op.lookup(), operands)
                 else:
-                    types = op.infer_types(operands, op.properties, [r.type for r in op.results])  # pyright: ignore
+                    types = op.infer_types(tensors_of(op.operands), op.properties, tensors_of(op.results))
             except (ShapeError, DTypeError) as error:
                 raise error_at(op, type(error), str(error)) from None
         elif isinstance(op, CallOp) and has_body(op):
@@ -104,7 +104,7 @@ class Specializer:
                 raise error_at(op, CompileError, f"result shape does not follow from its operands, got {inferred}")
             if not _fits(result.type, inferred):
                 raise error_at(op, CompileError, f"result type would be {inferred}, but it is declared {result.type}")
-            result._type = inferred  # pyright: ignore[reportPrivateUsage]
+            set_type(result, inferred)
 
     def _control(self, op: ControlOp) -> Sequence[Attribute]:
         """Bring the functions of loops and branches to what they get; the types of the results."""

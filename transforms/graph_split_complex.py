@@ -245,7 +245,7 @@ class _Splitter:
         self.parts[op.results[0]] = re, self.b.add(self._on(op, [a, d]), self._on(op, [b, c]))
 
     def _fft(self, op: Operation) -> None:
-        dim, direction = integer(op.properties["dim"]), word(op.properties["direction"])  # pyright: ignore[reportArgumentType]
+        dim, direction = integer(op.properties["dim"]), word(op.properties["direction"])
         x = op.operands[0]
         given = fourier.Operand(self.parts[x], self.pairs.get(x))
         self._known(op.results[0], fourier.transform(self.b, given, dim, direction))
@@ -292,7 +292,7 @@ class _Splitter:
         if word(p["kind"]) == "add":
             self._each(op)
             return
-        dim = integer(p["dim"])  # pyright: ignore[reportArgumentType]
+        dim = integer(p["dim"])
         sign = 1 if word(p["direction"]) == "forward" else -1
         x = self.parts[op.operands[0]]
         if word(p["bound"]) == "exclusive":
@@ -304,7 +304,7 @@ class _Splitter:
         self.parts[op.results[0]] = x
 
     def _recurrence(self, op: Operation) -> None:
-        dim = integer(op.properties["dim"])  # pyright: ignore[reportArgumentType]
+        dim = integer(op.properties["dim"])
         sign = 1 if word(op.properties["direction"]) == "forward" else -1
         factor, term = (self.parts[o] for o in op.operands)
         step, size = 1, shape_of(term[0])[dim]

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .lazy import loops
+
 SEED = 4
 
 
@@ -18,7 +20,7 @@ class Case:
     * `lamina(*inputs)`: traced by `lm.jit`; or, with `as_kernel`, `kernel(*inputs)`: calls functions of `kernels.py`;
     * `jax(*inputs)`: for `jax.jit`; IREE compiles its StableHLO;
     * `torch(*inputs)`: run eagerly and by `torch.compile`;
-    * `numba(*inputs)`: calls functions of `loops.py`;
+    * `numba(*inputs)`: calls functions of `loops.py`; `numba = loop("gelu")` is one of them;
     * `onnx(graph, *names)`: adds nodes to a graph and returns the name of the result.
     """
 
@@ -72,6 +74,15 @@ class Case:
             worst = np.unravel_index(np.nanargmax(np.where(bad, error, -1)), error.shape)
             return f"{bad.sum()} elements differ: {result[worst]} at {[int(k) for k in worst]}, expected {reference[worst]}"
         return None
+
+
+def loop(name: str, *fields: str) -> Callable[..., Any]:
+    """A method that calls the function `name` of `loops.py` on the inputs and these fields of the case."""
+
+    def method(self: Case, *inputs: Any) -> Any:
+        return getattr(loops, name)(*inputs, *(getattr(self, field) for field in fields))
+
+    return method
 
 
 @dataclass(frozen=True)

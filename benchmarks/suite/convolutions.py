@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .case import Case, Row, floats
-from .lazy import jax, jnp, lm, lnp, loops, torch
+from .case import Case, Row, floats, loop
+from .lazy import jax, jnp, lm, lnp, torch
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,7 @@ class Depthwise(Images):
     def torch(self, x: Any, k: Any) -> Any:
         return torch.nn.functional.conv2d(x, k, stride=self.stride, padding=self.padding, groups=self.channels)
 
-    def numba(self, x: Any, k: Any) -> Any:
-        return loops.depthwise(x, k, self.stride, self.padding)
+    numba = loop("depthwise", "stride", "padding")
 
     def onnx(self, graph: Any, x: str, k: str) -> str:
         return graph.op("Conv", x, k, strides=[self.stride] * 2, pads=[self.padding] * 4, group=self.channels)
@@ -136,8 +135,7 @@ class MaxPool(Images):
     def torch(self, x: Any) -> Any:
         return torch.nn.functional.max_pool2d(x, self.size, self.stride, self.padding)
 
-    def numba(self, x: Any) -> Any:
-        return loops.max_pool(x, self.size, self.stride, self.padding)
+    numba = loop("max_pool", "size", "stride", "padding")
 
     def onnx(self, graph: Any, x: str) -> str:
         return graph.op("MaxPool", x, kernel_shape=[self.size] * 2, strides=[self.stride] * 2, pads=[self.padding] * 4)

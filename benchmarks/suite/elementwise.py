@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .case import Case, Row, floats
+from .case import Case, Row, floats, loop
 from .lazy import jax, jnp, lm, lnp, loops, torch
 
 
@@ -36,8 +36,7 @@ class Chain(Case):
     def torch(self, x: Any, y: Any, z: Any) -> Any:
         return torch.tanh(x * y + z) * torch.sigmoid(x) + torch.exp(-torch.abs(z))
 
-    def numba(self, x: Any, y: Any, z: Any) -> Any:
-        return loops.chain(x, y, z)
+    numba = loop("chain")
 
     def onnx(self, graph: Any, x: str, y: str, z: str) -> str:
         product = graph.op("Tanh", graph.op("Add", graph.op("Mul", x, y), z))
@@ -136,8 +135,7 @@ class Gelu(Case):
     def torch(self, x: Any) -> Any:
         return torch.nn.functional.gelu(x, approximate="tanh")
 
-    def numba(self, x: Any) -> Any:
-        return loops.gelu(x)
+    numba = loop("gelu")
 
     def onnx(self, graph: Any, x: str) -> str:
         return graph.op("Gelu", x, approximate="tanh")
@@ -167,8 +165,7 @@ class Triad(Case):
     def torch(self, x: Any, y: Any) -> Any:
         return torch.add(x, y, alpha=3.0)
 
-    def numba(self, x: Any, y: Any) -> Any:
-        return loops.triad(x, y)
+    numba = loop("triad")
 
     def onnx(self, graph: Any, x: str, y: str) -> str:
         return graph.op("Add", x, graph.op("Mul", graph.constant(np.float32(3)), y))
@@ -229,8 +226,7 @@ class Softmax(Reduction):
     def torch(self, x: Any) -> Any:
         return torch.softmax(x, 1)
 
-    def numba(self, x: Any) -> Any:
-        return loops.softmax(x)
+    numba = loop("softmax")
 
     def onnx(self, graph: Any, x: str) -> str:
         return graph.op("Softmax", x, axis=1)
@@ -263,8 +259,7 @@ class LayerNorm(Reduction):
     def torch(self, x: Any, w: Any, b: Any) -> Any:
         return torch.nn.functional.layer_norm(x, (self.n,), w, b)
 
-    def numba(self, x: Any, w: Any, b: Any) -> Any:
-        return loops.layer_norm(x, w, b)
+    numba = loop("layer_norm")
 
     def onnx(self, graph: Any, x: str, w: str, b: str) -> str:
         return graph.op("LayerNormalization", x, w, b, axis=1, epsilon=1e-5)
@@ -287,8 +282,7 @@ class LogSumExp(Reduction):
     def torch(self, x: Any) -> Any:
         return torch.logsumexp(x, 1)
 
-    def numba(self, x: Any) -> Any:
-        return loops.logsumexp(x)
+    numba = loop("logsumexp")
 
     def onnx(self, graph: Any, x: str) -> str:
         return graph.op("ReduceLogSumExp", x, graph.constant(np.array([1])), keepdims=0)
@@ -306,8 +300,7 @@ class ArgMax(Reduction):
     def lamina(self, x: Any) -> Any:
         return lnp.argmax(x, axis=1)
 
-    def numba(self, x: Any) -> Any:
-        return loops.argmax(x)
+    numba = loop("argmax")
 
     def onnx(self, graph: Any, x: str) -> str:
         return graph.op("ArgMax", x, axis=1, keepdims=0)

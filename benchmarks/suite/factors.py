@@ -26,6 +26,25 @@ class _Matrices(Case):
         return [(x / np.sqrt(self.n) + 2 * np.eye(self.n)).astype(np.float32)]
 
 
+class _Formula(_Matrices):
+    """A base: what is computed is one formula on the `linalg` of each library."""
+
+    def formula(self, linalg: Any, *inputs: Any) -> Any:
+        raise NotImplementedError
+
+    def numpy(self, *inputs: Any) -> Any:
+        return self.formula(np.linalg, *inputs)
+
+    def lamina(self, *inputs: Any) -> Any:
+        return self.formula(lm.linalg, *inputs)
+
+    def jax(self, *inputs: Any) -> Any:
+        return self.formula(jax.numpy.linalg, *inputs)
+
+    def torch(self, *inputs: Any) -> Any:
+        return self.formula(torch.linalg, *inputs)
+
+
 def _definite(x: np.ndarray) -> np.ndarray:
     return (np.matmul(x, np.swapaxes(x, -1, -2)) / 4 + np.eye(x.shape[-1])).astype(np.float32)
 
@@ -53,27 +72,18 @@ class Cholesky(_Matrices):
         return torch.linalg.cholesky(x)
 
 
-class Determinant(_Matrices):
+class Determinant(_Formula):
     """LU: the sum of the logarithms of the pivots."""
 
     @property
     def flops(self) -> float:
         return max(self.count, 1) * 2 * self.n**3 / 3
 
-    def numpy(self, x: Any) -> Any:
-        return np.linalg.slogdet(x)[1]
-
-    def lamina(self, x: Any) -> Any:
-        return lm.linalg.slogdet(x)[1]
-
-    def jax(self, x: Any) -> Any:
-        return jax.numpy.linalg.slogdet(x)[1]
-
-    def torch(self, x: Any) -> Any:
-        return torch.linalg.slogdet(x)[1]
+    def formula(self, linalg: Any, x: Any) -> Any:
+        return linalg.slogdet(x)[1]
 
 
-class Solve(_Matrices):
+class Solve(_Formula):
     """The solution for as many right sides as rows, the matrix itself transposed."""
 
     @property
@@ -84,37 +94,19 @@ class Solve(_Matrices):
         (x,) = super().inputs(rng)
         return [x, np.ascontiguousarray(np.swapaxes(x, -1, -2))]
 
-    def numpy(self, x: Any, y: Any) -> Any:
-        return np.linalg.solve(x, y)
-
-    def lamina(self, x: Any, y: Any) -> Any:
-        return lm.linalg.solve(x, y)
-
-    def jax(self, x: Any, y: Any) -> Any:
-        return jax.numpy.linalg.solve(x, y)
-
-    def torch(self, x: Any, y: Any) -> Any:
-        return torch.linalg.solve(x, y)
+    def formula(self, linalg: Any, x: Any, y: Any) -> Any:
+        return linalg.solve(x, y)
 
 
-class Qr(_Matrices):
+class Qr(_Formula):
     """`Q` of a QR factorization, which is found by the same reflections everywhere; its sign too."""
 
     @property
     def flops(self) -> float:
         return max(self.count, 1) * 8 * self.n**3 / 3
 
-    def numpy(self, x: Any) -> Any:
-        return np.linalg.qr(x)[0]
-
-    def lamina(self, x: Any) -> Any:
-        return lm.linalg.qr(x)[0]
-
-    def jax(self, x: Any) -> Any:
-        return jax.numpy.linalg.qr(x)[0]
-
-    def torch(self, x: Any) -> Any:
-        return torch.linalg.qr(x)[0]
+    def formula(self, linalg: Any, x: Any) -> Any:
+        return linalg.qr(x)[0]
 
 
 class Eigh(_Matrices):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .case import Case, Row, floats
+from .case import Case, Row, floats, loop
 from .lazy import jax, jnp, kernels, lm, lnp, loops, torch
 
 
@@ -150,8 +150,7 @@ class Mandelbrot(Case):
             n = n + inside
         return n
 
-    def numba(self, re: Any, im: Any) -> Any:
-        return loops.mandelbrot(re, im, self.limit)
+    numba = loop("mandelbrot", "limit")
 
 
 @dataclass(frozen=True)
@@ -187,8 +186,7 @@ class EmbeddingBag(Case):
     def torch(self, table: Any, index: Any) -> Any:
         return torch.nn.functional.embedding_bag(index, table, mode="sum")
 
-    def numba(self, table: Any, index: Any) -> Any:
-        return loops.embedding_bag(table, index)
+    numba = loop("embedding_bag")
 
     def onnx(self, graph: Any, table: str, index: str) -> str:
         return graph.op("ReduceSum", graph.op("Gather", table, index), graph.constant(np.array([1])), keepdims=0)
@@ -227,8 +225,7 @@ class Gather(Case):
     def torch(self, table: Any, index: Any) -> Any:
         return torch.index_select(table, 0, index)
 
-    def numba(self, table: Any, index: Any) -> Any:
-        return loops.gather(table, index)
+    numba = loop("gather")
 
     def onnx(self, graph: Any, table: str, index: str) -> str:
         return graph.op("Gather", table, index)
@@ -270,8 +267,7 @@ class SegmentSum(Case):
     def torch(self, values: Any, node: Any) -> Any:
         return torch.zeros(self.nodes, self.d).index_add_(0, node, values)
 
-    def numba(self, values: Any, node: Any) -> Any:
-        return loops.segment_sum(values, node, self.nodes)
+    numba = loop("segment_sum", "nodes")
 
     def onnx(self, graph: Any, values: str, node: str) -> str:
         zeros = graph.constant(np.zeros((self.nodes, self.d), np.float32))

@@ -50,12 +50,22 @@ def _pool(library: str, x: Any) -> Any:
     return jax.lax.reduce_window(x, -np.inf, jax.lax.max, (1, 1, 3, 3), (1, 1, 2, 2), padding)
 
 
+def _convolved(library: str, x: Any, layer: Arrays, stride: int, padding: int) -> Any:
+    """A convolution with its normalization."""
+    y = _conv(library, x, layer["w"], stride, padding)
+    return y * layer["scale"][None, :, None, None] + layer["shift"][None, :, None, None]
+
+
+def _layer(rng: np.random.Generator, features: int, channels: int, window: int) -> Arrays:
+    w = floats(rng, features, channels, window, window, scale=0.05)
+    return {"w": w, "scale": floats(rng, features), "shift": floats(rng, features)}
+
+
 def _resnet(library: str) -> Callable[..., Any]:
     xp = lnp if library == "lamina" else jnp
 
     def convolved(x: Any, layer: Arrays, stride: int, padding: int) -> Any:
-        y = _conv(library, x, layer["w"], stride, padding)
-        return y * layer["scale"][None, :, None, None] + layer["shift"][None, :, None, None]
+        return _convolved(library, x, layer, stride, padding)
 
     def forward(network: Arrays, x: Any) -> Any:
         x = _pool(library, xp.maximum(convolved(x, network["stem"], 2, 3), 0))
@@ -71,17 +81,12 @@ def _resnet(library: str) -> Callable[..., Any]:
 
 def _resnet_inputs(rng: np.random.Generator, small: bool) -> tuple[Any, ...]:
     divisor = 8 if small else 1
-
-    def layer(features: int, channels: int, window: int) -> Arrays:
-        w = floats(rng, features, channels, window, window, scale=0.05)
-        return {"w": w, "scale": floats(rng, features), "shift": floats(rng, features)}
-
     channels = 64 // divisor
-    network: Arrays = {"stem": layer(channels, 3, 7), "blocks": []}
+    network: Arrays = {"stem": _layer(rng, channels, 3, 7), "blocks": []}
     for features in (n // divisor for n in _STAGES):
-        block = {"one": layer(features, channels, 3), "two": layer(features, features, 3)}
+        block = {"one": _layer(rng, features, channels, 3), "two": _layer(rng, features, features, 3)}
         if features != channels:
-            block["skip"] = layer(features, channels, 1)
+            block["skip"] = _layer(rng, features, channels, 1)
         network["blocks"].append(block)
         channels = features
     side, classes = 224 // divisor, 1000 // divisor
@@ -89,9 +94,54 @@ def _resnet_inputs(rng: np.random.Generator, small: bool) -> tuple[Any, ...]:
     return network, floats(rng, 1, 3, side, side)
 
 
-# A transformer block
+# ResNet-50: blocks of three convolutions, the middle one of a quarter of the features
+
+_DEEP_STAGES = ((3, 256), (4, 512), (6, 1024), (3, 2048))
+
+
+def _bottleneck_resnet(library: str) -> Callable[..., Any]:
+    xp = lnp if library == "lamina" else jnp
+
+    def convolved(x: Any, layer: Arrays, stride: int, padding: int) -> Any:
+        return _convolved(library, x, layer, stride, padding)
+
+    def forward(network: Arrays, x: Any) -> Any:
+        x = _pool(library, xp.maximum(convolved(x, network["stem"], 2, 3), 0))
+        for stage, blocks in enumerate(network["stages"]):
+            for k, block in enumerate(blocks):
+                stride = 2 if k == 0 < stage else 1
+                y = xp.maximum(convolved(x, block["one"], 1, 0), 0)
+                y = xp.maximum(convolved(y, block["two"], stride, 1), 0)
+                y = convolved(y, block["three"], 1, 0)
+                x = xp.maximum(y + (convolved(x, block["skip"], stride, 0) if "skip" in block else x), 0)
+        return x.mean((2, 3)) @ network["w"] + network["b"]
+
+    return forward
+
+
+def _bottleneck_inputs(rng: np.random.Generator, small: bool) -> tuple[Any, ...]:
+    divisor = 16 if small else 1
+    channels = 64 // divisor
+    network: Arrays = {"stem": _layer(rng, channels, 3, 7), "stages": []}
+    for count, features in ((count, n // divisor) for count, n in _DEEP_STAGES):
+        blocks: list[Arrays] = []
+        for k in range(count):
+            narrow = features // 4
+            one, two = _layer(rng, narrow, channels, 1), _layer(rng, narrow, narrow, 3)
+            blocks.append({"one": one, "two": two, "three": _layer(rng, features, narrow, 1)})
+            if k == 0:
+                blocks[0]["skip"] = _layer(rng, features, channels, 1)
+            channels = features
+        network["stages"].append(blocks)
+    side, classes = 224 // divisor, 1000 // divisor
+    network |= {"w": floats(rng, channels, classes), "b": floats(rng, classes)}
+    return network, floats(rng, 1, 3, side, side)
+
+
+# A transformer block, and twelve of them
 
 _HEADS = 8
+_LAYERS = 12
 
 
 def _block(library: str) -> Callable[..., Any]:
@@ -148,9 +198,34 @@ def _step_inputs(rng: np.random.Generator, small: bool) -> tuple[Any, ...]:
     return weights, x, x
 
 
+def _layers(library: str) -> Callable[..., Any]:
+    block = _block(library)
+
+    def forward(layers: list[Arrays], x: Any) -> Any:
+        for weights in layers:
+            x = block(weights, x)
+        return x
+
+    return forward
+
+
+def _gradient(library: str) -> Callable[..., Any]:
+    forward = _layers(library)
+    value_and_grad = lm.value_and_grad if library == "lamina" else jax.value_and_grad
+    return value_and_grad(lambda layers, x: (forward(layers, x) ** 2).mean())
+
+
+def _layers_inputs(rng: np.random.Generator, small: bool) -> tuple[Any, ...]:
+    layers = [_block_inputs(rng, small) for _ in range(_LAYERS)]
+    return [weights for weights, _ in layers], layers[0][1]
+
+
 MODELS = {
     "ResNet-18": Model(_resnet, _resnet_inputs),
     "transformer block": Model(_block, _block_inputs),
     "its training step": Model(_training_step, _step_inputs),
+    "12 layers": Model(_layers, _layers_inputs),
+    "their gradient": Model(_gradient, _layers_inputs),
+    "ResNet-50": Model(_bottleneck_resnet, _bottleneck_inputs),
 }
 """By the names that the table shows."""

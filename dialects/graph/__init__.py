@@ -6,8 +6,10 @@ import importlib
 from typing import Any
 
 from xdsl.ir import Dialect
+from xdsl.pattern_rewriter import RewritePattern
 
 from ..size_lists import SizesAttr
+from . import base
 from .base import OPS
 
 FAMILIES = (
@@ -27,6 +29,13 @@ def _collect() -> None:
                 OPS[found.name.removeprefix("graph.")] = found
 
 
+def _patterns_of(name: str) -> tuple[RewritePattern, ...]:
+    from .rules import canonicalization_patterns  # not read before somebody asks
+
+    return canonicalization_patterns(name)
+
+
 _collect()
+base.patterns_of = _patterns_of
 
 Graph = Dialect("graph", list(OPS.values()), [SizesAttr])

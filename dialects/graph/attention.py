@@ -10,13 +10,13 @@ import numpy as np
 from xdsl.dialects.builtin import FloatAttr, StringAttr, TensorType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
-from xdsl.irdl import prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure
+from xdsl.irdl import prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
 from ..symbolic import greatest, least
-from ..types import compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor, unify
-from .base import CompositeOp, GraphOp, Props, graph_op, to_attribute, word
+from ..types import compatible, element_of, i64, is_bool, is_float, shape_of, show_shape, tensor, unify
+from .base import CompositeOp, GraphOp, Props, Types, graph_op, number, word
+from .batching import batch_size, repeated
 from .reduce import restore
 from .window_loops import over
 
@@ -27,13 +27,9 @@ be tiled. The last query of a block sees them all."""
 
 def _batch_attention(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     """One more batch dim in front; the bias may have 1 there."""
-    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
-    wide = []
-    for k, (operand, is_batched) in enumerate(zip(operands, batched, strict=True)):
-        shape = shape_of(operand)
-        if not is_batched:
-            operand = b.broadcast(operand, range(1, len(shape) + 1), (1 if k == 3 else size, *shape))
-        wide.append(operand)
+    size = batch_size(operands, batched)
+    pairs = enumerate(zip(operands, batched, strict=True))
+    wide = [o if is_batched else repeated(b, o, 1 if k == 3 else size) for k, (o, is_batched) in pairs]
     return [b.attention(*wide, **op.properties)]
 
 
@@ -69,14 +65,11 @@ class AttentionOp(CompositeOp):
     mask = prop_def(StringAttr)
     scale = prop_def(FloatAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "*inputs mask <mask> scale !scale"
     batching = _batch_attention
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if len(operands) not in (3, 4):  # C1
             raise ShapeError(f"takes q, k, v and perhaps a bias, got {len(operands)} operands")
         elements = [o.element_type for o in operands]
@@ -122,7 +115,7 @@ class AttentionOp(CompositeOp):
         def grouped(x: SSAValue) -> SSAValue:
             return b.reshape(x, (*batch, groups, heads // groups, *shape_of(x)[-2:]))
 
-        scaled = b.mul(q, b.full_like(q, props["scale"].value.data))  # pyright: ignore[reportAttributeAccessIssue]
+        scaled = b.mul(q, b.full_like(q, number(props["scale"])))
         alike = {"lhs_batch": shared, "rhs_batch": shared, "lhs_contract": (rank - 1,)}
         scores = b.reshape(b.dot(grouped(scaled), k, rhs_contract=(rank - 2,), **alike), scores_shape)
         scores = _masked(b, scores, operands[3:], word(props["mask"]) == "causal")
@@ -216,7 +209,7 @@ def _masked(b: Any, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) ->
             scores = b.add(scores, full)
     if not causal:
         return scores
-    index = tensor(to_attribute(0).type, shape)  # pyright: ignore[reportAttributeAccessIssue]
+    index = tensor(i64, shape)
     query, key = (b.iota(dim=len(shape) - k, result=index) for k in (2, 1))
     return b.select(b.cmp(key, query, predicate="le"), scores, b.full_like(scores, -math.inf))
 

@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import parse_signature, parse_values, print_signature, print_values
 from ..types import COMPLEX, is_float, part_of, tensor
-from .base import CompositeOp, Props, Zero, graph_op, ints
+from .base import CompositeOp, Props, Types, Zero, graph_op, ints
 from .structure import YieldOp
 
 _INTS = DenseArrayBase.constr(i64)
@@ -336,16 +336,13 @@ class StopGradientOp(CompositeOp):
     stores = COMPLEX
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     types = "same"
     derivative = Zero()
     batching = "elementwise"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         return (operands[0],)  # C1
 
     @classmethod

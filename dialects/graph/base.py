@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -26,19 +26,21 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import DTypeError, ShapeError
 from ..size_lists import SizesAttr
 from ..symbolic import Size
-from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape
+from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
 from .syntax import parse_graph_op, print_graph_op
 
 Props = Mapping[str, Attribute]
+Types = Sequence[TensorType]
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -164,9 +166,15 @@ class NotDifferentiable(Derivative):
 # The op
 
 
+def patterns_of(name: str) -> tuple[RewritePattern, ...]:
+    """The rules of an op as patterns: those that the dialect (`__init__.py`) puts here."""
+    return ()
+
+
 class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """An op of the graph dialect: pure, over ranked tensors, each rule declared in its class."""
 
+    traits = traits_def(Pure())
     types = "arrow"
     composite = False
     view = False
@@ -184,6 +192,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         derivative: Derivative | None
         batching: str | Callable[..., Any]
         composite: bool
+        numpy: Callable[..., Any]
+        """The meaning of an elementwise op, where `evaluate` says no more than that."""
         reads_all: bool
         """Whether the loops of its equation run over all of every dim that they read: sizes follow from its maps alone."""
         stores: tuple[Attribute, ...]
@@ -202,9 +212,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     @abstractmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         """Result types from operand types and properties.
 
         `results` holds the declared types where the op takes its result shape from them (reshape, broadcast, convert ...).
@@ -218,9 +226,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
         """The rules of this op (`rules.py`) as patterns for the stock `canonicalize`."""
-        from .rules import canonicalization_patterns
-
-        return canonicalization_patterns(cls.name)
+        return patterns_of(cls.name)
 
     def equations(self) -> tuple[Equation, ...]:
         """The loop form; empty for composites, which are lowered through `decompose`, and for ops that have a `nest`."""
@@ -257,9 +263,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return type(self).plain_nest is not GraphOp.plain_nest
 
     @classmethod
-    def make(
-        cls, operands: Sequence[SSAValue], props: Mapping[str, Any] | None = None, results: Sequence[TensorType] | None = None
-    ) -> Self:
+    def make(cls, operands: Sequence[SSAValue], props: Mapping[str, Any] | None = None, results: Types | None = None) -> Self:
         """Create the op with inferred result types. Cost: about 20 us.
 
         Raises:
@@ -269,7 +273,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         try:
             props = {name: to_attribute(value) for name, value in props.items()}
             cls._require_stored(operands)
-            types = cls.infer_types([operand.type for operand in operands], props, results)  # pyright: ignore[reportArgumentType]
+            types = cls.infer_types(tensors_of(operands), props, results)
         except (ShapeError, DTypeError) as error:
             raise type(error)(f"'{cls.name}' op {error}") from None
         return cls.create(operands=operands, result_types=types, properties=props, location=UNKNOWN_LOC)
@@ -297,13 +301,13 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 raise VerifyException(f"'{self.name}' op element type must be one of {known}, got {value.type}")
             if any(size < 0 and size != DYNAMIC for size in value.type.get_shape()):
                 raise VerifyException(f"'{self.name}' op sizes must not be negative, got {value.type}")
-        declared = [result.type for result in self.results]
+        declared = tensors_of(self.results)
         try:
-            inferred = self.infer_types([o.type for o in self.operands], self.properties, declared)  # pyright: ignore[reportArgumentType]
+            inferred = self.infer_types(tensors_of(self.operands), self.properties, declared)
         except (ShapeError, DTypeError) as error:
             raise VerifyException(f"'{self.name}' op {error}") from None
         for got, want in zip(declared, inferred, strict=True):
-            if got != want and not _refines(got, want):  # pyright: ignore[reportArgumentType]
+            if got != want and not _refines(got, want):
                 raise VerifyException(f"'{self.name}' op result type must be {want}, got {got}")
 
     # -- small readers used by the families
@@ -388,7 +392,7 @@ def ints(attribute: Attribute) -> tuple[int, ...]:
     if isinstance(attribute, SizesAttr):
         return attribute.data
     assert isinstance(attribute, DenseArrayBase)
-    return tuple(int(v) for v in attribute.get_values())
+    return cast("tuple[int, ...]", attribute.get_values())
 
 
 def word(attribute: Attribute) -> str:
@@ -400,6 +404,12 @@ def word(attribute: Attribute) -> str:
 def integer(attribute: Attribute) -> int:
     """The number of an integer property."""
     assert isinstance(attribute, IntegerAttr)
+    return attribute.value.data
+
+
+def number(attribute: Attribute) -> float:
+    """The number of a float property."""
+    assert isinstance(attribute, FloatAttr)
     return attribute.value.data
 
 

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
-from xdsl.traits import Commutative, Pure
+from xdsl.traits import Commutative
 
 from ..types import COMPLEX, tensor
 from .base import (
     Bilinear,
     Custom,
+    Derivative,
     Elementwise,
     GraphOp,
     Linear,
     Props,
+    Types,
     Zero,
-    graph_op,
     require_same_element,
     require_same_shape,
 )
-from .elementwise import ElementwiseOp, joined_shape, require_domain
+from .elementwise import ElementwiseOp, joined_shape, require_domain, row
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -40,14 +41,11 @@ class BinaryOp(ElementwiseOp, ABC):
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$lhs, $rhs"
     types = "same"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands)  # C1
         require_same_shape(operands)  # C2
         require_domain(cls.domain, operands[0])  # C3
@@ -55,6 +53,28 @@ class BinaryOp(ElementwiseOp, ABC):
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
         return b.binary(self.name.removeprefix("graph."), *operands)
+
+
+class CommutativeOp(BinaryOp, ABC):
+    """Base of binary ops whose operands may be exchanged."""
+
+    traits = traits_def(Commutative())
+
+
+def binary(
+    name: str,
+    meaning: str,
+    numpy: Callable[..., Any],
+    *,
+    derivative: Derivative,
+    domain: str = "number",
+    stores: Sequence[Attribute] = (),
+    commutative: bool = False,
+) -> type[BinaryOp]:
+    """The op `graph.<name>`, whose scalar expression is the function of its name."""
+    base = CommutativeOp if commutative else BinaryOp
+    rules = ("Both operands have one element type.", "Both operands have one shape.")
+    return row(base, name, meaning, numpy, derivative, domain, stores, None, "%a, %b", rules)
 
 
 def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -120,277 +140,76 @@ def _transpose_mul(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return b.mul(ct, op.operands[1 - k])
 
 
-@graph_op
-class AddOp(BinaryOp):
-    """Sum; integers wrap.
-
-    ```mlir
-    %y = graph.add %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer or a float.
-    """
-
-    name = "graph.add"
-    stores = COMPLEX
-    numpy = np.add
-    derivative = Linear(lambda b, op, k, ct: ct)
-    traits = traits_def(Pure(), Commutative())
-
-
-@graph_op
-class SubOp(BinaryOp):
-    """Difference; integers wrap.
-
-    ```mlir
-    %y = graph.sub %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer or a float.
-    """
-
-    name = "graph.sub"
-    stores = COMPLEX
-    numpy = np.subtract
-    derivative = Linear(_transpose_sub)
-
-
-@graph_op
-class MulOp(BinaryOp):
-    """Product; integers wrap.
-
-    ```mlir
-    %y = graph.mul %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer or a float.
-    """
-
-    name = "graph.mul"
-    stores = COMPLEX
-    numpy = np.multiply
-    derivative = Bilinear(_transpose_mul)
-    traits = traits_def(Pure(), Commutative())
-
-
-@graph_op
-class DivOp(BinaryOp):
-    """Quotient. Integers truncate toward zero; `x / 0` is 0 and `minimum / -1` wraps.
-
-    ```mlir
-    %y = graph.div %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer or a float.
-    """
-
-    name = "graph.div"
-    stores = COMPLEX
-    numpy = _divide
-    derivative = Custom(_jvp_div, transpose=_transpose_div, linear=(0,))
-
-
-@graph_op
-class RemOp(BinaryOp):
-    """`x - trunc(x / y) * y`, exact, with the sign of `x`; integers give 0 over 0.
-
-    ```mlir
-    %y = graph.rem %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer or a float.
-    """
-
-    name = "graph.rem"
-    numpy = _remainder
-    # the quotient that was taken is (x - z) / y, exactly: x / y may round up to the next integer
-    derivative = Elementwise(lambda b, x, y, z: b.full_like(x, 1), lambda b, x, y, z: b.neg(b.rint(b.div(b.sub(x, z), y))))
-
-
-@graph_op
-class PowOp(BinaryOp):
-    """`lhs ** rhs` with the special cases of C99 `pow`.
-
-    ```mlir
-    %y = graph.pow %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is f32 or f64.
-    """
-
-    name = "graph.pow"
-    stores = COMPLEX
-    domain = "float"
-    numpy = np.power
-    derivative = Elementwise(_pow_factor_x, _pow_factor_y)
-
-
-@graph_op
-class Atan2Op(BinaryOp):
-    """The angle of the point (`rhs`, `lhs`), in [-pi, pi], with the special cases of C99 `atan2`; its slope at 0, 0 is NaN.
-
-    ```mlir
-    %y = graph.atan2 %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is f32 or f64.
-    """
-
-    name = "graph.atan2"
-    domain = "float"
-    numpy = np.arctan2
-    derivative = Elementwise(lambda b, y, x, z: _turn(b, x, y, x), lambda b, y, x, z: b.neg(_turn(b, y, y, x)))
-
-
-@graph_op
-class MaxOp(BinaryOp):
-    """Maximum; NaN if either is NaN. The derivative of a tie is split evenly.
-
-    ```mlir
-    %y = graph.max %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is any supported type.
-    """
-
-    name = "graph.max"
-    domain = "any"
-    numpy = np.maximum
-    derivative = Elementwise(lambda b, x, y, z: _chosen(b, x, y, "gt"), lambda b, x, y, z: _chosen(b, x, y, "lt"))
-    traits = traits_def(Pure(), Commutative())
-
-
-@graph_op
-class MinOp(BinaryOp):
-    """Minimum; NaN if either is NaN. The derivative of a tie is split evenly.
-
-    ```mlir
-    %y = graph.min %a, %b : tensor<4xf32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is any supported type.
-    """
-
-    name = "graph.min"
-    domain = "any"
-    numpy = np.minimum
-    derivative = Elementwise(lambda b, x, y, z: _chosen(b, x, y, "lt"), lambda b, x, y, z: _chosen(b, x, y, "gt"))
-    traits = traits_def(Pure(), Commutative())
-
-
-@graph_op
-class AndOp(BinaryOp):
-    """Bitwise and; logical for i1.
-
-    ```mlir
-    %y = graph.and %a, %b : tensor<4xi32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer or i1.
-    """
-
-    name = "graph.and"
-    domain = "integer"
-    numpy = np.bitwise_and
-    derivative = Zero()
-    traits = traits_def(Pure(), Commutative())
-
-
-@graph_op
-class OrOp(BinaryOp):
-    """Bitwise or; logical for i1.
-
-    ```mlir
-    %y = graph.or %a, %b : tensor<4xi32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer or i1.
-    """
-
-    name = "graph.or"
-    domain = "integer"
-    numpy = np.bitwise_or
-    derivative = Zero()
-    traits = traits_def(Pure(), Commutative())
-
-
-@graph_op
-class XorOp(BinaryOp):
-    """Bitwise exclusive or; logical for i1.
-
-    ```mlir
-    %y = graph.xor %a, %b : tensor<4xi32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer or i1.
-    """
-
-    name = "graph.xor"
-    domain = "integer"
-    numpy = np.bitwise_xor
-    derivative = Zero()
-    traits = traits_def(Pure(), Commutative())
-
-
-@graph_op
-class ShlOp(BinaryOp):
-    """`lhs * 2 ** rhs`, wrapping: bits move up and zeros follow. An amount outside of [0, bits) leaves 0, as in NumPy.
-
-    ```mlir
-    %y = graph.shl %a, %b : tensor<4xi32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer.
-    """
-
-    name = "graph.shl"
-    domain = "whole"
-    numpy = np.left_shift
-    derivative = Zero()
-
-
-@graph_op
-class ShrOp(BinaryOp):
+AddOp = binary(
+    "add", "Sum; integers wrap.", np.add, derivative=Linear(lambda b, op, k, ct: ct), stores=COMPLEX, commutative=True
+)
+SubOp = binary("sub", "Difference; integers wrap.", np.subtract, derivative=Linear(_transpose_sub), stores=COMPLEX)
+MulOp = binary(
+    "mul", "Product; integers wrap.", np.multiply, derivative=Bilinear(_transpose_mul), stores=COMPLEX, commutative=True
+)
+DivOp = binary(
+    "div",
+    "Quotient. Integers truncate toward zero; `x / 0` is 0 and `minimum / -1` wraps.",
+    _divide,
+    derivative=Custom(_jvp_div, transpose=_transpose_div, linear=(0,)),
+    stores=COMPLEX,
+)
+# the quotient that was taken is (x - z) / y, exactly: x / y may round up to the next integer
+RemOp = binary(
+    "rem",
+    "`x - trunc(x / y) * y`, exact, with the sign of `x`; integers give 0 over 0.",
+    _remainder,
+    derivative=Elementwise(lambda b, x, y, z: b.full_like(x, 1), lambda b, x, y, z: b.neg(b.rint(b.div(b.sub(x, z), y)))),
+)
+PowOp = binary(
+    "pow",
+    "`lhs ** rhs` with the special cases of C99 `pow`.",
+    np.power,
+    derivative=Elementwise(_pow_factor_x, _pow_factor_y),
+    domain="float",
+    stores=COMPLEX,
+)
+Atan2Op = binary(
+    "atan2",
+    "The angle of the point (`rhs`, `lhs`), in [-pi, pi], with the special cases of C99 `atan2`; its slope at 0, 0 is NaN.",
+    np.arctan2,
+    derivative=Elementwise(lambda b, y, x, z: _turn(b, x, y, x), lambda b, y, x, z: b.neg(_turn(b, y, y, x))),
+    domain="float",
+)
+MaxOp = binary(
+    "max",
+    "Maximum; NaN if either is NaN. The derivative of a tie is split evenly.",
+    np.maximum,
+    derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, "gt"), lambda b, x, y, z: _chosen(b, x, y, "lt")),
+    domain="any",
+    commutative=True,
+)
+MinOp = binary(
+    "min",
+    "Minimum; NaN if either is NaN. The derivative of a tie is split evenly.",
+    np.minimum,
+    derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, "lt"), lambda b, x, y, z: _chosen(b, x, y, "gt")),
+    domain="any",
+    commutative=True,
+)
+AndOp = binary("and", "Bitwise and; logical for i1.", np.bitwise_and, derivative=Zero(), domain="integer", commutative=True)
+OrOp = binary("or", "Bitwise or; logical for i1.", np.bitwise_or, derivative=Zero(), domain="integer", commutative=True)
+XorOp = binary(
+    "xor", "Bitwise exclusive or; logical for i1.", np.bitwise_xor, derivative=Zero(), domain="integer", commutative=True
+)
+ShlOp = binary(
+    "shl",
+    "`lhs * 2 ** rhs`, wrapping: bits move up and zeros follow. An amount outside of [0, bits) leaves 0, as in NumPy.",
+    np.left_shift,
+    derivative=Zero(),
+    domain="whole",
+)
+ShrOp = binary(
+    "shr",
     """`floor(lhs / 2 ** rhs)`: bits move down, the sign, or zero if unsigned, follows.
 
-    An amount outside of [0, bits) leaves nothing but signs, as in NumPy: -1 for negative numbers, else 0.
-
-    ```mlir
-    %y = graph.shr %a, %b : tensor<4xi32>
-    ```
-
-    (C1) Both operands have one element type.
-    (C2) Both operands have one shape.
-    (C3) The element type is an integer.
-    """
-
-    name = "graph.shr"
-    domain = "whole"
-    numpy = np.right_shift
-    derivative = Zero()
+An amount outside of [0, bits) leaves nothing but signs, as in NumPy: -1 for negative numbers, else 0.""",
+    np.right_shift,
+    derivative=Zero(),
+    domain="whole",
+)

@@ -70,8 +70,9 @@ class GraphBuilder:
         array = np.asarray(value, None if element is None else numpy_dtype(element))
         return self.insert(OPS["const"].make((), {"value": dense(array)}))
 
-    def full(self, value: float | int | bool, type: TensorType) -> SSAValue:
+    def full(self, value: float | int | bool, type: Attribute) -> SSAValue:
         """A tensor of one value, which may be a size that only a call knows: a scalar and a broadcast."""
+        assert isinstance(type, TensorType)
         if is_half(type.element_type):
             return self.convert(self.full(value, tensor(f32, type.get_shape())), type.element_type)
         scalar = self.size(value, type.element_type) if isinstance(value, Size) else self.const(value, type.element_type)
@@ -86,7 +87,7 @@ class GraphBuilder:
         return self.insert(OPS["dim"].make((), {"of": (size,)}, (tensor(element, ()),)))
 
     def full_like(self, x: SSAValue, value: float | int | bool) -> SSAValue:
-        return self.full(value, x.type)  # pyright: ignore[reportArgumentType]
+        return self.full(value, x.type)
 
     def zeros_like(self, x: SSAValue) -> SSAValue:
         return self.full_like(x, 0)

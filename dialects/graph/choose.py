@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError
 from ..types import COMPLEX, HALVES, element_of, f32, i1, is_bool, is_complex, is_half, tensor, width_of
-from .base import (
-    GraphOp,
-    Linear,
-    Props,
-    Zero,
-    graph_op,
-    require_same_element,
-    require_same_shape,
-)
+from .base import GraphOp, Linear, Props, Types, Zero, graph_op, require_same_element, require_same_shape
 from .elementwise import ElementwiseOp, convert_array, joined_shape
 
 if TYPE_CHECKING:
@@ -58,15 +49,12 @@ class CmpOp(ElementwiseOp):
     rhs = operand_def(TensorType)
     predicate = prop_def(StringAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<predicate> $lhs, $rhs"
     types = "same"
     derivative = Zero()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands)  # C1
         require_same_shape(operands)  # C2
         predicate = props["predicate"]
@@ -102,15 +90,12 @@ class SelectOp(ElementwiseOp):
     on_true = operand_def(TensorType)
     on_false = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$condition, $on_true, $on_false"
     numpy = np.where
     derivative = Linear(lambda b, op, k, ct: _transpose_select(b, op, k, ct), operands=(1, 2))
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if not is_bool(operands[0].element_type):  # C1
             raise DTypeError(f"condition must be i1, got {operands[0].element_type}")
         require_same_element(operands[1:], ("on_true", "on_false"))  # C2
@@ -145,14 +130,11 @@ class ConvertOp(ElementwiseOp):
     stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     derivative = Linear(lambda b, op, k, ct: b.convert(ct, op.operands[0].type.element_type))
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
         require_same_shape((operands[0], results[0]), ("operand", "result"))  # C1
         elements = operands[0].element_type, results[0].element_type
@@ -182,14 +164,11 @@ class BitcastOp(ElementwiseOp):
     name = "graph.bitcast"
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     derivative = Zero()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
         require_same_shape((operands[0], results[0]), ("operand", "result"))  # C1
         elements = operands[0].element_type, results[0].element_type

@@ -15,8 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
-from xdsl.irdl import operand_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, compatible, complex_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
@@ -28,10 +27,12 @@ from .base import (
     Linear,
     Props,
     Read,
+    Types,
     graph_op,
     require_same_element,
     require_same_shape,
 )
+from .batching import alike
 from .elementwise import ElementwiseOp, joined_shape
 
 
@@ -73,14 +74,11 @@ class ComplexOp(ElementwiseOp):
     re = operand_def(TensorType)
     im = operand_def(TensorType)
     z = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$re, $im"
     derivative = Linear(lambda b, op, k, ct: b.real(ct) if k == 0 else b.neg(b.imag(ct)))
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("the real part", "the imaginary part"))  # C1
         require_same_shape(operands, ("the real part", "the imaginary part"))  # C2
         _require_part(operands[0])  # C3
@@ -92,25 +90,22 @@ class ComplexOp(ElementwiseOp):
         return (z,)
 
 
-class PartOp(ElementwiseOp, ABC):
-    """Base of the parts of complex numbers."""
+class OfComplexOp(GraphOp, ABC):
+    """Base of what is a real number of each complex one."""
 
     z = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$z"
     stores = COMPLEX
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         _require_complex(operands[0])  # C1
         return (tensor(part_of(operands[0].element_type), operands[0].get_shape()),)
 
 
 @graph_op
-class RealOp(PartOp):
+class RealOp(OfComplexOp, ElementwiseOp):
     """The real parts.
 
     ```mlir
@@ -128,7 +123,7 @@ class RealOp(PartOp):
 
 
 @graph_op
-class ImagOp(PartOp):
+class ImagOp(OfComplexOp, ElementwiseOp):
     """The imaginary parts.
 
     ```mlir
@@ -168,7 +163,7 @@ def _jvp_magnitude(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequenc
 
 
 @graph_op
-class MagnitudeOp(CompositeOp):
+class MagnitudeOp(OfComplexOp, CompositeOp):
     """The absolute values of complex numbers, without overflow; the derivative at 0 is 0.
 
     ```mlir
@@ -179,20 +174,8 @@ class MagnitudeOp(CompositeOp):
     """
 
     name = "graph.magnitude"
-    z = operand_def(TensorType)
-    y = result_def(TensorType)
-    traits = traits_def(Pure())
-    syntax = "$z"
-    stores = COMPLEX
     batching = "elementwise"
     derivative = Custom(_jvp_magnitude)
-
-    @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
-        _require_complex(operands[0])  # C1
-        return (tensor(part_of(operands[0].element_type), operands[0].get_shape()),)
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -221,17 +204,14 @@ class AsPairsOp(GraphOp):
     name = "graph.as_pairs"
     z = operand_def(TensorType)
     pairs = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$z"
     stores = COMPLEX
     view = True
     derivative = Linear(lambda b, op, k, ct: b.complex(first_of_pairs(b, ct), b.neg(first_of_pairs(b, ct, 1))))
-    batching = lambda b, op, operands, batched: [b.as_pairs(operands[0])]  # noqa: E731
+    batching = alike
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         _require_complex(operands[0])  # C1
         return (pairs_type(operands[0]),)
 
@@ -266,17 +246,14 @@ class FromPairsOp(GraphOp):
     name = "graph.from_pairs"
     pairs = operand_def(TensorType)
     z = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$pairs"
     stores = COMPLEX
     view = True
     derivative = Linear(lambda b, op, k, ct: b.interleave(b.real(ct), b.neg(b.imag(ct))))
-    batching = lambda b, op, operands, batched: [b.from_pairs(operands[0])]  # noqa: E731
+    batching = alike
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         _require_part(operands[0])  # C1
         shape = operands[0].get_shape()
         if not shape or not compatible(shape[-1], 2):  # C2
@@ -287,16 +264,6 @@ class FromPairsOp(GraphOp):
         z = np.empty(operands[0].shape[:-1], self.result_dtype())
         z.real, z.imag = operands[0][..., 0], operands[0][..., 1]
         return (z,)
-
-
-def _batch_interleave(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    rank = len(op.shape())
-    full = [
-        o if flag else b.broadcast(o, tuple(range(1, rank + 1)), (size, *shape_of(o)))
-        for o, flag in zip(operands, batched, strict=True)
-    ]
-    return [b.interleave(*full)]
 
 
 @graph_op
@@ -315,16 +282,13 @@ class InterleaveOp(GraphOp):
     x = operand_def(TensorType)
     y = operand_def(TensorType)
     pairs = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, $y"
     derivative = Linear(lambda b, op, k, ct: first_of_pairs(b, ct, k))
-    batching = _batch_interleave
+    batching = alike
     one_nest = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("x", "y"))  # C1
         require_same_shape(operands, ("x", "y"))  # C2
         return (tensor(operands[0].element_type, (*joined_shape(operands), 2)),)

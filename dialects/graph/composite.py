@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..symbolic import positive
 from ..types import COMPLEX, INDICES, compatible, element_of, is_float, shape_of, show_shape, spelled, tensor
-from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, graph_op, integer, ints, normalize_dims, word
+from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, Types, graph_op, integer, ints, normalize_dims, word
+from .batching import all_batched, along
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
 from .unary import erfc
@@ -39,16 +39,13 @@ class UnaryComposite(CompositeOp, ABC):
 
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     types = "same"
     domain = "float"
     batching = "elementwise"
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_domain(cls.domain, operands[0])  # C1
         return (operands[0],)
 
@@ -151,9 +148,7 @@ class GeluOp(UnaryComposite):
     derivative = Custom(_jvp_gelu)
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_domain("float", operands[0])  # C1
         approximate = word(props["approximate"])
         if approximate not in ("none", "tanh"):  # C2
@@ -191,26 +186,19 @@ class AlongDims(CompositeOp, ABC):
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x over [dims]"
     types = "same"
     reduces = False
+    batching = along("dims")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_domain("float", operands[0])  # C1
         shape, dims = operands[0].get_shape(), ints(props["dims"])
         normalize_dims(dims, len(shape), "normalized")  # C2
         if not cls.reduces:
             return (operands[0],)
         return (tensor(operands[0].element_type, [shape[d] for d in kept_dims(len(shape), dims)]),)
-
-
-def _batch_along(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    props = {**op.properties, "dims": tuple(d + 1 for d in ints(op.properties["dims"]))}
-    return [getattr(b, op.name.removeprefix("graph."))(operands[0], **props)]
 
 
 def _jvp_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
@@ -251,7 +239,6 @@ class SoftmaxOp(AlongDims):
 
     name = "graph.softmax"
     derivative = Custom(_jvp_softmax)
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -287,7 +274,6 @@ class LogSoftmaxOp(AlongDims):
 
     name = "graph.log_softmax"
     derivative = Custom(_jvp_log_softmax)
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -324,7 +310,6 @@ class LogsumexpOp(AlongDims):
     types = "arrow"
     reduces = True
     derivative = Custom(_jvp_logsumexp)
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -361,7 +346,6 @@ class MeanOp(AlongDims):
     types = "arrow"
     reduces = True
     derivative = None
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -393,7 +377,6 @@ class VarOp(AlongDims):
     types = "arrow"
     reduces = True
     derivative = None
-    batching = _batch_along
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -438,11 +421,7 @@ def _one_hot(b: Any, logits: SSAValue, labels: SSAValue) -> SSAValue:
 
 
 def _batch_cross_entropy(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
-    logits, labels = (
-        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
-        for o, is_batched in zip(operands, batched, strict=True)
-    )
+    logits, labels = all_batched(b, operands, batched)
     shape = shape_of(logits)
     element = element_of(labels)
     scores = b.log_softmax(logits, dims=(2,))
@@ -467,15 +446,12 @@ class CrossEntropyOp(CompositeOp):
     logits = operand_def(TensorType)
     labels = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$logits, $labels"
     derivative = Custom(_jvp_cross_entropy)
     batching = _batch_cross_entropy
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         logits, labels = operands
         rows = logits.get_shape()
         if not is_float(logits.element_type) or len(rows) != 2 or len(labels.get_shape()) != 1:  # C1

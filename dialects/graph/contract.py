@@ -9,12 +9,11 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, compatible, is_bool, show_shape, tensor, unify
-from .base import Bilinear, Equation, GraphOp, Props, Read, graph_op, ints, normalize_dims, require_same_element
+from .base import Bilinear, Equation, GraphOp, Props, Read, Types, graph_op, ints, normalize_dims, require_same_element
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
@@ -104,16 +103,13 @@ class DotOp(GraphOp):
     lhs_contract = prop_def(_INTS, default_value=_NONE)
     rhs_contract = prop_def(_INTS, default_value=_NONE)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$lhs, $rhs (batch [lhs_batch] with [rhs_batch])? (contract [lhs_contract] with [rhs_contract])?"
     derivative = Bilinear(_transpose_dot)
     batching = _batch_dot
     reads_all = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands)  # C1
         if is_bool(operands[0].element_type):  # C1
             raise DTypeError("operand element type must be an integer or a float, got i1")

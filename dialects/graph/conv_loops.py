@@ -23,7 +23,7 @@ from xdsl.ir.affine import AffineExpr
 from ..symbolic import Size
 from ..types import element_of
 from . import window_plain
-from .conv import Convolution, dilated, pick, placed
+from .convolution import Convolution, dilated, pick, placed
 from .window_loops import Axis, Index, Taps, clipped, over, within
 from .window_plain import reduced
 

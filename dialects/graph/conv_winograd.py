@@ -23,7 +23,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..types import element_of
-from .conv import Convolution, pick, placed
+from .convolution import Convolution, pick, placed
 from .window_loops import Axis, Index, over
 from .window_plain import with_padding
 from .winograd_transforms import Transforms, multiply, transforms

@@ -9,12 +9,12 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import BaseAttr, prop_def, result_def, traits_def
-from xdsl.traits import ConstantLike, Pure
+from xdsl.traits import ConstantLike
 
 from ...errors import DTypeError, ShapeError
 from ..size_lists import SizesAttr
 from ..types import COMPLEX, element_of, i64, is_bool, show_shape
-from .base import Equation, GraphOp, Props, Zero, graph_op, ints
+from .base import Equation, GraphOp, Props, Types, Zero, graph_op, integer, ints
 from .builder import dense_array
 
 if TYPE_CHECKING:
@@ -40,16 +40,14 @@ class ConstOp(GraphOp):
     stores = COMPLEX
     value = prop_def(DenseIntOrFPElementsAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure(), ConstantLike())
+    traits = traits_def(ConstantLike())
     syntax = "!value"
     types = "none"
     derivative = Zero()
     batching = _batch_created
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         value = props["value"]
         if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.type, TensorType):  # C1
             raise DTypeError(f"value must be a dense tensor attribute, got {value}")
@@ -74,18 +72,15 @@ class IotaOp(GraphOp):
     name = "graph.iota"
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "along #dim"
     types = "result"
     derivative = Zero()
     batching = _batch_created
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
-        dim = props["dim"].value.data  # pyright: ignore[reportAttributeAccessIssue]
+        dim = integer(props["dim"])
         shape = results[0].get_shape()
         if not 0 <= dim < len(shape):  # C1
             raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
@@ -124,16 +119,13 @@ class DimOp(GraphOp):
     name = "graph.dim"
     of = prop_def(DenseArrayBase.constr(i64) | BaseAttr(SizesAttr))
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "[of]"
     types = "result"
     derivative = Zero()
     batching = _batch_created
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
         if len(ints(props["of"])) != 1 or results[0].get_shape() or is_bool(results[0].element_type):  # C1
             raise ShapeError(f"must give one size as a number, got {len(ints(props['of']))} as {results[0]}")

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...errors import DTypeError
 from ..types import is_bool, is_float, is_integer, part_of, unify
-from .base import (
-    Equation,
-    GraphOp,
-    Read,
-)
+from .base import Derivative, Equation, GraphOp, Read, graph_op
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -36,6 +32,9 @@ class ElementwiseOp(GraphOp, ABC):
 
     batching = "elementwise"
     reads_all = True
+    if TYPE_CHECKING:
+        domain: str
+        """Which element types it takes: a key of `_DOMAINS`."""
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
         """The scalar expression; it must also be valid on vectors."""
@@ -48,8 +47,10 @@ class ElementwiseOp(GraphOp, ABC):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         with np.errstate(all="ignore"):
-            return (np.asarray(self.numpy(*operands), dtype=self.result_dtype()),)  # pyright: ignore[reportAttributeAccessIssue]
+            return (np.asarray(self.numpy(*operands), dtype=self.result_dtype()),)
 
+
+FamilyT = TypeVar("FamilyT", bound=ElementwiseOp)
 
 _DOMAINS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "float": (is_float, "f32 or f64"),
@@ -68,6 +69,39 @@ def require_domain(domain: str, operand: TensorType) -> None:
     accepts, words = _DOMAINS[domain]
     if not accepts(part_of(operand.element_type)):
         raise DTypeError(f"operand element type must be {words}, got {operand.element_type}")
+
+
+def row(
+    base: type[FamilyT],
+    name: str,
+    meaning: str,
+    numpy: Callable[..., Any],
+    derivative: Derivative,
+    domain: str | None,
+    stores: Sequence[Attribute],
+    scalar: Callable[..., SSAValue] | None,
+    example: str,
+    constraints: Sequence[str],
+) -> type[FamilyT]:
+    """An op of a family from its row of a table; the docstring has the meaning, an example and the family's constraints."""
+    domain = base.domain if domain is None else domain
+    rules = [*constraints, f"The element type is {_DOMAINS[domain][1]}."]
+    shown = f"%y = graph.{name} {example} : tensor<4x{'i32' if domain in ('integer', 'whole') else 'f32'}>"
+    members: dict[str, Any] = {
+        "__doc__": "\n".join(
+            [meaning, "", "```mlir", shown, "```", "", *(f"(C{k}) {rule}" for k, rule in enumerate(rules, 1))]
+        ),
+        "__module__": base.__module__,
+        "name": f"graph.{name}",
+        "numpy": numpy,
+        "derivative": derivative,
+        "domain": domain,
+        "stores": stores,
+    }
+    if scalar is not None:
+        members["scalar"] = lambda self, b, *operands: scalar(b, *operands)
+    made: Any = type("".join(map(str.capitalize, name.split("_"))) + "Op", (base,), members)
+    return graph_op(made)
 
 
 def convert_array(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -21,8 +21,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, DYNAMIC, compatible, element_of, f32, f64, is_complex, show_shape, tensor, width_of
@@ -31,6 +30,7 @@ from .base import (
     Linear,
     NotDifferentiable,
     Props,
+    Types,
     graph_op,
     integer,
     ints,
@@ -38,6 +38,7 @@ from .base import (
     require_same_shape,
     word,
 )
+from .batching import along
 from .elementwise import joined_shape
 
 _INTS = DenseArrayBase.constr(i64)
@@ -46,10 +47,6 @@ MOST_RADIX = 16
 """The greatest radix: the numbers of a butterfly and the roots beside them are in registers, as far as there are enough."""
 _MOST_STACK = 1 << 15
 """Bytes of buffers that stand on the stack."""
-
-
-def _batch_fft(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [b.fft(operands[0], dim=integer(op.properties["dim"]) + 1, direction=op.properties["direction"])]
 
 
 def _require_direction(direction: str) -> None:
@@ -78,17 +75,14 @@ class FftOp(GraphOp):
     dim = prop_def(IntegerAttr)
     direction = prop_def(StringAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x along #dim <direction>"
     types = "same"
     # the matrix of the map is symmetric
     derivative = Linear(lambda b, op, k, ct: b.fft(ct, dim=op.properties["dim"], direction=op.properties["direction"]))
-    batching = _batch_fft
+    batching = along("dim")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if not is_complex(operands[0].element_type):  # C1
             raise DTypeError(f"operand element type must be complex, got {operands[0].element_type}")
         shape, dim = operands[0].get_shape(), integer(props["dim"])
@@ -301,7 +295,6 @@ class ButterfliesOp(GraphOp):
     form = prop_def(StringAttr)
     twist = prop_def(IntegerAttr)
     pairs = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$re, $im, $roots radices [radices] <direction> <form> twist #twist"
     copies_moved = True
     writes_once = True
@@ -309,9 +302,7 @@ class ButterfliesOp(GraphOp):
     batching = lambda b, op, operands, batched: _batch_butterflies(b, op, operands, batched)  # noqa: E731
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("re", "im", "roots"))  # C1
         if operands[0].element_type not in (f32, f64):  # C1
             raise DTypeError(f"operand element type must be f32 or f64, got {operands[0].element_type}")

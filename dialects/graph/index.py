@@ -18,8 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..symbolic import Size, least
@@ -37,6 +36,8 @@ from ..types import (
     show_shape,
     spelled,
     tensor,
+    tensor_of,
+    tensors_of,
     unify,
 )
 from .base import (
@@ -48,6 +49,7 @@ from .base import (
     Position,
     Props,
     Read,
+    Types,
     dims_map,
     graph_op,
     ints,
@@ -55,6 +57,7 @@ from .base import (
     require_same_element,
     word,
 )
+from .batching import batch_size, later, repeated
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
@@ -204,20 +207,11 @@ def _over_places(b: Any, value: SSAValue, places: Places) -> SSAValue:
     return b.broadcast(value, tuple(range(len(places.points))), places.result)
 
 
-def _spread(b: Any, value: SSAValue, size: int) -> SSAValue:
-    """A value repeated along a new first dim."""
-    return b.broadcast(value, tuple(range(1, len(shape_of(value)) + 1)), (size, *shape_of(value)))
-
-
 def _moved(b: Any, value: SSAValue, source: int, target: int) -> SSAValue:
     """A value with one of its dims moved."""
     perm = [d for d in range(len(shape_of(value))) if d != source]
     perm.insert(target, source)
     return value if source == target else b.transpose(value, perm=perm)
-
-
-def _later(dims: Sequence[int]) -> tuple[int, ...]:
-    return tuple(d + 1 for d in dims)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -234,12 +228,12 @@ def _batch_gather(b: Any, op: GatherOp, operands: Sequence[SSAValue], batched: S
     places, (x, *indices) = op.places, operands
     n_points, n_batch = len(places.points), len(places.batch)
     if not any(batched[1:]):  # the new dim is one more that a place extends over
-        y = b.gather(x, *indices, at=_later(places.at), window=places.window, batch=_later(places.batch))
+        y = b.gather(x, *indices, at=later(places.at), window=places.window, batch=later(places.batch))
         return [_moved(b, y, n_points, 0)]
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    indices = [i if flag else _spread(b, i, size) for i, flag in zip(indices, batched[1:], strict=True)]
+    size = batch_size(operands, batched)
+    indices = [i if flag else repeated(b, i, size) for i, flag in zip(indices, batched[1:], strict=True)]
     if batched[0]:
-        return [b.gather(x, *indices, at=_later(places.at), window=places.window, batch=(0, *_later(places.batch)))]
+        return [b.gather(x, *indices, at=later(places.at), window=places.window, batch=(0, *later(places.batch)))]
     indices = [_moved(b, i, 0, n_batch) for i in indices]
     return [_moved(b, b.gather(x, *indices, **_props(places)), n_batch, 0)]
 
@@ -273,20 +267,17 @@ class GatherOp(GraphOp):
     window = prop_def(_INTS, default_value=_NONE)
     batch = prop_def(_INTS, default_value=_NONE)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, *indices at [at] (window [window])? (batch [batch])?"
     derivative = Linear(_transpose_gather, operands=(0,))
     batching = _batch_gather
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         return (tensor(operands[0].element_type, find_places(operands[0], operands[1:], props).result),)
 
     @property
     def places(self) -> Places:
-        return find_places(self.x.type, [i.type for i in self.indices], self.properties)  # pyright: ignore
+        return find_places(tensor_of(self.x), tensors_of(self.indices), self.properties)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x, *indices = operands
@@ -409,14 +400,14 @@ def _iota(count: int) -> GraphOp:
 
 def _batch_scatter(b: Any, op: ScatterOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     places, kind = op.places, op.kind.data
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    x, updates = (o if flag else _spread(b, o, size) for o, flag in zip(operands[:2], batched[:2], strict=True))
+    size = batch_size(operands, batched)
+    x, updates = (o if flag else repeated(b, o, size) for o, flag in zip(operands[:2], batched[:2], strict=True))
     if not any(batched[2:]):  # the new dim is one more that a place extends over
         updates = _moved(b, updates, 0, len(places.points))
-        props = {"at": _later(places.at), "window": places.window, "batch": _later(places.batch)}
+        props = {"at": later(places.at), "window": places.window, "batch": later(places.batch)}
         return [b.scatter(x, updates, *operands[2:], kind=kind, **props)]
-    indices = [i if flag else _spread(b, i, size) for i, flag in zip(operands[2:], batched[2:], strict=True)]
-    props = {"at": _later(places.at), "window": places.window, "batch": (0, *_later(places.batch))}
+    indices = [i if flag else repeated(b, i, size) for i, flag in zip(operands[2:], batched[2:], strict=True)]
+    props = {"at": later(places.at), "window": places.window, "batch": (0, *later(places.batch))}
     return [b.scatter(x, updates, *indices, kind=kind, **props)]
 
 
@@ -455,16 +446,13 @@ class ScatterOp(GraphOp):
     window = prop_def(_INTS, default_value=_NONE)
     batch = prop_def(_INTS, default_value=_NONE)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<kind> $x, $updates, *indices at [at] (window [window])? (batch [batch])?"
     derivative = Custom(_jvp_scatter, transpose=_transpose_scatter, linear=(0, 1))
     batching = _batch_scatter
     overwrites = 0
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         kind, (x, updates, *indices) = word(props["kind"]), operands
         if kind not in KINDS:  # C6
             raise DTypeError(f"kind must be one of {', '.join(KINDS)}, got {kind}")
@@ -478,7 +466,7 @@ class ScatterOp(GraphOp):
 
     @property
     def places(self) -> Places:
-        return find_places(self.x.type, [i.type for i in self.indices], self.properties)  # pyright: ignore
+        return find_places(tensor_of(self.x), tensors_of(self.indices), self.properties)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x, updates, *indices = operands
@@ -575,14 +563,11 @@ class EmbeddingOp(CompositeOp):
     ids = operand_def(TensorType)
     table = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$ids, $table"
     batching = _batch_embedding
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         ids, table = operands
         if ids.element_type not in INDICES:  # C1
             raise DTypeError(f"ids must be {spelled(INDICES)}, got {ids.element_type}")

@@ -17,8 +17,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, DTypeError, ShapeError
 from ..assembly import parse_type_list, parse_types, print_type_list, print_types
-from ..types import DYNAMIC
-from .base import GraphOp, NotDifferentiable, Props, graph_op, ints
+from ..types import DYNAMIC, tensor_of
+from .base import GraphOp, NotDifferentiable, Props, Types, graph_op, ints
 
 if TYPE_CHECKING:  # most graphs call no kernels, and the loop dialect takes a while to import
     from ..loop.parameters import Parameter, Sizes
@@ -166,7 +166,7 @@ class KernelCallOp(GraphOp):
             if argument.operand is not None:
                 sizes.bind(argument.parameter, of_operand[argument.operand])
             elif isinstance(argument.result, SSAValue):
-                sizes.bind(argument.parameter, argument.result.type)  # pyright: ignore[reportArgumentType]
+                sizes.bind(argument.parameter, tensor_of(argument.result))
         return sizes
 
     def types_for(self, kernel: KernelOp, types: Sequence[Any]) -> list[Attribute]:
@@ -176,9 +176,7 @@ class KernelCallOp(GraphOp):
         return [sizes.type_of(a.parameter) if a.operand is None else of_operand[a.operand] for a in written]
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if results is None:
             raise ShapeError("result types follow from the kernel of the module: declare them")
         return tuple(results)

@@ -10,9 +10,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from ...errors import ShapeError
+from ..size_atoms import Symbol
 from ..size_lists import SizesAttr
-from ..symbolic import Size, Symbol, symbols_of
-from ..types import shape_of, tensor
+from ..symbolic import Size, symbols_of
+from ..types import set_type, shape_of, tensor
 from .base import to_attribute
 
 
@@ -66,4 +67,4 @@ def substitute_sizes(module: ModuleOp, known: Mapping[Symbol, Any]) -> None:
         for op in function.walk():
             op.properties = {name: attribute(value) for name, value in op.properties.items()}
             for value in (*op.results, *(a for region in op.regions for block in region.blocks for a in block.args)):
-                value._type = attribute(value.type)  # pyright: ignore[reportPrivateUsage]
+                set_type(value, attribute(value.type))

@@ -8,20 +8,15 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.ir import SSAValue
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import compatible, is_float, shape_of, show_shape
-from .base import CompositeOp, Custom, GraphOp, Props, graph_op, integer, ints, require_same_element
+from .base import CompositeOp, Custom, GraphOp, Props, Types, graph_op, integer, ints, number, require_same_element
+from .batching import all_batched
 from .composite import AlongDims
 from .reduce import restore
-
-
-def _number(attribute: Attribute) -> float:
-    assert isinstance(attribute, FloatAttr)
-    return attribute.value.data
 
 
 def _mean(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
@@ -33,16 +28,11 @@ def _inverse_root(b: Any, square: SSAValue, epsilon: float) -> SSAValue:
     return b.rsqrt(b.add(square, b.full_like(square, epsilon)))
 
 
-def _batch(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    props = {**op.properties, "dims": tuple(d + 1 for d in ints(op.properties["dims"]))}
-    return [getattr(b, op.name.removeprefix("graph."))(operands[0], **props)]
-
-
 def _layer_parts(b: Any, x: SSAValue, props: Props) -> tuple[SSAValue, SSAValue]:
     """The distances from the mean, and the factor that each row of them is multiplied by, repeated along it."""
     dims, shape = ints(props["dims"]), shape_of(x)
     distance = b.sub(x, restore(b, _mean(b, x, dims), dims, shape))
-    factor = _inverse_root(b, _mean(b, b.mul(distance, distance), dims), _number(props["epsilon"]))
+    factor = _inverse_root(b, _mean(b, b.mul(distance, distance), dims), number(props["epsilon"]))
     return distance, restore(b, factor, dims, shape)
 
 
@@ -74,7 +64,6 @@ class LayerNormOp(AlongDims):
     epsilon = prop_def(FloatAttr)
     syntax = "$x over [dims] epsilon !epsilon"
     derivative = Custom(_jvp_layer_norm)
-    batching = _batch
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -86,12 +75,12 @@ class LayerNormOp(AlongDims):
         with np.errstate(all="ignore"):
             distance = x - np.add.reduce(x, axis=dims, keepdims=True) / count
             square = np.add.reduce(distance * distance, axis=dims, keepdims=True) / count
-            return (distance / np.sqrt(square + x.dtype.type(_number(self.epsilon))),)
+            return (distance / np.sqrt(square + x.dtype.type(number(self.epsilon))),)
 
 
 def _rms_factor(b: Any, x: SSAValue, props: Props) -> SSAValue:
     dims = ints(props["dims"])
-    factor = _inverse_root(b, _mean(b, b.mul(x, x), dims), _number(props["epsilon"]))
+    factor = _inverse_root(b, _mean(b, b.mul(x, x), dims), number(props["epsilon"]))
     return restore(b, factor, dims, shape_of(x))
 
 
@@ -120,7 +109,6 @@ class RmsNormOp(AlongDims):
     epsilon = prop_def(FloatAttr)
     syntax = "$x over [dims] epsilon !epsilon"
     derivative = Custom(_jvp_rms_norm)
-    batching = _batch
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -131,7 +119,7 @@ class RmsNormOp(AlongDims):
         count = x.dtype.type(math.prod(x.shape[d] for d in dims))
         with np.errstate(all="ignore"):
             square = np.add.reduce(x * x, axis=dims, keepdims=True) / count
-            return (x / np.sqrt(square + x.dtype.type(_number(self.epsilon))),)
+            return (x / np.sqrt(square + x.dtype.type(number(self.epsilon))),)
 
 
 def _scaled(b: Any, operands: Sequence[SSAValue], dims: Sequence[int], epsilon: float) -> SSAValue:
@@ -146,12 +134,7 @@ def _batch_channels(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: 
     dim, epsilon = integer(op.properties["dim"]), op.properties["epsilon"]
     if not any(batched[1:]):
         return [b.batch_norm(*operands, dim=dim + 1, epsilon=epsilon)]
-    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
-    whole = [
-        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
-        for o, is_batched in zip(operands, batched, strict=True)
-    ]
-    return [_scaled(b, whole, (0, dim + 1), _number(epsilon))]
+    return [_scaled(b, all_batched(b, operands, batched), (0, dim + 1), number(epsilon))]
 
 
 @graph_op
@@ -179,14 +162,11 @@ class BatchNormOp(CompositeOp):
     dim = prop_def(IntegerAttr)
     epsilon = prop_def(FloatAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, $mean, $variance, $weight, $bias along #dim epsilon !epsilon"
     batching = _batch_channels
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         x, names = operands[0], ("x", "mean", "variance", "weight", "bias")
         require_same_element(operands, names)  # C1
         if not is_float(x.element_type):  # C1
@@ -201,11 +181,11 @@ class BatchNormOp(CompositeOp):
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
-        return _scaled(b, operands, (integer(props["dim"]),), _number(props["epsilon"]))
+        return _scaled(b, operands, (integer(props["dim"]),), number(props["epsilon"]))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x, dim = operands[0], self.dim.value.data
         shape = [n if d == dim else 1 for d, n in enumerate(x.shape)]
         mean, variance, weight, bias = (operand.reshape(shape) for operand in operands[1:])
         with np.errstate(all="ignore"):
-            return ((x - mean) * (weight / np.sqrt(variance + x.dtype.type(_number(self.epsilon)))) + bias,)
+            return ((x - mean) * (weight / np.sqrt(variance + x.dtype.type(number(self.epsilon)))) + bias,)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError
 from ..types import tensor
-from .base import Props, Zero, graph_op, require_same_shape, word
+from .base import Props, Types, Zero, graph_op, require_same_shape, word
 from .elementwise import ElementwiseOp, joined_shape
 
 if TYPE_CHECKING:
@@ -67,15 +66,12 @@ class Threefry2x32Op(ElementwiseOp):
     x1 = operand_def(TensorType)
     word = prop_def(StringAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<word> $key0, $key1, $x0, $x1"
     types = "same"
     derivative = Zero()
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         for name, operand in zip(_NAMES, operands, strict=True):
             if operand.element_type != _ui32:  # C1
                 raise DTypeError(f"operand element types must be ui32, {name} is {operand.element_type}")

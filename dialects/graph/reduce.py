@@ -11,12 +11,12 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, shape_of, show_shape, tensor, width_of
-from .base import Custom, Equation, GraphOp, Props, Read, Zero, graph_op, integer, ints, normalize_dims, word
+from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, word
+from .batching import along
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -99,11 +99,6 @@ def _transpose_reduce(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return restore(b, ct, ints(op.properties["dims"]), op.shape())
 
 
-def _batch_reduce(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    dims = tuple(d + 1 for d in ints(op.properties["dims"]))
-    return [b.reduce(operands[0], kind=word(op.properties["kind"]), dims=dims)]
-
-
 @graph_op
 class ReduceOp(GraphOp):
     """Combine the elements along some dims: `add mul max min and or`. The order is free. max and min give NaN if any is NaN.
@@ -125,16 +120,13 @@ class ReduceOp(GraphOp):
     kind = prop_def(StringAttr)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<kind> $x over [dims]"
     derivative = Custom(_jvp_reduce, transpose=_transpose_reduce, linear=(0,))
-    batching = _batch_reduce
+    batching = along("dims")
     reads_all = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         kind, dims = word(props["kind"]), ints(props["dims"])
         shape, element = operands[0].get_shape(), operands[0].element_type
         if kind not in _NUMPY:  # C1
@@ -167,25 +159,18 @@ class ReduceOp(GraphOp):
         return (Equation(space, (read,), lambda b, x: x, monoid=self.kind.data, n_reduce=len(dims)),)
 
 
-def _batch_arg(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [getattr(b, op.name.removeprefix("graph."))(operands[0], dim=integer(op.properties["dim"]) + 1)]
-
-
 class ArgOp(GraphOp, ABC):
     """Base of the positions of extremes: the first on ties, and the first NaN before everything, as in NumPy."""
 
     x = operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x along #dim"
     derivative = Zero()
-    batching = _batch_arg
+    batching = along("dim")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape, dim = operands[0].get_shape(), integer(props["dim"])
         if not 0 <= dim < len(shape):  # C1
             raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")

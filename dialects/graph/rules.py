@@ -175,7 +175,7 @@ def made_by(value: SSAValue, name: str) -> Any:
     return owner if type(owner) is not Block and owner.name == f"graph.{name}" else None
 
 
-def splat(value: SSAValue) -> np.generic | None:
+def splat(value: SSAValue) -> Any:
     """The one number that all elements of a value are known to be, or None."""
     owner = value.owner
     while type(owner) in (BroadcastOp, ReshapeOp):

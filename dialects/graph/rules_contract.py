@@ -11,7 +11,8 @@ from ..types import DYNAMIC, shape_of
 from .base import ints
 from .builder import GraphBuilder
 from .contract import free_dims
-from .conv import Convolution, pick, placed, transposed
+from .conv import transposed
+from .convolution import Convolution, pick, placed
 from .reduce import kept_dims
 from .rules import REASSOCIATING, is_splat, made_by, rule
 
@@ -116,7 +117,7 @@ def sum_of_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
         return None
     times = prod(shape_of(op.x)[d] for d in found[1])
     total = _without(b, op, *found)
-    return b.mul(total, b.full(times, total.type))  # pyright: ignore[reportArgumentType]
+    return b.mul(total, b.full(times, total.type))
 
 
 @rule(

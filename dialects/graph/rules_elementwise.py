@@ -9,14 +9,15 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ..types import element_of, integer_range, is_bool, is_complex, is_float, is_half, numpy_dtype, part_of, shape_of, tensor
-from .base import GraphOp, ints
+from .base import OPS, GraphOp, ints
+from .binary import BinaryOp
 from .builder import GraphBuilder
 from .create import ConstOp
 from .rules import holds_floats, is_splat, made_by, rule, splat, ulp
+from .unary import UnaryOp
 
-UNARY = ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan")
-UNARY += ("atan", "tanh", "erf", "erfc", "erf_inv", "not", "popcount", "clz", "convert")
-BINARY = ("add", "sub", "mul", "div", "rem", "pow", "atan2", "max", "min", "and", "or", "xor", "shl", "shr", "cmp")
+UNARY = (*(name for name, op in OPS.items() if issubclass(op, UnaryOp)), "convert")
+BINARY = (*(name for name, op in OPS.items() if issubclass(op, BinaryOp)), "cmp")
 ELEMENTWISE = (*UNARY, *BINARY, "select")
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def neg_of_scaled(op: Any, b: GraphBuilder) -> SSAValue | None:
         return None
     for x, other in ((inner.lhs, inner.rhs), (inner.rhs, inner.lhs)):
         if (known := splat(other)) is not None:
-            return b.mul(x, b.full(-known, other.type))  # pyright: ignore
+            return b.mul(x, b.full(-known, other.type))
     return None
 
 
@@ -147,7 +148,7 @@ def mul_of_neg_by_number(op: Any, b: GraphBuilder) -> SSAValue | None:
     for x, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         inner, known = made_by(x, "neg"), splat(other)
         if inner and known is not None and holds_floats(x):
-            return b.mul(inner.x, b.full(-known, other.type))  # pyright: ignore
+            return b.mul(inner.x, b.full(-known, other.type))
     return None
 
 

@@ -260,4 +260,4 @@ def pad_by_the_same(op: Any, b: GraphBuilder) -> SSAValue | None:
     inside, outside = splat(op.x), splat(op.value)
     if inside is None or outside is None or inside.tobytes() != outside.tobytes():
         return None
-    return b.full(inside, op.y.type)  # pyright: ignore[reportArgumentType]
+    return b.full(inside, op.y.type)

@@ -15,13 +15,13 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..symbolic import is_at_most
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor
-from .base import Custom, GraphOp, Props, graph_op, integer, require_same_element, require_same_shape, word
+from .base import Custom, GraphOp, Props, Types, graph_op, integer, require_same_element, require_same_shape, word
+from .batching import along
 
 _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
     "add": np.add.accumulate,
@@ -119,10 +119,6 @@ def _transpose_scan(b: Any, op: ScanOp, k: int, ct: SSAValue) -> SSAValue:
     return _scan_like(b, op, ct, direction=_OPPOSITE[op.direction.data])
 
 
-def _batch_scan(b: Any, op: ScanOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [_scan_like(b, op, operands[0], dim=integer(op.dim) + 1)]
-
-
 @graph_op
 class ScanOp(GraphOp):
     """What the elements up to each one along a dim combine to: `add mul max min`; max and min give NaN from the first NaN on.
@@ -148,16 +144,13 @@ class ScanOp(GraphOp):
     direction = prop_def(StringAttr)
     bound = prop_def(StringAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<kind> $x along #dim <direction> <bound>"
     types = "same"
     derivative = Custom(_jvp_scan, transpose=_transpose_scan, linear=(0,))
-    batching = _batch_scan
+    batching = along("dim")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         kind, element = word(props["kind"]), operands[0].element_type
         _require_word("kind", kind, tuple(_ACCUMULATE))  # C1
         if (kind in ("add", "mul") and is_bool(element)) or (kind in ("max", "min") and is_complex(element)):  # C1
@@ -243,16 +236,6 @@ def _transpose_recurrence(b: Any, op: RecurrenceOp, k: int, ct: SSAValue) -> SSA
     return b.recurrence(factor, ct, dim=op.dim, direction=opposite)
 
 
-def _batch_recurrence(b: Any, op: RecurrenceOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    rank = len(op.shape())
-    full = [
-        o if flag else b.broadcast(o, tuple(range(1, rank + 1)), (size, *shape_of(o)))
-        for o, flag in zip(operands, batched, strict=True)
-    ]
-    return [b.recurrence(*full, dim=integer(op.dim) + 1, direction=op.direction)]
-
-
 @graph_op
 class RecurrenceOp(GraphOp):
     """The sequence `y[i] = factor[i] * y[i-1] + term[i]` along a dim, from 0; `reverse` goes from the end to the start.
@@ -273,15 +256,12 @@ class RecurrenceOp(GraphOp):
     dim = prop_def(IntegerAttr)
     direction = prop_def(StringAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$factor, $term along #dim <direction>"
     derivative = Custom(_jvp_recurrence, transpose=_transpose_recurrence, linear=(1,))
-    batching = _batch_recurrence
+    batching = along("dim")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("the factor", "the term"))  # C1
         require_same_shape(operands, ("the factor", "the term"))  # C1
         if not is_float(part_of(operands[0].element_type)):  # C1

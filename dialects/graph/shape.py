@@ -10,14 +10,14 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
-from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure
+from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
 from ..size_lists import SizesAttr
 from ..symbolic import ceil_quotient, greatest, least, positive
 from ..types import COMPLEX, DYNAMIC, HALVES, compatible, element_of, shape_of, show_shape, tensor, unify
-from .base import Equation, GraphOp, Linear, Props, Read, dims_map, graph_op, integer, ints, normalize_dims
+from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
+from .batching import along, later, repeated
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -54,16 +54,13 @@ class ReshapeOp(GraphOp):
     stores = (*HALVES, *COMPLEX)
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     view = True
     derivative = Linear(lambda b, op, k, ct: b.reshape(ct, op.shape()))
     batching = _batch_reshape
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
         x, y = operands[0], results[0]
         if x.element_type != y.element_type:  # C1
@@ -103,7 +100,7 @@ class ReshapeOp(GraphOp):
 
 
 def _batch_transpose(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [b.transpose(operands[0], perm=(0, *(p + 1 for p in ints(op.properties["perm"]))))]
+    return [b.transpose(operands[0], perm=(0, *later(ints(op.properties["perm"]))))]
 
 
 def inverse(perm: Sequence[int]) -> tuple[int, ...]:
@@ -130,16 +127,13 @@ class TransposeOp(GraphOp):
     x = operand_def(TensorType)
     perm = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x perm [perm]"
     derivative = Linear(lambda b, op, k, ct: b.transpose(ct, perm=inverse(ints(op.properties["perm"]))))
     batching = _batch_transpose
     reads_all = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape, perm = operands[0].get_shape(), ints(props["perm"])
         if sorted(perm) != list(range(len(shape))):  # C1
             raise ShapeError(f"perm must be a permutation of the {len(shape)} operand dims, got {list(perm)}")
@@ -167,7 +161,7 @@ def _transpose_broadcast(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 
 
 def _batch_broadcast(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    dims = (0, *(d + 1 for d in ints(op.properties["dims"])))
+    dims = (0, *later(ints(op.properties["dims"])))
     return [b.broadcast(operands[0], dims, (shape_of(operands[0])[0], *op.result_shape()))]
 
 
@@ -189,16 +183,13 @@ class BroadcastOp(GraphOp):
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x to [dims]"
     derivative = Linear(_transpose_broadcast)
     batching = _batch_broadcast
     reads_all = True
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         assert results is not None
         shape, dims, result = operands[0].get_shape(), ints(props["dims"]), results[0].get_shape()
         if len(dims) != len(shape) or list(dims) != sorted(set(dims)) or any(not 0 <= d < len(result) for d in dims):  # C1
@@ -272,15 +263,12 @@ class SliceOp(GraphOp):
     stop = prop_def(_SIZES)
     step = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x start [start] stop [stop] step [step]"
     derivative = Linear(_transpose_slice)
     batching = _batch_slice
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape = operands[0].get_shape()
         start, stop, step = (ints(props[name]) for name in ("start", "stop", "step"))
         if not len(start) == len(stop) == len(step) == len(shape):  # C1
@@ -319,15 +307,6 @@ def _transpose_concat(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return b.slice(ct, start=start, stop=stop, step=[1] * len(start))
 
 
-def _batch_concat(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
-    full = [
-        o if is_batched else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
-        for o, is_batched in zip(operands, batched, strict=True)
-    ]
-    return [b.concat(*full, dim=integer(op.properties["dim"]) + 1)]
-
-
 @graph_op
 class ConcatOp(GraphOp):
     """Operands one after the other along a dim.
@@ -347,15 +326,12 @@ class ConcatOp(GraphOp):
     parts = var_operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "*parts along #dim"
     derivative = Linear(_transpose_concat)
-    batching = _batch_concat
+    batching = along("dim")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if not operands:  # C1
             raise ShapeError("needs at least one operand")
         dim = integer(props["dim"])
@@ -444,9 +420,8 @@ def _batch_pad(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Seque
     low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
     if not batched[1]:
         return [b.pad(x, value, low=(0, *low), high=(0, *high), interior=(0, *interior))]
-    size, rank = shape_of(value)[0], len(low)
     if not batched[0]:
-        x = b.broadcast(x, tuple(range(1, rank + 1)), (size, *shape_of(x)))
+        x = repeated(b, x, shape_of(value)[0])
     element = element_of(x)
     zero = b.const(0, element)
     moved = b.pad(x, zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
@@ -476,15 +451,12 @@ class PadOp(GraphOp):
     high = prop_def(_SIZES)
     interior = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, $value low [low] high [high] interior [interior]"
     derivative = Linear(_transpose_pad)
     batching = _batch_pad
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         x, value = operands
         if value.get_shape() or value.element_type != x.element_type:  # C1
             raise DTypeError(f"fill value must be a tensor<{x.element_type}>, got {value}")
@@ -532,10 +504,6 @@ class PadOp(GraphOp):
 # reverse
 
 
-def _batch_reverse(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return [b.reverse(operands[0], dims=tuple(d + 1 for d in ints(op.properties["dims"])))]
-
-
 @graph_op
 class ReverseOp(GraphOp):
     """Elements in opposite order along some dims.
@@ -552,16 +520,13 @@ class ReverseOp(GraphOp):
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x dims [dims]"
     types = "same"
     derivative = Linear(lambda b, op, k, ct: b.reverse(ct, dims=ints(op.properties["dims"])))
-    batching = _batch_reverse
+    batching = along("dims")
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         normalize_dims(ints(props["dims"]), len(operands[0].get_shape()), "reversed")  # C1
         return (operands[0],)
 

@@ -19,8 +19,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import ShapeError
 from ..symbolic import ceil_quotient, is_at_least, is_at_most
@@ -38,7 +37,8 @@ from ..types import (
     tensor,
     width_of,
 )
-from .base import Custom, GraphOp, Props, graph_op, integer, require_same_shape
+from .base import Custom, GraphOp, Props, Types, graph_op, integer, require_same_shape
+from .batching import alike
 
 SHORT = 64
 """The longest row that is sorted by ranks, in `n * n / lanes` steps."""
@@ -123,14 +123,6 @@ def _jvp_sort(b: Any, op: SortOp, tangents: Sequence[SSAValue | None]) -> Sequen
     return [None if t is None else take_in_rows(b, t, places) for t in tangents]
 
 
-def _batch_sort(b: Any, op: SortOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    dims = tuple(range(1, len(op.shape()) + 1))
-    full = [o if flag else b.broadcast(o, dims, (size, *shape_of(o))) for o, flag in zip(operands, batched, strict=True)]
-    found = b.sort(*full, keys=op.keys)
-    return [found] if len(full) == 1 else list(found)
-
-
 @graph_op
 class SortOp(GraphOp):
     """Rows, along the last dim, in the ascending order of the first `keys` operands; the others are moved along with them.
@@ -151,15 +143,12 @@ class SortOp(GraphOp):
     xs = var_operand_def(TensorType)
     keys = prop_def(IntegerAttr)
     ys = var_result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "*xs keys #keys"
     derivative = Custom(_jvp_sort)
-    batching = _batch_sort
+    batching = alike
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_shape(operands, [f"operand {k}" for k in range(len(operands))])  # C1
         if not operands[0].get_shape():  # C1
             raise ShapeError(f"rows need a dim, got {show_shape(())}")
@@ -309,10 +298,6 @@ def _jvp_top_k(b: Any, op: TopKOp, tangents: Sequence[SSAValue]) -> Sequence[SSA
     return [take_in_rows(b, tangents[0], op.places), None]
 
 
-def _batch_top_k(b: Any, op: TopKOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    return list(b.top_k(operands[0], k=op.k))
-
-
 @graph_op
 class TopKOp(GraphOp):
     """The `k` greatest elements of rows, along the last dim, in descending order, and their positions.
@@ -332,15 +317,12 @@ class TopKOp(GraphOp):
     k = prop_def(IntegerAttr)
     y = result_def(TensorType)
     places = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x first #k"
     derivative = Custom(_jvp_top_k)
-    batching = _batch_top_k
+    batching = alike
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape, k = operands[0].get_shape(), integer(props["k"])
         if not shape:  # C1
             raise ShapeError(f"rows need a dim, got {show_shape(shape)}")

@@ -25,6 +25,7 @@ from xdsl.printer import Printer
 from ...errors import DTypeError, ShapeError
 from ..assembly import parse_types, print_types
 from ..size_lists import SizesAttr, parse_size, size_text
+from ..types import tensors_of
 
 if TYPE_CHECKING:
     from .base import GraphOp
@@ -160,10 +161,9 @@ def parse_graph_op(cls: type[GraphOp], parser: Parser) -> GraphOp:
 
 
 def _inferred(cls: type[GraphOp], values, properties, parser: Parser, position: int) -> list[Attribute]:
-    types = [value.type for value in values]
-    if not all(isinstance(t, TensorType) for t in types):
-        parser.raise_error(f"'{cls.name}' op needs ranked tensors, got {types[0]}", position)
+    if not all(isinstance(value.type, TensorType) for value in values):
+        parser.raise_error(f"'{cls.name}' op needs ranked tensors, got {values[0].type}", position)
     try:
-        return list(cls.infer_types(types, properties))  # pyright: ignore
+        return list(cls.infer_types(tensors_of(values), properties))
     except (ShapeError, DTypeError) as error:
         parser.raise_error(f"'{cls.name}' op {error}", position)

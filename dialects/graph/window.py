@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..scalar import identity_value
 from ..types import DYNAMIC, compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor
-from .base import Custom, GraphOp, Linear, Props, graph_op, ints, require_same_shape, word
-from .conv import dilated, every_window, pad_with, windows
+from .base import Custom, GraphOp, Linear, Props, Types, graph_op, ints, require_same_shape, word
+from .batching import all_batched
+from .conv import every_window, pad_with
+from .convolution import dilated, windows
 from .reduce import others_product
 from .window_loops import Axis
 
@@ -81,8 +82,20 @@ class Slide:
         return every_window(pad_with(x, fill, self.low, self.high), self.window, self.stride, self.dilation)
 
 
-def _identity(kind: str, type: TensorType) -> float | int:
-    return identity_value(kind, type.element_type)
+def _identity(kind: str, of: SSAValue) -> float | int:
+    return identity_value(kind, element_of(of))
+
+
+class WindowOp(GraphOp, ABC):
+    """Base of ops over windows."""
+
+    kind = prop_def(StringAttr)
+    window = prop_def(_INTS)
+    stride = prop_def(_INTS)
+    low = prop_def(_INTS)
+    high = prop_def(_INTS)
+    dilation = prop_def(_INTS)
+    y = result_def(TensorType)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -138,7 +151,7 @@ def _batch_window(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Se
 
 
 @graph_op
-class ReduceWindowOp(GraphOp):
+class ReduceWindowOp(WindowOp):
     """Combine the elements of every window: `add mul max min`. max and min give NaN if any is NaN.
 
     Window `p` holds the elements `p * stride + k * dilation - low`; outside of the operand they are the neutral element.
@@ -155,23 +168,13 @@ class ReduceWindowOp(GraphOp):
 
     name = "graph.reduce_window"
     x = operand_def(TensorType)
-    kind = prop_def(StringAttr)
-    window = prop_def(_INTS)
-    stride = prop_def(_INTS)
-    low = prop_def(_INTS)
-    high = prop_def(_INTS)
-    dilation = prop_def(_INTS)
-    y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<kind> $x window [window] stride [stride] low [low] high [high] dilation [dilation]"
     derivative = Custom(_jvp_window, transpose=_transpose_window, linear=(0,))
     writes_once = True
     batching = _batch_window
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         kind, shape, element = word(props["kind"]), operands[0].get_shape(), operands[0].element_type
         if kind not in _NUMPY:  # C1
             raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
@@ -186,7 +189,7 @@ class ReduceWindowOp(GraphOp):
         points = slide.result(x.shape)
         if 0 in points:
             return (np.zeros(points, x.dtype),)
-        at = slide.every(x, _identity(kind, self.operands[0].type))  # pyright: ignore[reportArgumentType]
+        at = slide.every(x, _identity(kind, self.operands[0]))
         at = at.reshape(*points, prod(slide.window))
         with np.errstate(all="ignore"):
             return (np.asarray(_NUMPY[kind].reduce(at, axis=-1, dtype=x.dtype)),)
@@ -202,19 +205,11 @@ class ReduceWindowOp(GraphOp):
 # window_pick, window_put
 
 
-class ExtremeOp(GraphOp, ABC):
+class ExtremeOp(WindowOp, ABC):
     """What `window_pick` and `window_put` share: windows of `x`, and where each has its extreme."""
 
     x = operand_def(TensorType)
     t = operand_def(TensorType)
-    kind = prop_def(StringAttr)
-    window = prop_def(_INTS)
-    stride = prop_def(_INTS)
-    low = prop_def(_INTS)
-    high = prop_def(_INTS)
-    dilation = prop_def(_INTS)
-    y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<kind> $x, $t window [window] stride [stride] low [low] high [high] dilation [dilation]"
 
     @classmethod
@@ -232,7 +227,7 @@ class ExtremeOp(GraphOp, ABC):
     def _first(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of each window the place of its extreme among the window's elements, and whether it has one."""
         slide, kind = Slide.of(self.properties), word(self.kind)
-        fill = _identity(kind, self.operands[0].type)  # pyright: ignore[reportArgumentType]
+        fill = _identity(kind, self.operands[0])
         at = slide.every(x, fill).reshape(*slide.result(x.shape), prod(slide.window))
         best = _NUMPY[kind].reduce(at, axis=-1, keepdims=True)
         hit = (at == best) | (np.isnan(at) & np.isnan(best))
@@ -250,22 +245,18 @@ class ExtremeOp(GraphOp, ABC):
         return s.binary("or", s.cmp("gt" if word(self.kind) == "max" else "lt", x, best), missing)
 
 
-def _transpose_pick(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    return b.window_put(op.operands[0], ct, kind=word(op.properties["kind"]), **Slide.of(op.properties).properties())
+def _transpose_to(other: str) -> Linear:
+    """Both are linear in the second operand, each the transpose of the other one."""
 
+    def transpose(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+        return getattr(b, other)(op.operands[0], ct, kind=op.properties["kind"], **Slide.of(op.properties).properties())
 
-def _transpose_put(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    return b.window_pick(op.operands[0], ct, kind=word(op.properties["kind"]), **Slide.of(op.properties).properties())
+    return Linear(transpose, operands=(1,))
 
 
 def _batch_extreme(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
-    full = [
-        o if flag else b.broadcast(o, tuple(range(1, len(shape_of(o)) + 1)), (size, *shape_of(o)))
-        for o, flag in zip(operands, batched, strict=True)
-    ]
     props = {"kind": word(op.properties["kind"]), **Slide.of(op.properties).batched().properties()}
-    return [getattr(b, op.name.removeprefix("graph."))(*full, **props)]
+    return [getattr(b, op.name.removeprefix("graph."))(*all_batched(b, operands, batched), **props)]
 
 
 @graph_op
@@ -285,13 +276,11 @@ class WindowPickOp(ExtremeOp):
     """
 
     name = "graph.window_pick"
-    derivative = Linear(_transpose_pick, operands=(1,))
+    derivative = _transpose_to("window_put")
     batching = _batch_extreme
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_shape(operands, ("x", "t"))  # C2
         slide = cls._slide(operands, props)
         return (tensor(operands[1].element_type, slide.result(operands[0].get_shape())),)
@@ -330,13 +319,11 @@ class WindowPutOp(ExtremeOp):
     """
 
     name = "graph.window_put"
-    derivative = Linear(_transpose_put, operands=(1,))
+    derivative = _transpose_to("window_pick")
     batching = _batch_extreme
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         slide = cls._slide(operands, props)
         points = slide.result(operands[0].get_shape())
         if not all(compatible(n, m) for n, m in zip(points, operands[1].get_shape(), strict=False)) or len(points) != len(

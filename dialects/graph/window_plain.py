@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ..scalar import identity_value
 from ..types import element_of, i64, index
 from .base import GraphOp, word
-from .conv import Convolution, dilated, pick, placed
+from .convolution import Convolution, dilated, pick, placed
 from .window_loops import Axis, Index, clipped, over, within
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import IndexType, MemRefType, VectorType, i1
 from xdsl.ir import SSAValue
@@ -22,32 +22,31 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_of, vector
-from .base import LoopOp
+from .access import Access, AccessOp
 from .structure import segment_sizes
 
 _INDEX = IndexType()
 
 
-class _Lanes(LoopOp):
+class _Lanes(AccessOp):
     """Shared by gather and scatter: `buffer[subscripts]`, each an index or a vector of indices, and an optional mask."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     if TYPE_CHECKING:  # gather and scatter declare them
-        buffer: SSAValue
         subscripts: Sequence[SSAValue]
-        mask: SSAValue | None
 
     def vector_type(self) -> VectorType:
-        raise TypeError(self.name)
+        type = self.value.type
+        assert isinstance(type, VectorType)
+        return type
 
     @property
     def lanes(self) -> int:
         return self.vector_type().get_shape()[0]
 
     def verify_(self) -> None:
-        type = self.vector_type()
-        buffer = self.buffer.type
+        type, buffer = self.value.type, self.buffer.type
         assert isinstance(buffer, MemRefType)
         subscripts = self.subscripts
         if not isinstance(type, VectorType) or type.element_type != buffer.element_type:  # C1
@@ -76,27 +75,24 @@ class _Lanes(LoopOp):
         printer.print_list([s.type for s in self.subscripts], printer.print_attribute)
         printer.print_string(")")
 
-
-class _Parsed:
-    """What follows the value, read once for both ops."""
-
-    def __init__(self, parser: Parser):
-        buffer = parser.parse_unresolved_operand()
+    @classmethod
+    def parse_access(cls, parser: Parser) -> Access:
+        name = parser.parse_unresolved_operand()
         position = parser.pos
         names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
         mask = parser.parse_unresolved_operand() if parser.parse_optional_keyword("mask") else None
-        self.attributes = parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        self.buffer = parser.resolve_operand(buffer, parser.parse_type())
+        buffer = parser.resolve_operand(name, parser.parse_type())
         parser.parse_punctuation(",")
         type = parser.parse_type()
         if not isinstance(type, VectorType):
             parser.raise_error(f"a gather or scatter moves a vector, got {type}", position)
-        self.type = type
         parser.parse_keyword("at")
         types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-        self.subscripts = parser.resolve_operands(names, types, position)
-        self.mask = [] if mask is None else [parser.resolve_operand(mask, vector(i1, type.get_shape()[0]))]
+        subscripts = parser.resolve_operands(names, types, position)
+        masks = [] if mask is None else [parser.resolve_operand(mask, vector(i1, type.get_shape()[0]))]
+        return Access(buffer, subscripts, masks, type, attributes)
 
 
 @irdl_op_definition
@@ -129,23 +125,6 @@ class GatherOp(_Lanes):
             properties=segment_sizes(1, len(subscripts), len(masks)),
         )
 
-    def vector_type(self) -> VectorType:
-        return self.value.type  # pyright: ignore[reportReturnType]
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        self.print_access(printer)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> GatherOp:
-        p = _Parsed(parser)
-        return cls.create(
-            operands=[p.buffer, *p.subscripts, *p.mask],
-            result_types=[p.type],
-            properties=segment_sizes(1, len(p.subscripts), len(p.mask)),
-            attributes=p.attributes,
-        )
-
 
 @irdl_op_definition
 class ScatterOp(_Lanes):
@@ -159,6 +138,7 @@ class ScatterOp(_Lanes):
     """
 
     name = "loop.scatter"
+    STORES: ClassVar[bool] = True
     value = operand_def()
     buffer = operand_def(MemRefType)
     subscripts = var_operand_def()
@@ -173,24 +153,4 @@ class ScatterOp(_Lanes):
         masks = [] if mask is None else [mask]
         return ScatterOp.create(
             operands=[value, buffer, *subscripts, *masks], properties=segment_sizes(1, 1, len(subscripts), len(masks))
-        )
-
-    def vector_type(self) -> VectorType:
-        return self.value.type  # pyright: ignore[reportReturnType]
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        self.print_access(printer)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ScatterOp:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        p = _Parsed(parser)
-        return cls.create(
-            operands=[parser.resolve_operand(value, p.type), p.buffer, *p.subscripts, *p.mask],
-            properties=segment_sizes(1, 1, len(p.subscripts), len(p.mask)),
-            attributes=p.attributes,
         )

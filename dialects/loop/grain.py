@@ -63,15 +63,6 @@ def wanted(work: float) -> int:
     return 1 if work < WORTH_OPS else int(min(CHUNKS, work // LEAST_CHUNK_OPS))
 
 
-def most_length(size: int, work: float) -> int:
-    """How long blocks of `size` iterations with `work` operations may be, so that there are as many as wanted.
-
-    >>> most_length(1000, 1e9), most_length(1000, 10 * WORTH_OPS), most_length(10, 1e9), most_length(1000, 100)
-    (15, 50, 1, 1000)
-    """
-    return max(1, size // wanted(work))
-
-
 def uneven(count: int) -> float:
     """How much longer two threads, or four where chunks are few, take for chunks that are alike than for one that can be cut.
 

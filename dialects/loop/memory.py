@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -38,6 +38,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, 
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_of, shape_of, vector
+from .access import Access, AccessOp
 from .base import LoopOp
 from .structure import MONOIDS, PAIR_MONOIDS, operand_group, segment_sizes
 from .subscripts import SubscriptParser, print_exprs
@@ -48,13 +49,11 @@ STREAMED = "streamed"
 """The attribute of stores that may go past the caches."""
 
 
-class _Access(LoopOp):
+class _Access(AccessOp):
     """Shared by load and store: `buffer[map(indices)]`, lanes moving along one dim, an optional mask."""
 
     if TYPE_CHECKING:  # load and store declare them
-        buffer: SSAValue
         indices: Sequence[SSAValue]
-        mask: SSAValue | None
         map: AffineMapAttr
         along: IntegerAttr | None
         stride: IntegerAttr | None
@@ -66,7 +65,7 @@ class _Access(LoopOp):
         return type.get_shape()[0] if isinstance(type, VectorType) else 1
 
     def element_type_(self) -> Attribute:
-        raise TypeError(self.name)
+        return self.value.type
 
     def lane_dim(self) -> int:
         """The buffer dim along which lanes advance; the last one by default."""
@@ -77,7 +76,7 @@ class _Access(LoopOp):
         """By how many elements of `lane_dim` one lane is ahead of the one before."""
         return 1 if self.stride is None else self.stride.value.data
 
-    def verify_access(self) -> None:
+    def verify_(self) -> None:
         type, map = self.buffer.type, self.map.data
         assert isinstance(type, MemRefType)
         rank = type.get_num_dims()
@@ -115,36 +114,30 @@ class _Access(LoopOp):
             printer.print_string(", ")
             printer.print_attribute(value)
 
-
-class _ParsedAccess:
-    """The part after the buffer operand, read once for both ops."""
-
-    def __init__(self, parser: Parser):
-        buffer = parser.parse_unresolved_operand()
+    @classmethod
+    def parse_access(cls, parser: Parser) -> Access:
+        name = parser.parse_unresolved_operand()
         subscripts = SubscriptParser(parser)
-        self.map = subscripts.list()
-        self.indices = subscripts.operands
-        self.properties: dict[str, Attribute] = {"map": AffineMapAttr(self.map)}
+        properties: dict[str, Attribute] = {"map": AffineMapAttr(subscripts.list())}
         if parser.parse_optional_keyword("along"):
-            self.properties["along"] = IntegerAttr(parser.parse_integer(), i64)
+            properties["along"] = IntegerAttr(parser.parse_integer(), i64)
         if parser.parse_optional_keyword("step"):
-            self.properties["stride"] = IntegerAttr(parser.parse_integer(), i64)
+            properties["stride"] = IntegerAttr(parser.parse_integer(), i64)
         mask = parser.parse_unresolved_operand() if parser.parse_optional_keyword("mask") else None
-        self.attributes = parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         position = parser.pos
         type = parser.parse_type()
         if not isinstance(type, MemRefType):
             parser.raise_error(f"a buffer must be a memref, got {type}", position)
-        self.buffer = parser.resolve_operand(buffer, type)
-        self.value_type: Attribute = type.element_type
-        if parser.parse_optional_punctuation(","):
-            self.value_type = parser.parse_type()
-        self.mask: list[SSAValue] = []
+        buffer = parser.resolve_operand(name, type)
+        moved = parser.parse_type() if parser.parse_optional_punctuation(",") else type.element_type
+        masks: list[SSAValue] = []
         if mask is not None:
-            if not isinstance(self.value_type, VectorType):
+            if not isinstance(moved, VectorType):
                 parser.raise_error("only a vector access has a mask", position)
-            self.mask = [parser.resolve_operand(mask, vector(i1, self.value_type.get_shape()[0]))]
+            masks = [parser.resolve_operand(mask, vector(i1, moved.get_shape()[0]))]
+        return Access(buffer, subscripts.operands, masks, moved, attributes, properties)
 
 
 def _lane_properties(buffer: SSAValue, along: int | None, stride: int) -> dict[str, Attribute]:
@@ -211,26 +204,6 @@ class LoadOp(_Access):
             },
         )
 
-    def element_type_(self) -> Attribute:
-        return self.value.type
-
-    def verify_(self) -> None:
-        self.verify_access()
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        self.print_access(printer)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> LoadOp:
-        access = _ParsedAccess(parser)
-        return cls.create(
-            operands=[access.buffer, *access.indices, *access.mask],
-            result_types=[access.value_type],
-            properties={**access.properties, **segment_sizes(1, len(access.indices), len(access.mask))},
-            attributes=access.attributes,
-        )
-
 
 @irdl_op_definition
 class StoreOp(_Access):
@@ -246,6 +219,7 @@ class StoreOp(_Access):
     """
 
     name = "loop.store"
+    STORES: ClassVar[bool] = True
     value = operand_def()
     buffer = operand_def(MemRefType)
     indices = var_operand_def(_INDEX)
@@ -276,29 +250,6 @@ class StoreOp(_Access):
                 **_lane_properties(buffer, along, stride),
                 **segment_sizes(1, 1, len(indices), len(masks)),
             },
-        )
-
-    def element_type_(self) -> Attribute:
-        return self.value.type
-
-    def verify_(self) -> None:
-        self.verify_access()
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        self.print_access(printer)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> StoreOp:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        access = _ParsedAccess(parser)
-        return cls.create(
-            operands=[parser.resolve_operand(value, access.value_type), access.buffer, *access.indices, *access.mask],
-            properties={**access.properties, **segment_sizes(1, 1, len(access.indices), len(access.mask))},
-            attributes=access.attributes,
         )
 
 

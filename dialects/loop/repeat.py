@@ -339,7 +339,7 @@ class BranchOp(HostCallOp):
 
     @property
     def callees(self) -> tuple[str, ...]:
-        return tuple(name.string_value() for name in self.branches.data)  # pyright: ignore[reportAttributeAccessIssue]
+        return tuple(name.string_value() for name in self.branches.data if isinstance(name, SymbolRefAttr))
 
     def given(self) -> list[list[Attribute]]:
         return [_types([*self.read, *self.into]) for _ in self.branches.data]

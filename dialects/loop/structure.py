@@ -177,7 +177,7 @@ class ForOp(LoopOp):
 
     @property
     def index(self) -> SSAValue:
-        return self.regions[0].first_block.args[0]  # pyright: ignore[reportOptionalMemberAccess]
+        return self.regions[0]._first_block._args[0]  # pyright: ignore[reportOptionalMemberAccess]
 
     @property
     def yielded(self) -> Sequence[SSAValue]:

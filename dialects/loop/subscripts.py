@@ -247,9 +247,3 @@ def _negate(expr: AffineExpr) -> AffineExpr:
     if isinstance(expr, AffineConstantExpr):
         return AffineConstantExpr(-expr.value)
     return AffineBinaryOpExpr(AffineBinaryOpKind.Mul, expr, AffineConstantExpr(-1))
-
-
-def replace_dims(map: AffineMap, replacements: Sequence[AffineExpr], n_dims: int) -> AffineMap:
-    """The map with dim `k` replaced by `replacements[k]`, over `n_dims` dims, canonical."""
-    results = [canonical(e.replace_dims_and_symbols(list(replacements), []), n_dims) for e in map.results]
-    return AffineMap(n_dims, 0, tuple(results))

@@ -126,8 +126,8 @@ def parallel(*bounds: int) -> range:
 
 def grid(*sizes: int | Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Nested loops from 0, the last innermost: `for i, j in lm.grid(M, N)` or `lm.grid(C.shape)`."""
-    spelled = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
-    return itertools.product(*(range(n) for n in spelled))  # pyright: ignore[reportArgumentType]
+    spelled: Any = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
+    return itertools.product(*map(range, spelled))
 
 
 def empty(shape: int | Sequence[int], dtype: ScalarType = f32) -> np.ndarray:

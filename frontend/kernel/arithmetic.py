@@ -14,6 +14,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 from ...dialects.loop.subscripts import canonical, from_linear, linear_form
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import f64, i1, i64, index, integer_range, is_bool, is_float
+from ...dialects.vocabulary import number_of
 from ...lowering.analysis.inbounds import materialize
 from .values import (
     Choice,
@@ -144,7 +145,7 @@ class Arithmetic:
         if op == "//":
             return quotient
         remainder = b.sub(x, b.mul(quotient, y))
-        if isinstance(y.owner, arith.ConstantOp) and y.owner.value.value.data != 0:  # pyright: ignore[reportAttributeAccessIssue]
+        if number_of(y):
             return remainder
         zero = b.const(0, y.type)
         return b.select(b.cmp("eq", y, zero), zero, remainder)  # as in NumPy

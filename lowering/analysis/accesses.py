@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects import arith
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
@@ -15,7 +14,7 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
-from ...dialects.vocabulary import IndexCastOp
+from ...dialects.vocabulary import IndexCastOp, number_of
 from .facts import kept
 from .linear import System
 from .nests import around, name_of, walk
@@ -148,8 +147,8 @@ class Instance:
         if value in self.variables:
             return {self.variables[value]: 1}, 0
         owner = value.owner
-        if isinstance(owner, arith.ConstantOp):
-            return {}, int(owner.value.value.data)  # pyright: ignore[reportAttributeAccessIssue]
+        if (number := number_of(value)) is not None:
+            return {}, int(number)
         if isinstance(value, BlockArgument) and isinstance(value.block.parent_op(), KernelOp):
             name = value.name_hint or f"arg{value.index}"
             self.system.ge({name: 1})

@@ -25,13 +25,19 @@ _Answer = TypeVar("_Answer")
 
 
 class Facts:
-    """The ops of a kernel in the order of the text, where those of each op and block begin and end, and other answers."""
+    """The ops of a kernel in the order of the text, where those in each op and block begin and end, and other answers.
+
+    Attributes:
+        spans: of the blocks, and of the ops that have any.
+        inside: the ops and the blocks.
+    """
 
     def __init__(self, kernel: Operation):
         self.ops: list[Operation] = []
         self.spans: dict[object, tuple[int, int]] = {}
         self.answers: dict[Any, Any] = {}
         self._add(kernel)
+        self.inside: set[object] = {*self.ops, *self.spans}
 
     def _add(self, op: Operation) -> None:
         ops, begin = self.ops, len(self.ops)
@@ -45,7 +51,6 @@ class Facts:
                     if inner.regions:
                         self._add(inner)
                     else:
-                        self.spans[inner] = len(ops), len(ops) + 1
                         ops.append(inner)
                     inner = inner._next_op
                 self.spans[block] = first, len(ops)
@@ -96,7 +101,7 @@ def known(about: object) -> Facts | None:
         if _state.kernel is None:
             return None
         facts = _state.facts = Facts(_state.kernel)
-    return facts if about in facts.spans else None
+    return facts if about in facts.inside else None
 
 
 def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:

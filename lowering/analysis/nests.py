@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, MemRefType
@@ -40,9 +41,17 @@ def _collected(root: Operation | Block, types: tuple[type[Operation], ...] | Non
             op = cast("Operation", root)
             found.append(op)
             _enter(op, found)
+    elif root not in facts.spans:
+        found = [cast("Operation", root)]
+    elif types is not None:
+        key = _collected, root, types
+        if key not in facts.answers:
+            begin, end = facts.spans[root]
+            facts.answers[key] = [op for op in facts.ops[begin:end] if type(op) in types]
+        return facts.answers[key].copy()
     else:
         begin, end = facts.spans[root]
-        found = facts.ops[begin:end]
+        return facts.ops[begin:end]
     return found if types is None else [op for op in found if type(op) in types]
 
 
@@ -148,33 +157,37 @@ def perfect_band(outer: ForOp, inner: ForOp) -> list[ForOp] | None:
     return band
 
 
+class FreshNames:
+    """Names that no value of a kernel has, each given once."""
+
+    def __init__(self, kernel: KernelOp, taken: Sequence[str] = ()):
+        self._kernel, self._taken = kernel, taken
+
+    @cached_property
+    def _used(self) -> set[str | None]:
+        """The names of all values in the kernel, and those that are given."""
+        used: set[str | None] = set(self._taken)
+        for op in walk(self._kernel):
+            for result in op.results:
+                used.add(result._name)
+            for region in op.regions:
+                for block in region.blocks:
+                    used.update([argument._name for argument in block._args])
+        return used
+
+    def of(self, wanted: str) -> str:
+        """`wanted`, or with the first number after it that makes it unique."""
+        name, k = wanted, 1
+        while name in self._used:
+            k += 1
+            name = f"{wanted}{k}"
+        self._used.add(name)
+        return name
+
+
 def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
     """`wanted`, or with the first number after it that makes it unique among the values of the kernel."""
-    return fresh_names(kernel, wanted, taken=taken)[0]
-
-
-def fresh_names(kernel: KernelOp, *wanted: str, taken: Sequence[str] = ()) -> tuple[str, ...]:
-    """As `fresh` for several names that differ, at once."""
-    used = _names(kernel).union(taken)
-    return tuple(name if name not in used else _numbered(name, used) for name in wanted)
-
-
-def _names(kernel: KernelOp) -> set[str | None]:
-    """The names of all values in a kernel."""
-    ops = walk(kernel)
-    names = {result._name for op in ops for result in op.results}
-    for op in ops:
-        for region in op.regions:
-            for block in region.blocks:
-                names.update([argument._name for argument in block._args])
-    return names
-
-
-def _numbered(name: str, used: set[str | None]) -> str:
-    k = 2
-    while f"{name}{k}" in used:
-        k += 1
-    return f"{name}{k}"
+    return FreshNames(kernel, taken).of(wanted)
 
 
 @kept

@@ -80,9 +80,14 @@ def obstacle(loop: ForOp) -> str | None:
     return None
 
 
+def are_placed(kernel: KernelOp) -> bool:
+    """Whether a loop of a kernel says where it runs."""
+    return any(not _PLACED.isdisjoint(loop.properties) for loop in ops_in(kernel, ForOp))
+
+
 def drop_obstacles(kernel: KernelOp) -> None:
     """What loops say of where they run goes if it is no longer so, since a step has changed or moved them, or added checks."""
-    for loop in [op for op in ops_in(kernel, ForOp) if _PLACED & op.properties.keys()]:
+    for loop in [op for op in ops_in(kernel, ForOp) if not _PLACED.isdisjoint(op.properties)]:
         outer = around(loop)
         if loop.kind.data not in ("seq", "parallel"):
             loop.outlined = None

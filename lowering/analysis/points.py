@@ -138,7 +138,7 @@ class Point:
         """A constant vector whose lanes are equally far apart."""
         if not isinstance(value, DenseIntOrFPElementsAttr):
             return None
-        numbers = [int(n) for n in value.get_values()]  # pyright: ignore[reportArgumentType]
+        numbers = [int(n) for n in value.get_values()]
         step = numbers[1] - numbers[0] if len(numbers) > 1 else 0
         if any(b - a != step for a, b in pairwise(numbers)):
             return None

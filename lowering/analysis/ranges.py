@@ -212,7 +212,7 @@ def _constant_range(value: Attribute) -> Range | None:
     if isinstance(value, IntegerAttr):
         numbers = [value.value.data]
     elif isinstance(value, DenseIntOrFPElementsAttr) and has_integers(value.type):
-        numbers = [int(n) for n in value.get_values()]  # pyright: ignore[reportArgumentType]
+        numbers = [int(n) for n in value.get_values()]
     else:
         return None
     if type_range(value.type) == (0, 1):  # true may be stored as -1

@@ -68,7 +68,7 @@ def _iteration(e: FunctionEmitter, loop: Operation) -> str:
     """Which iteration of a loop around this place runs."""
     assert isinstance(loop, ForOp)
     b, bounds = e.b, loop.lower.data.results
-    lower = max(expr.value for expr in bounds)  # pyright: ignore[reportAttributeAccessIssue]
+    lower = max(expr.eval([], []) for expr in bounds)
     passed = e.value(loop.index, loop)
     if lower:
         passed = b.emit(f"sub nsw i64 {passed}, {lower}")

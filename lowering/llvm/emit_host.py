@@ -14,7 +14,7 @@ from ...dialects import program
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import KernelOp
-from ...dialects.types import element_of, numpy_dtype, shape_of
+from ...dialects.types import element_of, numpy_dtype, shape_of, width_of
 from ..plan_buffers import ALIGNMENT, scratch_layout
 from .emit_core import Effect, FunctionEmitter
 from .emit_needs import reports_status
@@ -47,7 +47,7 @@ def global_text(op: memref.GlobalOp) -> str:
         raise fail(op, f"needs a static shape, got {type}")
     name = symbol(op.sym_name.data)
     if not isinstance(value, DenseIntOrFPElementsAttr):
-        size = element_count(type.get_shape()) * (type.element_type.bitwidth + 7) // 8  # pyright: ignore
+        size = element_count(type.get_shape()) * (width_of(type.element_type) + 7) // 8
         return f"{name} = internal global [{size} x i8] zeroinitializer, align 64"
     count = element_count(type.get_shape())
     size = numpy_dtype(type.element_type).itemsize

@@ -65,9 +65,10 @@ def buffer_strides(type: MemRefType, op: Operation) -> tuple[int, ...]:
             stride *= size
         return tuple(reversed(strides))
     strides = type.get_strides()
-    if strides is None or any(s is None for s in strides):
+    known = [s for s in strides or () if s is not None]
+    if strides is None or len(known) != len(strides):
         raise fail(op, f"accesses {type}: the strides of a buffer must be known")
-    return tuple(strides)  # pyright: ignore[reportReturnType]
+    return tuple(known)
 
 
 def memory_type(ty: Ty) -> Ty:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
@@ -22,8 +22,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp
 from ...errors import ScheduleError, placed
+from ..analysis.facts import changing
 from ..analysis.nests import loops, unique_names
-from ..analysis.placement import drop_obstacles
+from ..analysis.placement import are_placed, drop_obstacles
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Primitive(ModulePass):
     """One step of a schedule; its fields are its parameters. `kernel` is needed only in modules of several kernels."""
 
     kernel: str | None = field(default=None, kw_only=True)
+    places: ClassVar[bool] = False
+    """Whether the step says where loops run: on threads, in functions of their own."""
 
     def check(self, kernel: KernelOp) -> None:
         """Raise ScheduleError unless the step keeps the meaning of the kernel."""
@@ -68,8 +71,11 @@ class Primitive(ModulePass):
         module = kernel.parent_op()
         if module is not None:  # what is scheduled by hand is not scheduled again
             module.attributes["lamina.phase"] = StringAttr("scheduled")
-        made = self.rewrite(kernel)
-        drop_obstacles(kernel)
+        checks = self.places or are_placed(kernel)
+        with changing():
+            made = self.rewrite(kernel)
+            if checks:
+                drop_obstacles(kernel)
         return made
 
     def _check_numbers(self) -> None:

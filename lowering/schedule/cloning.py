@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, VectorType
+from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
-from ...dialects.scalar import ScalarBuilder
-from ...dialects.types import is_float
+from ...dialects.scalar import ScalarBuilder, scalar_attribute
 from ..analysis.affine import Affine, as_map, forms
-from ..analysis.nests import fresh, name_of
+from ..analysis.nests import FreshNames, fresh, name_of
 from ..analysis.regions import lowers, uppers
 
 Values = dict[SSAValue, Affine]
@@ -95,7 +94,7 @@ def fill(loop: ForOp, ops: Sequence[Operation]) -> ForOp:
 def zero(kernel: KernelOp, type: Attribute) -> SSAValue:
     """The constant 0 of a type, at the top of the kernel; one that the kernel has is moved there."""
     block = kernel.body.block
-    value = FloatAttr(0.0, type) if is_float(type) else IntegerAttr(0, type)  # pyright: ignore
+    value = scalar_attribute(0, type)
     for op in block.ops:
         if isinstance(op, arith.ConstantOp) and op.value == value and not str(op.value).startswith("-"):
             break
@@ -126,6 +125,9 @@ class Copier:
     taken: list[str] = field(default_factory=list)
     """Names of the new loops and local buffers."""
 
+    def __post_init__(self) -> None:
+        self._fresh = FreshNames(self.kernel, self.taken)
+
     def copy(self, op: Operation, target: Block) -> Operation:
         """Append a copy of an op."""
         if isinstance(op, LoadOp | StoreOp | PrefetchOp):
@@ -137,7 +139,7 @@ class Copier:
             mapped = dict(zip(op.operands, operands, strict=True))
             new = op.clone_without_regions(mapped)
             if isinstance(op, AllocOp) and op.buffer.name_hint is not None:
-                self.taken.append(fresh(self.kernel, op.buffer.name_hint, self.taken))
+                self.taken.append(self._fresh.of(op.buffer.name_hint))
             for old, region in zip(op.regions, new.regions, strict=True):
                 for block in old.blocks:
                     region.add_block(self._block(block))
@@ -162,7 +164,7 @@ class Copier:
         return StoreOp.build_store(value, buffer, map, operands, along=along, stride=stride, mask=mask)
 
     def _loop(self, op: ForOp, target: Block) -> ForOp:
-        name = fresh(self.kernel, name_of(op), self.taken)
+        name = self._fresh.of(name_of(op))
         self.taken.append(name)
         inits = [self.operand(value, target, op) for value in op.inits]
         body = Block(arg_types=[argument.type for argument in op.body.block.args])

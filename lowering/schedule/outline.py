@@ -27,6 +27,7 @@ class Outline(Primitive):
     """`loop` becomes a call of a function of its own."""
 
     name = "loop-outline"
+    places = True
     loop: str
 
     def check(self, kernel: KernelOp) -> None:

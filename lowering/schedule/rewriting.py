@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -11,13 +12,13 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, segment_sizes
-from ...dialects.loop.subscripts import linear_form
+from ...dialects.loop.subscripts import canonical, linear_form
 from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import accesses
 from ..analysis.affine import Affine, as_map
-from ..analysis.bounds import affine_map, set_bounds
+from ..analysis.bounds import set_bounds
 from ..analysis.dependence import Conflict
-from ..analysis.nests import fresh, name_of, walk
+from ..analysis.nests import FreshNames, name_of, ops_in
 from ..analysis.regions import lowers, uppers
 
 _INDEX = IndexType()
@@ -68,39 +69,58 @@ def start_at_zero(loop: ForOp) -> bool:
 
 def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]) -> list[int]:
     """Replace an index in the maps of an op; the operands that are it and stand in no map."""
-    plain = range(len(op.operands))
+    operands = op._operands
+    plain = range(len(operands))
     if isinstance(op, ForOp):
-        set_bounds(
-            op,
-            _replaced(op.lower.data, op.lower_operands, old, expr, values),
-            _replaced(op.upper.data, op.upper_operands, old, expr, values),
-        )
-        plain = range(len(op.operands) - len(op.inits), len(op.operands))
+        bounds = (op.lower.data, op.lower_operands), (op.upper.data, op.upper_operands)
+        lower, upper = (_replaced(*bound, old, expr, values) for bound in bounds)
+        set_bounds(op, (lower[0].results, lower[1]), (upper[0].results, upper[1]))
+        plain = range(len(op._operands) - len(op.inits), len(op._operands))
     elif isinstance(op, LoadOp | StoreOp | PrefetchOp):
-        start, operands, n = 2 if isinstance(op, StoreOp) else 1, tuple(op._operands), len(op.indices)
+        start, n = 2 if isinstance(op, StoreOp) else 1, len(op.indices)
         head, rest = operands[:start], operands[start + n :]
-        map, indices = affine_map(*_replaced(op.map.data, op.indices, old, expr, values))
+        map, indices = _replaced(op.map.data, op.indices, old, expr, values)
         op.operands = [*head, *indices, *rest]
         op.properties["map"] = AffineMapAttr(map)
         if not isinstance(op, PrefetchOp):
             op.properties.update(segment_sizes(*[1] * start, len(indices), len(rest)))
-        plain = [*range(start), *range(start + len(indices), len(op.operands))]
-    return [k for k in plain if op.operands[k] is old]
+        plain = [*range(start), *range(start + len(indices), len(op._operands))]
+    return [k for k in plain if op._operands[k] is old]
 
 
 def _replaced(
     map: AffineMap, operands: Sequence[SSAValue], old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]
-) -> tuple[list[AffineExpr], list[SSAValue]]:
+) -> tuple[AffineMap, list[SSAValue]]:
+    """A map in which an index is replaced, and the values that it is over then."""
+    if old not in operands:
+        return map, list(operands)
     home: list[SSAValue] = []
-    dims: list[AffineExpr] = []
     for operand in operands:
-        if operand is old:
-            dims += rebased([expr], values, home)
-            continue
-        if operand not in home:
-            home.append(operand)
-        dims.append(AffineExpr.dimension(home.index(operand)))
-    return [result.replace_dims_and_symbols(dims, []) for result in map.results], home
+        home += [value for value in dict.fromkeys(values if operand is old else (operand,)) if value not in home]
+    number = {value: k for k, value in enumerate(home)}
+    places = tuple([-1 if operand is old else number[operand] for operand in operands])
+    new, used = _substituted(map, places, expr, tuple([number[value] for value in values]), len(home))
+    return new, [home[k] for k in used]
+
+
+@lru_cache(maxsize=4096)
+def _substituted(
+    map: AffineMap, places: tuple[int, ...], expr: AffineExpr, numbers: tuple[int, ...], count: int
+) -> tuple[AffineMap, tuple[int, ...]]:
+    """A map whose dims become those of `places`, or, for -1, an expression over the dims `numbers`, without unused ones.
+
+    The dims of the result are some of `count`: which, is returned, too.
+    """
+    new = expr.replace_dims_and_symbols([AffineExpr.dimension(k) for k in numbers], [])
+    dims = [new if k < 0 else AffineExpr.dimension(k) for k in places]
+    results = [result.replace_dims_and_symbols(dims, []) for result in map.results]
+    used = sorted({dim for result in results for dim in result.used_dims()})
+    if len(used) < count:
+        left: list[AffineExpr] = [AffineConstantExpr(0)] * count
+        for k, dim in enumerate(used):
+            left[dim] = AffineExpr.dimension(k)
+        results = [result.replace_dims_and_symbols(left, []) for result in results]
+    return AffineMap(len(used), 0, tuple([canonical(result, len(used)) for result in results])), tuple(used)
 
 
 def computed(
@@ -171,13 +191,11 @@ def put_instead(loop: ForOp, news: Sequence[Operation], results: Sequence[SSAVal
 
 def copied(loop: ForOp, kernel: KernelOp, suffix: str = "_rest") -> ForOp:
     """A copy of a loop whose loops and local buffers have names of their own."""
-    new = loop.clone()
-    taken: list[str] = []
-    for op in walk(new):
-        named = op.index if isinstance(op, ForOp) else op.buffer if isinstance(op, AllocOp) else None
-        if named is not None and named.name_hint is not None:
-            named.name_hint = fresh(kernel, named.name_hint + suffix, taken)
-            taken.append(named.name_hint)
+    new, fresh = loop.clone(), FreshNames(kernel)
+    for op in ops_in(new, ForOp, AllocOp):
+        named = op.index if isinstance(op, ForOp) else op.buffer
+        if named.name_hint is not None:
+            named.name_hint = fresh.of(named.name_hint + suffix)
     return new
 
 

@@ -142,11 +142,11 @@ class Rfactor(Primitive):
             for result in loop.results
         ]
         indices = [over.index, *(copy.index for copy in copies)]
-        inside = part.parent
-        assert inside is not None
+        inside, last = part.parent, None if part.parent is None else part.parent.last_op
+        assert inside is not None and last is not None
         for result, buffer in zip(part.results, buffers, strict=True):
             store = StoreOp.build_store(result, buffer.buffer, AffineMap.identity(len(indices)), indices)
-            inside.insert_op_before(store, inside.last_op)  # pyright: ignore[reportArgumentType]
+            inside.insert_op_before(store, last)
         for op in (*buffers, over):
             op.location = loop.location
         home = band[0] if band else loop

@@ -22,7 +22,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp, YieldOp
 from ...errors import ScheduleError
 from ..analysis.bounds import affine_map, simplify_bounds
-from ..analysis.nests import find, fresh_names, name_of, ops_in
+from ..analysis.nests import FreshNames, find, name_of, ops_in
 from ..analysis.regions import lowers, uppers
 from .base import Primitive
 from .rewriting import put_instead, rebased, replace_index, take_body
@@ -36,7 +36,8 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
     """
     check_step(loop, size)
     step, kind = loop.step.value.data, loop.kind.data
-    names = fresh_names(kernel, name + "o", name + "i")  # while the body is where it is searched
+    fresh = FreshNames(kernel)
+    names = fresh.of(name + "o"), fresh.of(name + "i")  # while the body is where it is searched
     body = take_body(loop)
     reduces = kind == "reduce"
     inits, values = list(loop.inits), list(body.args[1:])

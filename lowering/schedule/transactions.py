@@ -59,8 +59,7 @@ class Transaction:
             module = kernel.parent_op()
             self._before = Snapshot(kernel), {} if module is None else dict(module.attributes)
         try:
-            with changing():
-                made = step.commit(kernel)
+            made = step.commit(kernel)
         except MemoryError:
             raise
         except Exception as error:

@@ -36,7 +36,7 @@ from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, Y
 from ..analysis.accesses import is_inside
 from ..analysis.bounds import too_much_code
 from ..analysis.dependence import CannotDecide, carried_conflict
-from ..analysis.nests import find, fresh, holds, name_of, only_loop_in, ops_in, walk
+from ..analysis.nests import FreshNames, find, holds, name_of, only_loop_in, ops_in, walk
 from .base import Primitive
 from .cloning import subscripts
 from .peel import can_peel, peel_loop
@@ -93,6 +93,10 @@ def _moves_on(accesses: Sequence[LoadOp | StoreOp], loop: ForOp) -> bool:
     return False
 
 
+_OWN = {AllocOp, StoreOp, ScatterOp, CheckOp}
+"""What each copy does by itself, even if it does the same."""
+
+
 @dataclass
 class _Jam:
     """Copies the body of a loop of a known number of iterations from 0, statement by statement."""
@@ -101,12 +105,14 @@ class _Jam:
     loop: ForOp
     copies: int
     values: list[dict[SSAValue, SSAValue]] = field(default_factory=list)
-    taken: list[str] = field(default_factory=list)
+    differing: set[SSAValue] = field(default_factory=set)
+    """The values that each copy has its own of."""
 
     def run(self) -> None:
         # each copy has an index of its own, which becomes a number at the end
         indices = Block(arg_types=[IndexType()] * self.copies)
         self.values = [{self.loop.index: index} for index in indices.args]
+        self.differing.add(self.loop.index)
         target = Block()
         self.block(self.loop.body.block, target)
         ops = list(target.ops)
@@ -122,39 +128,39 @@ class _Jam:
 
     def __post_init__(self) -> None:
         self.loop_step, self.name = self.loop.step.value.data, self.loop.index.name_hint
+        self.fresh = FreshNames(self.kernel)
 
     def varies(self, op: Operation) -> bool:
         """Whether the copies of an op differ."""
-        own = AllocOp | StoreOp | ScatterOp | CheckOp
-        return any(isinstance(inner, own) or any(self.differs(v) for v in inner.operands) for inner in walk(op))
-
-    def differs(self, value: SSAValue) -> bool:
-        return any(values.get(value, value) is not self.values[0].get(value, value) for values in self.values)
+        ops = walk(op) if op.regions else (op,)
+        return any(type(inner) in _OWN or not self.differing.isdisjoint(inner._operands) for inner in ops)
 
     def block(self, source: Block, target: Block) -> None:
         for op in source.ops:
             if isinstance(op, YieldOp):
                 continue
-            if isinstance(op, ForOp) and self.varies(op):
+            varies = self.varies(op)
+            if varies and isinstance(op, ForOp):
                 self.side_by_side(op, target)
-                continue
-            one_for_all = not self.varies(op)
-            for k, values in enumerate(self.values):
-                if k and one_for_all:
-                    values.update({old: self.values[0][old] for old in op.results})
-                    continue
-                new = op.clone(values)
-                target.add_op(new)
-                if k:
-                    self.rename(new)
+            elif varies:
+                self.differing.update(op.results)
+                for k, values in enumerate(self.values):
+                    new = op.clone(values)
+                    target.add_op(new)
+                    if k:
+                        self.rename(new)
+            else:
+                first = self.values[0]
+                target.add_op(op.clone(first))
+                for values in self.values[1:]:
+                    values.update({old: first[old] for old in op.results})
 
     def rename(self, new: Operation) -> None:
         """Loops and buffers have names that nothing else has."""
-        for op in walk(new):
-            named = op.index if isinstance(op, ForOp) else op.buffer if isinstance(op, AllocOp) else None
-            if named is not None and named.name_hint is not None:
-                named.name_hint = fresh(self.kernel, named.name_hint, self.taken)
-                self.taken.append(named.name_hint)
+        for op in ops_in(new, ForOp, AllocOp):
+            named = op.index if isinstance(op, ForOp) else op.buffer
+            if named.name_hint is not None:
+                named.name_hint = self.fresh.of(named.name_hint)
 
     def side_by_side(self, op: ForOp, target: Block) -> None:
         """A loop with the carried values of all copies; all copies of one value stand together."""
@@ -163,6 +169,7 @@ class _Jam:
         arguments = op.body.block.args
         body = Block(arg_types=[IndexType(), *(a.type for a in arguments[1:] for _ in self.values)])
         body.args[0].name_hint = arguments[0].name_hint
+        self.differing.update(arguments[1:], op.results)
         for k, values in enumerate(self.values):
             values[arguments[0]] = body.args[0]
             for argument, copy in zip(arguments[1:], body.args[1 + k :: self.copies], strict=True):

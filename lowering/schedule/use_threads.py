@@ -28,6 +28,7 @@ class UseThreads(Primitive):
     """`loop` runs on threads, divided together with as many loops as `collapse` says."""
 
     name = "loop-use-threads"
+    places = True
     loop: str
     collapse: int = 1
     interchange: bool = False

@@ -32,7 +32,7 @@ from ...dialects.loop.structure import MOST_LANES, ForOp, KernelOp, WhileOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, first_conflict, pairs
 from ..analysis.lanes import has_own_bounds, shares_index, varying_values
-from ..analysis.nests import find, fresh, name_of, ops_in, walk
+from ..analysis.nests import FreshNames, find, name_of, ops_in, walk
 from ..widening import obstacle, widen
 from .base import Primitive
 
@@ -158,8 +158,9 @@ class Vectorize(Primitive):
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         made = widen(find(kernel, self.loop, self.as_text()), self.lanes, self.tail)
         made[0].index.name_hint = self.loop
+        fresh = FreshNames(kernel)
         for rest in made[1:]:  # names are unique, also those of the loops inside
             for loop in ops_in(rest, ForOp):
                 base = self.loop if loop is rest else name_of(loop)
-                loop.index.name_hint = fresh(kernel, f"{base}_rest")
+                loop.index.name_hint = fresh.of(f"{base}_rest")
         return tuple(name_of(loop) for loop in made)

@@ -18,7 +18,7 @@ from ...codegen.targets import Target
 from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.types import is_bool, scalar_of, shape_of
+from ...dialects.types import is_bool, scalar_of, shape_of, width_of
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import around, buffer_name, find, holds, name_of, ops_in, statements, walk
 from ..schedule.prefetch import Prefetch
@@ -178,7 +178,7 @@ def _lanes(loop: ForOp, target: Target) -> int:
 
 def _bits(value: SSAValue) -> int:
     element = scalar_of(value.type)
-    return 8 if is_bool(element) else element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    return 8 if is_bool(element) else width_of(element)
 
 
 def _loop_inside(loop: ForOp) -> ForOp | None:

@@ -12,7 +12,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..analysis.facts import kept
 from ..analysis.lanes import lane_stride, varying_values
-from ..analysis.nests import name_of, walk
+from ..analysis.nests import name_of, ops_in, walk
 from ..costs import Costs, Plan
 from ..schedule.vectorize import Vectorize
 from ..widening import is_lanewise
@@ -28,6 +28,8 @@ def schedule_lanes(kernel: KernelOp, nest: ForOp, target: Target, take: Take) ->
 @kept
 def cheapest(nest: ForOp, target: Target) -> Plan:
     """The cheapest way to run a nest, by loops that can be widened."""
+    if not any(map(can_widen, ops_in(nest, ForOp))):
+        return Plan(0.0, [])  # one way alone, whatever it costs
     return Costs(target, can_widen).plan(nest)
 
 

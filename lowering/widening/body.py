@@ -22,7 +22,7 @@ from ...dialects.loop.subscripts import linear_form
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
 from ...dialects.types import vector as vector_type
-from ...dialects.vocabulary import IndexCastOp, StepOp
+from ...dialects.vocabulary import IndexCastOp, StepOp, number_of
 from ..analysis.lanes import always_inside, varying_values
 from ..index_arith import IndexArith
 from . import flow
@@ -108,9 +108,9 @@ class Body:
             return x + y
         if isinstance(op, arith.SubiOp):
             return x - y
-        for step, factor in ((x, op.rhs), (y, op.lhs)):
-            if isinstance(factor.owner, arith.ConstantOp):
-                return step * int(factor.owner.value.value.data)  # pyright: ignore[reportAttributeAccessIssue]
+        for step, factor in zip((x, y), reversed(op.operands), strict=True):
+            if (number := number_of(factor)) is not None:
+                return step * int(number)
         return None
 
     def first(self, value: SSAValue, target: Block) -> SSAValue:
@@ -151,8 +151,8 @@ class Body:
         if known is not None and is_visible(known, target):
             return known
         lanes = vector_type(scalar.type, self.lanes)
-        if isinstance(scalar.owner, arith.ConstantOp):
-            splat = self.constant(scalar.owner.value.value.data, lanes)  # pyright: ignore[reportAttributeAccessIssue]
+        if (number := number_of(scalar)) is not None:
+            splat = self.constant(number, lanes)
         elif isinstance(scalar.owner, LoadOp) and scalar.owner.parent is target:  # one instruction, if they stay together
             op = vector.BroadcastOp.create(operands=[scalar], result_types=[lanes])
             target.insert_op_after(op, scalar.owner)

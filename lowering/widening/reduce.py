@@ -14,6 +14,7 @@ from ...dialects.loop.structure import PAIR_MONOIDS, ForOp
 from ...dialects.scalar import ScalarBuilder, identity_value
 from ...dialects.types import is_bool, is_float, scalar_of
 from ...dialects.types import vector as vector_type
+from ...dialects.vocabulary import number_of
 
 
 def identity(monoid: str, position: int, element: Attribute) -> float | int:
@@ -36,9 +37,8 @@ def starts_neutral(loop: ForOp) -> bool:
     """Whether a reduction starts from what changes nothing."""
     assert loop.monoid is not None
     for k, init in enumerate(loop.inits):
-        if not isinstance(init.owner, arith.ConstantOp):
+        if (number := number_of(init)) is None:
             return False
-        number = init.owner.value.value.data  # pyright: ignore[reportAttributeAccessIssue]
         neutral = identity(loop.monoid.data, k, init.type)
         if is_bool(init.type):
             number, neutral = bool(number), bool(neutral)

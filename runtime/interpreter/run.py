@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IndexType, ModuleOp, ShapedType, SymbolRefAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp, ShapedType, StringAttr, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -103,8 +103,8 @@ class Interpreter:
         """Of the function that runs."""
         for op in module.body.block.ops:
             name = op.properties.get("sym_name")
-            if name is not None:
-                self.symbols[name.data] = op  # pyright: ignore[reportAttributeAccessIssue]
+            if isinstance(name, StringAttr):
+                self.symbols[name.data] = op
         self.handlers: dict[str, Callable[[Any, Values], None]] = {
             "func.call": self._call,
             "graph.case": self._case_graph,

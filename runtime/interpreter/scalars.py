@@ -103,7 +103,7 @@ def _plain(ufunc: Callable[..., Any]) -> Meaning:
 
 
 def _graph(name: str) -> Meaning:
-    function = OPS[name].numpy  # pyright: ignore[reportAttributeAccessIssue]
+    function = OPS[name].numpy
     return lambda op, *operands: np.asarray(function(*map(np.asarray, operands))).astype(_result(op))[()]
 
 

@@ -53,8 +53,8 @@ def _rounded_division(up: bool) -> Meaning:
     """Truncated division, then one further when it was not exact; by zero gives 0."""
 
     def meaning(op: Operation, x: Any, y: Any) -> Any:
-        quotient: Any = OPS["div"].numpy(np.asarray(x), np.asarray(y))  # pyright: ignore[reportAttributeAccessIssue]
-        remainder: Any = OPS["rem"].numpy(np.asarray(x), np.asarray(y))  # pyright: ignore[reportAttributeAccessIssue]
+        quotient: Any = OPS["div"].numpy(np.asarray(x), np.asarray(y))
+        remainder: Any = OPS["rem"].numpy(np.asarray(x), np.asarray(y))
         apart = (np.asarray(x) < 0) != (np.asarray(y) < 0)
         off = (np.asarray(y) != 0) & (remainder != 0) & (~apart if up else apart)
         return (quotient + np.where(off, 1 if up else -1, 0)).astype(_result(op))[()]

@@ -27,7 +27,7 @@ from lamina.dialects.types import DYNAMIC, element_type, f32, f64, i32, i64, num
 from lamina.errors import ShapeError
 from lamina.runtime.interpreter.monoids import combine
 from lamina.runtime.interpreter.scalars import MEANINGS
-from ops_table import COMPLEX, ROWS, Row, check, inputs, op_of, type_of
+from ops_table import COMPLEX, ROWS, Row, check, in_groups, inputs, op_of, type_of
 from sketches import Sketch
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
@@ -158,12 +158,11 @@ def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result:
 SMALL = [row for row in WITH_EQUATIONS if all(type_of(t).get_shape() != (1000,) for t in row.operands)]
 
 
-@pytest.mark.parametrize("row", SMALL, ids=[f"{k}-{row}" for k, row in enumerate(SMALL)])
-def test_equations_equal_evaluate(row: Row) -> None:
-    op = op_of(row)
+@in_groups(SMALL)
+def test_equations_equal_evaluate(rows: list[Row]) -> None:
     rng = np.random.default_rng(3)
-    for kind in ("normal", "edge"):
-        args = inputs(row, rng, kind)
+    for row, kind in product(rows, ("normal", "edge")):
+        op, args = op_of(row), inputs(row, rng, kind)
         (want,) = op.evaluate(*args)
         assert (want.dtype, want.shape) == (op.result_dtype(), op.result_shape())
         result = np.full(want.shape, 77, want.dtype)
@@ -204,9 +203,14 @@ OF_MATRICES = {
 """Ops whose loops need numbers for sizes, and which say so."""
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[f"{k}-{row}" for k, row in enumerate(ROWS)])
-def test_unknown_sizes(row: Row) -> None:
+@in_groups(ROWS)
+def test_unknown_sizes(rows: list[Row]) -> None:
     """With any size of an operand unknown, the result's sizes are right or unknown."""
+    for row in rows:
+        check_unknown_sizes(row)
+
+
+def check_unknown_sizes(row: Row) -> None:
     op = op_of(row)
     types = [o.type for o in op.operands]
     wants = [r.type for r in op.results]

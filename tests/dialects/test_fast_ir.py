@@ -63,6 +63,8 @@ for op in function.body.block.ops:
     if isinstance(op, test.TestOp) and not op.regions:
         op.detach()
 print([op.name for op in function.body.block.ops], [len(region.blocks) for op in copy.walk() for region in op.regions])
+print(inner.lb.name_hint, inner.step.owner.name, [op.lhs.name_hint for op in inner.body.block.ops if op.name == "arith.addi"])
+print(builtin.DenseArrayBase.from_list(builtin.i32, [3, -1]).get_values(), function.body is function.regions[0])
 print(function.args[1].type.get_shape(), builtin.VectorType(builtin.f32, [4]).get_shape())
 d = [AffineExpr.dimension(k) for k in range(3)]
 s = AffineExpr.symbol(0)

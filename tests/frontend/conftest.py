@@ -30,11 +30,3 @@ def _interpret(module: Any, *arrays: Any, entry: str = "main") -> tuple[np.ndarr
 def interpret() -> Any:
     """`interpret(module, *arrays)`: the reference meaning of a module."""
     return _interpret
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Compiled code of the tests goes to a folder of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAMINA_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield

@@ -40,7 +40,7 @@ UNARY = (
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_functions(name: str, dtype: Any) -> None:
-    for n in (0, 1, 67):
+    for n in (0, 67) if dtype == DTYPES[0] else (1, 67):
         both(lambda np: getattr(np, name), numbers(n, dtype=dtype))
 
 

@@ -554,7 +554,7 @@ _OF_LAMINA = (
 
 
 @given(_MOVES, st.integers(0, 4), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_random_bodies(moves, n, counted):
     start = [np.array([1.5, -2, 0.5, 3, -1]) * (k + 1) for k in range(3)]
 

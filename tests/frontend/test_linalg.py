@@ -96,14 +96,15 @@ def test_lu_residual(n: int, dtype: Any) -> None:
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 @pytest.mark.parametrize("m", SIZES)
 def test_qr_residual(m: int, mode: str, dtype: Any) -> None:
-    for n in {m, m // 2 + 1, 2 * m}:
+    for n in {m, m // 2 + 1} if mode == "reduced" else {2 * m}:
         a = normal(m, n, dtype=dtype)
         q, r = lm.jit(lambda x: la.qr(x, mode))(a)
         assert (q.shape, r.shape) == tuple(x.shape for x in np.linalg.qr(a, mode))
         assert np.array_equal(r, np.triu(r))
         assert units(q @ r - a, norm1(a), dtype=dtype) < THRESHOLD
         assert units(q.T @ q - np.eye(q.shape[1]), dtype=dtype) < THRESHOLD
-        np.testing.assert_array_equal(lm.jit(lambda x: la.qr(x, "r"))(a), lm.jit(la.qr)(a)[1])
+        if mode == "reduced":
+            np.testing.assert_array_equal(lm.jit(lambda x: la.qr(x, "r"))(a), r)
 
 
 @every_dtype

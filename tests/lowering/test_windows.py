@@ -14,7 +14,7 @@ from lamina import pipeline
 from lamina.codegen.targets import get
 from lamina.codegen.targets.host import why_not_here
 from lamina.dialects.context import make_context
-from lamina.dialects.graph.conv import placed
+from lamina.dialects.graph.convolution import placed
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.schedule.auto import schedule_module
 from ops_table import SUM, Row, check, inputs, make_module, op_of

@@ -97,8 +97,11 @@ def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
 
 
 def _attributes(tree: ast.Module) -> Iterator[tuple[str, str, ast.expr]]:
-    """(class, attribute, expression) of what classes declare."""
+    """(class, attribute, expression) of what classes, and rows of a family, declare."""
     for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Name):
+            for keyword in node.value.keywords:
+                yield node.targets[0].id, keyword.arg or "", keyword.value
         for part in node.body if isinstance(node, ast.ClassDef) else ():
             if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
                 yield node.name, part.targets[0].id, part.value  # type: ignore[union-attr]
@@ -156,10 +159,9 @@ def targets() -> tuple[Target, ...]:
     for path in sorted(GRAPH.glob("*.py")):
         if path.stem not in (*RULES, "base", "builder", "__init__"):
             found += _op_targets(path)
-    for name in EXPANSIONS:
-        path = ROOT / "transforms" / f"{name}.py"
+    for path in (GRAPH / "batching.py", *(ROOT / "transforms" / f"{name}.py" for name in EXPANSIONS)):
         for n, f in _functions(_tree(path)).items():
-            batches = name == "_batch" or "batch" in n
+            batches = "batch" in path.stem or "batch" in n
             found.append(Target("batching" if batches else "derivatives", path, n, f))
     return tuple(found)
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from strategies import draw_kernel
 from test_random_schedules import FIRST_SEED, case_of, check, explained, replay
 
-EXAMPLES = int(os.environ.get("LAMINA_TEST_DEFAULTS", "208"))
+EXAMPLES = int(os.environ.get("LAMINA_TEST_DEFAULTS", "112"))
 GROUPS = 16
 TARGETS = (
     "host", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4{vector=256}", "aarch64", "x86-64-v3{l1=16K l2=256K l3=0}",

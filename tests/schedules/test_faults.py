@@ -1,10 +1,11 @@
 """Whatever fails while a program is scheduled or lowered, the program is compiled, and computes the same.
 
-By default some of the faults, another choice each time: LAMINA_TEST_SEED repeats one. `-m slow` has all of them.
+By default some of the faults, another choice each time, in CI always the same: LAMINA_TEST_SEED says which. `-m slow` has all.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import sys
@@ -52,7 +53,7 @@ def faults(subject: Subject) -> Iterator[Fault]:
 
 
 def seed() -> int:
-    return int(os.environ.get("LAMINA_TEST_SEED") or random.SystemRandom().randrange(1 << 30))
+    return int(os.environ.get("LAMINA_TEST_SEED") or (0 if os.environ.get("CI") else random.SystemRandom().randrange(1 << 30)))
 
 
 @pytest.mark.parametrize("group", range(4))
@@ -60,7 +61,7 @@ def test_some_faults(group: int) -> None:
     """Faults of some programs, kernels and rows; one fault a strategy and nest."""
     chosen = seed()
     rng = random.Random(f"{chosen} {group}")
-    picked = [*rng.sample(programs(), 5), *rng.sample(kernels(), 3), *map(row_subject, rng.sample(ROWS, 25))]
+    picked = [*rng.sample(programs(), 3), *rng.sample(kernels(), 2), *map(row_subject, rng.sample(ROWS, 15))]
     for subject in picked:
         for place, count in subject.places.items():
             fault = Fault(*place, rng.randrange(count), rng.choice(KINDS))
@@ -156,9 +157,10 @@ def test_some_broken_nests(fallbacks: Any) -> None:
     rng = random.Random(chosen)
     rows = [row for row in ROWS if with_plain_form(row)]
     for op in dict.fromkeys(row.op for row in rows):
-        mine = [row for row in rows if row.op == op and builds(row)]
-        for row in rng.sample(mine, 4):
-            n = rng.randrange(builds(row))
+        mine = [row for row in rows if row.op == op]
+        calls = ((row, builds(row)) for row in rng.sample(mine, len(mine)))
+        for row, count in itertools.islice(((row, count) for row, count in calls if count), 2):
+            n = rng.randrange(count)
             try:
                 run_with_broken_nest(row, n, fallbacks)
             except Exception as error:

@@ -49,7 +49,7 @@ import strategies
 from strategies import MARGIN, Drawn, draw_kernel, draw_step, product_steps, reassociates
 
 CONTEXT = make_context()
-EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "320"))
+EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "208"))
 FIRST_SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
 GROUPS = 16
 """Pairs are spread over so many test cases."""

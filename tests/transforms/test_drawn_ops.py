@@ -19,7 +19,7 @@ from drawn_cases import CASE_DRAWS
 from graphs import EXPAND, Case, derivatives, mapped, run
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.graph.base import to_attribute
-from lamina.dialects.graph.conv import Convolution, dilated
+from lamina.dialects.graph.convolution import Convolution, dilated
 from lamina.runtime.interpreter import interpret
 from sketches import Sketch
 

@@ -5,7 +5,8 @@
 
 `(1 + 2 x) exp(x^2) erfc(x)` is smooth between 1 and `2 / sqrt(pi)`, and the quotient maps all of `x >= 0` to a short interval
 (Shepherd & Laframboise, "Chebyshev approximation of (1 + 2 x) exp(x^2) erfc(x)", Math. Comp. 1981). The square is taken with
-its rounding error, since exp multiplies an absolute error of up to `x^2` ulp. The polynomials come from `derive.py`.
+its rounding error, since exp multiplies an absolute error of up to `x^2` ulp. The polynomials come from
+`tests/lowering/llvm/derive.py`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Reduction after Cody & Waite, "Software Manual for the Elementary Functions" (1980): `x = n ln2 + r`, `|r| <= ln2 / 2`, with
 `ln2` in two parts, the first so short that `n * LN2_HIGH` is exact with or without FMA; `n` is rounded by adding
 `1.5 * 2^52`, which also leaves it as an integer in the low bits (Tang, "Table-driven implementation of the exponential
-function", TOMS 1989, uses the same). The polynomials come from `derive.py`.
+function", TOMS 1989, uses the same). The polynomials come from `tests/lowering/llvm/derive.py`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `x = 2^e m`, `sqrt(1/2) <= m < sqrt(2)`, cut out of the bits by one addition (as in Sun's fdlibm, `e_log.c` and
 `s_log1p.c`). In f32 `log(m)` is a polynomial in `f = m - 1`; in f64 the series of `2 atanh(f / (2 + f))`, which needs a
-third of the terms for one division. The polynomials come from `derive.py`.
+third of the terms for one division. The polynomials come from `tests/lowering/llvm/derive.py`.
 """
 
 from __future__ import annotations

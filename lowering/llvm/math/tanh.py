@@ -3,7 +3,7 @@
 The form of erf, `erfc(x) = exp(-x - x p(x))` with one polynomial up to where erf rounds to 1, follows N. Juffa's `erff` (public
 forum posts on CUDA's implementation, 2015-2020), who has it away from zero. It serves near zero, too, when what is computed is
 `1 - erfc(x)` without cancellation: with `exp(y) = 2^n exp(r)` it is `2^n (1 - exp(r)) + (1 - 2^n)`, and `n` is 0 there.
-(For tanh, `e / (e + 2)` of such a difference errs by 2.5 ulp.) The polynomials come from `derive.py`.
+(For tanh, `e / (e + 2)` of such a difference errs by 2.5 ulp.) The polynomials come from `tests/lowering/llvm/derive.py`.
 """
 
 from __future__ import annotations

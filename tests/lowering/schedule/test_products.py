@@ -115,8 +115,9 @@ SHAPES = [
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("transposes", ["nn", "tn", "nt", "tt"])
+@pytest.mark.parametrize(
+    ("dtype", "transposes"), [(np.float32, "nn"), (np.float64, "tn"), (np.float32, "nt"), (np.float64, "tt")]
+)
 def test_blocks_of_any_shape_multiply(shape, dtype, transposes):
     m, n, k = shape
     x = random(*((k, m) if transposes[0] == "t" else (m, k)), dtype=dtype)

@@ -315,8 +315,9 @@ BOUNDS = [
 @pytest.mark.parametrize("kind", ["seq", "reduce<add>", "reduce<max>"])
 def test_loops_inside_with_bounds_of_their_own(bounds, kind):
     each_tail(nested(bounds, kind), sizes=[(n,) for n in (0, 1, 5, 8, 13)], lanes=(4,))
-    by_step = nested(bounds, kind).replace("%i = 0 to %N", "%i = 1 to %N step 2")
-    each_tail(by_step, sizes=[(n,) for n in (0, 1, 8, 13)], lanes=(4,))
+    if kind == "seq":
+        by_step = nested(bounds, kind).replace("%i = 0 to %N", "%i = 1 to %N step 2")
+        each_tail(by_step, sizes=[(n,) for n in (0, 1, 8, 13)], lanes=(4,))
 
 
 def test_loops_inside_with_bounds_from_data():

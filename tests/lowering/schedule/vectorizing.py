@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import pytest
@@ -75,11 +75,16 @@ def outcome(module: ModuleOp, sizes: tuple[int, ...], seed: int = 0) -> list[np.
     return [a for a in given if isinstance(a, np.ndarray)]
 
 
+@lru_cache(maxsize=64)
+def meant(text: str, sizes: tuple[int, ...]) -> list[np.ndarray]:
+    return outcome(parsed(text), sizes)
+
+
 def same(text: str, steps: str, sizes=None, close: bool = False) -> ModuleOp:
     """Check that the steps keep what a kernel computes at some sizes; the module after them."""
     after = scheduled(text, steps)
     for one in [(n,) for n in SIZES] if sizes is None else sizes:
-        for x, y in zip(outcome(parsed(text), one), outcome(after, one), strict=True):
+        for x, y in zip(meant(text, one), outcome(after, one), strict=True):
             if close:
                 np.testing.assert_allclose(y, x, rtol=1e-4, atol=1e-5, err_msg=f"{steps} at {one}")
             else:

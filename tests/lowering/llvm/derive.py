@@ -1,6 +1,6 @@
-"""Derives the polynomial coefficients of this folder; run it to print them again (fifteen seconds, needs mpmath).
+"""Derives the polynomial coefficients of `lowering/llvm/math`; run it to print them again (fifteen seconds).
 
-    python -m lamina.lowering.llvm.math.derive [name ...]
+    python tests/lowering/llvm/derive.py [name ...]
 
 Each fit is a weighted minimax polynomial found by the Remez exchange (Remez 1934; the multi-point exchange of Veidinger
 1960). The coefficients are then rounded to the target format one after the other, lowest power first, and after each
@@ -194,7 +194,7 @@ def _log2_atanh(s: Real) -> Real:
 
 
 def main() -> None:
-    mp.prec = PRECISION  # pyright: ignore[reportAttributeAccessIssue]
+    mp.prec = PRECISION
     for name, fit in fits().items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue

@@ -1,0 +1,80 @@
+"""Between which numbers a size is, as far as the bounds of its symbols tell."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from .size_atoms import Atom, Positive, Quotient, Symbol
+
+if TYPE_CHECKING:
+    from .symbolic import Size
+
+CASES = 3
+"""How many `max(e, 0)` of a size are taken apart into cases to find its bounds."""
+
+
+def bounds_of(size: Any, cases: int = CASES) -> tuple[float, float]:
+    """The interval that a size is in: its terms', and where `max(e, 0)` stands in it, that of both cases."""
+    if isinstance(size, int):
+        return size, size
+    low, high = _interval(size)
+    if cases:
+        atom = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Positive)), None)
+        if atom is not None:
+            found = [bounds_of(_with(size, atom, other), cases - 1) for other in (0, atom.of)]
+            low, high = max(low, min(least for least, _ in found)), min(high, max(most for _, most in found))
+        quotient = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Quotient)), None)
+        if quotient is not None and all(a != quotient or len(m) == 1 for m, _ in size.terms for a in m):
+            low, high = _through_quotient(size, quotient, cases, low, high)
+    return low, high
+
+
+def _through_quotient(size: Size, atom: Quotient, cases: int, low: float, high: float) -> tuple[float, float]:
+    """`by * size` lies between what it is with `e - by + 1` and with `e` in the place of `by * (e floordiv by)`."""
+    c = next(c for monomial, c in size.terms if monomial == (atom,))
+    rest = size - size.product((atom,)) * c
+    ends = [bounds_of(rest * atom.by + shifted * c, cases - 1) for shifted in (atom.of - (atom.by - 1), atom.of)]
+    lowest, highest = min(least for least, _ in ends), max(most for _, most in ends)
+    if lowest > -inf:
+        low = max(low, -(-Fraction(int(lowest)) // atom.by))
+    if highest < inf:
+        high = min(high, Fraction(int(highest)) // atom.by)
+    return low, high
+
+
+def _with(size: Size, atom: Atom, other: Any) -> Any:
+    """A size with an atom replaced."""
+    total: Any = 0
+    for monomial, c in size.terms:
+        product: Any = c
+        for factor in monomial:
+            product = product * (other if factor == atom else size.product((factor,)))
+        total = total + product
+    return total
+
+
+def _interval(size: Size) -> tuple[float, float]:
+    low = high = 0.0
+    for monomial, c in size.terms:
+        ends = (1.0, 1.0)
+        for atom in monomial:
+            ends = _times(ends, _atom_bounds(atom))
+        one, other = _times(ends, (c, c))
+        low, high = low + one, high + other
+    return low, high
+
+
+def _atom_bounds(atom: Atom) -> tuple[float, float]:
+    if isinstance(atom, Symbol):
+        return atom.low, inf if atom.high is None else atom.high
+    low, high = atom.of.bounds
+    if isinstance(atom, Positive):
+        return max(low, 0), max(high, 0)
+    return low // atom.by if low > -inf else low, high // atom.by if high < inf else high
+
+
+def _times(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    ends = [0.0 if 0 in (x, y) else x * y for x in a for y in b]
+    return min(ends), max(ends)

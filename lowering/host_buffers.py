@@ -1,0 +1,142 @@
+"""The buffers of a host function: arguments, results, what is computed in between, views of them, and their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import arith, builtin, func, memref
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..dialects.symbolic import Size
+from ..dialects.types import element_of, index, shape_of
+from ..dialects.types import memref as memref_type
+from ..errors import CompileError
+from .kernels import size_name
+
+
+class HostBuffers:
+    """A host function under construction: which buffer each value of a graph function is in, and what its sizes are.
+
+    Attributes:
+        block: the body of the host function.
+        buffers: where values are that have been computed.
+        destinations: where returned values are to be stored.
+        sizes: the arguments of the host function that give sizes which only a call knows, by these.
+    """
+
+    def __init__(self, function: func.FuncOp):
+        self.function = function
+        self.block = Block()
+        self.buffers: dict[SSAValue, SSAValue] = {}
+        self.destinations: dict[SSAValue, SSAValue] = {}
+        self.sizes: dict[Any, SSAValue] = {}
+        self._constants: dict[int, SSAValue] = {}
+
+    def size(self, size: Any, origin: Operation | None = None) -> Any:
+        """A size: a number, or the argument of the host function that gives it.
+
+        Raises:
+            CompileError: no argument of the function has one of its symbols.
+        """
+        if not isinstance(size, Size):
+            return size
+        if size not in self.sizes:
+            for symbol in size.symbols if origin is not None else ():
+                if Size.product((symbol,)) not in self.sizes:
+                    rule = f"size {size} of one of its values has {symbol}, which is in the shape of no argument"
+                    raise error_at(origin or self.function, f"cannot be compiled: {rule}")
+            argument = self.sizes[size] = self.block.insert_arg(index, len(self.block.args))
+            argument.name_hint = size_name(len(self.sizes) - 1)
+        return self.sizes[size]
+
+    def sizes_of(self, value: SSAValue, origin: Operation) -> list[Any]:
+        """The sizes of a value: numbers, and arguments of the host function."""
+        return [self.size(size, origin) for size in shape_of(value)]
+
+    def insert(self, op: Operation, origin: Operation) -> Operation:
+        """Append an op, at the place of another one."""
+        op.location = origin.location
+        self.block.add_op(op)
+        return op
+
+    def view(self, buffer: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
+        """The same contiguous buffer under the shape of a tensor, or with pairs for complex numbers."""
+        shape = shape_of(like)
+        strides = [1] * len(shape)
+        for k in range(len(shape) - 2, -1, -1):
+            strides[k] = strides[k + 1] * shape[k + 1]
+        view = memref.ReinterpretCastOp.from_dynamic(
+            buffer,
+            [0],
+            [self.size(size, origin) for size in shape],
+            [self.size(stride, origin) for stride in strides],
+            memref_of(like),
+        )
+        return self.insert(view, origin).results[0]
+
+    def buffer(self, value: SSAValue, origin: Operation) -> SSAValue:
+        """Where a computed value is stored: a result of the function, or a new buffer."""
+        if value not in self.buffers:
+            target = self.destinations.get(value)
+            if target is None:
+                target = self.alloc(value, origin)
+            self.buffers[value] = target
+        return self.buffers[value]
+
+    def written(self, op: Operation, initial: SSAValue | None, result: SSAValue) -> SSAValue:
+        """The buffer of a result that an op changes in place, with its initial contents."""
+        if initial is None:
+            return self.buffer(result, op)
+        source = self.buffers[initial]
+        if isinstance(source.owner, memref.AllocOp) and initial.has_one_use() and result not in self.destinations:
+            self.buffers[result] = source  # nobody else wants the contents
+            return source
+        target = self.buffer(result, op)
+        if source is not target:
+            self.insert(memref.CopyOp.create(operands=[source, target]), op)
+        return target
+
+    def scalar(self, element: Attribute, origin: Operation, name: str) -> SSAValue:
+        """A new buffer of one element."""
+        return self.new_buffer(memref_type(element, ()), [], origin, name)
+
+    def alloc(self, like: SSAValue, origin: Operation) -> SSAValue:
+        """A new buffer for values of a type."""
+        sizes = [size for size in self.sizes_of(like, origin) if not isinstance(size, int)]
+        return self.new_buffer(memref_of(like), sizes, origin, like.name_hint)
+
+    def new_buffer(self, type: Attribute, sizes: Sequence[SSAValue], origin: Operation, name: str | None) -> SSAValue:
+        alloc = memref.AllocOp.create(
+            operands=sizes,
+            result_types=[type],
+            properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [len(sizes), 0])},
+        )
+        buffer = self.insert(alloc, origin).results[0]
+        buffer.name_hint = name
+        return buffer
+
+    def index(self, value: int, origin: Operation) -> SSAValue:
+        """A number of type `index`, one op each."""
+        if value not in self._constants:
+            constant = self.insert(arith.ConstantOp(IntegerAttr(value, index)), origin).results[0]
+            constant.name_hint = f"n{value}"
+            self._constants[value] = constant
+        return self._constants[value]
+
+    def reshaped(self, buffer: SSAValue, value: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
+        """The buffer of a value under the shape of another tensor."""
+        return buffer if shape_of(value) == shape_of(like) else self.view(buffer, like, origin)
+
+
+def error_at(op: Operation, message: str) -> CompileError:
+    """An error about an op: its name, what it does, its place."""
+    error = CompileError(f"'{op.name}' op {message}")
+    error.location = op.location
+    return error
+
+
+def memref_of(value: SSAValue) -> builtin.MemRefType:
+    """The type of the buffer of a tensor."""
+    return memref_type(element_of(value), shape_of(value))

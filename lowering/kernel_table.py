@@ -1,0 +1,92 @@
+"""The kernels of a module: one for each distinct fusion, found by a canonical key of its plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Region, SSAValue
+
+from ..dialects.graph.structure import YieldOp
+from ..dialects.loop.shapes import shapes_attribute
+from ..dialects.loop.structure import KernelOp
+from ..dialects.size_atoms import Monomial
+from .carried import overwritten_operand
+from .fallbacks import Fallback, record
+from .kernels import KernelEmitter, KernelPlan
+
+MAX_NAME_OPS = 5
+
+
+@dataclass
+class Kernels:
+    """The kernels of a module, one for each distinct fusion body."""
+
+    module: ModuleOp
+    by_key: dict[object, KernelOp | None] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    sizes: dict[KernelOp, list[Monomial]] = field(default_factory=dict)
+    """What the index arguments of kernels are: terms of sizes that only a call knows."""
+
+    def get(self, plan: KernelPlan) -> KernelOp | None:
+        """The kernel of a plan; None where it has to be converted as the primitives of a composite."""
+        key = plan_key(plan)
+        if key not in self.by_key:
+            self.by_key[key] = self._built(plan)
+        return self.by_key[key]
+
+    def _built(self, plan: KernelPlan) -> KernelOp | None:
+        """A new kernel; where the nest of its op cannot be built, by the plain nest of that op."""
+        nest, name = plan.nest, self._name(plan.body)
+        if nest is None or not (nest.composite or nest.has_plain_nest):
+            return self._emitted(KernelEmitter(plan, self.module), name)
+        try:
+            return self._emitted(KernelEmitter(plan, self.module), name)
+        except MemoryError:
+            raise
+        except Exception as error:
+            event = Fallback(name, f"the nest of '{nest.name}'", None, error)
+        kernel = self._emitted(KernelEmitter(plan, self.module, is_plain=True), name) if nest.has_plain_nest else None
+        record(event, kernel)
+        return kernel
+
+    def _emitted(self, emitter: KernelEmitter, name: str) -> KernelOp:
+        block = emitter.emit()
+        if (overwritten := overwritten_operand(emitter.outputs[0].owner)) is not None:
+            block.erase_arg(emitter.buffers[overwritten])  # pyright: ignore[reportArgumentType]
+        kernel = KernelOp.create(properties={"sym_name": StringAttr(name)}, regions=[Region(block)])
+        if shapes := emitter.given_shapes():
+            kernel.properties["shapes"] = shapes_attribute(shapes, len(emitter.sizes))
+        self.sizes[kernel] = list(emitter.sizes)
+        kernel.in_place_pairs = emitter.inplace
+        return kernel
+
+    def _name(self, body: Block) -> str:
+        words = [op.name.removeprefix("graph.") for op in body.ops if op.name not in ("graph.const", "graph.yield")]
+        heavy = [w for w in words if w not in ("broadcast", "transpose", "slice", "iota", "reshape")] or words or ["copy"]
+        shown = list(dict.fromkeys(heavy))
+        return self.unique("_".join(shown[:MAX_NAME_OPS]) + (f"_{len(heavy)}ops" if len(shown) > MAX_NAME_OPS else ""))
+
+    def unique(self, base: str) -> str:
+        """A symbol name that is still free."""
+        name, k = base, 1
+        while name in self.names:
+            name, k = f"{base}_{k}", k + 1
+        self.names.add(name)
+        return name
+
+
+def plan_key(plan: KernelPlan) -> object:
+    """A canonical key of a plan: equal keys mean equal kernels."""
+    body = plan.body
+    number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(body.args)}
+    rows: list[object] = [tuple(plan.order), tuple(argument.type for argument in body.args)]
+    for op in body.ops:
+        if isinstance(op, YieldOp):
+            continue
+        properties = tuple(sorted(op.properties.items(), key=lambda item: item[0]))
+        rows.append((op.name, properties, tuple(number[o] for o in op.operands), tuple(r.type for r in op.results)))
+        for result in op.results:
+            number[result] = len(number)
+    rows += [tuple(number[value] for value in values) for values in (plan.outputs, plan.stored_first)]
+    return tuple(rows)

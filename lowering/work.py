@@ -1,0 +1,42 @@
+"""How many scalar operations a call takes, about: what tells whether threads are worth waking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from xdsl.ir import Block, SSAValue
+
+from ..dialects.graph.base import GraphOp
+from ..dialects.loop.structure import ForOp, WhileOp
+from ..dialects.symbolic import expected_size
+from ..dialects.types import shape_of
+
+UNKNOWN_TRIPS = 16
+"""How often a loop of a hand-written kernel is taken to run when its bounds depend on other loops or on data."""
+
+
+def work_of(body: Block) -> int:
+    """Scalar operations of one run of a fusion body, about: the points of every equation, the elements of every other nest."""
+    ops = [op for op in body.ops if isinstance(op, GraphOp)]
+    nests = sum(_points(shape_of(v)) for op in ops if op.has_nest for v in (*op.operands, *op.results))
+    return nests + sum(_points(equation.space) for op in ops for equation in op.equations())
+
+
+def _points(sizes: Sequence[Any]) -> int:
+    return prod([size if isinstance(size, int) else expected_size(size) for size in sizes])
+
+
+def work_of_kernel(block: Block, sizes: dict[SSAValue, int]) -> int:
+    """Operations of one run of a block of a hand-written kernel, about."""
+    total = 0
+    for op in block.ops:
+        inner = [work_of_kernel(inside, sizes) for region in op.regions for inside in region.blocks]
+        trips = UNKNOWN_TRIPS if isinstance(op, ForOp | WhileOp) else 1
+        if isinstance(op, ForOp) and all(v in sizes for v in (*op.lower_operands, *op.upper_operands)):
+            lower = max(op.lower.data.eval([sizes[v] for v in op.lower_operands], []))
+            upper = min(op.upper.data.eval([sizes[v] for v in op.upper_operands], []))
+            trips = max(0, -(-(upper - lower) // op.step.value.data))
+        total += trips * max(sum(inner), 1)
+    return total
