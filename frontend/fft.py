@@ -14,6 +14,7 @@ import numpy as np
 
 from ..dialects.graph.fft import roots_of_unity
 from ..errors import DTypeError, ShapeError
+from . import lnp  # noqa: F401  operators of tracers call it
 from .complex_formulas import conjugate, joined, parts
 from .eager import api, creation
 from .elementwise import full_like_tracer
@@ -282,28 +283,18 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
     return irfft(y, sizes[-1], axes[-1], norm)
 
 
-@api
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`np.fft.fft2`: `fftn` along two axes, the last ones by default."""
-    return fftn(a, s, axes, norm)
+def _of_two_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+    name = function.__name__
+
+    def transform(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
+        return function(a, s, axes, norm)
+
+    transform.__name__ = transform.__qualname__ = f"{name[:-1]}2"
+    transform.__doc__ = f"`np.fft.{name[:-1]}2`: `{name}` along two axes, the last ones by default."
+    return api(transform)
 
 
-@api
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`np.fft.ifft2`: the inverse of `fft2`."""
-    return ifftn(a, s, axes, norm)
-
-
-@api
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`np.fft.rfft2`: `rfftn` along two axes, the last ones by default."""
-    return rfftn(a, s, axes, norm)
-
-
-@api
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """`np.fft.irfft2`: the inverse of `rfft2`."""
-    return irfftn(a, s, axes, norm)
+fft2, ifft2, rfft2, irfft2 = map(_of_two_axes, (fftn, ifftn, rfftn, irfftn))
 
 
 # --------------------------------------------------------------------------------------------------------------------

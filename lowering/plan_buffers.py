@@ -201,7 +201,8 @@ def share_temporaries(function: program.FuncOp) -> None:
             uses[op] = []
         for operand in op.operands:
             if operand.owner in uses:
-                uses[operand.owner].append(end if op.results else at)  # pyright: ignore[reportArgumentType]
+                # through a view it may be used from there to the end
+                uses[operand.owner] += [at, end] if op.results else [at]  # pyright: ignore[reportArgumentType]
     slots: dict[object, list[tuple[SSAValue, int]]] = {}
     for alloc, at in uses.items():
         type, sizes = alloc.memref.type, list(alloc.dynamic_sizes)

@@ -27,10 +27,13 @@ TARGETS = (
 """Targets as text, how many threads they have (nothing: those of the machine), and the share of the tests that runs."""
 
 KERNELS = ("default_schedule", "expressions", "prefetch_rows", "reuse", "sizes", "special_values", "stream")
+INTERPRETED = ("memory", "rfactor", "structure", "vectorize", "vectorize_bodies", "vectorize_random")
+"""Primitives whose tests compile nothing."""
 DEPENDENT = (
     *("tests/schedules/test_default_schedule.py", "tests/schedules/test_random_schedules.py"),
     "tests/dialects/test_ops.py::test_compiled_equals_evaluate",
     *("tests/lowering", "--ignore=tests/lowering/analysis", "tests/examples", "tests/frontend/test_attention.py"),
+    *(f"--ignore=tests/lowering/schedule/test_{name}.py" for name in INTERPRETED),
     *(f"tests/frontend/kernel/test_{name}.py" for name in KERNELS),
 )
 COMPILED = ("tests/codegen/test_targets_compile.py",)

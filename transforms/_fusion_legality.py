@@ -108,5 +108,5 @@ def may_reorder(group: Group, groups: Groups) -> bool:
 
 
 def users_of(op: Operation) -> Iterable[Operation]:
-    """The ops that read the result of an op."""
-    return {use.operation for use in op.results[0].uses}
+    """The ops that read the result of an op, in the same order each time: which group an op joins follows from it."""
+    return dict.fromkeys(use.operation for use in op.results[0].uses)

@@ -7,8 +7,8 @@ loop.branch         one of several functions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..assembly import CountedCall, parse_type_list, parse_values, print_type_list, print_values
 from ..types import element_of, memref, shape_of
 from .base import LoopOp
+from .structure import segment_sizes
 
 GROUPS = ("consts", "carry", "spare", "over", "into")
 _INDEX = memref(i64, ())
@@ -50,6 +51,13 @@ _FLAG = memref(i1, ())
 class HostCallOp(LoopOp):
     """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own."""
 
+    GROUPS: ClassVar[tuple[str, ...]] = ()
+    """The groups of operands, but for the arena and what is said with the functions: fields and words of the text."""
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    if TYPE_CHECKING:
+        arena: SSAValue | None
+
     @property
     def callees(self) -> tuple[str, ...]:
         """The names of the functions."""
@@ -58,6 +66,49 @@ class HostCallOp(LoopOp):
     def given(self) -> list[list[Attribute]]:
         """The types of the buffers that each function gets, in the order of `callees`; without the arena."""
         raise NotImplementedError
+
+    def print_call(self, printer: Printer) -> None:
+        """Print which functions are called, and on which conditions."""
+        raise NotImplementedError
+
+    @classmethod
+    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
+        """What `print_call` prints: properties, and the unresolved operands of its groups."""
+        raise NotImplementedError
+
+    def print(self, printer: Printer) -> None:
+        self.print_call(printer)
+        for word in (*self.GROUPS, *([] if self.arena is None else ["arena"])):
+            values = getattr(self, word)
+            printer.print_string(f" {word}")
+            print_values(printer, [values] if isinstance(values, SSAValue) else values)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        print_type_list(printer, self.operands)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties, groups = cls.parse_call(parser)
+        position = parser.pos
+        for word in cls.GROUPS:
+            parser.parse_keyword(word)
+            groups.append(parse_values(parser))
+            if word in ("index", "flag") and len(groups[-1]) != 1:
+                parser.raise_error(f"'{cls.name}' op takes one {word}")
+        groups.append([] if parser.parse_optional_keyword("arena") is None else parse_values(parser))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parse_type_list(parser)
+        if len(groups[-1]) > 1:
+            parser.raise_error("there is at most one arena")
+        values = parser.resolve_operands([name for group in groups for name in group], types, position)
+        return cls.create(operands=values, properties={**properties, **segment_sizes(*map(len, groups))}, attributes=attributes)
+
+    @classmethod
+    def _made(cls, properties: dict[str, Attribute], *groups: Sequence[SSAValue]) -> Self:
+        """The op on groups of operands, of which the arena is the last."""
+        operands = [value for group in groups for value in group]
+        return cls.create(operands=operands, properties={**properties, **segment_sizes(*map(len, groups))})
 
     @property
     def memory(self) -> SSAValue | None:
@@ -109,6 +160,7 @@ class RepeatOp(HostCallOp):
     """
 
     name = "loop.repeat"
+    GROUPS: ClassVar[tuple[str, ...]] = ("index", *GROUPS)
     callee = prop_def(FlatSymbolRefAttrConstr)
     trips = prop_def(IntegerAttr)
     reverse = opt_prop_def(UnitAttr)
@@ -120,8 +172,6 @@ class RepeatOp(HostCallOp):
     over = var_operand_def(MemRefType)
     into = var_operand_def(MemRefType)
     arena = opt_operand_def(MemRefType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @staticmethod
     def make(
@@ -134,11 +184,9 @@ class RepeatOp(HostCallOp):
         arena: SSAValue | None = None,
     ) -> RepeatOp:
         """The op; `groups` are consts, carry, spare, over and into."""
-        dynamic = [] if isinstance(count, int) else [count]
-        memory = [] if arena is None else [arena]
         call = CountedCall(callee, count if isinstance(count, int) else None, reverse)
-        properties = _properties(call, list(map(len, groups)), len(memory))
-        return RepeatOp.create(operands=[*dynamic, index, *(v for g in groups for v in g), *memory], properties=properties)
+        dynamic, memory = [] if isinstance(count, int) else [count], [] if arena is None else [arena]
+        return RepeatOp._made(call.properties, dynamic, [index], *groups, memory)
 
     @property
     def groups(self) -> list[Sequence[SSAValue]]:
@@ -175,55 +223,14 @@ class RepeatOp(HostCallOp):
             if not shape or shape[0] != trips:  # C2
                 raise VerifyException(f"'loop.repeat' op stacks need a first dim of the count {trips}, got {stack.type}")
 
-    def print(self, printer: Printer) -> None:
+    def print_call(self, printer: Printer) -> None:
         trips = None if self.count is not None else self.trips.value.data
         CountedCall(self.callee.root_reference.data, trips, self.reverse is not None).print(printer, self.count)
-        _print_groups(printer, self, (("index", [self.index]), *zip(GROUPS, self.groups, strict=True)), self.arena)
 
     @classmethod
-    def parse(cls, parser: Parser) -> RepeatOp:
+    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
         call, count = CountedCall.parse(parser)
-        values, segments, attributes = _parse_groups(parser, count, ("index", *GROUPS))
-        if segments[0] != 1:
-            parser.raise_error("'loop.repeat' op takes one index")
-        properties = _properties(call, segments[1:-1], segments[-1])
-        return cls.create(operands=values, properties=properties, attributes=attributes)
-
-
-def _print_groups(
-    printer: Printer, op: HostCallOp, groups: Iterable[tuple[str, Sequence[SSAValue]]], arena: SSAValue | None
-) -> None:
-    """Operands in groups, each after its word, and their types."""
-    for word, values in (*groups, *([] if arena is None else [("arena", [arena])])):
-        printer.print_string(f" {word}")
-        print_values(printer, values)
-    printer.print_op_attributes(op.attributes)
-    printer.print_string(" : ")
-    print_type_list(printer, op.operands)
-
-
-def _parse_groups(
-    parser: Parser, first: Sequence[Any], words: Sequence[str]
-) -> tuple[Sequence[SSAValue], list[int], dict[str, Attribute]]:
-    """What `_print_groups` prints, after the unresolved operands `first`: all operands, the sizes of the groups, attributes."""
-    position = parser.pos
-    groups: list[list[Any]] = []
-    for word in words:
-        parser.parse_keyword(word)
-        groups.append(parse_values(parser))
-    memory = [] if parser.parse_optional_keyword("arena") is None else parse_values(parser)
-    attributes = parser.parse_optional_attr_dict()
-    parser.parse_punctuation(":")
-    types = parse_type_list(parser)
-    if len(memory) > 1:
-        parser.raise_error("there is at most one arena")
-    values = parser.resolve_operands([*first, *(v for g in groups for v in g), *memory], types, position)
-    return values, [*map(len, groups), len(memory)], attributes
-
-
-def _properties(call: CountedCall, lengths: Sequence[int], arenas: int) -> dict[str, Attribute]:
-    segments = [int(call.trips is None), 1, *lengths, arenas]
-    return {**call.properties, "operandSegmentSizes": DenseArrayBase.from_list(i32, segments)}
+        return call.properties, [count]
 
 
 @irdl_op_definition
@@ -243,6 +250,7 @@ class RepeatWhileOp(HostCallOp):
     """
 
     name = "loop.repeat_while"
+    GROUPS: ClassVar[tuple[str, ...]] = ("flag", "consts", "carry", "spare")
     condition = prop_def(FlatSymbolRefAttrConstr)
     callee = prop_def(FlatSymbolRefAttrConstr)
     flag = operand_def(MemRefType)
@@ -250,14 +258,12 @@ class RepeatWhileOp(HostCallOp):
     carry = var_operand_def(MemRefType)
     spare = var_operand_def(MemRefType)
     arena = opt_operand_def(MemRefType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @staticmethod
     def make(condition: str, callee: str, flag: SSAValue, groups: Sequence[Sequence[SSAValue]]) -> RepeatWhileOp:
         """The op; `groups` are consts, carry and spare."""
-        properties = _while_properties(condition, callee, [1, *map(len, groups), 0])
-        return RepeatWhileOp.create(operands=[flag, *(v for g in groups for v in g)], properties=properties)
+        properties: dict[str, Attribute] = {"condition": SymbolRefAttr(condition), "callee": SymbolRefAttr(callee)}
+        return RepeatWhileOp._made(properties, [flag], *groups, [])
 
     @property
     def callees(self) -> tuple[str, ...]:
@@ -280,34 +286,17 @@ class RepeatWhileOp(HostCallOp):
         if self.flag.type != _FLAG:  # C2
             raise VerifyException(f"'loop.repeat_while' op flag must be a memref<i1>, got {self.flag.type}")
 
-    def print(self, printer: Printer) -> None:
+    def print_call(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.condition.string_value())
         printer.print_string(" do ")
         printer.print_symbol_name(self.callee.string_value())
-        groups = zip(_WHILE_GROUPS, ([self.flag], self.consts, self.carry, self.spare), strict=True)
-        _print_groups(printer, self, groups, self.arena)
 
     @classmethod
-    def parse(cls, parser: Parser) -> RepeatWhileOp:
+    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
         condition = parser.parse_symbol_name().data
         parser.parse_keyword("do")
-        callee = parser.parse_symbol_name().data
-        values, segments, attributes = _parse_groups(parser, (), _WHILE_GROUPS)
-        if segments[0] != 1:
-            parser.raise_error("'loop.repeat_while' op takes one flag")
-        return cls.create(operands=values, properties=_while_properties(condition, callee, segments), attributes=attributes)
-
-
-_WHILE_GROUPS = ("flag", "consts", "carry", "spare")
-
-
-def _while_properties(condition: str, callee: str, segments: Sequence[int]) -> dict[str, Attribute]:
-    return {
-        "condition": SymbolRefAttr(condition),
-        "callee": SymbolRefAttr(callee),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, segments),
-    }
+        return {"condition": SymbolRefAttr(condition), "callee": SymbolRefAttr(parser.parse_symbol_name().data)}, []
 
 
 @irdl_op_definition
@@ -323,19 +312,17 @@ class BranchOp(HostCallOp):
     """
 
     name = "loop.branch"
+    GROUPS: ClassVar[tuple[str, ...]] = ("read", "into")
     branches = prop_def(ArrayAttr)
     index = operand_def(MemRefType)
     read = var_operand_def(MemRefType)
     into = var_operand_def(MemRefType)
     arena = opt_operand_def(MemRefType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @staticmethod
     def make(index: SSAValue, branches: Sequence[str], given: Sequence[SSAValue], into: Sequence[SSAValue]) -> BranchOp:
         """The op on the buffers that the functions read and write."""
-        properties = _branch_properties(branches, [1, len(given), len(into), 0])
-        return BranchOp.create(operands=[index, *given, *into], properties=properties)
+        return BranchOp._made({"branches": _names(branches)}, [index], given, into, [])
 
     @property
     def callees(self) -> tuple[str, ...]:
@@ -351,25 +338,19 @@ class BranchOp(HostCallOp):
         if n == 0 or (self.index.type == _FLAG and n != 2):  # C1
             raise VerifyException(f"'loop.branch' op needs a function, and two for a memref<i1>, got {n}")
 
-    def print(self, printer: Printer) -> None:
+    def print_call(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.index)
         printer.print_string(" [")
         printer.print_list(self.callees, printer.print_symbol_name)
         printer.print_string("]")
-        _print_groups(printer, self, (("read", self.read), ("into", self.into)), self.arena)
 
     @classmethod
-    def parse(cls, parser: Parser) -> BranchOp:
+    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
         index = parser.parse_unresolved_operand()
         names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_symbol_name)
-        values, segments, attributes = _parse_groups(parser, (index,), ("read", "into"))
-        properties = _branch_properties([name.data for name in names], [1, *segments])
-        return cls.create(operands=values, properties=properties, attributes=attributes)
+        return {"branches": _names([name.data for name in names])}, [[index]]
 
 
-def _branch_properties(branches: Sequence[str], segments: Sequence[int]) -> dict[str, Attribute]:
-    return {
-        "branches": ArrayAttr([SymbolRefAttr(name) for name in branches]),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, segments),
-    }
+def _names(branches: Sequence[str]) -> ArrayAttr:
+    return ArrayAttr([SymbolRefAttr(name) for name in branches])

@@ -81,3 +81,19 @@ program.func @nothing_to_plan(%x: memref<4xf32>) -> (%y: memref<4xf32>) {
 func.func @no_host_function(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+/// A temporary that is first used through a view is in use from there on: `%b` is written while `%a` still is read.
+// CHECK-LABEL: program.func @views
+//  CHECK-SAME:   temporaries(%a: memref<?x4xf32>, %b: memref<?x4xf32>)
+program.func @views(%x: memref<?x4xf32>) -> (%y: memref<?x4xf32>, %z: memref<?x4xf32>) sizes(%N: index, %M: index) shapes(%x[%N, 4], %y[%N, 4], %z[%N, 4]) meant <"N", "4 * N"> {
+  %a = memref.alloc(%N) : memref<?x4xf32>
+  "memref.copy"(%x, %a) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  %b = memref.alloc(%N) : memref<?x4xf32>
+  %v = memref.reinterpret_cast %b to offset: [0], sizes: [%M], strides: [1] : memref<?x4xf32> to memref<?xf32>
+  %w = memref.reinterpret_cast %x to offset: [0], sizes: [%M], strides: [1] : memref<?x4xf32> to memref<?xf32>
+  "memref.copy"(%w, %v) : (memref<?xf32>, memref<?xf32>) -> ()
+  "memref.copy"(%a, %y) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+  "memref.copy"(%b, %z) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
+}

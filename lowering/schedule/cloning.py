@@ -94,7 +94,7 @@ def fill(loop: ForOp, ops: Sequence[Operation]) -> ForOp:
 def zero(kernel: KernelOp, type: Attribute) -> SSAValue:
     """The constant 0 of a type, at the top of the kernel; one that the kernel has is moved there."""
     block = kernel.body.block
-    value = scalar_attribute(0, type)
+    value = scalar_attribute(0.0, type)
     for op in block.ops:
         if isinstance(op, arith.ConstantOp) and op.value == value and not str(op.value).startswith("-"):
             break

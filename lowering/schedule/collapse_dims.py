@@ -12,15 +12,14 @@ Elements lie where they were. Returns no names.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
-
-from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import KernelOp
 from ..analysis.affine import Affine
 from ..analysis.regions import find_local
 from .base import Primitive
-from .cloning import is_vector, redirect, remove, subscripts
+from .buffers import accesses_of, require_static, store_as
 
 
 @dataclass(frozen=True)
@@ -40,35 +39,22 @@ class CollapseDims(Primitive):
     count: int = 2
 
     def check(self, kernel: KernelOp) -> None:
-        alloc = self._alloc(kernel)
-        for use in alloc.buffer.uses:
-            op = use.operation
-            if not isinstance(op, LoadOp | StoreOp):
-                raise self.refuse(f"{self.buffer} is used by '{op.name}'")
-            if is_vector(op):
-                raise self.refuse(f"an access of {self.buffer} moves a vector: collapse dims before you vectorize")
+        accesses_of(self, self._alloc(kernel), "collapse dims")
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         old = self._alloc(kernel)
         shape, dims = list(old.buffer.type.get_shape()), slice(self.dim, self.dim + self.count)
-        sizes, total = shape[dims], 1
-        for size in sizes:
-            total *= size
-        shape[dims] = [total]
-        type = MemRefType(old.buffer.type.element_type, shape)
-        new = AllocOp.build_alloc(old.place.data, type, name=old.buffer.name_hint)
-        new.location, new.attributes = old.location, dict(old.attributes)
-        block = old.parent_block()
-        assert block is not None
-        block.insert_op_before(new, old)
-        for op in {use.operation: None for use in old.buffer.uses}:
-            assert isinstance(op, LoadOp | StoreOp)
-            at, one = subscripts(op), Affine.of(0)
+        sizes = shape[dims]
+        shape[dims] = [prod(sizes)]
+
+        def collapsed(at: list[Affine]) -> list[Affine]:
+            one = Affine.of(0)
             for form, size in zip(at[dims], sizes, strict=True):
                 one = one * size + form
             at[dims] = [one]
-            redirect(op, new.buffer, at)
-        remove(old)
+            return at
+
+        store_as(old, shape, collapsed, old)
         return ()
 
     def _alloc(self, kernel: KernelOp) -> AllocOp:
@@ -78,6 +64,5 @@ class CollapseDims(Primitive):
             raise self.refuse(f"count must be 2 or more, got {self.count}")
         if self.dim < 0 or self.dim + self.count > type.get_num_dims():
             raise self.refuse(f"{self.buffer} has no {self.count} dims from dim {self.dim} on: {type}")
-        if DYNAMIC_INDEX in type.get_shape() or not isinstance(type.layout, NoneAttr):
-            raise self.refuse(f"{self.buffer} needs a static shape and no layout: {type}")
+        require_static(self, alloc)
         return alloc

@@ -21,15 +21,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
-
-from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.affine import Affine
 from ..analysis.nests import around, name_of
 from ..analysis.regions import Extent, extent, find_local
 from .base import Primitive
-from .cloning import is_vector, redirect, remove, subscripts
+from .buffers import accesses_of, require_static, store_as
 
 
 @dataclass(frozen=True)
@@ -49,33 +47,18 @@ class Hoist(Primitive):
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         old, loop, size = self._plan(kernel)
-        type = old.buffer.type
-        shape = (max(1, size.count), *type.get_shape())
-        new = AllocOp.build_alloc(old.place.data, MemRefType(type.element_type, shape), name=old.buffer.name_hint)
-        new.location, new.attributes = old.location, dict(old.attributes)
-        block = loop.parent
-        assert block is not None
-        block.insert_op_before(new, loop)
-        for op in {use.operation: None for use in old.buffer.uses}:
-            assert isinstance(op, LoadOp | StoreOp)
-            redirect(op, new.buffer, [size.number(Affine.of(loop.index)), *subscripts(op)])
-        remove(old)
+        shape = (max(1, size.count), *old.buffer.type.get_shape())
+        store_as(old, shape, lambda at: [size.number(Affine.of(loop.index)), *at], loop)
         return ()
 
     def _plan(self, kernel: KernelOp) -> tuple[AllocOp, ForOp, Extent]:
         alloc = find_local(kernel, self.buffer, self.as_text())
-        loop, type = alloc.parent_op(), alloc.buffer.type
+        loop = alloc.parent_op()
         if not isinstance(loop, ForOp):
             raise self.refuse(f"{self.buffer} does not stand directly in a loop")
-        if DYNAMIC_INDEX in type.get_shape() or not isinstance(type.layout, NoneAttr):
-            raise self.refuse(f"{self.buffer} needs a static shape and no layout: {type}")
+        require_static(self, alloc)
         size = extent(loop, around(loop))
         if size is None:
             raise self.refuse(f"loop {name_of(loop)} has no greatest constant extent: split it first")
-        for use in alloc.buffer.uses:
-            op = use.operation
-            if not isinstance(op, LoadOp | StoreOp):
-                raise self.refuse(f"{self.buffer} is used by '{op.name}'")
-            if is_vector(op):
-                raise self.refuse(f"an access of {self.buffer} moves a vector: hoist before you vectorize")
+        accesses_of(self, alloc, "hoist")
         return alloc, loop, size

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
-
-from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import KernelOp
 from ..analysis.affine import Affine, show
 from ..analysis.regions import find_local
 from .base import Primitive
-from .cloning import is_vector, redirect, remove, subscripts
+from .buffers import accesses_of, require_static, store_as
+from .cloning import subscripts
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,7 @@ class SplitDim(Primitive):
     factor: int
 
     def check(self, kernel: KernelOp) -> None:
-        alloc = self._alloc(kernel)
-        for use in alloc.buffer.uses:
-            op = use.operation
-            if not isinstance(op, LoadOp | StoreOp):
-                raise self.refuse(f"{self.buffer} is used by '{op.name}'")
-            if is_vector(op):
-                raise self.refuse(f"an access of {self.buffer} moves a vector: split the dim before you vectorize")
+        for op in accesses_of(self, self._alloc(kernel), "split the dim"):
             if (at := subscripts(op))[self.dim].mod(self.factor).number is None:
                 raise self.refuse(f"the remainder of {at[self.dim]} by {self.factor} in {self.buffer}{show(at)} is no number")
 
@@ -56,16 +49,7 @@ class SplitDim(Primitive):
         old, dim = self._alloc(kernel), self.dim
         shape = list(old.buffer.type.get_shape())
         shape[dim : dim + 1] = [-(-shape[dim] // self.factor), self.factor]
-        type = MemRefType(old.buffer.type.element_type, shape)
-        new = AllocOp.build_alloc(old.place.data, type, name=old.buffer.name_hint)
-        new.location, new.attributes = old.location, dict(old.attributes)
-        block = old.parent_block()
-        assert block is not None
-        block.insert_op_before(new, old)
-        for op in {use.operation: None for use in old.buffer.uses}:
-            assert isinstance(op, LoadOp | StoreOp)
-            redirect(op, new.buffer, self._split(subscripts(op)))
-        remove(old)
+        store_as(old, shape, self._split, old)
         return ()
 
     def _split(self, at: list[Affine]) -> list[Affine]:
@@ -77,8 +61,7 @@ class SplitDim(Primitive):
         type = alloc.buffer.type
         if not 0 <= self.dim < type.get_num_dims():
             raise self.refuse(f"{self.buffer} has no dim {self.dim}: {type}")
-        if DYNAMIC_INDEX in type.get_shape() or not isinstance(type.layout, NoneAttr):
-            raise self.refuse(f"{self.buffer} needs a static shape and no layout: {type}")
+        require_static(self, alloc)
         if self.factor < 2:
             raise self.refuse(f"the factor must be 2 or more, got {self.factor}")
         return alloc

@@ -26,6 +26,11 @@ def test_a_function_of_nn_does_not_import_the_others() -> None:
     assert done.stdout.splitlines() == ["['lamina.frontend.nn']", "conv2d True False"]
 
 
+def test_a_transform_may_be_the_first_call() -> None:
+    call = "import numpy as np, lamina as lm; print(lm.fft.rfft2(np.ones((4, 6))).shape)"
+    assert subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=True).stdout == "(4, 4)\n"
+
+
 def test_every_public_function_of_nn_is_found() -> None:
     from lamina.frontend import nn
 

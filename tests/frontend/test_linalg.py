@@ -65,12 +65,12 @@ def kinds(n: int, dtype: Any) -> dict[str, np.ndarray]:
     }
 
 
-every_size = pytest.mark.parametrize("n", SIZES)
+every_case = pytest.mark.parametrize(("n", "dtype"), [*zip(SIZES, DTYPES * 3, strict=True), (5, np.float32)])
+"""Types take turns: what depends on them is tested of each op (tests/ops_table.py)."""
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
 
-@every_dtype
-@every_size
+@every_case
 def test_cholesky_residual(n: int, dtype: Any) -> None:
     a = definite(n, dtype)
     low = lm.jit(la.cholesky)(a)
@@ -79,8 +79,7 @@ def test_cholesky_residual(n: int, dtype: Any) -> None:
     np.testing.assert_array_equal(lm.jit(lambda x: la.cholesky(x, upper=True))(a), low.T)
 
 
-@every_dtype
-@every_size
+@every_case
 def test_lu_residual(n: int, dtype: Any) -> None:
     for name, a in kinds(n, dtype).items():
         y, pivots, order = lm.jit(lm.lax.linalg.lu)(a)
@@ -107,8 +106,7 @@ def test_qr_residual(m: int, mode: str, dtype: Any) -> None:
             np.testing.assert_array_equal(lm.jit(lambda x: la.qr(x, "r"))(a), r)
 
 
-@every_dtype
-@every_size
+@every_case
 def test_qr_of_special_matrices(n: int, dtype: Any) -> None:
     for name, a in kinds(n, dtype).items():
         q, r = (np.asarray(x, np.longdouble) for x in lm.jit(la.qr)(a))
@@ -116,8 +114,7 @@ def test_qr_of_special_matrices(n: int, dtype: Any) -> None:
         assert units(q.T @ q - np.eye(n), dtype=dtype) < THRESHOLD, name
 
 
-@every_dtype
-@every_size
+@every_case
 def test_eigh_residual(n: int, dtype: Any) -> None:
     for name, a in kinds(n, dtype).items():
         a = (a / 2 + a.T / 2).astype(dtype)
@@ -129,8 +126,7 @@ def test_eigh_residual(n: int, dtype: Any) -> None:
         assert units(np.asarray(w - wide), norm1(a), dtype=dtype) < THRESHOLD, name
 
 
-@every_dtype
-@every_size
+@every_case
 def test_svd_residual(n: int, dtype: Any) -> None:
     for name, a in kinds(n, dtype).items():
         u, s, vt = (np.asarray(x, np.longdouble) for x in lm.jit(la.svd)(a))
@@ -154,8 +150,7 @@ def test_svd_of_other_shapes(shape: tuple[int, ...], full: bool, dtype: Any) -> 
     np.testing.assert_allclose(vt @ t(vt), np.broadcast_to(np.eye(vt.shape[-2]), (vt @ t(vt)).shape), atol=1e-5)
 
 
-@every_dtype
-@every_size
+@every_case
 def test_solve_residual(n: int, dtype: Any) -> None:
     for a in (normal(n, n, dtype=dtype), graded(n, dtype)):
         y = normal(n, 3, dtype=dtype, seed=2)

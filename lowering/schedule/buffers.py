@@ -1,0 +1,47 @@
+"""Local buffers in another shape: what the steps that change it require, and how all accesses are rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.ir import Operation
+
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ..analysis.affine import Affine
+from .base import Primitive
+from .cloning import is_vector, redirect, remove, subscripts
+
+
+def require_static(step: Primitive, alloc: AllocOp) -> None:
+    """Refuse a buffer of unknown sizes, or with a layout."""
+    type = alloc.buffer.type
+    if DYNAMIC_INDEX in type.get_shape() or not isinstance(type.layout, NoneAttr):
+        raise step.refuse(f"{alloc.buffer.name_hint} needs a static shape and no layout: {type}")
+
+
+def accesses_of(step: Primitive, alloc: AllocOp, verb: str) -> list[LoadOp | StoreOp]:
+    """The accesses of a buffer, of single elements; refused where there are others."""
+    found: dict[LoadOp | StoreOp, None] = {}
+    for use in alloc.buffer.uses:
+        op = use.operation
+        if not isinstance(op, LoadOp | StoreOp):
+            raise step.refuse(f"{alloc.buffer.name_hint} is used by '{op.name}'")
+        if is_vector(op):
+            raise step.refuse(f"an access of {alloc.buffer.name_hint} moves a vector: {verb} before you vectorize")
+        found[op] = None
+    return list(found)
+
+
+def store_as(old: AllocOp, shape: Sequence[int], at: Callable[[list[Affine]], Sequence[Affine]], place: Operation) -> None:
+    """Replace a buffer by one of another shape, before `place`; `at` says where an element is that was at some subscripts."""
+    type = MemRefType(old.buffer.type.element_type, shape)
+    new = AllocOp.build_alloc(old.place.data, type, name=old.buffer.name_hint)
+    new.location, new.attributes = old.location, dict(old.attributes)
+    block = place.parent_block()
+    assert block is not None
+    block.insert_op_before(new, place)
+    for op in {use.operation: None for use in old.buffer.uses}:
+        assert isinstance(op, LoadOp | StoreOp)
+        redirect(op, new.buffer, at(subscripts(op)))
+    remove(old)
