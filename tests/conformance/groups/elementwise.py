@@ -197,11 +197,11 @@ spence | f[6]+ | jx.scipy.special.spence(x) | once
 dawsn | f[6] | jx.scipy.special.dawsn(x) | once
 bessel_jn | f[6]+ | jx.scipy.special.bessel_jn(x, v=2) | value
 gammainc | f[6]+ f[6]+ | jx.scipy.special.gammainc(x, y) | value
-gammaincc | f[6]+ | jx.scipy.special.gammaincc(2.5, x) | once
-betainc | f[6]p | jx.scipy.special.betainc(1.5, 2.5, x) | once
-expn | f[6]+ | jx.scipy.special.expn(2, x) | once
-hyp1f1 | f[6]u | jx.scipy.special.hyp1f1(1.5, 2.5, x) | once
-lax_igamma | f[6]+ f[6]+ | jx.lax.igamma(x, y) | once
+gammaincc | f[6]+ | jx.scipy.special.gammaincc(2.5, x) | value
+betainc | f[6]p | jx.scipy.special.betainc(1.5, 2.5, x) | value
+expn | f[6]+ | jx.scipy.special.expn(2, x) | value
+hyp1f1 | f[6]u | jx.scipy.special.hyp1f1(1.5, 2.5, x) | value
+lax_igamma | f[6]+ f[6]+ | jx.lax.igamma(x, y) | value
 lax_clz | i[6]k+ | jx.lax.clz(x)
 lax_mulhi | i[6] | jx.lax.mulhi(x * 2**40, x)
 """

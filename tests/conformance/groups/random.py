@@ -21,7 +21,7 @@ gumbel | f[5] | jx.random.gumbel({_KEY}, (5,), x.dtype) + x | novmap value
 laplace | f[5] | jx.random.laplace({_KEY}, (5,), x.dtype) | novmap value
 truncated_normal | f[5] | jx.random.truncated_normal({_KEY}, -1.0, 1.0, (5,), x.dtype) | novmap value
 dropout | f[6] | np.where(jx.random.bernoulli({_KEY}, 0.8, x.shape), x / 0.8, 0.0) | novmap
-gamma | f[5]+ | jx.random.gamma({_KEY}, x, (2, 5), x.dtype) | novmap once
+gamma | f[5]+ | jx.random.gamma({_KEY}, x, (2, 5), x.dtype) | novmap value
 loggamma | f[5]+ | jx.random.loggamma({_KEY}, x, None, x.dtype) | novmap value
 beta | f[4]+ f[4]+ | jx.random.beta({_KEY}, x, y, None, x.dtype) | novmap value
 dirichlet | f[2,3]+ | jx.random.dirichlet({_KEY}, x, None, x.dtype) | novmap value
