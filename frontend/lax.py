@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
+from . import lax_conv, lax_indexing, lax_reductions, lnp, lnp_bits
 from . import lax_linalg as linalg
-from . import lnp, lnp_bits
 from .autodiff import stop_gradient
 from .batching import vmap
 from .conditional import cond, switch, while_loop
@@ -18,6 +18,9 @@ from .control import fori_loop, scan
 from .eager import api
 from .elementwise import compare
 from .elementwise import select as select_of
+from .lax_conv import *
+from .lax_indexing import *
+from .lax_reductions import *
 from .lnp_contract import common_operands, contract
 from .lnp_create import arange, full, full_like
 from .lnp_join import concatenate
@@ -40,11 +43,15 @@ from .nn import erf
 from .nn import sigmoid as logistic
 from .promotion import canonical, result_type
 from .pytree import flatten
-from .special import digamma, erfc, polygamma, zeta
+from .special import betainc, digamma, erfc, polygamma, zeta
 from .special import erfinv as erf_inv
+from .special import gammainc as igamma
+from .special import gammaincc as igammac
 from .special import gammaln as lgamma
 from .special import i0e as bessel_i0e
 from .special import i1e as bessel_i1e
+from .special_incomplete import gamma_sample_slope as random_gamma_grad
+from .special_incomplete import gammainc_slope as igamma_grad_a
 from .tracer import Tracer
 from .tracing import build, current, lift, lift_as, token
 
@@ -65,16 +72,17 @@ _RENAMED = {
 globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 
 __all__ = [
-    *_RENAMED,
-    "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e", "bitcast_convert_type", "broadcast",
-    "broadcast_in_dim", "broadcasted_iota", "clamp", "collapse", "complex", "concatenate", "cond", "convert_element_type",
-    "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "digamma", "div", "dot", "dot_general", "dynamic_index_in_dim",
-    "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice_in_dim", "erf", "erf_inv", "erfc",
-    "expand_dims", "fori_loop", "full", "full_like", "index_in_dim", "integer_pow", "iota", "lgamma", "linalg", "logistic",
-    "map", "pad", "polygamma", "pow", "reciprocal", "reduce", "reduce_and", "reduce_max", "reduce_min", "reduce_or",
-    "reduce_precision", "reduce_prod", "reduce_sum", "reshape", "rev", "rsqrt", "scan", "select", "select_n",
-    "shift_right_logical", "slice", "slice_in_dim", "sort", "sort_key_val", "split", "squeeze", "stop_gradient", "switch",
-    "top_k", "transpose", "while_loop", "zeta",
+    *_RENAMED, *lax_conv.__all__, *lax_indexing.__all__, *lax_reductions.__all__,
+    "approx_max_k", "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e",
+    "betainc", "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcast_to_rank", "broadcasted_iota", "clamp",
+    "clz", "collapse", "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp", "cummax", "cummin",
+    "cumprod", "cumsum", "digamma", "div", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim", "dynamic_update_slice_in_dim", "empty", "erf", "erf_inv", "erfc", "expand_dims",
+    "fori_loop", "full", "full_like", "igamma", "igamma_grad_a", "igammac", "index_in_dim", "index_take", "integer_pow",
+    "iota", "lgamma", "linalg", "logistic", "map", "mulhi", "optimization_barrier", "pad", "polygamma", "pow", "ragged_dot",
+    "random_gamma_grad", "reciprocal", "reduce_precision", "reshape", "rev", "rsqrt", "scan", "select", "select_n",
+    "shape_as_value", "shift_right_logical", "slice", "slice_in_dim", "sort", "sort_key_val", "split", "squeeze",
+    "stop_gradient", "switch", "top_k", "transpose", "while_loop", "zeta",
 ]  # fmt: skip
 
 
@@ -103,6 +111,39 @@ def div(x: Any, y: Any) -> Any:
 
 
 @api
+def clz(x: Any) -> Any:
+    """How many bits of an integer are 0 before the first one that is set."""
+    return build("clz", lift(x))
+
+
+@api
+def mulhi(x: Any, y: Any) -> Any:
+    """The upper half of the product of two integers: that of their width that `x * y` leaves out."""
+    dtype = lnp.result_type(x, y)
+    if dtype.kind not in "iu":
+        raise DTypeError(f"mulhi takes integers, got {dtype}")
+    a, b = (lift_as(v, dtype) for v in lnp.broadcast_arrays(lift(x), lift(y)))
+    bits = 8 * dtype.itemsize
+    if bits < 64:
+        wide = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}")
+        return lift_as(lnp.right_shift(lift_as(a, wide) * lift_as(b, wide), bits), dtype)
+    mask = (1 << 32) - 1
+    (a1, a0), (b1, b0) = ((v >> 32, v & mask) for v in (a, b))
+    middle = a1 * b0 + _high_word(a0 * b0)
+    return a1 * b1 + (middle >> 32) + ((a0 * b1 + (middle & mask)) >> 32)
+
+
+def _high_word(x: Any) -> Any:
+    """The upper 32 bits of a product of two words, which is not negative whatever its dtype says."""
+    return (x >> 32) & ((1 << 32) - 1)
+
+
+def optimization_barrier(operand: Any) -> Any:
+    """The operand: nothing is moved here that a barrier would stop."""
+    return operand
+
+
+@api
 def rsqrt(x: Any) -> Any:
     """`1 / sqrt(x)`."""
     return build("rsqrt", lift(x))
@@ -119,9 +160,32 @@ def integer_pow(x: Any, y: int) -> Any:
     return pow(x, static_int(y, "y"))
 
 
+@api
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
-    """The bits of `operand` as another dtype of its width."""
-    return lnp_bits.view(operand, new_dtype)
+    """The bits of `operand` as another dtype.
+
+    From a dtype that is `k` times as wide each element becomes `k` along a new last dim, the lowest bits first; to one that
+    is `k` times as wide the last dim, which must have size `k`, becomes one element.
+
+    Raises:
+        DTypeError: one of the dtypes is bool or is only stored.
+        ShapeError: the last dim has another size.
+    """
+    x, wanted = lift(operand), canonical(new_dtype)
+    wide, narrow = x.dtype.itemsize, wanted.itemsize
+    if wide == narrow or np.dtype(bool) in (x.dtype, wanted):
+        return lnp_bits.view(x, wanted)
+    if wide > narrow:
+        bits, part = lnp_bits.view(x, f"u{wide}"), np.dtype(f"u{narrow}")
+        shifts = (np.asarray(8 * narrow * k, bits.dtype) for k in range(wide // narrow))
+        parts = [lift_as(lnp.right_shift(bits, shift), part) for shift in shifts]
+        return lnp_bits.view(lnp.stack(parts, -1), wanted)
+    count, whole = narrow // wide, np.dtype(f"u{narrow}")
+    if not x.ndim or x.shape[-1] != count:
+        raise ShapeError(f"bitcast_convert_type of {x.dtype} to {wanted} needs a last dim of size {count}, got {list(x.shape)}")
+    bits = lift_as(lnp_bits.view(x, f"u{wide}"), whole)
+    shifted = lnp.left_shift(bits, (8 * wide * np.arange(count)).astype(whole))
+    return lnp_bits.view(lift_as(lnp.sum(shifted, -1), whole), wanted)
 
 
 @api
@@ -216,6 +280,31 @@ def broadcast(operand: Any, sizes: Any) -> Any:
     """`operand` repeated along new dims in front."""
     x = lift(operand)
     return broadcast_tracer(x, (*nonnegative(static_shape(sizes)), *x.shape))
+
+
+@api
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """`x` with dims of size 1 in front, so that it has `rank` dims."""
+    y = lift(x)
+    return reshape_tracer(y, (*(1,) * (rank - y.ndim), *y.shape))
+
+
+def shape_as_value(shape: Any) -> Any:
+    """Sizes as an array."""
+    return lnp.array(static_shape(shape), np.int64)
+
+
+def empty(shape: Any, dtype: Any) -> Any:
+    """An array of a shape, whose elements are not to be read."""
+    return lnp.empty(shape, dtype)
+
+
+@api
+def index_take(src: Any, idxs: Any, axes: Any) -> Any:
+    """`src` at indices of several dims, which are taken together and stand first; clamped."""
+    x, dims = lift(src), [normalize_axis(d, lnp.ndim(src)) for d in axes]
+    points = [lift_as(i, np.dtype(np.int64)) for i in idxs]
+    return build("gather", x, *points, at=tuple(dims))
 
 
 @api
@@ -351,9 +440,38 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = Non
     return lift_as(contract(x, y, over, batch), dtype)
 
 
-def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product of vectors and matrices."""
+def dot(lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product of vectors and matrices, or as `dot_general` with dimension numbers."""
+    if dimension_numbers is not None:
+        return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
     return lnp.dot(lhs, rhs, preferred_element_type=preferred_element_type)
+
+
+@api
+def ragged_dot(
+    lhs: Any, rhs: Any, group_sizes: Any, precision: Any = None, preferred_element_type: Any = None, group_offset: Any = None
+) -> Any:
+    """Products of groups of rows, each with a matrix of its own; rows beyond all groups give 0.
+
+    Cost: as `groups` products of all rows.
+
+    Args:
+        lhs: `[m, k]`.
+        rhs: `[groups, k, n]`.
+        group_sizes: `[groups]`, how many rows each group has, one group after the other.
+    """
+    if group_offset is not None:
+        raise ShapeError("ragged_dot has no group_offset: add rows of zeros in front")
+    dtype = lnp.result_type(lhs, rhs) if preferred_element_type is None else canonical(preferred_element_type)
+    x, w = lift_as(lhs, dtype), lift_as(rhs, dtype)
+    if x.ndim != 2 or w.ndim != 3 or x.shape[1] != w.shape[1] or lnp.shape(group_sizes) != w.shape[:1]:
+        shown = f"{list(x.shape)}, {list(w.shape)} and {list(lnp.shape(group_sizes))}"
+        raise ShapeError(f"ragged_dot needs [m, k], [groups, k, n] and [groups], got {shown}")
+    ends = lnp.cumsum(lift_as(group_sizes, np.dtype(np.int64)))
+    row = lnp.arange(x.shape[0])
+    inside = (row < ends[:, None]) & (row >= lnp.concatenate([lnp.zeros(1, np.int64), ends[:-1]])[:, None])
+    chosen = lnp.where(inside[:, :, None], x, lift_as(0, dtype))  # [groups, m, k]
+    return contract(lift(chosen), w, ((0, 2), (0, 1)), ((), ()))
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -362,51 +480,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None, preferred_element_ty
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Reductions
-
-
-def _reduction(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def reduction(operand: Any, axes: Any) -> Any:
-        x = lift(operand)
-        return lift_as(function(x, tuple(axes)), x.dtype)
-
-    reduction.__name__ = reduction.__qualname__ = name
-    reduction.__doc__ = f"`lamina.numpy.{function.__name__}` over axes, in the dtype of the operand."
-    return api(reduction)
-
-
-reduce_sum, reduce_prod = _reduction("reduce_sum", lnp.sum), _reduction("reduce_prod", lnp.prod)
-reduce_max, reduce_min = _reduction("reduce_max", lnp.max), _reduction("reduce_min", lnp.min)
-reduce_and, reduce_or = _reduction("reduce_and", lnp.all), _reduction("reduce_or", lnp.any)
-
-_MONOIDS = {
-    lnp.add: lnp.sum, lnp.multiply: lnp.prod, lnp.maximum: lnp.max, lnp.minimum: lnp.min, lnp.bitwise_and: lnp.all,
-    lnp.bitwise_or: lnp.any, lnp.logical_and: lnp.all, lnp.logical_or: lnp.any,
-}  # fmt: skip
-"""The computations that `reduce` knows, each with its reduction."""
-
-
-def reduce(operand: Any, init_value: Any, computation: Callable[..., Any], dimensions: Any) -> Any:
-    """All elements along dims combined by `add`, `mul`, `max`, `min`, `bitwise_and` or `bitwise_or` (the last two of bools).
-
-    Raises:
-        ShapeError: another computation: use `scan`.
-    """
-    function = _MONOIDS.get(computation)
-    if function is None:
-        names = "add, mul, max, min, bitwise_and, bitwise_or"
-        raise ShapeError(f"reduce knows the computations {names}, got {computation!r:.60}: use scan")
-    return computation(_reduced(operand, function, tuple(dimensions)), init_value)
-
-
-@api
-def _reduced(operand: Any, function: Any, dims: tuple[int, ...]) -> Any:
-    x = lift(operand)
-    if function in (lnp.max, lnp.min) and 0 in (x.shape[normalize_axis(d, x.ndim)] for d in dims):
-        infinite = x.dtype.kind == "f"
-        limits = (-np.inf, np.inf) if infinite else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
-        return function(x, dims, initial=limits[function is lnp.min])
-    return lift_as(function(x, dims), x.dtype)
+# Along an axis
 
 
 @api
@@ -529,7 +603,34 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     return sort((keys, values), dimension, is_stable)
 
 
-def top_k(operand: Any, k: int) -> tuple[Any, Any]:
-    """The `k` greatest elements along the last dim, the greatest first, and their indices, as int32."""
-    values, indices = lnp_top_k(operand, k)
-    return values, indices.astype(np.int32)
+@api
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+    """The `k` greatest elements along an axis, the greatest first, and their indices, as int32."""
+    values, indices = lnp_top_k(lnp.moveaxis(operand, axis, -1), k)
+    return lnp.moveaxis(values, -1, axis), lnp.moveaxis(lift_as(indices, np.dtype(np.int32)), -1, axis)
+
+
+def approx_max_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Any, Any]:
+    """`top_k`, exact whatever recall is asked for."""
+    return top_k(operand, k, axis=reduction_dimension)
+
+
+@api
+def approx_min_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> tuple[Any, Any]:
+    """The `k` least elements, as `approx_max_k`."""
+    values, indices = top_k(-lift(operand), k, axis=reduction_dimension)
+    return -lift(values), indices

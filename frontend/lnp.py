@@ -24,6 +24,7 @@ from numpy import (  # noqa: F401
     float64,
     floating,
     generic,
+    index_exp,
     inexact,
     inf,
     int8,
@@ -38,6 +39,7 @@ from numpy import (  # noqa: F401
     number,
     object_,
     pi,
+    s_,
     signedinteger,
     uint8,
     uint16,
@@ -115,21 +117,21 @@ float8_e4m3fn, float8_e4m3fnuz, float8_e4m3b11fnuz = (
 float8_e5m2, float8_e5m2fnuz = ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz
 int4, uint4 = ml_dtypes.int4, ml_dtypes.uint4
 int_, uint, float_, single, double = int64, uint64, float64, float32, float64
+complex_, csingle, cdouble = complex128, complex64, complex128
 around = round
 __array_api_version__ = "2025.12"
 
 _CONSTANTS = (
-    "around", "bfloat16", "bool", "bool_", "broadcast_shapes", "character", "double", "flexible", "float16", "float_", "int_",
-    "object_", "single", "uint", "uint4", "can_cast", "complex64", "complex128", "complexfloating", "dtype", "e", "euler_gamma",
-    "float32", "float64", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-    "floating",
-    "generic", "inexact", "inf", "int4", "int8", "int16", "int32", "int64", "integer", "isdtype", "issubdtype", "nan",
-    "ndarray", "newaxis", "number", "pi", "promote_types", "result_type", "signedinteger", "uint8", "uint16", "uint32",
-    "uint64", "unsignedinteger",
+    "around", "bfloat16", "bool", "bool_", "broadcast_shapes", "can_cast", "cdouble", "character", "complex128", "complex64",
+    "complex_", "complexfloating", "csingle", "double", "dtype", "e", "euler_gamma", "flexible", "float16", "float32",
+    "float64", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float_",
+    "floating", "generic", "index_exp", "inexact", "inf", "int16", "int32", "int4", "int64", "int8", "int_", "integer",
+    "isdtype", "issubdtype", "nan", "ndarray", "newaxis", "number", "object_", "pi", "promote_types", "result_type", "s_",
+    "signedinteger", "single", "uint", "uint16", "uint32", "uint4", "uint64", "uint8", "unsignedinteger",
 )  # fmt: skip
 _HOMES = {
     **{"apply_along_axis": "lnp_slices", "fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors"},
-    **{"linalg": "linalg", "vectorize": "lnp_slices"},
+    **{"linalg": "linalg", "polydiv": "lnp_fit", "polyfit": "lnp_fit", "vectorize": "lnp_slices"},
 }
 """What is imported when it is first used: the module that has it."""
 

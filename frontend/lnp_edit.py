@@ -16,15 +16,16 @@ from .lnp_create import diag
 from .lnp_index import counted, index_array, take
 from .lnp_join import concatenate, tile
 from .lnp_logic import as_bool, clip, where
+from .lnp_scan import cumsum
 from .lnp_shape import moveaxis, ravel
 from .lnp_ufuncs import remainder
 from .moves import broadcast_tracer, concat_tracers, nonnegative, normalize_axis, reshape_tracer, slice_axis, static_shape
-from .promotion import result_type
+from .promotion import INT64, result_type
 from .tracer import Tracer
 from .tracing import concrete_array, is_traced, lift, lift_as, operand, token
 
 __all__ = [
-    "append", "block", "choose", "delete", "diagflat", "fill_diagonal", "insert", "piecewise", "put", "put_along_axis",
+    "append", "block", "choose", "delete", "diagflat", "fill_diagonal", "insert", "piecewise", "place", "put", "put_along_axis",
     "resize", "select", "unstack",
 ]  # fmt: skip
 
@@ -166,6 +167,28 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     index = ravel(lift(index_array(ind))) if is_traced((ind,)) else concrete_array(ind).ravel()
     flat = At(ravel(x))[index].set(resize(lift_as(v, x.dtype), index.size), mode=mode)
     return reshape_tracer(flat, x.shape)
+
+
+@api
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
+    """`np.place` as a new array, with `inplace=False`: values, again and again, where a mask holds.
+
+    Raises:
+        ShapeError: the mask has another size, or there are no values.
+        TracingError: `inplace` is not False.
+    """
+    _refuse_in_place("place", inplace)
+    x, chosen = lift(arr), as_bool(mask)
+    values = ravel(lift_as(vals, x.dtype))
+    if chosen.size != x.size or (x.size and not values.size):
+        raise ShapeError(
+            f"place needs a mask of {x.size} elements and values, got shapes {list(chosen.shape)} and {list(values.shape)}"
+        )
+    flat, chosen = ravel(x), ravel(chosen)
+    if not x.size:
+        return x
+    number = cumsum(lift_as(chosen, INT64)) - 1
+    return reshape_tracer(lift(where(chosen, take(values, number % values.size), flat)), x.shape)
 
 
 @api

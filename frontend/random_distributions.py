@@ -17,9 +17,10 @@ from .lnp_index import take
 from .lnp_logic import clip
 from .lnp_reduce import argmax, sum
 from .lnp_scan import cumsum
+from .lnp_shape import moveaxis
 from .lnp_sort import sort_together, top_k
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_shape
-from .promotion import FLOAT64, INT64, canonical
+from .promotion import FLOAT64, INT32, INT64, canonical
 from .random_bits import UINT32, float_dtype, randint, random_bits, sample_shape, split, uniform_floats
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand
@@ -64,8 +65,31 @@ def _positive(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
     return uniform_floats(key, shape, dtype, np.finfo(dtype).tiny, dtype.type(1))
 
 
-def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
-    return build("neg", build("log", build("neg", build("log", _positive(key, shape, dtype)))))
+def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], mode: str | None = None) -> Tracer:
+    if not _is_high(mode):
+        return build("neg", build("log", build("neg", build("log", _positive(key, shape, dtype)))))
+    facts = np.finfo(dtype)
+    high, low = _pair(key, shape, dtype)
+    rest = _times(low, 2.0**-facts.nmant)
+    x = select(
+        compare("ge", high, full_like_tracer(high, 0.5)),
+        high,
+        build("add", build("add", high, rest), full_like_tracer(high, float(facts.tiny))),
+    )
+    return build("neg", build("log", build("neg", _log_of_rest(x))))
+
+
+def _is_high(mode: str | None) -> bool:
+    """Whether twice as many random bits are asked for."""
+    if mode not in (None, "low", "high"):
+        raise ValueError(f"mode must be 'low' or 'high', got {mode!r}")
+    return mode == "high"
+
+
+def _pair(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> list[Tracer]:
+    """Two uniform numbers for each."""
+    both = uniform_floats(key, (2, *shape), dtype)
+    return [reshape_tracer(slice_axis(both, 0, k, k + 1), shape) for k in range(2)]
 
 
 def _logistic(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
@@ -91,7 +115,14 @@ def _maxwell(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
 
 normal = _standard(_normal, "normal", "Normal numbers of mean 0 and variance 1.")
 exponential = _standard(_exponential, "exponential", "Exponential numbers of mean 1.")
-gumbel = _standard(_gumbel, "gumbel", "Gumbel numbers, of density `exp(-(x + exp(-x)))`.")
+
+
+@creation
+def gumbel(key: Any, shape: Any = (), dtype: Any = float, mode: str | None = None) -> Any:
+    """Gumbel numbers, of density `exp(-(x + exp(-x)))`; with `mode="high"` of twice as many random bits."""
+    return _gumbel(key, static_shape(shape), float_dtype(dtype), mode)
+
+
 logistic = _standard(_logistic, "logistic", "Logistic numbers, whose distribution function is the sigmoid.")
 laplace = _standard(_laplace, "laplace", "Laplace numbers, of density `exp(-|x|) / 2`.")
 cauchy = _standard(_cauchy, "cauchy", "Cauchy numbers, of density `1 / (pi (x^2 + 1))`.")
@@ -169,10 +200,17 @@ def _probability(p: Any) -> Tracer:
 
 
 @creation
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Any:
-    """Bools that are true with probability `p`; the dtype of `p` is that of the uniform numbers that are compared with it."""
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
+    """Bools that are true with probability `p`; the dtype of `p` is that of the uniform numbers that are compared with it.
+
+    With `mode="high"` twice as many random bits are used, for small probabilities.
+    """
     p = _probability(p)
     shape = sample_shape(shape, p.shape)
+    if _is_high(mode):
+        first, second = _pair(key, shape, p.dtype)
+        less = build("sub", broadcast_tracer(p, shape), first)
+        return compare("lt", _times(second, 2.0 ** -np.finfo(p.dtype).nmant), less)
     return compare("lt", uniform_floats(key, shape, p.dtype), broadcast_tracer(p, shape))
 
 
@@ -200,14 +238,16 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = int) -> Any:
 
 
 @creation
-def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Any:
-    """Indices along an axis, each as likely as `softmax(logits)` says; drawn with replacement.
+def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, mode: str | None = None) -> Any:
+    """Indices along an axis, each as likely as `softmax(logits)` says.
 
     Args:
         key: uint32[2].
         logits: float array, unnormalized logarithms of probabilities.
         axis: of the categories.
         shape: of the result; its last dims are those of `logits` without the axis.
+        replace: whether an index may be drawn again; if not, those of the first dims of the shape all differ.
+        mode: "high" for twice as many random bits.
     """
     logits = lift(logits)
     logits = logits if logits.dtype.kind == "f" else lift_as(logits, FLOAT64)
@@ -217,8 +257,14 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Any
     first = len(shape) - len(batch)
     if first < 0 or shape[first:] != batch:
         raise ShapeError(f"the shape {list(shape)} must end in that of the logits without the axis, {list(batch)}")
+    if not replace:
+        count = math.prod(shape[:first])
+        if count > logits.shape[axis]:
+            raise ShapeError(f"{count} are to be drawn from {logits.shape[axis]} categories without replacement")
+        noisy = moveaxis(build("add", logits, _gumbel(key, logits.shape, logits.dtype, mode)), axis, -1)
+        return reshape_tracer(lift_as(moveaxis(top_k(noisy, count)[1], -1, 0), INT32), shape)
     drawn = (*shape[:first], *logits.shape)
-    return argmax(build("add", _gumbel(key, drawn, logits.dtype), broadcast_tracer(logits, drawn)), first + axis)
+    return argmax(build("add", _gumbel(key, drawn, logits.dtype, mode), broadcast_tracer(logits, drawn)), first + axis)
 
 
 @creation

@@ -9,34 +9,32 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import lnp  # noqa: F401  operators of tracers call it
+import numpy as np
+
+from . import (
+    lnp,  # noqa: F401  operators of tracers call it
+    special_bessel,
+    special_gammas,
+    special_incomplete,
+    special_integrals,
+)
 from .eager import operation
 from .elementwise import compare, full_like_tracer, select
 from .lnp_math import sign_factor
 from .lnp_ufuncs import floor
 from .nn import erf, log_softmax, logsumexp, sigmoid, softmax
-from .special_gammas import (
-    bernoulli,
-    beta,
-    betaln,
-    digamma,
-    factorial,
-    gamma,
-    gammaln,
-    gammasgn,
-    multigammaln,
-    poch,
-    polygamma,
-    zeta,
-)
+from .special_bessel import *
+from .special_gammas import *
+from .special_incomplete import *
+from .special_integrals import *
 from .special_parts import as_float, chebyshev, floats
 from .tracer import Tracer
 from .tracing import build
 
 __all__ = [
-    "bernoulli", "beta", "betaln", "boxcox", "boxcox1p", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit",
-    "factorial", "gamma", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr", "log_softmax", "logit",
-    "logsumexp", "multigammaln", "ndtr", "ndtri", "poch", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta",
+    *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,
+    "boxcox", "boxcox1p", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "kl_div", "log_ndtr", "log_softmax", "logit",
+    "logsumexp", "ndtr", "ndtri", "owens_t", "rel_entr", "softmax", "xlog1py", "xlogy",
 ]  # fmt: skip
 
 
@@ -220,91 +218,31 @@ def ndtri(p: Any, /) -> Any:
     return select(inside, select(half, -x, x), middle)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Bessel functions
-
-# Cephes: exp(-x) * I0(x) in x / 4 - 1 for x in [0, 8], times sqrt(x) in 16 / x - 1 beyond; from the highest power down, the
-# first term of the sum counts half
-_I0_NEAR = (
-    -4.4153416464793395e-18, 3.3307945188222384e-17, -2.431279846547955e-16, 1.715391285555133e-15,
-    -1.1685332877993451e-14, 7.676185498604936e-14, -4.856446783111929e-13, 2.95505266312964e-12, -1.726826291441556e-11,
-    9.675809035373237e-11, -5.189795601635263e-10, 2.6598237246823866e-09, -1.300025009986248e-08, 6.046995022541919e-08,
-    -2.670793853940612e-07, 1.1173875391201037e-06, -4.4167383584587505e-06, 1.6448448070728896e-05,
-    -5.754195010082104e-05, 0.00018850288509584165, -0.0005763755745385824, 0.0016394756169413357, -0.004324309995050576,
-    0.010546460394594998, -0.02373741480589947, 0.04930528423967071, -0.09490109704804764, 0.17162090152220877,
-    -0.3046826723431984, 0.6767952744094761,
-)  # fmt: skip
-_I0_FAR = (
-    -7.233180487874754e-18, -4.830504485944182e-18, 4.46562142029676e-17, 3.461222867697461e-17, -2.8276239805165836e-16,
-    -3.425485619677219e-16, 1.7725601330565263e-15, 3.8116806693526224e-15, -9.554846698828307e-15,
-    -4.150569347287222e-14, 1.54008621752141e-14, 3.8527783827421426e-13, 7.180124451383666e-13, -1.7941785315068062e-12,
-    -1.3215811840447713e-11, -3.1499165279632416e-11, 1.1889147107846439e-11, 4.94060238822497e-10,
-    3.3962320257083865e-09, 2.266668990498178e-08, 2.0489185894690638e-07, 2.8913705208347567e-06, 6.889758346916825e-05,
-    0.0033691164782556943, 0.8044904110141088,
-)  # fmt: skip
-
-
-def _halved(coefficients: tuple[float, ...]) -> tuple[float, ...]:
-    return (coefficients[-1] / 2, *coefficients[-2::-1])
-
-
-def _scaled_i0(x: Tracer) -> Tracer:
-    """`exp(-x) * I0(x)` for x >= 0."""
-    near = compare("le", x, full_like_tracer(x, 8))
-    low, high = select(near, x, full_like_tracer(x, 1)), select(near, full_like_tracer(x, 8), x)
-    far = chebyshev(16.0 / high - 1.0, _halved(_I0_FAR)) / build("sqrt", high)
-    return select(near, chebyshev(low * 0.25 - 1.0, _halved(_I0_NEAR)), far)
+_NODES = 20
 
 
 @operation
-def i0e(x: Any, /) -> Any:
-    """`exp(-|x|)` times the modified Bessel function of order 0."""
-    x = as_float(x)
-    return _scaled_i0(x * sign_factor(x))
+def owens_t(h: Any, a: Any, /) -> Any:
+    """Owen's T: of two independent normal numbers, the probability of `X > h` and `0 < Y < a X`.
 
-
-@operation
-def i0(x: Any, /) -> Any:
-    """`np.i0`: the modified Bessel function of the first kind, order 0."""
-    x = as_float(x)
-    size = x * sign_factor(x)
-    return build("exp", size) * _scaled_i0(size)
-
-
-# exp(-x) * I1(x) / x in x / 4 - 1 for x in [0, 8], exp(-x) * sqrt(x) * I1(x) in 16 / x - 1 beyond: Chebyshev's polynomials
-# through 80 of their points, computed with 40 digits
-_I1_NEAR = (
-     0.12629359322181682, -0.17641651835783406, 0.1026436586898471, -0.05294598120809499, 0.024726449030626516,
-    -0.010564084894626197, 0.004156422944312888, -0.0015135724506312532, 0.0005122859561685758, -0.00016176081582589674,
-    4.781565107550054e-05, -1.3273163656039436e-05, 3.4702513081376785e-06, -8.568720264695455e-07,
-    2.0032947535521353e-07, -4.445059128796328e-08, 9.381537386495773e-09, -1.8872497517228294e-09,
-    3.625590281552117e-10, -6.663489723502027e-11, 1.1736186298890901e-11, -1.9839743977649436e-12,
-    3.223793365945575e-13, -5.042185504727912e-14, 7.600684294735408e-15, -1.1055969477353862e-15,
-    1.5536319577362005e-16, -2.111421214358166e-17,
-)  # fmt: skip
-_I1_FAR = (
-     0.38928811750914005, -0.009761097491361469, -0.00011058893876262371, -3.882564808877691e-06,
-    -2.512236237870209e-07, -2.6314688468895196e-08, -3.835380385964237e-09, -5.589743462196584e-10,
-    -1.8974958123505413e-11, 3.2526035830154884e-11, 1.4125807436613782e-11, 2.0356285441470896e-12,
-    -7.198551776245908e-13, -4.0835511110921974e-13, -2.1015418427726643e-14, 4.272440016711951e-14,
-    1.0420276984128802e-14, -3.8144030724370075e-15, -1.8803547755107825e-15, 3.3082023109209285e-16,
-    2.96262899764595e-16, -3.209525921993424e-17, -4.6503053684893586e-17, 4.414348323071708e-18, 7.517296310842105e-18,
-)  # fmt: skip
-
-
-@operation
-def i1e(x: Any, /) -> Any:
-    """`exp(-|x|)` times the modified Bessel function of order 1."""
-    x = as_float(x)
-    size = x * sign_factor(x)
-    near = compare("le", size, full_like_tracer(x, 8))
-    low, high = select(near, size, full_like_tracer(x, 1)), select(near, full_like_tracer(x, 8), size)
-    far = chebyshev(16.0 / high - 1.0, _I1_FAR) / build("sqrt", high) * sign_factor(x)
-    return select(near, chebyshev(low * 0.25 - 1.0, _I1_NEAR) * x, far)
-
-
-@operation
-def i1(x: Any, /) -> Any:
-    """The modified Bessel function of the first kind, order 1."""
-    x = as_float(x)
-    return build("exp", x * sign_factor(x)) * i1e(x)
+    By Gauss and Legendre's rule of 20 points; where `|a| > 1` from the function at `1 / a` (Owen 1956).
+    """
+    h, a = floats(h, a)
+    size, slope = build("abs", h), build("abs", a)
+    large = compare("gt", slope, full_like_tracer(slope, 1))
+    infinite = compare("eq", slope, full_like_tracer(slope, math.inf))
+    inner = select(large, 1.0 / select(large, slope, full_like_tracer(slope, 2)), slope)
+    moved = size * select(infinite, full_like_tracer(slope, 0), slope)
+    at = select(large, moved, size)
+    points, weights = np.polynomial.legendre.leggauss(_NODES)
+    total = full_like_tracer(at, 0)
+    half = -0.5 * at * at
+    for point, weight in zip(0.5 * (points + 1), 0.5 * weights, strict=True):
+        u = 1.0 + (inner * float(point)) * (inner * float(point))
+        total = total + float(weight) * build("exp", half * u) / u
+    total = total * inner * (0.5 / math.pi)
+    p, q = ndtr(-size), ndtr(-moved)
+    # half the sum less the product, in terms that do not cancel where both are small
+    y = select(large, 0.5 * (p + q) - p * q - total, total)
+    y = select(infinite, 0.5 * ndtr(-size), y)
+    return y * build("sign", a)

@@ -24,7 +24,7 @@ __all__ = [
 
 _SHIFT = 8
 # Stirling's series: bernoulli(2 * k) / (2 * k * (2 * k - 1))
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 
 
 def _shifted(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
@@ -66,7 +66,7 @@ def _gammaln_far(x: Tracer) -> Tracer:
     for k in range(1, _SHIFT):
         product = product * (low + float(k))
     back = 1.0 / z
-    y = (z - 0.5) * (build("log", z) - 1.0) + (0.5 * math.log(2 * math.pi) - 0.5) + back * polynomial(back * back, _STIRLING)
+    y = (z - 0.5) * (build("log", z) - 1.0) + (0.5 * math.log(2 * math.pi) - 0.5) + back * polynomial(back * back, STIRLING)
     infinite = compare("eq", x, full_like_tracer(x, math.inf))
     return select(infinite, x, y - select(small, build("log", product), full_like_tracer(x, 0)))
 
@@ -77,7 +77,7 @@ def _digamma_of_positive(x: Tracer) -> Tracer:
     for k in range(1, _SHIFT):
         terms = terms + 1.0 / (low + float(k))
     back = 1.0 / z
-    series = polynomial(back * back, tuple((2 * k + 1) * c for k, c in enumerate(_STIRLING)))
+    series = polynomial(back * back, tuple((2 * k + 1) * c for k, c in enumerate(STIRLING)))
     return build("log", z) - 0.5 * back - back * back * series - select(small, terms, full_like_tracer(x, 0))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .custom import custom_jvp
 from .elementwise import full_like_tracer, prepare
 from .tracer import Tracer
 
@@ -35,3 +37,14 @@ def polynomial(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
     for c in reversed(coefficients[:-1]):
         y = y * x + c
     return y
+
+
+def with_slopes(function: Callable[..., Tracer], *slopes: Callable[..., Any] | None) -> Callable[..., Tracer]:
+    """A function of floats whose slope by each operand is another, of the result and the operands; None: 0."""
+
+    def rule(slope: Callable[..., Any]) -> Callable[..., Tracer]:
+        return lambda tangent, y, *operands: tangent * slope(y, *operands)
+
+    known = custom_jvp(function)
+    known.defjvps(*(None if slope is None else rule(slope) for slope in slopes))
+    return known

@@ -1,10 +1,14 @@
-"""The examples in docstrings run."""
+"""The examples in docstrings run, and names in documents exist."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
+import re
+from functools import reduce
+from pathlib import Path
 
+import lamina as lm
 import pytest
 
 MODULES = [
@@ -13,9 +17,13 @@ MODULES = [
     ".frontend.call_kernel",
     ".frontend.functions",
     ".frontend.jit",
+    ".frontend.lax_indexing",
+    ".frontend.lax_reductions",
     ".frontend.nn",
     ".frontend.promotion",
     ".frontend.pytree",
+    ".frontend.random_samplers",
+    ".frontend.special_incomplete",
 ]
 
 
@@ -24,3 +32,12 @@ def test_examples(name: str) -> None:
     module = importlib.import_module(f"lamina{name}")
     result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0 and result.attempted > 0
+
+
+def test_names_that_reach_ops_exist() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "ops.md").read_text()
+    named = re.findall(r"`(lax|lnp|nn|linalg|random|fft|lm)\.([a-z_0-9.]+)", text)
+    assert len(named) > 100
+    for home, path in named:
+        place = lm if home == "lm" else lm.numpy if home == "lnp" else getattr(lm, home)
+        reduce(getattr, path.rstrip(".").split("."), place)

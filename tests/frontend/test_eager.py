@@ -59,8 +59,11 @@ ARGUMENTS: dict[str, Any] = {
     "pad": lambda: (_floats(3), 0),
     "permute_dims": lambda: (_floats(2, 3), (0, 1)),
     "packbits": lambda: (_integers(9),),
+    "place": lambda: (_floats(4), _bools(4), _floats(2)),
     "poly": lambda: (_floats(3),),
     "roots": lambda: (_floats(3),),
+    "polydiv": lambda: (_floats(4), _floats(2)),
+    "polyfit": lambda: (np.linspace(-1, 1, 5), 3 * np.linspace(-1, 1, 5) + 5 + _floats(5), 1),
     "unpackbits": lambda: (np.array([1, 200], np.uint8),),
     "kaiser": lambda: (5, 2.0),
     **{name: lambda: (5,) for name in ("bartlett", "blackman", "hamming", "hanning")},
@@ -126,7 +129,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 KEYWORDS: dict[str, dict[str, Any]] = {
-    **{name: {"inplace": False} for name in ("fill_diagonal", "put", "put_along_axis")},
+    **{name: {"inplace": False} for name in ("fill_diagonal", "place", "put", "put_along_axis")},
     **{name: {"size": 3} for name in ("unique", "union1d")},
 }
 
@@ -137,7 +140,7 @@ NOT_OF_ARRAYS = {
     *("c_", "r_", "mgrid", "ogrid", "bfloat16", "character", "double", "flexible", "float16", "float_", "int_", "object_"),
     *("uint", "array_repr", "array_str", "einsum_path", "from_dlpack", "frombuffer", "fromfile", "fromiter", "fromstring"),
     *("get_printoptions", "isscalar", "iterable", "printoptions", "save", "savez", "set_printoptions", "vectorize"),
-    *("load", "mask_indices", "single"),
+    *("load", "mask_indices", "single", "cdouble", "complex_", "csingle", "index_exp", "s_"),
     *("complex64", "complex128", "complexfloating", "fft", "int4", "uint4"),
     *("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
 }

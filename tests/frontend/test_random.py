@@ -144,6 +144,77 @@ def test_distributions_are_those_of_jax() -> None:
             np.testing.assert_allclose(got, want, ULP * eps, ULP * eps, err_msg=text)
 
 
+# what jax 0.10 gives with 64-bit types: the shape, and the last two numbers
+SAMPLERS = {
+    "gamma(key, a, (20, 5))": ((20, 5), [2.403768308824038, 43.33879384302065]),
+    "beta(key, a, 2.0)": ((5,), [0.4700544485668264, 0.9772974339640963]),
+    "dirichlet(key, a, (3, ))": ((3, 5), [0.04902247972297333, 0.9268551707918979]),
+    "t(key, a, (4, 5))": ((4, 5), [0.37248754961590413, -2.703845424087831]),
+    "generalized_normal(key, 1.5, (6, ))": ((6,), [-0.7066332568387986, 0.8831255496538444]),
+    "ball(key, 3, 2, (5, ))": ((5, 3), [-0.6244491462740972, 0.19883342075133634]),
+    "multivariate_normal(key, mean, cov, (4, ))": ((4, 3), [1.1208159042867165, 0.1996919835509341]),
+    "orthogonal(key, 3, (2, ), m=5)": ((2, 3, 5), [0.10038694925391493, -0.7736647689536116]),
+    "double_sided_maxwell(key, 1.0, 2.0, (4, ))": ((4,), [4.7138077011187836, 4.037642910563967]),
+    "wald(key, a)": ((5,), [1.8483467590483706, 0.4578555317941664]),
+    "poisson(key, lam)": ((7,), [29.0, 983.0]),
+    "poisson(key, 3.5, (50, ))": ((50,), [5.0, 4.0]),
+    "binomial(key, n, p)": ((5,), [278.0, 1.0]),
+    "multinomial(key, 40.0, p/p.sum(), shape=(3, 5))": ((3, 5), [5.0, 3.0]),
+}
+PARAMETERS = {
+    "a": np.array([0.05, 0.5, 1.0, 2.5, 40.0]),
+    "lam": np.array([0.0, 0.5, 3.0, 9.9, 10.0, 35.0, 1000.0]),
+    "n": np.array([1.0, 5, 40, 1000, 3]),
+    "p": np.array([0.1, 0.5, 0.9, 0.3, 0.05]),
+    "mean": np.array([1.0, 2, 3]),
+    "cov": np.array([[2.0, 0.5, 0], [0.5, 1, 0.1], [0, 0.1, 3]]),
+}
+
+
+@pytest.mark.parametrize("text", SAMPLERS)
+def test_samplers_with_loops(text: str) -> None:
+    (shape, last), samplers = SAMPLERS[text], {name: getattr(lm.random, name) for name in lm.random.__all__}
+    got = eval(text, {**samplers, "key": lm.random.key(42), **PARAMETERS})
+    assert got.shape == shape
+    np.testing.assert_allclose(got.ravel()[-2:], last, rtol=1e-12)
+
+
+def test_samplers_by_moments_and_slopes() -> None:
+    """Means and variances of many numbers; by its parameter a gamma number moves as its distribution does."""
+    key = lm.random.key(5)
+    x = lm.random.gamma(key, 3.0, (20000,))
+    assert abs(x.mean() - 3) < 0.05 and abs(x.var() - 3) < 0.15
+    slope = lm.grad(lambda a: lm.random.gamma(key, a, (2000,)).mean())(3.0)
+    assert abs(slope - 1) < 0.05  # the mean is the parameter
+    for draw, mean, variance in (
+        (lambda: lm.random.poisson(key, 4.0, (20000,)), 4, 4),
+        (lambda: lm.random.poisson(key, 60.0, (20000,)), 60, 60),
+        (lambda: lm.random.binomial(key, 100.0, 0.3, (20000,)), 30, 21),
+        (lambda: lm.random.binomial(key, 9.0, 0.8, (20000,)), 7.2, 1.44),
+    ):
+        y = draw()
+        assert abs(y.mean() - mean) < 5 * math.sqrt(variance / 20000)
+        assert abs(y.var() - variance) < 0.1 * variance
+
+
+def test_errors_of_samplers() -> None:
+    key = lm.random.key(0)
+    with pytest.raises(lm.DTypeError, match="poisson gives integers, got float64"):
+        lm.random.poisson(key, 3.0, (2,), np.float64)
+    with pytest.raises(lm.ShapeError, match="needs a vector of parameters"):
+        lm.random.dirichlet(key, 1.0)
+    with pytest.raises(lm.ShapeError, match=r"multivariate_normal needs \[..., n\] and \[..., n, n\]"):
+        lm.random.multivariate_normal(key, np.zeros(3), np.eye(2))
+    with pytest.raises(ValueError, match="method must be cholesky, eigh or svd"):
+        lm.random.multivariate_normal(key, np.zeros(2), np.eye(2), method="lu")
+    with pytest.raises(lm.ShapeError, match="4 are to be drawn from 3 categories without replacement"):
+        lm.random.categorical(key, np.zeros(3), shape=(4,), replace=False)
+    with pytest.raises(ValueError, match="mode must be 'low' or 'high', got 'middle'"):
+        lm.random.gumbel(key, (2,), mode="middle")
+    with pytest.raises(lm.ShapeError, match="cannot broadcast shape"):
+        lm.random.gamma(key, np.ones(3), (2,))
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # Transformations
 

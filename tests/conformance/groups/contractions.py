@@ -71,4 +71,16 @@ distances | f[5,3] f[4,3] | (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y
 bilinear_layer | f[4,3] f[5,3,2] f[4,2] | np.einsum("bi,oij,bj->bo", x, y, z)
 lax_dot_general | f[3,4] f[4,5] | jx.lax.dot_general(x, y, (((1,), (0,)), ((), ())))
 lax_batch_matmul | f[2,3,4] f[2,4,5] | jx.lax.batch_matmul(x, y)
+lax_conv | f[2,3,6,5] f[4,3,3,2] | jx.lax.conv(x, y, (2, 1), "SAME")
+lax_conv_dilated | f[2,7,5,3] f[3,2,3,4] | jx.lax.conv_general_dilated(x, y, (1, 1), ((1, 2), (-1, 0)), (2, 1), (1, 2), dimension_numbers=("NHWC", "HWIO", "NHWC"))
+lax_conv_feature_groups | f[2,5,4,6] f[3,3,2,6] | jx.lax.conv_general_dilated(x, y, (2, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=3)
+lax_conv_batch_groups | f[4,5,4,3] f[3,2,3,4] | jx.lax.conv_general_dilated(x, y, (1, 2), "SAME_LOWER", dimension_numbers=("NHWC", "HWIO", "NHWC"), batch_group_count=2)
+lax_conv_1d | f[2,9,3] f[3,3,4] | jx.lax.conv_general_dilated(x, y, (2,), "VALID", dimension_numbers=("NWC", "WIO", "WNC"))
+lax_conv_3d | f[2,3,4,4,2] f[2,2,2,2,3] | jx.lax.conv_general_dilated(x, y, (1, 2, 1), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC")) | once
+lax_conv_transpose | f[2,4,5,3] f[3,2,3,4] | jx.lax.conv_transpose(x, y, (2, 3), "SAME")
+lax_conv_transpose_valid | f[2,6,3] f[3,3,4] | jx.lax.conv_transpose(x, y, (2,), "VALID", rhs_dilation=(2,))
+lax_conv_transpose_kernel | f[2,6,3] f[3,4,3] | jx.lax.conv_transpose(x, y, (3,), "SAME", transpose_kernel=True)
+lax_conv_patches | f[2,5,6,3] | jx.lax.conv_general_dilated_patches(x, (2, 3), (1, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+lax_conv_local | f[2,3,7] f[4,9,5] | jx.lax.conv_general_dilated_local(x, y, (1,), "VALID", (3,))
+lax_conv_dimension_numbers | f[2,6,3] f[3,3,4] | jx.lax.conv_general_dilated(x, y, (1,), "SAME", dimension_numbers=jx.lax.conv_dimension_numbers(x.shape, y.shape, ("NWC", "WIO", "NWC")))
 """

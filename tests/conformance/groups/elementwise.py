@@ -189,4 +189,19 @@ zeta | f[6]1 | jx.scipy.special.zeta(x, 1.0) | value
 ldexp | f[6] j[6] | np.ldexp(x, y) | value
 frexp | f[6] | np.frexp(x) | value
 nanfree_where_division | f[10]s f[10]s | np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y))
+exp1 | f[6]+ | jx.scipy.special.exp1(x) | value
+expi | f[6]n | jx.scipy.special.expi(x) | once
+sici | f[6]+ | jx.scipy.special.sici(x) | once
+fresnel | f[6] | jx.scipy.special.fresnel(x) | once
+spence | f[6]+ | jx.scipy.special.spence(x) | value
+dawsn | f[6] | jx.scipy.special.dawsn(x) | once
+bessel_jn | f[6]+ | jx.scipy.special.bessel_jn(x, v=2) | value
+gammainc | f[6]+ f[6]+ | jx.scipy.special.gammainc(x, y) | value
+gammaincc | f[6]+ | jx.scipy.special.gammaincc(2.5, x) | value
+betainc | f[6]p | jx.scipy.special.betainc(1.5, 2.5, x) | value
+expn | f[6]+ | jx.scipy.special.expn(2, x) | value
+hyp1f1 | f[6]u | jx.scipy.special.hyp1f1(1.5, 2.5, x) | value
+lax_igamma | f[6]+ f[6]+ | jx.lax.igamma(x, y) | value
+lax_clz | i[6]k+ | jx.lax.clz(x)
+lax_mulhi | i[6] | jx.lax.mulhi(x * 2**40, x)
 """

@@ -114,4 +114,19 @@ iterate | f[3,4] | sum(row.sum() * (k + 1) for k, row in enumerate(x))
 unpack | f[3] | (lambda a, b, c: a * b + c)(*x)
 vmap_index | f[4,5] i[4]k+ | jx.vmap(lambda r, i: r[i])(x, y)
 vmap_unmapped_index | f[4,5] i[]k+ | jx.vmap(lambda r: r[y])(x)
+lax_gather_points | f[4,5,6] i[3,2]k+ | jx.lax.gather(x, y, jx.lax.GatherDimensionNumbers((1,), (0, 1), (0, 1)), (1, 1, 6))
+lax_gather_windows | f[4,5,6] i[3,2,2]k+ | jx.lax.gather(x, y, jx.lax.GatherDimensionNumbers((0, 3), (1,), (1, 0)), (2, 1, 3))
+lax_gather_fill | f[4,5,6] i[3,2,2] | jx.lax.gather(x, y, jx.lax.GatherDimensionNumbers((0, 1, 4), (), (2, 0)), (2, 5, 3), mode="fill", fill_value=7.0)
+lax_gather_clip | f[4,5] i[3,1] | jx.lax.gather(x, y, jx.lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 2), mode="clip")
+lax_gather_batched | f[4,5,6] i[4,3,1]k+ | jx.lax.gather(x, y, jx.lax.GatherDimensionNumbers((2,), (1,), (1,), (0,), (0,)), (1, 1, 6))
+lax_gather_fill_of_integers | i[5,4] i[3,1] | jx.lax.gather(x, y, jx.lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 4), mode="fill")
+lax_scatter | f[4,5,6] i[3,2] f[3,6] | jx.lax.scatter(x, y, z, jx.lax.ScatterDimensionNumbers((1,), (0, 1), (0, 1)))
+lax_scatter_add | f[4,5,6] i[3,2,2] f[3,2,6] | jx.lax.scatter_add(x, y, z, jx.lax.ScatterDimensionNumbers((2,), (0, 1), (1, 0)))
+lax_scatter_add_clip | f[4,5,6] i[3,2] f[3,6] | jx.lax.scatter_add(x, y, z, jx.lax.ScatterDimensionNumbers((1,), (0, 1), (0, 1)), mode="clip")
+lax_scatter_windows | f[4,5] i[3,1] f[2,3,3] | jx.lax.scatter_add(x, y, z, jx.lax.ScatterDimensionNumbers((0, 2), (), (1,)))
+lax_scatter_batched | f[4,5,2] i[4,3,1] f[4,3,2] | jx.lax.scatter_sub(x, y, z, jx.lax.ScatterDimensionNumbers((2,), (1,), (1,), (0,), (0,)))
+lax_scatter_mul | f[4,5] i[3,1]perm f[3,5] | jx.lax.scatter_mul(x, y, z, jx.lax.ScatterDimensionNumbers((1,), (0,), (0,)), unique_indices=True)
+lax_scatter_min | f[4,5] i[3,1]k+ f[3,5] | jx.lax.scatter_min(x, y, z, jx.lax.ScatterDimensionNumbers((1,), (0,), (0,))) | value
+lax_scatter_max | f[4,5] i[3,1]k+ f[3,5] | jx.lax.scatter_max(x, y, z, jx.lax.ScatterDimensionNumbers((1,), (0,), (0,))) | value
+lax_scatter_apply | f[5] i[3,1]perm | jx.lax.scatter_apply(x, y, np.sin, jx.lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(3,)) | value
 """

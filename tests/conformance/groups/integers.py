@@ -78,4 +78,7 @@ uint32_shift | i[6]k1 | x.astype(np.uint32) << 3
 factorial_table | i[6]k+ | np.array([1, 1, 2, 6])[x]
 packbits | b[8] | np.packbits(x)
 left_to_right_hash | i[6] | ((x * 31 + 7) ^ (x >> 2)) % 97
+bitcast_to_narrow | i[3] | jx.lax.bitcast_convert_type(x, "int16")
+bitcast_to_wide | j[3,2] | jx.lax.bitcast_convert_type(x, "int64")
+bitcast_floats_to_bytes | f[4] | jx.lax.bitcast_convert_type(x.astype("float32"), "uint8")
 """

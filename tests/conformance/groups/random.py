@@ -21,4 +21,21 @@ gumbel | f[5] | jx.random.gumbel({_KEY}, (5,), x.dtype) + x | novmap value
 laplace | f[5] | jx.random.laplace({_KEY}, (5,), x.dtype) | novmap value
 truncated_normal | f[5] | jx.random.truncated_normal({_KEY}, -1.0, 1.0, (5,), x.dtype) | novmap value
 dropout | f[6] | np.where(jx.random.bernoulli({_KEY}, 0.8, x.shape), x / 0.8, 0.0) | novmap
+gamma | f[5]+ | jx.random.gamma({_KEY}, x, (2, 5), x.dtype) | novmap value
+loggamma | f[5]+ | jx.random.loggamma({_KEY}, x, None, x.dtype) | novmap value
+beta | f[4]+ f[4]+ | jx.random.beta({_KEY}, x, y, None, x.dtype) | novmap value
+dirichlet | f[2,3]+ | jx.random.dirichlet({_KEY}, x, None, x.dtype) | novmap value
+chisquare | f[4]+ | jx.random.chisquare({_KEY}, x, None, x.dtype) | novmap value
+f | f[4]+ | jx.random.f({_KEY}, x, 3.0, (4,), x.dtype) | novmap value
+t | f[4]+ | jx.random.t({_KEY}, x, None, x.dtype) | novmap value
+wald | f[4]+ | jx.random.wald({_KEY}, x, None, x.dtype) | novmap value
+poisson | f[6]+ | jx.random.poisson({_KEY}, 6 * x) | novmap
+binomial | f[6]p | jx.random.binomial({_KEY}, 30.0, x, None, x.dtype) | novmap value
+generalized_normal | f[4] | jx.random.generalized_normal({_KEY}, 1.5, (4,), x.dtype) + x | novmap value
+ball | f[3] | jx.random.ball({_KEY}, 3, 2, (2,), x.dtype) + x | novmap value
+multivariate_normal | f[3] | jx.random.multivariate_normal({_KEY}, x, np.eye(3, dtype=x.dtype) + 0.5, (2,), x.dtype) | novmap value
+double_sided_maxwell | f[4] | jx.random.double_sided_maxwell({_KEY}, 1.0, 2.0, (4,), x.dtype) + x | novmap value
+categorical_without_replacement | f[6] | jx.random.categorical({_KEY}, x, shape=(3,), replace=False) | novmap value
+bernoulli_high | f[6]p | jx.random.bernoulli({_KEY}, x, mode="high") | novmap
+gumbel_high | f[5] | jx.random.gumbel({_KEY}, (5,), x.dtype, mode="high") + x | novmap value
 """

@@ -114,4 +114,15 @@ sum_of_max | f[4,5,6] | x.max(1).sum()
 mean_of_squares_axis | f[4,5,6] | (x * x).mean((1, 2))
 l1_distance | f[5,3] f[4,3] | np.abs(x[:, None] - y[None]).sum(-1)
 reduce_with_lambda | f[5] | jx.lax.reduce(x, np.asarray(0, x.dtype), jx.lax.add, (0,))
+lax_reduce_window_sum | f[6,5] | jx.lax.reduce_window(x, 0.0, jx.lax.add, (2, 3), (1, 2), "SAME")
+lax_reduce_window_max | f[6,5] | jx.lax.reduce_window(x, -np.inf, jx.lax.max, (2, 3), (1, 2), ((1, 0), (0, 2))) | once
+lax_reduce_window_dilated | f[6,5] | jx.lax.reduce_window(x, 0.0, jx.lax.add, (2, 3), (1, 1), ((1, 0), (0, 2)), (2, 1), (1, 2))
+lax_reduce_window_mul | f[6,5]n | jx.lax.reduce_window(x, np.asarray(1, x.dtype), jx.lax.mul, (2, 2), (1, 1), "SAME_LOWER") | value
+lax_reduce_window_max_from_zero | f[6,5] | jx.lax.reduce_window(x, np.asarray(0, x.dtype), jx.lax.max, (2, 3), (1, 1), ((1, 0), (0, 2))) | value
+lax_reduce_window_xor | i[6,5] | jx.lax.reduce_window(x, np.asarray(0, x.dtype), jx.lax.bitwise_xor, (2, 2), (1, 1), "SAME") | novmap
+lax_reduce_window_or | b[6,5] | jx.lax.reduce_window(x, False, jx.lax.bitwise_or, (2, 2), (1, 1), "SAME")
+lax_reduce_any_function | f[6,5] | jx.lax.reduce(x, np.asarray(-np.inf, x.dtype), lambda a, b: np.logaddexp(a, b), (1,)) | value
+lax_reduce_several | f[7,3] i[7,3] | jx.lax.reduce((x, y), (np.asarray(0, x.dtype), np.asarray(1, y.dtype)), lambda a, b: (a[0] + b[0], a[1] * b[1]), (0,)) | value
+lax_reduce_xor | i[4,5] | jx.lax.reduce_xor(x, (1,))
+lax_reduce_max | f[4,5] | jx.lax.reduce_max(x, (0, 1))
 """
