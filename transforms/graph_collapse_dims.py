@@ -229,21 +229,20 @@ def _properties(op: Operation, axes: _Axes, classes: Callable[[SSAValue], list[A
     if isinstance(op, ConcatOp):
         properties["dim"] = IntegerAttr(classes(op.y).index(axes.find((op.y, op.dim.value.data))), i64)
     if isinstance(op, ContractionOp):
-        return properties | _dot_dims(*(classes(value) for value in (op.lhs, op.rhs, op.y)))
+        dims = _dot_dims(*(classes(value) for value in (op.lhs, op.rhs, op.y)))
+        return {name: value for name, value in properties.items() if name not in _DOT_DIMS} | dims
     return properties
 
 
+_DOT_DIMS = ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract")
+
+
 def _dot_dims(lhs: list[Axis], rhs: list[Axis], result: list[Axis]) -> dict[str, Attribute]:
-    """The properties of a `graph.dot` whose operands and result have dims of these classes."""
+    """Those of `_DOT_DIMS` that are not empty, of a product whose operands and result have dims of these classes."""
     batch = [one for one in result if one in lhs and one in rhs]
     contract = [one for one in lhs if one in rhs and one not in result]
-    rows = {
-        "lhs_batch": (lhs, batch),
-        "rhs_batch": (rhs, batch),
-        "lhs_contract": (lhs, contract),
-        "rhs_contract": (rhs, contract),
-    }
-    return {name: DenseArrayBase.from_list(i64, [of.index(one) for one in ones]) for name, (of, ones) in rows.items() if ones}
+    rows = zip(_DOT_DIMS, ((lhs, batch), (rhs, batch), (lhs, contract), (rhs, contract)), strict=True)
+    return {name: DenseArrayBase.from_list(i64, [of.index(one) for one in ones]) for name, (of, ones) in rows if ones}
 
 
 def collapse_block(block: Block) -> None:

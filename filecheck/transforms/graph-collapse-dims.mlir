@@ -97,3 +97,15 @@ func.func @no_open_sizes(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   }
   return %0 : tensor<?x4xf32>
 }
+
+/// A batch dim of size 1 goes, and is named no more.
+// CHECK-LABEL: @product_with_a_unit_batch
+//       CHECK:   graph.dot %a, %{{.+}} contract [1] with [1] : (tensor<27x3xf32>, tensor<3x3xf32>) -> tensor<27x3xf32>
+func.func @product_with_a_unit_batch(%x: tensor<9x1x3x3xf32>, %w: tensor<1x3x3xf32>) -> tensor<1x9x3x3xf32> {
+  %0 = graph.fusion (%a = %x : tensor<9x1x3x3xf32>, %c = %w : tensor<1x3x3xf32>) -> tensor<1x9x3x3xf32> {
+    %1 = graph.neg %c : tensor<1x3x3xf32>
+    %2 = graph.dot %a, %1 batch [1] with [0] contract [3] with [2] : (tensor<9x1x3x3xf32>, tensor<1x3x3xf32>) -> tensor<1x9x3x3xf32>
+    graph.yield %2 : tensor<1x9x3x3xf32>
+  }
+  return %0 : tensor<1x9x3x3xf32>
+}
