@@ -15,7 +15,8 @@ from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder, dense_array
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
-from ..dialects.types import DYNAMIC, shape_of
+from ..dialects.graph.create import DimOp
+from ..dialects.types import DYNAMIC, has_symbols, shape_of
 from ._functions import called_function, called_functions, clone_body
 
 MOST_ELEMENTS = 1024
@@ -72,6 +73,11 @@ def _constant(value: SSAValue) -> np.ndarray | None:
     return dense_array(known) if isinstance(known, DenseIntOrFPElementsAttr) else None
 
 
+def _is_large(value: SSAValue) -> bool:
+    """Whether a value has more elements than are computed here, or how many is not known."""
+    return has_symbols(value) or DYNAMIC in shape_of(value) or prod(shape_of(value)) > MOST_ELEMENTS
+
+
 def _constant_result(function: FuncOp, arguments: Sequence[SSAValue]) -> np.ndarray | None:
     """The first result of a function, where it follows from the arguments that are constants."""
     known: dict[SSAValue, np.ndarray] = {}
@@ -82,7 +88,7 @@ def _constant_result(function: FuncOp, arguments: Sequence[SSAValue]) -> np.ndar
         for op in function.body.block.ops:
             if not isinstance(op, GraphOp) or any(operand not in known for operand in op.operands):
                 continue
-            if op.regions or any(DYNAMIC in shape_of(r) or prod(shape_of(r)) > MOST_ELEMENTS for r in op.results):
+            if op.regions or isinstance(op, DimOp) or any(_is_large(r) for r in op.results):
                 continue
             known.update(zip(op.results, op.evaluate(*(known[operand] for operand in op.operands)), strict=True))
     last = function.body.block.last_op
