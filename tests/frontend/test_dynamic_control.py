@@ -38,7 +38,7 @@ N = lm.dim("n", min=1)
 X, XY = {"x": (N,)}, {"x": (N,), "y": (N, None)}
 
 PROGRAMS = {
-    "while below a size": (lambda x: lm.while_loop(lambda c: (c * c).sum() < 100 * c.size, lambda c: c * 2 + 1, x), X),
+    "while below a size": (lambda x: lm.while_loop(lambda c: c.sum() < 100 * c.size, lambda c: c * 2 + 1, lnp.abs(x)), X),
     "while": (lambda x: lm.while_loop(lambda c: lnp.abs(c).sum() < 50, lambda c: c * 2 + 1.5, lnp.abs(x)), X),
     "for": (lambda x: lm.fori_loop(0, 5, lambda i, c: c * c.sum() * 0.1 + i, x), X),
     "count": (lambda x: lm.fori_loop(0, x.shape[0], lambda i, c: c.at[i].add(x[i] * i), x * 2), X),
