@@ -338,6 +338,7 @@ CASES = [
     *(_b(name) for name in ("add", "sub", "mul", "max", "min")),
     *(_b(name, (0.4, 2.0)) for name in ("div", "rem", "pow", "atan2")),
     Case("square", ((3,),), lambda b, x: b.mul(x, x)),
+    Case("after", ((3,), (3,)), lambda b, x, y: b.mul(x, b.after(b.mul(x, y), y))),
     Case("select", ((3,), (3,)), lambda b, x, y, c: b.select(c, x, y), fixed=(np.array([True, False, True]),)),
     Case("select_cmp", ((3,), (3,)), lambda b, x, y: b.select(b.cmp(x, y, predicate="lt"), x, b.mul(y, y))),
     Case("convert_int", ((4,),), lambda b, x: b.mul(x, b.convert(b.convert(x, i64), f64)), (1.2, 7.8)),
