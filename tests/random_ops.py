@@ -11,7 +11,9 @@ import lamina.numpy as lnp
 import numpy as np
 from lamina.dialects.element_types import TABLE
 
-DTYPES = tuple(row.dtype for row in TABLE)
+STORED = tuple(row.dtype for row in TABLE if row.dtype.name.startswith(("float8", "int4", "uint4")))
+"""What is only stored has no common dtype with most others: values are converted to it and back."""
+DTYPES = tuple(row.dtype for row in TABLE if row.dtype not in STORED)
 COMMON = (np.dtype(np.float32), np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
 MOST_CARRIED = 600
 """Elements of what a loop carries at most."""
@@ -159,7 +161,8 @@ def gathered(rng: random.Random, values: list[Any]) -> Any:
 
 def converted(rng: random.Random, values: list[Any]) -> Any:
     x = pick(rng, values)
-    return (abs(small(x)) if x.dtype != bool else x).astype(rng.choice(DTYPES))
+    y = (abs(small(x)) if x.dtype != bool else x).astype(dtype := rng.choice((*DTYPES, *STORED)))
+    return y.astype(np.float32) if dtype in STORED else y
 
 
 def sized(rng: random.Random, values: list[Any]) -> Any:

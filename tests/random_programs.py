@@ -17,6 +17,7 @@ import lamina as lm
 import numpy as np
 from lamina.dialects.symbolic import expected_size
 from lamina.dialects.types import element_of, numpy_dtype
+from lamina.errors import SizeError
 from lamina.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -72,7 +73,7 @@ class Drawn:
                     made = rng.choice(OPS)(rng, values)
                 else:
                     made = control(rng, values, [*args])
-            except LookupError:
+            except (LookupError, SizeError):  # nothing fits, or it asks which of two open sizes is larger
                 continue
             if elements(made) <= MOST:
                 values.append(made)

@@ -145,7 +145,7 @@ def test_compile_times(tmp_path: Path) -> None:
     assert set(times.cold) == set(times.cached) == {"row sums", "n-body"} and set(times.curve) == {1, 2}
     assert all(seconds > 0 for seconds in (*times.cold.values(), *times.curve.values())) and len(times.doublings) == 1
     assert set(times.fresh) == {"cold", "cached"} and min(times.fresh.values()) > 0
-    assert len(times.models) == 3 and all(found["lamina"] > 0 and found["lamina CPU"] > 0 for found in times.models.values())
+    assert len(times.models) == 6 and all(found["lamina"] > 0 and found["lamina CPU"] > 0 for found in times.models.values())
     assert list((tmp_path / "rows-0").rglob("*"))  # the cache that the second process read
 
 

@@ -60,6 +60,11 @@ def _cut(
     copy_locations(function, copy)
     copy.properties["sym_name"] = StringAttr(unique_name(op, function.sym_name.data))
     copy.properties["sym_visibility"] = StringAttr("private")
+    functions = function.parent_block()
+    assert functions is not None
+    functions.insert_op_after(
+        copy, function
+    )  # before its ops are dropped: which have effects, the functions that they name say
     block = copy.body.block
     last = block.last_op
     assert last is not None
@@ -73,9 +78,6 @@ def _cut(
     for argument in old:
         block.erase_arg(argument)
     copy.update_function_type()
-    functions = function.parent_block()
-    assert functions is not None
-    functions.insert_op_after(copy, function)
     return copy
 
 

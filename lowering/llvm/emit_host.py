@@ -338,16 +338,12 @@ def _branch(e: FunctionEmitter, op: BranchOp) -> None:
     b.label(end)
 
 
-def _element_bytes(e: FunctionEmitter, value: SSAValue, op: Operation) -> int:
-    return memory_type(e.ty(element_of(value), op)).bits // 8
-
-
 def _bytes_of(e: FunctionEmitter, buffer: SSAValue, op: Operation, first: int = 0) -> str:
     """The size of a buffer without gaps, or of what one index of its `first` dims selects."""
     if DYNAMIC_INDEX not in shape_of(buffer):
         _contiguous(buffer.type, op)
-        return str(element_count(shape_of(buffer)[first:]) * _element_bytes(e, buffer, op))
-    total = str(_element_bytes(e, buffer, op))
+        return str(element_count(shape_of(buffer)[first:]) * numpy_dtype(element_of(buffer)).itemsize)
+    total = str(numpy_dtype(element_of(buffer)).itemsize)
     for size in buffer_sizes(buffer, op)[first:]:
         total = e.b.mul(total, str(size) if isinstance(size, int) else e.value(size, op), I64)
     return total

@@ -165,7 +165,7 @@ def test_refused(call: Any, match: str) -> None:
 
 def test_leaves_that_are_no_arrays() -> None:
     with pytest.raises(TypeError, match="argument mode: expected an array or a number, got str"):
-        lm.grad(lambda x, mode: x.sum())(X, "fast")
+        lm.grad(lambda x, mode: x.sum(), (0, 1))(X, "fast")
 
 
 @pytest.mark.parametrize(

@@ -569,3 +569,15 @@ def test_random_bodies(moves, n, counted):
     same(compiled(*start, n), wanted, 1e-13)
     text = compiled.lower(*start, n).as_text("program")
     same(interpret(parse_module(make_context(), text), "main", [*start, np.asarray(n)]), wanted, 1e-13)
+
+
+def test_results_of_loops_that_nothing_uses_with_branches_inside() -> None:
+    def body(i, c):
+        x, y = c
+        return lm.cond(i > 1, lambda x: x * 2, lambda x: x + 1, x), lm.cond(i > 2, lambda y: y - x, lambda y: y, y)
+
+    x = np.arange(3.0)
+    got = lm.jit(lambda x: lm.fori_loop(0, 4, body, (x, x))[0])(x)
+    np.testing.assert_array_equal(got, ((x + 2) * 2) * 2)
+    got = lm.jit(lambda x: lm.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, *body(c[0], c[1:])), (0, x, x))[1])(x)
+    np.testing.assert_array_equal(got, ((x + 2) * 2) * 2)
