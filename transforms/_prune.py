@@ -62,9 +62,7 @@ def _cut(
     copy.properties["sym_visibility"] = StringAttr("private")
     functions = function.parent_block()
     assert functions is not None
-    functions.insert_op_after(
-        copy, function
-    )  # before its ops are dropped: which have effects, the functions that they name say
+    functions.insert_op_after(copy, function)  # first: which of its ops have effects follows from the module
     block = copy.body.block
     last = block.last_op
     assert last is not None
