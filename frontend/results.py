@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DTypeError
 from .config import config
 from .promotion import STORED, Token, canonical, computed, narrowed, stored_result
 from .tracer import Tracer
@@ -63,6 +64,6 @@ def _asked(args: Iterable[Any]) -> set[np.dtype[Any]]:
         if isinstance(x, type | np.dtype | str):
             try:
                 found.add(canonical(x))
-            except Exception:  # a text that names no dtype
+            except (DTypeError, ValueError, SyntaxError):  # no dtype: NumPy reads any text as formats of fields
                 continue
     return found

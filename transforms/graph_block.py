@@ -20,16 +20,8 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.factor import (
-    CholeskyOp,
-    LuOp,
-    TriangularSolveOp,
-    adjoint_of,
-    multiply,
-    part,
-    permuted,
-    solve_with,
-)
+from ..dialects.graph.factor import CholeskyOp, LuOp, TriangularSolveOp, permuted, solve_with
+from ..dialects.graph.matrices import adjoint_of, multiply, part
 from ..dialects.graph.orthogonal import HouseholderOp, reflected
 from ..dialects.types import element_of, shape_of
 from ._functions import replace_op

@@ -27,7 +27,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.complex import first_of_pairs, pairs_type
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import EffectOp
-from ..dialects.graph.factor import MatrixOp
+from ..dialects.graph.matrices import MatrixOp
 from ..dialects.types import DYNAMIC, element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError
 from . import _complex_arithmetic as arithmetic

@@ -20,8 +20,8 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 from ...errors import DifferentiationError, DTypeError
 from ..types import complex_of, element_of, is_complex, numpy_dtype, tensor, width_of
 from .base import Custom, Props, graph_op, word
-from .factor import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
 from .field import Element, Field
+from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
 from .orthogonal import Reflector
 from .spectral import epsilon_of, np_phases, phase_of
 

@@ -24,7 +24,9 @@ from ...errors import DifferentiationError, DTypeError
 from ..types import COMPLEX, element_of, is_complex, shape_of, tensor
 from .base import CompositeOp, Custom, NotDifferentiable, Props, graph_op, word
 from .complex import imaginary
-from .factor import (
+from .factor import solve_right, solve_with
+from .field import Element, Field
+from .matrices import (
     Matrices,
     MatrixOp,
     adjoint_of,
@@ -37,11 +39,8 @@ from .factor import (
     on_columns,
     part,
     require_matrices,
-    solve_right,
-    solve_with,
     stacked,
 )
-from .field import Element, Field
 
 
 def reflected(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SSAValue:

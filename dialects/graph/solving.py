@@ -14,19 +14,8 @@ from xdsl.traits import Pure
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, element_of, part_of, shape_of, show_shape, tensor
 from .base import CompositeOp, Custom, Props, graph_op, require_same_element, word
-from .factor import (
-    batch_leading,
-    diagonal_of,
-    identity,
-    in_field,
-    multiply,
-    on_rows,
-    permuted,
-    permuted_back,
-    require_matrices,
-    solve_with,
-    stacked,
-)
+from .factor import permuted, permuted_back, solve_with
+from .matrices import batch_leading, diagonal_of, identity, in_field, multiply, on_rows, require_matrices, stacked
 
 # --------------------------------------------------------------------------------------------------------------------
 # solve

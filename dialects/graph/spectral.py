@@ -19,7 +19,8 @@ from ...errors import DifferentiationError, DTypeError
 from ..types import COMPLEX, element_of, index, is_complex, numpy_dtype, part_of, shape_of, tensor
 from .base import CompositeOp, Custom, NotDifferentiable, Props, graph_op, word
 from .complex import imaginary
-from .factor import (
+from .field import Element, Field
+from .matrices import (
     Matrices,
     MatrixOp,
     adjoint_of,
@@ -36,7 +37,6 @@ from .factor import (
     require_matrices,
     stacked,
 )
-from .field import Element, Field
 from .orthogonal import Reflector, tau_of
 
 _MOST_STEPS = 30

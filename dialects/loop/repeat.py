@@ -7,6 +7,7 @@ loop.branch         one of several functions
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -53,7 +54,7 @@ Buffer = tuple[SSAValue, bool]
 """A buffer that a function gets, and whether it gets a slice of it along the first dim."""
 
 
-class HostCallOp(LoopOp):
+class HostCallOp(LoopOp, ABC):
     """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own.
 
     What functions need whose sizes only a call knows stands before that: `temporaries` of all functions, then `sizes` of all,
@@ -68,26 +69,26 @@ class HostCallOp(LoopOp):
         arena: SSAValue | None
 
     @property
+    @abstractmethod
     def callees(self) -> tuple[str, ...]:
         """The names of the functions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def buffers(self) -> list[list[Buffer]]:
         """The buffers that each function gets, in the order of `callees`, without temporaries and arena; of stacks, a slice."""
-        raise NotImplementedError
 
     def given(self) -> list[list[Attribute]]:
         """The types of the buffers that each function gets."""
         return [[_sliced(value) if is_slice else value.type for value, is_slice in given] for given in self.buffers()]
 
+    @abstractmethod
     def print_call(self, printer: Printer) -> None:
         """Print which functions are called, and on which conditions."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
         """What `print_call` prints: properties, and the unresolved operands of its groups."""
-        raise NotImplementedError
 
     def print(self, printer: Printer) -> None:
         self.print_call(printer)
