@@ -259,8 +259,8 @@ def split(text: str) -> list[str]:
 
 
 def list_passes() -> int:
-    """Print our passes with their first line, then xDSL's names."""
-    ours = passes.our_passes()
+    """Print our passes and registered ones with their first line, then xDSL's names."""
+    ours = passes.infos()
     width = max((len(name) for name in ours), default=0)
     for name, info in ours.items():
         print(f"{name:{width}}  {info.summary}")
