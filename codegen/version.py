@@ -21,8 +21,8 @@ def version() -> str:
     """The state of the compiler: the versions it is built on, its source files from IR to machine code, and extensions."""
     found = extensions.extensions()
     if not found:
-        return _own_version()
-    return digest([_own_version(), *map(str, found), *(_state_of(one.module) for one in found)])
+        return own_version()
+    return digest([own_version(), *map(str, found), *(_state_of(one.module) for one in found)])
 
 
 @cache
@@ -39,7 +39,7 @@ def _state_of(module: str) -> str:
 
 
 @cache
-def _own_version() -> str:
+def own_version() -> str:
     import llvmlite
     import numpy
     import xdsl

@@ -1,4 +1,4 @@
-"""The context every entry point parses and rewrites in: dialects of xDSL, ours and of extensions, each loaded when first met."""
+"""The context every entry point parses and rewrites in: dialects of xDSL, ours and extensions, each loaded when first met."""
 
 from __future__ import annotations
 

@@ -40,10 +40,12 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.registered import register_op
 from ..dialects.graph.rules import EXACT, REASSOCIATING, Rule, register_rule, ulp
 from ..dialects.loop.memory import CheckOp
-from ..dialects.loop.structure import KernelOp
+from ..dialects.loop.structure import ForOp, KernelOp
 from ..dialects.types import element_of, element_type, shape_of, tensor
 from ..errors import ExtensionError, LaminaError
 from ..extensions import Extension, extensions
+from ..lowering.analysis.nests import find as find_loop
+from ..lowering.analysis.nests import loops
 from ..lowering.graph_select_kernels import KernelChoice, add_choice
 from ..lowering.schedule.base import Primitive
 from ..lowering.strategies import KernelStrategy, NestStrategy, Strategy, Take, register_strategy
@@ -66,8 +68,10 @@ __all__ = [
     "Elementwise",
     "Equation",
     "Extension",
+    "ForOp",
     "GraphBuilder",
     "GraphOp",
+    "KernelOp",
     "KernelStrategy",
     "Linear",
     "ModulePass",
@@ -86,7 +90,9 @@ __all__ = [
     "element_of",
     "element_type",
     "extensions",
+    "find_loop",
     "graph_op",
+    "loops",
     "register_kernel",
     "register_op",
     "register_pass",
