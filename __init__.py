@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import modules as modules
     from .codegen.targets import get as target  # noqa: F401
     from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
@@ -100,6 +101,9 @@ if TYPE_CHECKING:
     from .frontend.pytree import register_pytree_node as register_pytree_node
     from .frontend.tune import tune as tune
     from .frontend.vjp import vjp as vjp
+    from .modules.module import Module as Module
+    from .modules.module import buffer as buffer
+    from .modules.module import static as static
     from .runtime.array import Array as Array
     from .runtime.pool import get_result_pool as get_result_pool
     from .runtime.pool import set_result_pool as set_result_pool
@@ -156,6 +160,7 @@ _HOMES = {
     **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "Array": ".runtime.array",
+    **dict.fromkeys(("Module", "buffer", "static"), ".modules.module"),
     "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
     **dict.fromkeys(("get_result_pool", "set_result_pool"), ".runtime.pool"),
@@ -214,7 +219,15 @@ _RENAMED = {"target": ("get", ".codegen.targets")}
 __all__ += [*_RENAMED]
 
 
+# packages beside the frontend, by their own names
+_PACKAGES = ("modules",)
+
+__all__ += [*_PACKAGES]
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return _import(f".{name}")  # importing a package sets its name here
     if name in _RENAMED:
         original, module = _RENAMED[name]
         value = globals()[name] = getattr(_import(module), original)

@@ -217,19 +217,23 @@ def _value_and_grad(
     point = trace_at(function, args, kwargs, what)
     structures = point.traced.structure.children[0].children
     starts = np.cumsum([0, *(s.num_leaves for s in structures)]).tolist()
-    wrt = [k for p in positions for k in range(starts[p], starts[p + 1])]
+    chosen = {p: differentiated(structures[p], point.traced.avals[starts[p] : starts[p + 1]]) for p in positions}
+    wrt = [starts[p] + k for p in positions for k in chosen[p]]
     require_float(point, wrt, what)
     if holomorphic:
         require_complex(point, wrt, what)
     scalar = _scalar_result(point, has_aux, holomorphic, what)
     ones = {scalar: filled(1, (), point.traced.out_avals[scalar].dtype)}
     out, gradients = pull_back(point, wrt, ones)
-    trees, taken = [], 0
-    for p in positions:
-        n = structures[p].num_leaves
-        trees.append(structures[p].unflatten(gradients[taken : taken + n]))
-        taken += n
+    by_leaf = dict(zip(wrt, gradients, strict=True))
+    trees = [structures[p].unflatten(by_leaf.get(k) for k in range(starts[p], starts[p + 1])) for p in positions]
     return point.traced.out_structure.unflatten(out), trees[0] if isinstance(argnums, int) else tuple(trees)
+
+
+def differentiated(structure: TreeDef, avals: Sequence[Aval]) -> list[int]:
+    """The leaves of an argument that a gradient is taken by: all, but in models the parameters that are floats alone."""
+    inside = structure.parameters()
+    return [k for k, aval in enumerate(avals) if inside[k] is None or (inside[k] and is_inexact_dtype(aval.dtype))]
 
 
 def _positions(argnums: int | Sequence[int], n: int, what: str, name: str) -> list[int]:
