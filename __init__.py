@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import modules as modules
+    from . import optim as optim
     from .codegen.targets import get as target  # noqa: F401
     from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
@@ -220,7 +221,7 @@ __all__ += [*_RENAMED]
 
 
 # packages beside the frontend, by their own names
-_PACKAGES = ("modules",)
+_PACKAGES = ("modules", "optim")
 
 __all__ += [*_PACKAGES]
 

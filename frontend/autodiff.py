@@ -230,6 +230,13 @@ def _value_and_grad(
     return point.traced.out_structure.unflatten(out), trees[0] if isinstance(argnums, int) else tuple(trees)
 
 
+def trainable(tree: Any) -> list[bool]:
+    """For each leaf of a tree of arrays whether it is a float that stands in no buffer of a model."""
+    leaves, structure = flatten(tree)
+    inside = structure.parameters()
+    return [part is not False and is_inexact_dtype(np.dtype(x.dtype)) for x, part in zip(leaves, inside, strict=True)]
+
+
 def differentiated(structure: TreeDef, avals: Sequence[Aval]) -> list[int]:
     """The leaves of an argument that a gradient is taken by: all, but in models the parameters that are floats alone."""
     inside = structure.parameters()

@@ -23,7 +23,6 @@ from .module import buffer as buffer
 from .module import combine as combine
 from .module import partition as partition
 from .module import static as static
-from .module import trainable as trainable
 from .norms import BatchNorm as BatchNorm
 from .norms import GroupNorm as GroupNorm
 from .norms import LayerNorm as LayerNorm

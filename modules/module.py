@@ -9,8 +9,8 @@ from typing import Any, TypeVar, dataclass_transform
 import numpy as np
 
 from ..frontend import pytree
+from ..frontend.autodiff import trainable
 from ..frontend.functions import TensorSpec
-from ..frontend.promotion import is_inexact_dtype
 from ..frontend.tracer import Tracer
 from .text import tree_text
 
@@ -331,13 +331,6 @@ def _require_arrays(kind: str, name: str, value: Any) -> None:
 
 def _is_none(x: Any) -> bool:
     return x is None
-
-
-def trainable(tree: Any) -> list[bool]:
-    """For each leaf of a tree of arrays whether `grad` differentiates by it: floats that stand in no buffer."""
-    leaves, structure = pytree.flatten(tree)
-    inside = structure.parameters()
-    return [part is not False and is_inexact_dtype(np.dtype(x.dtype)) for x, part in zip(leaves, inside, strict=True)]
 
 
 def partition(tree: Any, keep: Callable[[Any], bool] | None = None) -> tuple[Any, Any]:
