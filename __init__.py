@@ -16,8 +16,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import data as data
     from . import modules as modules
     from . import optim as optim
+    from . import training as training
     from .codegen.targets import get as target  # noqa: F401
     from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
@@ -110,6 +112,8 @@ if TYPE_CHECKING:
     from .runtime.pool import set_result_pool as set_result_pool
     from .runtime.threads import get_threads as get_threads
     from .runtime.threads import set_threads as set_threads
+    from .training.files import load as load
+    from .training.files import save as save
 
 __version__ = "0.1.0"
 
@@ -161,6 +165,7 @@ _HOMES = {
     **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "Array": ".runtime.array",
+    **dict.fromkeys(("load", "save"), ".training.files"),
     **dict.fromkeys(("Module", "buffer", "static"), ".modules.module"),
     "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
@@ -221,7 +226,7 @@ __all__ += [*_RENAMED]
 
 
 # packages beside the frontend, by their own names
-_PACKAGES = ("modules", "optim")
+_PACKAGES = ("data", "modules", "optim", "training")
 
 __all__ += [*_PACKAGES]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, dataclass_transform
 
@@ -209,13 +210,8 @@ class Module(metaclass=_ModuleType):
 
     def leaf_names(self) -> list[str]:
         """The dotted name of each leaf of the tree, as `layers.0.weight`."""
-        found: list[str] = []
-        for field in type(self)._fields:
-            parts, structure = pytree.flatten(vars(self)[field], _is_module)
-            for path, part in zip(structure.paths(field), parts, strict=True):
-                stem = path.replace("[", ".").replace("]", "").replace("'", "")
-                found += [f"{stem}.{name}" for name in part.leaf_names()] if isinstance(part, Module) else [stem]
-        return [self.state_name(name) for name in found]
+        found = [f"{field}.{name}" for field in type(self)._fields for name in leaf_names(vars(self)[field])]
+        return [self.state_name(name.removesuffix(".")) for name in found]
 
     def state_name(self, name: str) -> str:
         """The name in `state_dict` of what is at `name` in this module; for classes whose torch names differ."""
@@ -317,6 +313,18 @@ class Module(metaclass=_ModuleType):
 
 def _is_module(x: Any) -> bool:
     return isinstance(x, Module)
+
+
+def leaf_names(tree: Any) -> list[str]:
+    """The dotted name of each leaf of a tree with modules in it; that of a single array is empty."""
+    if isinstance(tree, Module):
+        return tree.leaf_names()
+    parts, structure = pytree.flatten(tree, _is_module)
+    found: list[str] = []
+    for path, part in zip(structure.paths(), parts, strict=True):
+        stem = re.sub(r"\[(?:'([^']*)'|([^\]]*))\]", r".\1\2", path).removeprefix(".")
+        found += [f"{stem}.{name}".removeprefix(".") for name in part.leaf_names()] if isinstance(part, Module) else [stem]
+    return found
 
 
 def _require_arrays(kind: str, name: str, value: Any) -> None:

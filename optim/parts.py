@@ -139,7 +139,7 @@ class SquaresState(NamedTuple):
 
 
 def scale_by_rms(decay: float = 0.99, eps: float = 1e-8, centered: bool = False) -> Optimizer:
-    """`g / (sqrt(nu) + eps)`, nu the average of squares (Tieleman and Hinton); with `centered` less the square of the average."""
+    """`g / (sqrt(nu) + eps)`, nu the average of squares (Tieleman, Hinton); `centered` takes off the square of the average."""
 
     def init(params: Tree) -> SquaresState:
         return SquaresState(moments(params), moments(params) if centered else None)

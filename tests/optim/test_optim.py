@@ -60,7 +60,7 @@ TORCH = {
     "momentum": (optim.sgd(0.1, 0.9, weight_decay=0.01), "SGD", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}),
     "nesterov": (optim.sgd(0.1, 0.8, nesterov=True), "SGD", {"lr": 0.1, "momentum": 0.8, "nesterov": True}),
     "adam": (optim.adam(0.1, weight_decay=0.02), "Adam", {"lr": 0.1, "weight_decay": 0.02}),
-    "adamw": (optim.adamw(0.05, 0.8, 0.9, 1e-6, 0.1), "AdamW", {"lr": 0.05, "betas": (0.8, 0.9), "eps": 1e-6, "weight_decay": 0.1}),
+    "adamw": (optim.adamw(0.1, 0.8, 0.9, 1e-6), "AdamW", {"lr": 0.1, "betas": (0.8, 0.9), "eps": 1e-6}),
     "rmsprop": (optim.rmsprop(0.01, momentum=0.9), "RMSprop", {"lr": 0.01, "momentum": 0.9}),
     "rmsprop centered": (optim.rmsprop(0.01, 0.9, centered=True), "RMSprop", {"lr": 0.01, "alpha": 0.9, "centered": True}),
     "adagrad": (optim.adagrad(0.3, 0.1), "Adagrad", {"lr": 0.3, "initial_accumulator_value": 0.1}),
