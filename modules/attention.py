@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ShapeError
-from ..frontend import lax, lnp, nn, random
+from ..frontend import lnp, nn, random
+from ..frontend.lnp_at import dynamic_update_slice
 from .initializers import Initializer, glorot_uniform
 from .linear import Linear
 from .module import Module, static
@@ -157,4 +158,4 @@ def _appended(earlier: Any, new: Any, start: Any) -> Any:
     """The rows of `earlier` with `new` from `start` on."""
     places = [0] * lnp.ndim(earlier)
     places[-2] = start
-    return lax.dynamic_update_slice(earlier, new.astype(earlier.dtype), places)
+    return dynamic_update_slice(earlier, new.astype(earlier.dtype), places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class _ModuleType(type):
         cls._own_init = "__init__" in namespace or any(getattr(base, "_own_init", False) for base in bases)
         dataclasses.dataclass(init=not cls._own_init, eq=False, repr=False)(cls)
         by_role: dict[str, list[str]] = {"parameter": [], "buffer": [], "static": []}
-        for field in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]  # a dataclass since the line before
+        for field in dataclasses.fields(cast(Any, cls)):
             if field.name in _RESERVED:
                 raise TypeError(f"{name} has a field {field.name!r}, which is a name of lm.Module")
             by_role[field.metadata.get(_ROLE, "parameter")].append(field.name)
@@ -72,7 +72,7 @@ class _ModuleType(type):
         return {"training": fixed[0], _STATIC: fixed, **dict(zip(cls._static_fields, fixed[1], strict=True))}
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        new = object.__new__(cls)
+        new = cast(Any, object.__new__(cls))
         vars(new).update({"training": True, _OPEN: True})
         new.__init__(*args, **kwargs)
         del vars(new)[_OPEN]
@@ -136,7 +136,7 @@ class Module(metaclass=_ModuleType):
     def _close(self) -> None:
         """Check the fields, and keep the static ones as jit compares them."""
         kind, values = type(self), vars(self)
-        for field in dataclasses.fields(kind):  # pyright: ignore[reportArgumentType]
+        for field in dataclasses.fields(cast(Any, kind)):
             if field.name in values:
                 continue
             if field.default is not dataclasses.MISSING:

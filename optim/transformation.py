@@ -75,8 +75,8 @@ def moments(params: Tree) -> Tree:
 
 def wide(dtype: Any) -> np.dtype[Any]:
     """What a moment of a parameter is kept in."""
-    dtype = np.dtype(dtype)
-    return dtype if dtype in (np.float32, np.float64) or is_complex_dtype(dtype) else np.dtype(np.float32)
+    found: np.dtype[Any] = np.dtype(dtype)
+    return found if found.itemsize >= 4 else np.dtype(np.float32)
 
 
 def widened(x: Any) -> Any:
