@@ -29,13 +29,15 @@ ROOMS = (
 
 MAY_IMPORT = {
     "errors": set(),
+    "extensions": {"errors"},
     "runtime": {"errors", "dialects"},  # the reference interpreter reads the meanings of the ops
-    "dialects": {"errors"},
-    "codegen": {"errors", "runtime"},  # an executable is machine code with its signature
+    "dialects": {"extensions", "errors"},
+    "codegen": {"extensions", "errors", "runtime"},  # an executable is machine code with its signature
     "transforms": {"dialects", "errors"},
     # what a composite stands for is fused again where its own loops cannot be built
     "lowering": {
         "dialects",
+        "extensions",
         "codegen.targets",
         "codegen.text",
         "errors",
@@ -45,9 +47,20 @@ MAY_IMPORT = {
         "transforms.graph_name_sizes",  # what reads sizes finds no `?`, wherever a module comes from
     },
     "diagnostics": {"errors"},
-    "passes": {"dialects", "errors", "transforms", "lowering"},
-    "pipeline": {"dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes"},
-    "frontend": {"pipeline", "passes", "dialects", "transforms", "lowering", "codegen", "runtime", "errors", "diagnostics"},
+    "passes": {"extensions", "dialects", "errors", "transforms", "lowering"},
+    "pipeline": {"extensions", "dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes"},
+    "frontend": {
+        "extensions",
+        "pipeline",
+        "passes",
+        "dialects",
+        "transforms",
+        "lowering",
+        "codegen",
+        "runtime",
+        "errors",
+        "diagnostics",
+    },
     "modules": {"frontend", "errors"},
     "optim": {"frontend", "errors"},
     "data": {"frontend", "errors"},
