@@ -8,6 +8,7 @@ import doctest
 import importlib
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import lamina as lm
@@ -78,6 +79,12 @@ def loss(model: Model, x: Any) -> Any:
 def test_examples(name: str) -> None:
     result = doctest.testmod(importlib.import_module(f"lamina.modules.{name}"))
     assert result.failed == 0 and result.attempted > 0
+
+
+def test_documentation() -> None:
+    pytest.importorskip("safetensors", reason="safetensors is not installed (extra lamina[models])")
+    found = doctest.testfile(str(Path(__file__).parents[2] / "docs" / "models.md"), module_relative=False)
+    assert found.failed == 0 and found.attempted > 20
 
 
 def test_values_and_gradients(model: Model) -> None:
