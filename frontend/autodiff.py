@@ -234,7 +234,7 @@ def trainable(tree: Any) -> list[bool]:
     """For each leaf of a tree of arrays whether it is a float that stands in no buffer of a model."""
     leaves, structure = flatten(tree)
     inside = structure.parameters()
-    return [part is not False and is_inexact_dtype(np.dtype(x.dtype)) for x, part in zip(leaves, inside, strict=True)]
+    return [part is not False and is_inexact_dtype(abstract(x).dtype) for x, part in zip(leaves, inside, strict=True)]
 
 
 def differentiated(structure: TreeDef, avals: Sequence[Aval]) -> list[int]:
@@ -284,7 +284,9 @@ def pull_back(point: Point, wrt: Sequence[int], cotangents: dict[int, Tracer]) -
         if is_inexact_dtype(aval.dtype):
             vectors.append(cotangents[k] if k in cotangents else filled(0, aval.shape, aval.dtype))
     if not wrt:
-        raise DifferentiationError(f"there is nothing to differentiate {point.name} by: the arguments hold no arrays")
+        raise DifferentiationError(
+            f"there is nothing to differentiate {point.name} by: the arguments hold no arrays or no float parameters"
+        )
     op = VjpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
     staging().builder.insert(op)
     n = len(point.traced.out_avals)
@@ -317,7 +319,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     Args:
         function: any function of trees of float arrays.
         primals: a tuple or list with its arguments.
-        tangents: one for each argument, of its structure and shapes.
+        tangents: one for each argument, of its structure and shapes; of a model they may be None where `grad` would be.
 
     Returns:
         `(value, tangent)`: two trees of one structure; results that are not float have zero tangents.
@@ -331,10 +333,13 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
 
     def pushed(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
         point = trace_at(function, primals, {}, "jvp")
-        wrt = list(range(len(point.leaves)))
-        require_float(point, wrt, "jvp")
         args = point.traced.structure.children[0]
-        vectors = like(tangents, args, point.traced.avals, "jvp tangents")
+        wrt = list(range(len(point.leaves)))
+        if flatten(tangents)[1] != args:  # tangents of models have None where nothing is differentiated
+            wrt = differentiated(args, point.traced.avals)
+            args = flatten(args.unflatten(k if k in wrt else None for k in range(args.num_leaves)))[1]
+        require_float(point, wrt, "jvp")
+        vectors = like(tangents, args, [point.traced.avals[k] for k in wrt], "jvp tangents")
         op = JvpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
         staging().builder.insert(op)
         avals, structure = point.traced.out_avals, point.traced.out_structure

@@ -232,7 +232,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> TreeDef:
 
 
 def _flatten_until(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> TreeDef:
-    node = None if is_leaf(tree) else _node(tree)
+    node = None if is_leaf(tree) else node_of(tree)
     if node is None:
         leaves.append(tree)
         return LEAF
@@ -240,7 +240,7 @@ def _flatten_until(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool])
     return NONE if tree is None else TreeDef(kind, data, tuple([_flatten_until(child, leaves, is_leaf) for child in children]))
 
 
-def _node(tree: Any) -> tuple[type, Any, list[Any]] | None:
+def node_of(tree: Any) -> tuple[type, Any, list[Any]] | None:
     """The kind, data and children of a tree; None for a leaf."""
     kind = type(tree)
     if tree is None:
@@ -340,7 +340,7 @@ def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
 
 def all_leaves(values: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether none of these is a tree of others."""
-    return builtins.all((is_leaf is not None and is_leaf(x)) or _node(x) is None for x in values)
+    return builtins.all((is_leaf is not None and is_leaf(x)) or node_of(x) is None for x in values)
 
 
 def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_transpose: Any) -> Any:
@@ -361,7 +361,7 @@ def _upto(outer: TreeDef, tree: Any) -> list[Any]:
     """The parts of a tree that stand where a structure has leaves."""
     if outer.kind is None:
         return [tree]
-    node = _node(tree)
+    node = node_of(tree)
     kind, data, children = (None, None, []) if node is None else node
     if (kind, data, len(children)) != (outer.kind, outer.data, len(outer.children)):
         found = TreeDef(kind, data, tuple([LEAF] * len(children)))

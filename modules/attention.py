@@ -146,7 +146,7 @@ class MultiHeadAttention(Module):
         for given, part in zip((x, memory, memory), rows, strict=True):
             y = lnp.matmul(given, self.in_proj_weight[part].T)
             y = y if self.in_proj_bias is None else y + self.in_proj_bias[part]
-            found.append(lnp.swapaxes(lnp.reshape(y, (*y.shape[:-1], -1, self.head_dim)), -2, -3))
+            found.append(lnp.swapaxes(lnp.reshape(y, (*y.shape[:-1], y.shape[-1] // self.head_dim, self.head_dim)), -2, -3))
         return found
 
     def _joined(self, y: Any) -> Any:

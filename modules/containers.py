@@ -23,6 +23,10 @@ class Lambda(Module):
 
     function: Callable[[Any], Any] = static()
 
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"Lambda takes a function of one array, got {type(self.function).__name__}: {self.function!r:.60}")
+
     def __call__(self, x: Any) -> Any:
         return self.function(x)
 

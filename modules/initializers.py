@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import DTypeError, ShapeError
 from ..frontend import lnp, random
+from ..frontend.promotion import is_inexact_dtype
 
 Initializer = Callable[[Any, Sequence[int], Any], Any]
 
@@ -27,7 +28,13 @@ _TRUNCATED = 0.87962566103423978
 
 
 def _wide(dtype: Any) -> np.dtype[Any]:
-    """The dtype that numbers are drawn in before they are rounded to `dtype`."""
+    """The dtype that numbers are drawn in before they are rounded to `dtype`.
+
+    Raises:
+        DTypeError: it is no dtype of floats.
+    """
+    if not is_inexact_dtype(np.dtype(dtype)):
+        raise DTypeError(f"parameters that are drawn are floats, got dtype {np.dtype(dtype)}")
     return np.dtype(np.float64) if np.dtype(dtype) == np.float64 else np.dtype(np.float32)
 
 

@@ -43,12 +43,10 @@ def scale(factor: float) -> Optimizer:
 
 
 def scale_by_rate(rate: float | Schedule) -> Optimizer:
-    """Updates times `-rate`, which may be a schedule of the number of updates so far."""
-    if not callable(rate):
-        return scale(-rate)
+    """Updates times `-rate`, which may be a schedule of the number of updates so far. The state is the same for both."""
 
     def update(updates: Tree, state: Step, params: Tree = None) -> tuple[Tree, Step]:
-        factor = -rate(state.count)
+        factor = -rate(state.count) if callable(rate) else -rate
         return map_updates(lambda g: widened(g) * like(factor, widened(g)), updates), Step(next_step(state.count))
 
     return Optimizer(lambda params: Step(np.zeros((), np.int32)), update)
@@ -174,7 +172,7 @@ def scale_by_adagrad(start: float = 0.0, eps: float = 1e-10) -> Optimizer:
 
 def clip(limit: float) -> Optimizer:
     """Each element between `-limit` and `limit`."""
-    return stateless(lambda g, _: lnp.clip(g, like(-limit, g), like(limit, g)))
+    return stateless(lambda g, _: lnp.clip(widened(g), like(-limit, widened(g)), like(limit, widened(g))))
 
 
 def _norm(x: Any) -> Any:

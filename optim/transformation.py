@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ShapeError
 from ..frontend import lnp, pytree
 from ..frontend.autodiff import trainable
 from ..frontend.promotion import is_complex_dtype
@@ -69,7 +70,10 @@ def map_updates(function: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
 def moments(params: Tree) -> Tree:
     """Zeros for each leaf that gradients are taken by, in float32 or wider; None for the others."""
     leaves, structure = pytree.flatten(params)
-    zeros = [lnp.zeros(np.shape(x), wide(x.dtype)) if here else None for x, here in zip(leaves, trainable(params), strict=True)]
+    zeros = [
+        lnp.zeros(np.shape(x), wide(as_array(x).dtype)) if here else None
+        for x, here in zip(leaves, trainable(params), strict=True)
+    ]
     return structure.unflatten(zeros)
 
 
@@ -79,8 +83,14 @@ def wide(dtype: Any) -> np.dtype[Any]:
     return found if found.itemsize >= 4 else np.dtype(np.float32)
 
 
+def as_array(x: Any) -> Any:
+    """The array that a number stands for."""
+    return x if hasattr(x, "dtype") else lnp.asarray(x)
+
+
 def widened(x: Any) -> Any:
     """A gradient in the dtype of its moment."""
+    x = as_array(x)
     return lnp.asarray(x, dtype=wide(x.dtype))
 
 
@@ -101,10 +111,16 @@ def apply_updates(params: Tree, updates: Tree) -> Tree:
 
     Raises:
         ValueError: the trees differ in structure.
+        ShapeError: an update has another shape than its parameter.
     """
 
     def moved(update: Any, param: Any) -> Any:
-        return param if update is None else (widened(param) + update).astype(param.dtype)
+        if update is None:
+            return param
+        param = as_array(param)
+        if np.shape(update) != np.shape(param):
+            raise ShapeError(f"an update has shape {list(np.shape(update))}, its parameter {list(np.shape(param))}")
+        return (widened(param) + update).astype(param.dtype)
 
     return pytree.map(moved, updates, params, is_leaf=is_none)
 
@@ -131,6 +147,8 @@ def chain(*parts: Optimizer) -> Optimizer:
         return tuple([part.init(params) for part in parts])
 
     def update(updates: Tree, states: tuple[Tree, ...], params: Tree = None) -> tuple[Tree, tuple[Tree, ...]]:
+        if not isinstance(states, tuple) or len(states) != len(parts):
+            raise ValueError(f"the state is not of this optimizer, which has {len(parts)} parts: got {states!r:.80}")
         after = []
         for part, state in zip(parts, states, strict=True):
             updates, state = part.update(updates, state, params)

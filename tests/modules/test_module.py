@@ -117,10 +117,40 @@ def test_values_and_gradients(model: Model) -> None:
     np.testing.assert_allclose(second.scale, lm.grad(loss)(model, X).scale / model.scale, rtol=1e-4)
 
 
+def test_other_derivatives(model: Model) -> None:
+    """All leave out what `grad` does; tangents have None there."""
+    slopes = lm.grad(loss)(model, X)
+    pull = lm.vjp(lambda m: loss(m, X), model)[1]
+    jitted = lm.jit(lambda m: lm.vjp(lambda m: loss(m, X), m)[1](F32(1))[0])(model)
+    for found in (pull(F32(1))[0], jitted, lm.jacrev(lambda m: loss(m, X))(model), lm.jacfwd(lambda m: loss(m, X))(model)):
+        assert lm.tree.structure(found) == lm.tree.structure(slopes)
+        for ours, expected in zip(lm.tree.leaves(found), lm.tree.leaves(slopes), strict=True):
+            np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-5)
+    params, _ = model.partition()
+    along = sum((np.asarray(a) * b).sum() for a, b in zip(slopes.parameters(), params.parameters(), strict=True))
+    for derivative in (
+        lm.jvp(lambda m: loss(m, X), (model,), (params,))[1],
+        lm.linearize(lambda m: loss(m, X), model)[1](params),
+    ):
+        np.testing.assert_allclose(derivative, along, rtol=1e-4)
+    second = lm.hessian(lambda m: loss(m, X))(model)
+    assert second.scale.layers[0].weight.shape == (3, 4) and second.layers[0].bias.scale.shape == (4,) and second.mean is None
+    with pytest.raises(lm.DifferentiationError, match=r"jvp tangents must have the structure .*\.mean: None"):
+        lm.jvp(lambda m: loss(m, X), (model,), ({"scale": F32(1)},))
+    with pytest.raises(lm.DifferentiationError, match="no float parameters"):
+        lm.grad(lambda m: m.a.sum() * 1.0)(Sets(a=np.arange(3)))
+
+
 def test_through_vmap_scan_and_cond(model: Model) -> None:
     stacked = lm.tree.map(lambda a: np.stack([a, 2 * a]), model)
     each = lm.vmap(lambda m, x: m(x), in_axes=(0, None))(stacked, X)
     np.testing.assert_allclose(each[0], model(X), rtol=1e-5, atol=1e-6)
+    axes = lm.tree.map(lambda a: None, model)  # one model for all rows
+    np.testing.assert_allclose(lm.vmap(lambda m, x: m(x), in_axes=(axes, 0))(model, X), model(X), rtol=1e-5, atol=1e-6)
+    mapped = lm.tree.map(lambda a: 0 if np.ndim(a) == 2 else None, model)  # some leaves are, the first dims of weights
+    sums = lm.vmap(lambda m: m.named["out"].weight @ m.named["out"].bias, in_axes=(mapped.named["out"],))
+    with pytest.raises(lm.ShapeError, match="in_axes"):
+        sums(model)
     np.testing.assert_allclose(each[1], lm.tree.map(lambda a: 2 * a, model)(X), rtol=1e-5, atol=1e-6)
 
     def step(m: Model, x: Any) -> tuple[Model, Any]:
