@@ -90,6 +90,8 @@ class Iteration:
     """
 
     def __init__(self, dataset: Dataset, epochs: int | None, state: Mapping[str, Any] | None):
+        if state is not None and not {"epoch", "position"} <= set(state):
+            raise ValueError(f"the state of an iteration has epoch and position, got {sorted(state)}")
         self.dataset, self.epochs = dataset, epochs
         self.epoch = 0 if state is None else int(state["epoch"])
         self.position = 0 if state is None else int(state["position"])
@@ -266,6 +268,9 @@ class _Batches(Dataset):
 
 
 def _stacked(elements: Sequence[Any]) -> Tree:
+    for column in zip(*map(pytree.leaves, elements), strict=False):
+        if len(shapes := {np.shape(leaf) for leaf in column}) > 1:
+            raise ShapeError(f"batch needs elements of one shape, got {' and '.join(str(list(s)) for s in sorted(shapes))}")
     return pytree.map(lambda *leaves: np.stack([np.asarray(x) for x in leaves]), *elements)
 
 

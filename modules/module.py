@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, cast, dataclass_transform
 
@@ -44,8 +45,10 @@ def _field(role: str, default: Any, default_factory: Any) -> Any:
 
 
 @dataclass_transform(field_specifiers=(buffer, static))
-class _ModuleType(type):
-    """Makes each class of modules a dataclass and a tree, and closes what its `__init__` has set."""
+class _ModuleType(ABCMeta):
+    """Makes classes of modules dataclasses and trees, and closes what `__init__` has set. They may be abstract."""
+
+    __instancecheck__ = type.__instancecheck__  # without the registry of abstract classes
 
     _fields: tuple[str, ...]
     _static_fields: tuple[str, ...]

@@ -41,6 +41,8 @@ def _named(tree: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, leaf in zip(leaf_names(tree), pytree.leaves(tree), strict=True):
         name = name or "value"
+        if name == "__metadata__":
+            raise ValueError("no array can have the name '__metadata__', which is the format's own: rename a key")
         if name in found:
             raise ValueError(f"two arrays have the name {name!r}: rename a key")
         found[name] = leaf
@@ -59,7 +61,7 @@ def save(path: str | os.PathLike[str], tree: Any, metadata: Mapping[str, str] | 
 
     Raises:
         TypeError: a leaf is no array, or of a dtype that the format has not, as complex128.
-        ValueError: two leaves have one name.
+        ValueError: two leaves have one name, or one has the name `__metadata__`.
 
     >>> import lamina as lm, numpy as np, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -71,6 +73,8 @@ def save(path: str | os.PathLike[str], tree: Any, metadata: Mapping[str, str] | 
     specs: dict[str, Any] = {}
     arrays: list[np.ndarray[Any, Any]] = []  # their memory is read below
     for name, leaf in _named(tree).items():
+        if isinstance(leaf, np.ma.MaskedArray):
+            raise TypeError(f"{os.fspath(path)}: {name} is a masked array: fill it with .filled() first")
         array = np.asarray(leaf)
         array = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
         if array.dtype not in _STORED:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import Dataset
+from ..data import Dataset, from_iterable
 from ..frontend import random
 from ..frontend.autodiff import value_and_grad
 from ..frontend.jit import jit
@@ -73,7 +73,7 @@ def _compiled(step: Callable[..., Any], donate: bool) -> Callable[..., Any]:
 def fit(
     step: Callable[[Any, Any], tuple[Any, Any]],
     state: Any,
-    data: Dataset,
+    data: Dataset | Iterable[Any],
     *,
     steps: int | None = None,
     epochs: int | None = None,
@@ -90,7 +90,7 @@ def fit(
     Args:
         step: from a state and a batch to the next state and a scalar, as from `make_step`.
         state: at first, any tree of arrays.
-        data: of batches.
+        data: of batches; an iterable is one of `lm.data.from_iterable`.
         steps: how many in all, with those before a checkpoint; or
         epochs: how often the data are passed through in all.
         checkpoints: where state and place in the data are kept, every `every` steps and at the end.
@@ -115,13 +115,14 @@ def fit(
     """
     if steps is None and epochs is None:
         raise ValueError("fit needs to know when to end: give steps or epochs")
+    source = data if isinstance(data, Dataset) else from_iterable(data)
     done, place = 0, None
     if checkpoints is not None and (known := checkpoints.steps()):
         empty = {"epoch": np.int64(0), "position": np.int64(0)}
         kept = checkpoints.restore({"state": state, "data": empty})
         done, state, place = known[-1], kept["state"], kept["data"]
     scalars = []
-    with data.iterate(epochs, place) as batches, _bar(progress, steps, done) as show:
+    with source.iterate(epochs, place) as batches, _bar(progress, steps, done) as show:
         for batch in batches if steps is None or done < steps else ():
             state, value = step(state, batch)
             done += 1

@@ -124,6 +124,10 @@ def test_wrong_data() -> None:
         data.from_iterable(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="batch takes a size of 1 or more, got 0"):
         data.from_arrays(np.ones(3)).batch(0)
+    with pytest.raises(lm.ShapeError, match=r"elements of one shape, got \[2\] and \[3\]"):
+        list(data.from_iterable([np.ones(2), np.ones(3)]).batch(2))
+    with pytest.raises(ValueError, match=r"has epoch and position, got \['epoch'\]"):
+        data.from_arrays(np.ones(3)).iterate(1, {"epoch": 0})
     with pytest.raises(TypeError, match="does not know how many"):
         len(data.from_iterable([1]))
     with pytest.raises(ValueError, match="cannot be iterated for ever"):

@@ -149,6 +149,20 @@ def test_recurrent(kind: str, given: dict[str, Any]) -> None:
     compare(ours, theirs, x, last, 1e-4)
 
 
+def test_halves() -> None:
+    """Results and gradients have the dtype of the parameters; they are those of float32 up to its rounding."""
+    x = np.random.default_rng(0).normal(size=(3, 2, 4)).astype(np.float32)
+    layers = [nn.Linear(4, 4, key=KEY), nn.LayerNorm(4), nn.MultiHeadAttention(4, 2, key=KEY), nn.GRU(4, 2, key=KEY)]
+    grad = lm.jit(lm.grad(lambda layer, x: lm.tree.leaves(layer(x))[0].astype(np.float32).sum()))
+    for layer in layers:
+        narrow = lm.tree.map(lambda p: np.asarray(p).astype(lnp.bfloat16), layer)
+        expected, found = grad(layer, x), grad(narrow, x.astype(lnp.bfloat16))
+        for ours, theirs in zip(lm.tree.leaves(found), lm.tree.leaves(expected), strict=True):
+            assert ours.dtype == lnp.bfloat16
+            # bfloat16 has 8 bits; sums here are of two dozen rounded terms of size 1
+            np.testing.assert_allclose(ours.astype(np.float32), theirs, rtol=0.05, atol=0.1)
+
+
 def test_attention() -> None:
     ours = nn.MultiHeadAttention(8, 2, key=KEY)
     theirs = torch.nn.MultiheadAttention(8, 2, batch_first=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 import dataclasses
 import doctest
@@ -9,13 +10,14 @@ import importlib
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import lamina as lm
 import numpy as np
 import pytest
 
 F32 = np.float32
+T = TypeVar("T")
 
 
 class Affine(lm.Module):
@@ -245,6 +247,23 @@ def test_inherited_fields() -> None:
     np.testing.assert_allclose(lm.jit(lambda m, x: m(x))(m, X), X + 2)
     assert [name for name, _ in m.named_parameters()] == ["weight", "bias"]
     assert [name for name, _ in m.named_buffers()] == ["calls", "shift"]
+
+
+def test_abstract_and_generic_classes() -> None:
+    class Layer(lm.Module, Generic[T]):
+        weight: Any
+
+        @abc.abstractmethod
+        def __call__(self, x: T) -> T: ...
+
+    class Scaled(Layer[Any]):
+        def __call__(self, x: Any) -> Any:
+            return self.weight * x
+
+    with pytest.raises(TypeError, match="abstract"):
+        Layer(np.ones(3))  # pyright: ignore[reportAbstractUsage]
+    assert isinstance(Scaled(np.ones(3)), Layer) and not isinstance(X, lm.Module)
+    np.testing.assert_array_equal(lm.jit(lambda m, x: m(x))(Scaled(F32(2)), X), 2 * X)
 
 
 def test_copies_and_pickles(model: Model) -> None:

@@ -91,9 +91,12 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         (np.ones(2, np.complex128), "w is complex128, which the format"),
         (np.array(["text"]), "w is <U4"),
         (lnp.asarray([1], lnp.int4), "w is int4"),
+        (np.ma.masked_array([1, 2], [0, 1]), "w is a masked array"),
     ]:
         with pytest.raises(TypeError, match=message):
             lm.save(path, {"a": np.ones(1), "w": value})
+    with pytest.raises(ValueError, match="the format's own"):
+        lm.save(path, {"__metadata__": np.ones(1)})
     with pytest.raises(TypeError):  # metadata are texts
         lm.save(path, {"w": np.ones(3)}, {"a": 1})  # pyright: ignore[reportArgumentType]
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
