@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra lamina[demo])")
-pytest.importorskip("safetensors", reason="safetensors is not installed (extra lamina[models])")
 FOLDER = Path(__file__).parent.parent.parent / "examples" / "models"
 sys.path.insert(0, str(FOLDER))
 
