@@ -16,6 +16,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import data as data
+    from . import modules as modules
+    from . import optim as optim
+    from . import training as training
     from .codegen.targets import get as target  # noqa: F401
     from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
@@ -112,11 +116,16 @@ if TYPE_CHECKING:
     from .frontend.pytree import register_pytree_node as register_pytree_node
     from .frontend.tune import tune as tune
     from .frontend.vjp import vjp as vjp
+    from .modules.module import Module as Module
+    from .modules.module import buffer as buffer
+    from .modules.module import static as static
     from .runtime.array import Array as Array
     from .runtime.pool import get_result_pool as get_result_pool
     from .runtime.pool import set_result_pool as set_result_pool
     from .runtime.threads import get_threads as get_threads
     from .runtime.threads import set_threads as set_threads
+    from .training.files import load as load
+    from .training.files import save as save
 
 __version__ = "0.1.0"
 
@@ -176,6 +185,8 @@ _HOMES = {
     ),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "Array": ".runtime.array",
+    **dict.fromkeys(("load", "save"), ".training.files"),
+    **dict.fromkeys(("Module", "buffer", "static"), ".modules.module"),
     "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
     **dict.fromkeys(("get_result_pool", "set_result_pool"), ".runtime.pool"),
@@ -236,7 +247,15 @@ _RENAMED = {"target": ("get", ".codegen.targets")}
 __all__ += [*_RENAMED]
 
 
+# packages beside the frontend, by their own names
+_PACKAGES = ("data", "modules", "optim", "training")
+
+__all__ += [*_PACKAGES]
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return _import(f".{name}")  # importing a package sets its name here
     if name in _RENAMED:
         original, module = _RENAMED[name]
         value = globals()[name] = getattr(_import(module), original)

@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import extensions
 
 ROOT = Path(__file__).parent.parent
-FRONT = ("frontend", "tools")
+FRONT = ("data", "frontend", "modules", "optim", "tools", "training")
 """What makes IR: keys hold the IR itself, or `frontend_version` beside the facts of a kernel that is not read again."""
 
 

@@ -217,19 +217,30 @@ def _value_and_grad(
     point = trace_at(function, args, kwargs, what)
     structures = point.traced.structure.children[0].children
     starts = np.cumsum([0, *(s.num_leaves for s in structures)]).tolist()
-    wrt = [k for p in positions for k in range(starts[p], starts[p + 1])]
+    chosen = {p: differentiated(structures[p], point.traced.avals[starts[p] : starts[p + 1]]) for p in positions}
+    wrt = [starts[p] + k for p in positions for k in chosen[p]]
     require_float(point, wrt, what)
     if holomorphic:
         require_complex(point, wrt, what)
     scalar = _scalar_result(point, has_aux, holomorphic, what)
     ones = {scalar: filled(1, (), point.traced.out_avals[scalar].dtype)}
     out, gradients = pull_back(point, wrt, ones)
-    trees, taken = [], 0
-    for p in positions:
-        n = structures[p].num_leaves
-        trees.append(structures[p].unflatten(gradients[taken : taken + n]))
-        taken += n
+    by_leaf = dict(zip(wrt, gradients, strict=True))
+    trees = [structures[p].unflatten(by_leaf.get(k) for k in range(starts[p], starts[p + 1])) for p in positions]
     return point.traced.out_structure.unflatten(out), trees[0] if isinstance(argnums, int) else tuple(trees)
+
+
+def trainable(tree: Any) -> list[bool]:
+    """For each leaf of a tree of arrays whether it is a float that stands in no buffer of a model."""
+    leaves, structure = flatten(tree)
+    inside = structure.parameters()
+    return [part is not False and is_inexact_dtype(abstract(x).dtype) for x, part in zip(leaves, inside, strict=True)]
+
+
+def differentiated(structure: TreeDef, avals: Sequence[Aval]) -> list[int]:
+    """The leaves of an argument that a gradient is taken by: all, but in models the parameters that are floats alone."""
+    inside = structure.parameters()
+    return [k for k, aval in enumerate(avals) if inside[k] is None or (inside[k] and is_inexact_dtype(aval.dtype))]
 
 
 def _positions(argnums: int | Sequence[int], n: int, what: str, name: str) -> list[int]:
@@ -273,7 +284,9 @@ def pull_back(point: Point, wrt: Sequence[int], cotangents: dict[int, Tracer]) -
         if is_inexact_dtype(aval.dtype):
             vectors.append(cotangents[k] if k in cotangents else filled(0, aval.shape, aval.dtype))
     if not wrt:
-        raise DifferentiationError(f"there is nothing to differentiate {point.name} by: the arguments hold no arrays")
+        raise DifferentiationError(
+            f"there is nothing to differentiate {point.name} by: the arguments hold no arrays or no float parameters"
+        )
     op = VjpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
     staging().builder.insert(op)
     n = len(point.traced.out_avals)
@@ -306,7 +319,7 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     Args:
         function: any function of trees of float arrays.
         primals: a tuple or list with its arguments.
-        tangents: one for each argument, of its structure and shapes.
+        tangents: one for each argument, of its structure and shapes; of a model they may be None where `grad` would be.
 
     Returns:
         `(value, tangent)`: two trees of one structure; results that are not float have zero tangents.
@@ -320,10 +333,13 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
 
     def pushed(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
         point = trace_at(function, primals, {}, "jvp")
-        wrt = list(range(len(point.leaves)))
-        require_float(point, wrt, "jvp")
         args = point.traced.structure.children[0]
-        vectors = like(tangents, args, point.traced.avals, "jvp tangents")
+        wrt = list(range(len(point.leaves)))
+        if flatten(tangents)[1] != args:  # tangents of models have None where nothing is differentiated
+            wrt = differentiated(args, point.traced.avals)
+            args = flatten(args.unflatten(k if k in wrt else None for k in range(args.num_leaves)))[1]
+        require_float(point, wrt, "jvp")
+        vectors = like(tangents, args, [point.traced.avals[k] for k in wrt], "jvp tangents")
         op = JvpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
         staging().builder.insert(op)
         avals, structure = point.traced.out_avals, point.traced.out_structure

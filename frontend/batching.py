@@ -11,7 +11,7 @@ from ..errors import ShapeError
 from .autodiff import function_name
 from .functions import Aval, abstract, argument_paths, staging, trace_function
 from .lnp_shape import moveaxis
-from .pytree import TreeDef, flatten
+from .pytree import TreeDef, flatten, node_of
 from .retrace import each_call
 from .tracer import Tracer
 
@@ -92,6 +92,8 @@ def _prefix(prefix: Any, structure: TreeDef, what: str) -> list[int | None]:
         return [prefix] * structure.num_leaves
     if structure.kind in (tuple, list) and isinstance(prefix, tuple | list):
         parts = list(prefix)
+    elif (node := node_of(prefix)) is not None and node[:2] == (structure.kind, structure.data):
+        parts = node[2]
     elif structure.kind is dict and isinstance(prefix, dict) and prefix.keys() == set(structure.data):
         parts = [prefix[key] for key in structure.data]
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DifferentiationError
-from .autodiff import function_name, jvp
+from .autodiff import differentiated, function_name, jvp
 from .batching import vmap
 from .functions import Program, TensorSpec, abstract, argument_paths, trace_function
 from .lnp_create import asarray, eye, zeros_like
@@ -31,13 +31,16 @@ def _jacobian(
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
         positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        leaves, structure = flatten(tuple(args[k] for k in positions))
+        every, structure = flatten(tuple(args[k] for k in positions))
+        kept = differentiated(structure, [abstract(leaf) for leaf in every])
+        leaves = [every[k] for k in kept]
         out: list[TreeDef] = []
         _check_kind(what, function, leaves if make is _forward else (), holomorphic)
 
         def of_leaves(*given: Any) -> list[Any]:
             whole = list(args)
-            for k, value in zip(positions, structure.unflatten(given), strict=True):
+            placed = dict(zip(kept, given, strict=True))
+            for k, value in zip(positions, structure.unflatten(placed.get(k, x) for k, x in enumerate(every)), strict=True):
                 whole[k] = value
             results, tree = flatten(function(*whole, **kwargs))
             _check_kind(what, function, () if make is _forward else results, holomorphic)
@@ -45,7 +48,8 @@ def _jacobian(
             return results
 
         blocks = make(of_leaves, leaves)
-        trees = [structure.unflatten(row) for row in blocks]
+        rows = [dict(zip(kept, row, strict=True)) for row in blocks]
+        trees = [structure.unflatten(row.get(k) for k in range(len(every))) for row in rows]
         return out[0].unflatten([tree[0] if isinstance(argnums, int) else tree for tree in trees])
 
     return functools.wraps(function)(each_call(transformed, f"{what}_{function_name(function)}", function))

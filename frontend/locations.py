@@ -20,7 +20,19 @@ ErrorT = TypeVar("ErrorT", bound=LaminaError)
 # as Python names its files, and without links
 _PACKAGES = tuple({os.path.abspath(os.path.join(__file__, "..", "..")), str(Path(__file__).resolve().parent.parent)})
 # the repository root is the package: only these parts of it are ours, the rest (tests, examples) is the user's
-_ROOMS = ("frontend", "dialects", "transforms", "lowering", "codegen", "runtime", "tools")
+_ROOMS = (
+    "modules",
+    "optim",
+    "data",
+    "training",
+    "frontend",
+    "dialects",
+    "transforms",
+    "lowering",
+    "codegen",
+    "runtime",
+    "tools",
+)
 _OURS = tuple(os.path.join(root, room) + os.sep for root in _PACKAGES for room in _ROOMS)
 _OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in ("__init__.py", "pipeline.py")), "<lamina>")
 

@@ -22,6 +22,13 @@ class _Registered:
     to_children: Callable[[Any], tuple[Iterable[Any], Any]]
     from_children: Callable[[Any, Sequence[Any]], Any]
     fields: tuple[str, ...] | None = None
+    """The attributes that are the children, where they are."""
+    static: tuple[str, ...] = ()
+    """The attributes that are the rest, where the children are attributes."""
+    buffers: frozenset[str] | None = None
+    """The fields that are no parameters. None of a class that says nothing of parameters."""
+    attributes: Callable[[Any], dict[str, Any]] | None = None
+    """From the rest, all attributes but the children, where an instance is no more than its attributes."""
 
 
 _registry: dict[type, _Registered] = {}
@@ -63,8 +70,38 @@ def register_dataclass(cls: ClassT, static: Sequence[str] = ()) -> ClassT:
     def from_children(rest: Any, children: Sequence[Any]) -> Any:
         return cls(**dict(zip(moving, children, strict=True)), **dict(zip(fixed, rest, strict=True)))
 
-    _registry[cls] = _Registered(to_children, from_children, moving)
+    _registry[cls] = _Registered(to_children, from_children, moving, fixed)
     return cls
+
+
+def register_model(
+    cls: type, fields: Sequence[str], static: str, buffers: Iterable[str], attributes: Callable[[Any], dict[str, Any]]
+) -> None:
+    """Make a class of models a pytree node: its children are the attributes `fields`, some of which hold no parameters.
+
+    Args:
+        cls: the class, whose instances are no more than their attributes.
+        fields: the attributes that are children.
+        static: the attribute that holds the rest, hashable.
+        buffers: those of `fields` whose leaves are no parameters: `grad` leaves them out.
+        attributes: from a tuple with the rest, all attributes but the children.
+    """
+
+    def to_children(node: Any) -> tuple[Iterable[Any], Any]:
+        values = node.__dict__
+        return [values[name] for name in fields], (values[static],)
+
+    def from_children(rest: Any, children: Sequence[Any]) -> Any:
+        return _instance(cls, {**attributes(rest), **dict(zip(fields, children, strict=True))})
+
+    _registry[cls] = _Registered(to_children, from_children, tuple(fields), (static,), frozenset(buffers), attributes)
+
+
+def _instance(cls: type, attributes: dict[str, Any]) -> Any:
+    """An instance with these attributes; `__init__` does not run."""
+    new = object.__new__(cls)
+    object.__setattr__(new, "__dict__", attributes)
+    return new
 
 
 @dataclass(frozen=True)
@@ -110,6 +147,18 @@ class TreeDef:
         if self.kind is None:
             return [root]
         return [p for step, child in zip(_steps(self), self.children, strict=True) for p in child.paths(root + step)]
+
+    def parameters(self, inside: bool | None = None) -> list[bool | None]:
+        """For each leaf whether it stands where a model has parameters (True) or buffers (False); None outside of models."""
+        if self.kind is None:
+            return [inside]
+        buffers = _registry[self.kind].buffers if self.kind in _registry else None
+        if buffers is None or inside is False:
+            return [found for child in self.children for found in child.parameters(inside)]
+        names = _registry[self.kind].fields or ()
+        return [
+            found for name, child in zip(names, self.children, strict=True) for found in child.parameters(name not in buffers)
+        ]
 
     def flattener(self) -> Callable[[Any], tuple[Any, ...]] | None:
         """A fast function from a tree of this structure to its leaves, or None where the structure has no fast form.
@@ -183,7 +232,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> TreeDef:
 
 
 def _flatten_until(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool]) -> TreeDef:
-    node = None if is_leaf(tree) else _node(tree)
+    node = None if is_leaf(tree) else node_of(tree)
     if node is None:
         leaves.append(tree)
         return LEAF
@@ -191,7 +240,7 @@ def _flatten_until(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool])
     return NONE if tree is None else TreeDef(kind, data, tuple([_flatten_until(child, leaves, is_leaf) for child in children]))
 
 
-def _node(tree: Any) -> tuple[type, Any, list[Any]] | None:
+def node_of(tree: Any) -> tuple[type, Any, list[Any]] | None:
     """The kind, data and children of a tree; None for a leaf."""
     kind = type(tree)
     if tree is None:
@@ -291,7 +340,7 @@ def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
 
 def all_leaves(values: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether none of these is a tree of others."""
-    return builtins.all((is_leaf is not None and is_leaf(x)) or _node(x) is None for x in values)
+    return builtins.all((is_leaf is not None and is_leaf(x)) or node_of(x) is None for x in values)
 
 
 def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_transpose: Any) -> Any:
@@ -312,7 +361,7 @@ def _upto(outer: TreeDef, tree: Any) -> list[Any]:
     """The parts of a tree that stand where a structure has leaves."""
     if outer.kind is None:
         return [tree]
-    node = _node(tree)
+    node = node_of(tree)
     kind, data, children = (None, None, []) if node is None else node
     if (kind, data, len(children)) != (outer.kind, outer.data, len(outer.children)):
         found = TreeDef(kind, data, tuple([LEAF] * len(children)))
@@ -412,7 +461,17 @@ def _flatten_code(node: TreeDef, place: str, lines: list[str], leaves: list[str]
             if not _flatten_code(child, name, lines, leaves, names):
                 return False
         return True
-    if node.kind not in (tuple, list) and (node.kind in _registry or not issubclass(node.kind, tuple)):
+    registered = _registry.get(node.kind)
+    if registered is not None and registered.fields is not None:
+        lines.append(f"if type({place}) is not {_name(node.kind, names)}: raise TypeError")
+        if registered.static:
+            rest = "".join(f"{place}.{name}, " for name in registered.static)
+            lines.append(f"if ({rest}) != {_name(node.data, names)}: raise TypeError")
+        lines += [f"{name} = {place}.{field}" for name, field in zip(inner, registered.fields, strict=True)]
+        return builtins.all(
+            [_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)]
+        )
+    if node.kind not in (tuple, list) and (registered is not None or not issubclass(node.kind, tuple)):
         return False
     lines.append(f"if type({place}) is not {_name(node.kind, names)}: raise TypeError")
     if inner:
@@ -437,5 +496,14 @@ def _unflatten_code(node: TreeDef, counter: list[int], names: dict[str, Any]) ->
         return f"[{', '.join(inner)}]"
     if node.kind is dict:
         return "{" + ", ".join(f"{_name(key, names)}: {value}" for key, value in zip(node.data, inner, strict=True)) + "}"
+    registered = _registry.get(node.kind)
+    if registered is not None and registered.attributes is not None:
+        fixed = registered.attributes(node.data)
+        given = {
+            **{name: _name(value, names) for name, value in fixed.items()},
+            **dict(zip(registered.fields or (), inner, strict=True)),
+        }
+        attributes = ", ".join(f"{name!r}: {value}" for name, value in given.items())
+        return f"{_name(_instance, names)}({_name(node.kind, names)}, {{{attributes}}})"
     make, kind, data = _name(_make, names), _name(node.kind, names), _name(node.data, names)
     return f"{make}({kind}, {data}, [{', '.join(inner)}])"

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import LaminaError
 from ..runtime.arrays import plain
-from .autodiff import Point, function_name, like, pull_back, require_float, trace_at
+from .autodiff import Point, differentiated, function_name, like, pull_back, require_float, trace_at
 from .functions import Program, abstract, call_function, is_staging, staging, trace_function
 from .locations import located
 from .lowered import Lowered
@@ -50,12 +50,14 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
 
 def _pulled(point: Point, cotangent: Any, has_aux: bool) -> Any:
     """The gradients by all leaves, as ops of the current trace."""
-    wrt = list(range(len(point.leaves)))
+    args = point.traced.structure.children[0]
+    wrt = differentiated(args, point.traced.avals)
     require_float(point, wrt, "vjp")
     structure = point.traced.out_structure.children[0] if has_aux else point.traced.out_structure
     leaves = like(cotangent, structure, point.traced.out_avals[: structure.num_leaves], "vjp cotangent")
     _, gradients = pull_back(point, wrt, dict(enumerate(leaves)))
-    return point.traced.structure.children[0].unflatten(gradients)
+    by_leaf = dict(zip(wrt, gradients, strict=True))
+    return args.unflatten(by_leaf.get(k) for k in range(args.num_leaves))
 
 
 class _Staged:

@@ -138,7 +138,7 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
         arguments += [next(of_stacks if flag else fixed) for _, flag in stacks]
         gradients = _gradients_of(op, body, region, arguments, [*given[2], *given[4]], block)
         inner = GraphBuilder(InsertPoint.at_end(block), op.location)
-        sums = [inner.add(total, g) for total, g in zip(given[1], gradients, strict=False)]
+        sums = [_sum(inner, total, g) for total, g in zip(given[1], gradients, strict=False)]
         return [*sums, *gradients[len(sums) :]]
 
     function = new_function(op, "transposed", [INDEX, *(type for group in groups for type in group)], build)

@@ -163,6 +163,26 @@ def test_batches_loops_and_closures(half):
     same_bits(many, x * half(32))
 
 
+def test_gradients_through_loops_that_close_over_halves():
+    """The cotangents of what all iterations read are added up."""
+    w = np.full((2, 2), 0.25)
+    x = np.array([[0.5, 1.0], [0.25, -1.0], [1.0, 0.0]])
+
+    def loss(w, x):
+        def step(h, row):
+            h = lnp.tanh(h @ w + row)
+            return h, h
+
+        return lm.scan(step, x[0], x)[1].astype(np.float32).sum()
+
+    expected = lm.grad(loss)(w, x)
+    for half in HALVES:
+        found = lm.jit(lm.grad(loss))(w.astype(half), x.astype(half))
+        assert found.dtype == half
+        # three sums of a few products, each rounded to a half
+        np.testing.assert_allclose(found.astype(np.float64), expected, rtol=20 * float(ml_dtypes.finfo(half).eps))
+
+
 def test_what_is_refused():
     with pytest.raises(lm.DTypeError, match="nextafter takes float32 and float64, got float16, which is computed in float32"):
         lnp.nextafter(np.ones(2, np.float16), np.ones(2, np.float16))

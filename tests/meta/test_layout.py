@@ -13,7 +13,19 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 OUTSIDE = {"tests", "filecheck", "benchmarks", "examples", "docs", "build", "dist"}
-ROOMS = ("frontend", "dialects", "transforms", "lowering", "codegen", "runtime", "tools")
+ROOMS = (
+    "training",
+    "modules",
+    "optim",
+    "data",
+    "frontend",
+    "dialects",
+    "transforms",
+    "lowering",
+    "codegen",
+    "runtime",
+    "tools",
+)
 
 MAY_IMPORT = {
     "errors": set(),
@@ -49,6 +61,10 @@ MAY_IMPORT = {
         "errors",
         "diagnostics",
     },
+    "modules": {"frontend", "errors"},
+    "optim": {"frontend", "errors"},
+    "data": {"frontend", "errors"},
+    "training": {"modules", "optim", "data", "frontend", "errors"},
     "tools": {"pipeline", "passes", "frontend", "dialects", "lowering.target", "codegen", "runtime", "errors", "diagnostics"},
 }
 """What each room may import besides itself: one way, never back."""

@@ -1,0 +1,158 @@
+"""Initial values of parameters: functions of a key, a shape and a dtype.
+
+Weights have torch's layout, `[outputs, inputs, *window]`: the fan-in of one is `inputs * elements of a window`, its fan-out
+`outputs * elements of a window`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from ..frontend import lnp, random
+from ..frontend.promotion import is_inexact_dtype
+
+Initializer = Callable[[Any, Sequence[int], Any], Any]
+
+__all__ = [
+    "Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal", "lecun_uniform",
+    "normal", "ones", "orthogonal", "truncated_normal", "uniform", "variance_scaling", "zeros",
+]  # fmt: skip
+
+_TRUNCATED = 0.87962566103423978
+"""The standard deviation of a normal variable between -2 and 2."""
+
+
+def _wide(dtype: Any) -> np.dtype[Any]:
+    """The dtype that numbers are drawn in before they are rounded to `dtype`.
+
+    Raises:
+        DTypeError: it is no dtype of floats.
+    """
+    if not is_inexact_dtype(np.dtype(dtype)):
+        raise DTypeError(f"parameters that are drawn are floats, got dtype {np.dtype(dtype)}")
+    return np.dtype(np.float64) if np.dtype(dtype) == np.float64 else np.dtype(np.float32)
+
+
+def constant(value: float) -> Initializer:
+    """Every element is `value`."""
+    return lambda key, shape, dtype=np.float32: np.full(tuple(shape), value, dtype)
+
+
+zeros: Initializer = constant(0)
+ones: Initializer = constant(1)
+
+
+def normal(stddev: float = 1.0) -> Initializer:
+    """Normal numbers of mean 0."""
+    return lambda key, shape, dtype=np.float32: (random.normal(key, tuple(shape), _wide(dtype)) * stddev).astype(dtype)
+
+
+def truncated_normal(stddev: float = 1.0, lower: float = -2.0, upper: float = 2.0) -> Initializer:
+    """Normal numbers between `lower` and `upper`, times `stddev`, which is their deviation before they are cut off."""
+
+    def draw(key: Any, shape: Sequence[int], dtype: Any = np.float32) -> Any:
+        return (random.truncated_normal(key, lower, upper, tuple(shape), _wide(dtype)) * stddev).astype(dtype)
+
+    return draw
+
+
+def uniform(scale: float = 1.0) -> Initializer:
+    """Uniform numbers from `-scale` to `scale`."""
+    return lambda key, shape, dtype=np.float32: random.uniform(key, tuple(shape), _wide(dtype), -scale, scale).astype(dtype)
+
+
+def fans(shape: Sequence[int]) -> tuple[int, int]:
+    """Fan-in and fan-out of weights `[outputs, inputs, *window]`.
+
+    Raises:
+        ShapeError: there are less than two dims.
+    """
+    if len(shape) < 2:
+        raise ShapeError(f"fans are of weights [outputs, inputs, ...], got shape {list(shape)}")
+    window = math.prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+def variance_scaling(scale: float, mode: str, distribution: str) -> Initializer:
+    """Numbers of mean 0 and variance `scale / fan`.
+
+    Args:
+        scale: a positive number.
+        mode: which fan: "fan_in", "fan_out" or "fan_avg", their mean.
+        distribution: "normal", "uniform", or "truncated_normal", cut off at two deviations.
+
+    Raises:
+        ValueError: another mode or distribution.
+    """
+    if mode not in ("fan_in", "fan_out", "fan_avg"):
+        raise ValueError(f'variance_scaling takes the mode "fan_in", "fan_out" or "fan_avg", got {mode!r}')
+    if distribution not in ("normal", "uniform", "truncated_normal"):
+        raise ValueError(f'variance_scaling draws from "normal", "uniform" or "truncated_normal", got {distribution!r}')
+
+    def draw(key: Any, shape: Sequence[int], dtype: Any = np.float32) -> Any:
+        inputs, outputs = fans(shape)
+        fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[mode]
+        deviation = math.sqrt(scale / max(1, fan))
+        if distribution == "uniform":
+            return uniform(math.sqrt(3) * deviation)(key, shape, dtype)
+        if distribution == "normal":
+            return normal(deviation)(key, shape, dtype)
+        return truncated_normal(deviation / _TRUNCATED)(key, shape, dtype)
+
+    return draw
+
+
+def glorot_uniform() -> Initializer:
+    """Variance `2 / (fan_in + fan_out)` (Glorot and Bengio, 2010)."""
+    return variance_scaling(1.0, "fan_avg", "uniform")
+
+
+def glorot_normal() -> Initializer:
+    """`glorot_uniform` of normal numbers."""
+    return variance_scaling(1.0, "fan_avg", "normal")
+
+
+def he_uniform() -> Initializer:
+    """Variance `2 / fan_in`, for layers before a ReLU (He et al., 2015)."""
+    return variance_scaling(2.0, "fan_in", "uniform")
+
+
+def he_normal() -> Initializer:
+    """`he_uniform` of normal numbers."""
+    return variance_scaling(2.0, "fan_in", "normal")
+
+
+def lecun_uniform() -> Initializer:
+    """Variance `1 / fan_in` (LeCun et al., 1998)."""
+    return variance_scaling(1.0, "fan_in", "uniform")
+
+
+def lecun_normal() -> Initializer:
+    """`lecun_uniform` of normal numbers."""
+    return variance_scaling(1.0, "fan_in", "normal")
+
+
+def orthogonal(scale: float = 1.0) -> Initializer:
+    """`scale` times orthonormal rows, or columns where there are less of these (Saxe et al., 2014).
+
+    All dims after the first count as columns.
+    """
+
+    def draw(key: Any, shape: Sequence[int], dtype: Any = np.float32) -> Any:
+        if len(shape) < 2:
+            raise ShapeError(f"orthogonal needs weights [outputs, inputs, ...], got shape {list(shape)}")
+        rows, columns = shape[0], math.prod(shape[1:])
+        drawn = random.orthogonal(key, max(rows, columns), (), _wide(dtype))[: min(rows, columns)]
+        return (lnp.reshape(drawn if rows <= columns else drawn.T, tuple(shape)) * scale).astype(dtype)
+
+    return draw
+
+
+def torch_uniform(fan_in: int) -> Initializer:
+    """What torch fills weights and biases of linear layers and convolutions with: uniform within `1 / sqrt(fan_in)`."""
+    return uniform(1 / math.sqrt(max(1, fan_in)))
