@@ -168,6 +168,7 @@ class HouseholderOp(MatrixOp):
     """
 
     name = "graph.householder"
+    in_lockstep = True
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     v = result_def(TensorType)
