@@ -374,7 +374,7 @@ class LuOp(MatrixOp):
             m.store(one, 0, p, j.index)
 
     def _exchange_in_lanes(self, b: Any, m: Matrices, k: Any, p: SSAValue) -> None:
-        """The same where each lane has a `p` of its own: a comparison for each row is less than reading at data-dependent rows."""
+        """The same where each lane has a `p` of its own: a comparison a row takes less than an index from data."""
         rows, columns = self.shape()[-2:]
         with b.loop(columns) as j:
             one = m.load(0, k, j.index)

@@ -1,4 +1,4 @@
-"""Stacks of small problems that take the same steps, as the factorizations of many small matrices: one in each lane of a vector.
+"""Stacks of small problems that take the same steps, as factorizations of many small matrices: one in each lane of a vector.
 
     for i in stack {                            for io in stack step lanes {
       given[j, k] = x[i, j, k]                    given[j, k, ii] = x[io + ii, j, k]    transposed in registers
@@ -132,7 +132,7 @@ def schedule_stacks(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -
         parts.append([renamed[name] for name in parts[0]])
     for steps, *moves in parts:
         if loops(kernel)[steps].trip_count() != lanes:
-            take(Pad(steps, lanes))
+            take(Pad(steps, lanes))  # masks would make what is stored wait to be loaded again
         take(Vectorize(steps, lanes))
         for loop in inside(kernel, steps):
             if loops(kernel)[loop].kind.data == "parallel":
@@ -144,14 +144,19 @@ def schedule_stacks(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -
 
 
 def _move_into_lanes(kernel: KernelOp, found: Stack, problems: str, missing: int, take: Take) -> list[str]:
-    """Give each copy a loop over the problems of its own, which buffers have as their last dim; the loop over steps comes first."""
+    """Give each copy a loop over the problems of its own, the last dim of its buffer; the loop over the steps comes first.
+
+    Args:
+        missing: lanes without a problem.
+    """
     reads, writes = ([name_of(nest) for nest in nests] for nests in (found.reads, found.writes))
     for buffer, shape in found.buffers.items():
+        # an odd number of vectors a row: elements of a column are in all sets of a cache
+        is_even = len(shape) > 1 and shape[-1] % 2 == 0
         take(Hoist(buffer))
-        take(SetLayout(buffer, (*range(1, len(shape) + 1), 0), pad=missing))
-        if len(shape) > 1 and shape[-1] % 2 == 0:
-            # an odd number of vectors a row: elements of a column are in all sets of a cache
-            take(SetLayout(buffer, tuple(range(len(shape) + 1)), pad=1, dim=-2))
+        take(SetLayout(buffer, (*range(1, len(shape) + 1), 0), pad=int(is_even), dim=-2))
+        if missing:
+            take(SetLayout(buffer, tuple(range(len(shape) + 1)), pad=missing))
     moves: list[str] = []
     for nest in reads:
         move, problems = take(Fission(problems, nest))
