@@ -33,7 +33,9 @@ from .matrices import (
     batch_leading,
     compared,
     diagonal_of,
+    half,
     identity,
+    in_blocks,
     kept,
     multiply,
     on_columns,
@@ -48,6 +50,27 @@ def reflected(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SSA
     return b.sub(y, multiply(b, v, weights_of(b, v, multiply(b, v, y, adjoint="x"), adjoint=adjoint)))
 
 
+def product_of(b: Any, v: SSAValue, columns: int) -> SSAValue:
+    """The first columns, as many as reflectors or more, of `H_0 H_1 ...`, for stacks of reflectors, the columns of `v`.
+
+    The later half of many reflectors is multiplied out first: it leaves rows and columns as they are that the others reach. Of
+    `n` by `n` matrices that takes `7 / 3 n**3` flops, at once `5 n**3`.
+    """
+    *lead, rows, count = shape_of(v)
+    element, h = element_of(v), half(count)
+    if h == count:
+        # the reflected columns of an identity, of which V^H picks rows of V
+        weights = weights_of(b, v, adjoint_of(b, part(b, v, (0, columns), (0, count))))
+        return b.sub(identity(b, element, (*lead, rows, columns)), multiply(b, v, weights))
+    first, later = part(b, v, (0, rows), (0, h)), part(b, v, (h, rows), (h, count))
+    inner = product_of(b, later, columns - h)
+    beside = adjoint_of(b, part(b, first, (0, h), (0, h)))
+    reached = b.concat(beside, multiply(b, part(b, first, (h, rows), (0, h)), inner, adjoint="x"), dim=len(lead) + 1)
+    zeros = b.full(0, tensor(element, (*lead, h, columns - h))), b.full(0, tensor(element, (*lead, rows - h, h)))
+    whole = in_blocks(b, [[identity(b, element, (*lead, h, h)), zeros[0]], [zeros[1], inner]])
+    return b.sub(whole, multiply(b, first, weights_of(b, first, reached)))
+
+
 def weights_of(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SSAValue:
     """`T y`, or the adjoint of `T` times `y`, of the product `I - V T V^H` of reflectors."""
     inner = multiply(b, v, v, adjoint="x")
@@ -59,7 +82,20 @@ def weights_of(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SS
         slope = b.neg(b.div(im, b.select(b.cmp(re, b.zeros_like(re), predicate="eq"), b.full_like(re, 1), re)))
         whole = on_columns(b, b.add(b.full_like(first, 1), imaginary(b, slope)), shape_of(inner))
         inner, diagonal = b.select(compared(b, "eq", shape_of(inner)), whole, inner), "given"
-    return solve_with(b, inner, y, side="upper", form=form, diagonal=diagonal)
+    if (count := shape_of(v)[-1]) == half(count):
+        return solve_with(b, inner, y, side="upper", form=form, diagonal=diagonal)
+    return multiply(b, inverse_of(b, inner, diagonal), y, adjoint="x" if adjoint else "")
+
+
+def inverse_of(b: Any, upper: SSAValue, diagonal: str) -> SSAValue:
+    """The inverses of upper triangular matrices, by halves: products of matrices take the place of solving for many columns."""
+    shape, element = shape_of(upper), element_of(upper)
+    n = shape[-1]
+    if (h := half(n)) == n:
+        return solve_with(b, upper, identity(b, element, shape), side="upper", diagonal=diagonal)
+    one, two = (inverse_of(b, part(b, upper, rows, rows), diagonal) for rows in ((0, h), (h, n)))
+    beside = b.neg(multiply(b, one, multiply(b, part(b, upper, (0, h), (h, n)), two)))
+    return in_blocks(b, [[one, beside], [b.full(0, tensor(element, (*shape[:-2], n - h, h))), two]])
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -287,9 +323,7 @@ class QrOp(CompositeOp):
         *lead, rows, columns = shape_of(x)
         k = rows if word(props["mode"]) == "complete" else min(rows, columns)
         v, r = b.householder(x)
-        # the reflected columns of an identity, of which V^H picks rows of V
-        weights = weights_of(b, v, adjoint_of(b, part(b, v, (0, k), (0, shape_of(v)[-1]))))
-        q = b.sub(identity(b, element_of(x), (*lead, rows, k)), multiply(b, v, weights))
+        q = product_of(b, v, k)
         if k > shape_of(r)[-2]:
             rank = len(lead) + 2
             high = [*([0] * len(lead)), k - shape_of(r)[-2], 0]
