@@ -103,11 +103,14 @@ def inverse_of(b: Any, upper: SSAValue, diagonal: str) -> SSAValue:
 
 
 class Reflector:
-    """The loops of one reflector: a vector of a matrix that is read and replaced element by element."""
+    """The loops of one reflector: a vector of a matrix that is read and replaced element by element.
 
-    def __init__(self, field: Field, size: int):
-        self.field, self.size = field, size
-        self.v = field.local((size,), "reflector")
+    Its buffer has zeros from `size` to `width`.
+    """
+
+    def __init__(self, field: Field, size: int, width: int | None = None):
+        self.field, self.size, self.width = field, size, width or size
+        self.v = field.local((self.width,), "reflector")
 
     def make(self, start: Any, get: Callable[[Any], Element]) -> SSAValue:
         """The vector `v` whose reflector makes the elements `get(i)` from `start` on a real multiple of the first unit vector.
@@ -117,18 +120,20 @@ class Reflector:
         """
         f, b = self.field, self.field.b
         zero, one = f.number(0), f.number(1)
-        with b.loop(self.size, "seq", lower=start + 1, inits=[zero]) as i:
-            i.give(b.scalar.max(i.carried[0], f.size(get(i.index))))
+        with b.loop(self.size, "seq", lower=start + 1) as i:
+            f.store(get(i.index), self.v, [i.index])  # side by side, so that vectors reduce them
+        with b.loop(self.size, "reduce", lower=start + 1, monoid="max", inits=[zero]) as i:
+            i.give(f.size(self.at(i.index)))
         rest, first = i.results[0], get(start)
         largest = b.scalar.max(rest, f.size(first))
         is_zero = b.scalar.cmp("eq", rest, zero)
         if f.is_complex:
             is_zero = b.scalar.binary("and", is_zero, b.scalar.cmp("eq", first[1], zero))
         divisor = b.scalar.select(is_zero, one, largest)
-        with b.loop(self.size, "seq", lower=start + 1, inits=[zero]) as i:
-            x = f.shrink(get(i.index), divisor)
-            f.store(x, self.v, [i.index])
-            i.give(b.scalar.add(i.carried[0], f.square(x)))
+        with b.loop(self.size, lower=start + 1) as i:
+            f.store(f.shrink(self.at(i.index), divisor), self.v, [i.index])
+        with b.loop(self.size, "reduce", lower=start + 1, monoid="add", inits=[zero]) as i:
+            i.give(f.square(self.at(i.index)))
         alpha = f.select(is_zero, f.const(0), f.shrink(first, divisor))
         length = b.scalar.unary("sqrt", b.scalar.add(f.square(alpha), i.results[0]))
         is_negative = b.scalar.cmp("lt", alpha[0], zero)
@@ -137,6 +142,9 @@ class Reflector:
         scale = b.scalar.select(is_zero, zero, b.scalar.div(one, b.scalar.select(is_zero, one, scale)))
         with b.loop(start) as i:
             f.store(f.const(0), self.v, [i.index])
+        if self.width > self.size:
+            with b.loop(self.width, lower=self.size) as i:
+                f.store(f.const(0), self.v, [i.index])
         f.store(f.scale((b.scalar.add(alpha[0], signed), *alpha[1:]), scale), self.v, [start])
         with b.loop(self.size, lower=start + 1) as i:
             f.store(f.scale(f.load(self.v, [i.index]), scale), self.v, [i.index])
@@ -246,8 +254,8 @@ class HouseholderOp(MatrixOp):
             on_diagonal = reflector.make(k.index, lambda i: f.load(a, [i, k.index]))
             with b.loop(rows) as i:
                 m.store(reflector.at(i.index), 0, i.index, k.index)
-            f.store(f.of_real(on_diagonal), a, [k.index, k.index])
             reflector.apply(k.index, columns, k.index + 1, a)
+            f.store(f.of_real(on_diagonal), a, [k.index, k.index])
         zero = f.const(0)
         with b.loop(min(rows, columns)) as i, b.loop(columns) as j:
             above = b.scalar.cmp("le", b.position(i.index), b.position(j.index))
