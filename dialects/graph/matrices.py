@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import VarOperandDef, traits_def
 from xdsl.traits import Pure
 
@@ -310,6 +310,7 @@ class Matrices:
         if self.in_lanes:
             for part, given in zip(self.results[k], self.operands[operand], strict=True):
                 unused = self.found[part].owner
+                assert isinstance(unused, Operation)
                 unused.detach()
                 unused.erase()
                 self.found[part] = self.copies[given]

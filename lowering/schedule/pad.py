@@ -136,9 +136,9 @@ class _Padding:
         """
         if self.loop not in two.loops or any(loop not in private_to(one.buffer) for loop in around(self.loop)):
             return False
-        if not all(isinstance(access.op, LoadOp | StoreOp) for access in (one, two)):
+        if not (isinstance(one.op, LoadOp | StoreOp) and isinstance(two.op, LoadOp | StoreOp)):
             return False
-        dims = zip(*(subscripts(access.op) for access in (one, two)), strict=True)
+        dims = zip(subscripts(one.op), subscripts(two.op), strict=True)
         return any(x.value is self.loop.index and x == y for x, y in dims)
 
     def orders(self, one: Access, two: Access) -> Iterator[dict[ForOp, str]]:

@@ -13,9 +13,9 @@ local buffers of a vector of them have to fit the second-level cache, and the lo
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeGuard
 
 from xdsl.ir import Operation
 
@@ -85,8 +85,8 @@ def find_stack(nest: ForOp) -> Stack | None:
     if not _is_uniform(loop):
         return None
     body = [op for op in statements(loop.body.block) if not isinstance(op, AllocOp)]
-    reads = tuple(itertools.takewhile(lambda op: _is_copy(op, loop), body))
-    writes = tuple(itertools.takewhile(lambda op: _is_copy(op, loop), reversed(body[len(reads) :])))[::-1]
+    reads = _copies(body, loop)
+    writes = _copies(body[len(reads) :][::-1], loop)[::-1]
     steps = body[len(reads) : len(body) - len(writes)]
     if not (reads and writes and steps and isinstance(steps[-1], ForOp)):
         return None
@@ -95,6 +95,11 @@ def find_stack(nest: ForOp) -> Stack | None:
         return None
     buffers = {buffer_name(op.buffer): shape_of(op.buffer) for op in ops_in(loop, AllocOp)}
     return Stack(loop, reads, steps[-1], writes, buffers)
+
+
+def _copies(body: Sequence[Operation], loop: ForOp) -> tuple[ForOp, ...]:
+    """The nests that a body begins with that are copies."""
+    return tuple(op for op in itertools.takewhile(lambda op: _is_copy(op, loop), body) if isinstance(op, ForOp))
 
 
 def _is_uniform(loop: ForOp) -> bool:
@@ -107,7 +112,7 @@ def _is_uniform(loop: ForOp) -> bool:
     return not any(DYNAMIC in shape_of(op.buffer) for op in ops_in(loop, AllocOp))
 
 
-def _is_copy(op: Operation, loop: ForOp) -> TypeGuard[ForOp]:
+def _is_copy(op: Operation, loop: ForOp) -> bool:
     """Whether a nest moves elements between memory and a local buffer."""
     if not isinstance(op, ForOp):
         return False
