@@ -7,7 +7,6 @@ not one block column after the other, since then blocks have few shapes: each ke
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,35 +20,20 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.factor import CholeskyOp, LuOp, TriangularSolveOp, permuted, solve_with
-from ..dialects.graph.matrices import adjoint_of, multiply, part
+from ..dialects.graph.matrices import BLOCK, adjoint_of, half, in_blocks, multiply, part
 from ..dialects.graph.orthogonal import HouseholderOp, reflected
 from ..dialects.types import element_of, shape_of
 from ._functions import replace_op
-
-_LEAST = {"cholesky": 64, "triangular_solve": 64, "lu": 64, "householder": 64}
-"""Columns that are not split: measured, the loops of so many take as long as those of half as many and the products."""
-
-
-def _half(n: int, least: int) -> int:
-    """About half of `n`, in whole blocks."""
-    return least * math.ceil(math.ceil(n / least) / 2)
-
-
-def _stacked(b: Any, rows: Sequence[Sequence[SSAValue]]) -> SSAValue:
-    """A matrix of blocks."""
-    rank = len(shape_of(rows[0][0]))
-    bands = [b.concat(*row, dim=rank - 1) if len(row) > 1 else row[0] for row in rows]
-    return b.concat(*bands, dim=rank - 2)
 
 
 def split_cholesky(b: Any, op: CholeskyOp, least: int) -> Sequence[SSAValue]:
     """`L11` of the first half, `L21` by a triangular solve, and `L22` of what is left of the second half."""
     n, x = op.shape()[-1], op.x
-    h = _half(n, least)
+    h = half(n, least)
     first = b.cholesky(part(b, x, (0, h), (0, h)))
     beside = solve_with(b, first, adjoint_of(b, part(b, x, (h, n), (0, h))), side="lower")
     second = b.cholesky(b.sub(part(b, x, (h, n), (h, n)), multiply(b, beside, beside, adjoint="x")))
-    y = _stacked(b, [[first, b.zeros_like(beside)], [adjoint_of(b, beside), second]])
+    y = in_blocks(b, [[first, b.zeros_like(beside)], [adjoint_of(b, beside), second]])
     # a matrix that is not definite has NaN in all that comes after the block where that shows
     corner = b.reduce(part(b, second, (n - h - 1, n - h), (n - h - 1, n - h)), kind="add", dims=(len(op.shape()) - 1,))
     corner = b.reduce(corner, kind="add", dims=(len(op.shape()) - 2,))
@@ -60,7 +44,7 @@ def split_cholesky(b: Any, op: CholeskyOp, least: int) -> Sequence[SSAValue]:
 def split_solve(b: Any, op: TriangularSolveOp, least: int) -> Sequence[SSAValue]:
     """The half that is known first, and the other one of what is left of its right side."""
     a, y, n, columns = op.a, op.y, op.shape()[-1], op.result_shape()[-1]
-    h = _half(n, least)
+    h = half(n, least)
     order = [(0, h), (h, n)] if op.goes_down else [(h, n), (0, h)]
 
     def solved(rows: tuple[int, int], right: SSAValue) -> SSAValue:
@@ -74,13 +58,13 @@ def split_solve(b: Any, op: TriangularSolveOp, least: int) -> Sequence[SSAValue]
     else:
         change = multiply(b, part(b, a, order[0], order[1]), one, transpose="x")
     found = one, solved(order[1], b.sub(two, change))
-    return [_stacked(b, [[x] for x in (found if op.goes_down else found[::-1])])]
+    return [in_blocks(b, [[x] for x in (found if op.goes_down else found[::-1])])]
 
 
 def split_lu(b: Any, op: LuOp, least: int) -> Sequence[SSAValue]:
     """The first half of the columns; then what is left of the others, whose rows are exchanged again."""
     rows, columns = op.shape()[-2:]
-    h = _half(min(rows, columns), least)
+    h = half(min(rows, columns), least)
     first, pivots = b.lu(part(b, op.x, (0, rows), (0, h)))
     rest = permuted(b, part(b, op.x, (0, rows), (h, columns)), b.permutation(pivots, rows=rows))
     top = part(b, rest, (0, h), (0, columns - h))
@@ -88,14 +72,14 @@ def split_lu(b: Any, op: LuOp, least: int) -> Sequence[SSAValue]:
     below = part(b, first, (h, rows), (0, h))
     second, more = b.lu(b.sub(part(b, rest, (h, rows), (0, columns - h)), multiply(b, below, above)))
     below = permuted(b, below, b.permutation(more, rows=rows - h))
-    y = _stacked(b, [[part(b, first, (0, h), (0, h)), above], [below, second]])
+    y = in_blocks(b, [[part(b, first, (0, h), (0, h)), above], [below, second]])
     return [y, b.concat(pivots, b.add(more, b.full_like(more, h)), dim=len(op.shape()) - 2)]
 
 
 def split_householder(b: Any, op: HouseholderOp, least: int) -> Sequence[SSAValue]:
     """The first half of the columns; then the others, reflected, without the rows that are done."""
     rows, columns = op.shape()[-2:]
-    h = _half(min(rows, columns), least)
+    h = half(min(rows, columns), least)
     v, r = b.householder(part(b, op.x, (0, rows), (0, h)))
     rest = reflected(b, v, part(b, op.x, (0, rows), (h, columns)), adjoint=True)
     more, below = b.householder(part(b, rest, (h, rows), (0, columns - h)))
@@ -105,7 +89,7 @@ def split_householder(b: Any, op: HouseholderOp, least: int) -> Sequence[SSAValu
     more = b.pad(more, b.const(0, element_of(more)), low=low, high=[0] * rank, interior=[0] * rank)
     return [
         b.concat(v, more, dim=rank - 1),
-        _stacked(b, [[r, part(b, rest, (0, h), (0, columns - h))], [left, below]]),
+        in_blocks(b, [[r, part(b, rest, (0, h), (0, columns - h))], [left, below]]),
     ]
 
 
@@ -151,7 +135,7 @@ class GraphBlockPass(ModulePass):
 
 def split(b: Any, op: Any, least: int = 0) -> Sequence[SSAValue] | None:
     """The results of a factorization or triangular solve by halves; None where it is small, or planes of complex matrices."""
-    least = least or _LEAST.get(op.name.removeprefix("graph."), 0)
+    least = least or BLOCK
     if type(op) not in _SPLITS or op.is_split or min(op.shape()[-2:]) <= least or 0 in (*op.shape(), *op.result_shape()):
         return None
     return _SPLITS[type(op)](b, op, least)

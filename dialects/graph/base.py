@@ -184,6 +184,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     reads_all = False
     one_nest = False
     copies_moved = False
+    in_lockstep = False
     if TYPE_CHECKING:
         syntax: str
         """What stands between the op name and the colon; see `syntax.py`."""
@@ -208,6 +209,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         that follow are then computed where it writes."""
         copies_moved: bool
         """Whether what only moves elements is computed where the op's nest copies its operands, not before."""
+        in_lockstep: bool
+        """Whether the op's loops over one matrix of a stack are the same for all of them, whatever their elements are."""
         one_nest: bool
         """Whether the several equations of the op, all over one space and without a reduction, are stored in one nest."""
 
@@ -333,6 +336,7 @@ _DECLARATIONS = (
     "reads_all",
     "one_nest",
     "copies_moved",
+    "in_lockstep",
     "syntax",
     "types",
     "derivative",

@@ -74,6 +74,7 @@ class CholeskyOp(MatrixOp):
     """
 
     name = "graph.cholesky"
+    in_lockstep = True
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     y = result_def(TensorType)
@@ -181,6 +182,7 @@ class TriangularSolveOp(MatrixOp):
     """
 
     name = "graph.triangular_solve"
+    in_lockstep = True
     a = operand_def(TensorType)
     y = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
@@ -309,6 +311,7 @@ class LuOp(MatrixOp):
     """
 
     name = "graph.lu"
+    in_lockstep = True
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     y = result_def(TensorType)
@@ -341,20 +344,19 @@ class LuOp(MatrixOp):
     def loops(self, b: Any, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
         f = m.field
-        with b.loop(rows) as i, b.loop(columns) as j:
-            m.store(m.read(0, i.index, j.index), 0, i.index, j.index)
+        m.start(0, 0)
         with b.loop(min(rows, columns), "seq") as k:
             with b.loop(rows, "seq", lower=k.index, inits=[f.number(-1), b.position(k.index)]) as i:
                 size = f.size(m.load(0, i.index, k.index))
                 larger = b.scalar.cmp("gt", size, i.carried[0])
                 here = b.position(i.index)
                 i.give(*(b.scalar.select(larger, x, y) for x, y in zip((size, here), i.carried, strict=True)))
-            m.store((b.scalar.convert(i.results[1], i32),), 1, k.index)
-            p = b.index_of(i.results[1])
-            with b.loop(columns) as j:
-                one, two = m.load(0, k.index, j.index), m.load(0, p, j.index)
-                m.store(two, 0, k.index, j.index)
-                m.store(one, 0, p, j.index)
+            row = b.scalar.convert(i.results[1], i32)
+            m.store((row,), 1, k.index)
+            if m.in_lanes:
+                self._exchange_in_lanes(b, m, k.index, row)
+            else:
+                self._exchange(b, m, k.index, b.index_of(i.results[1]))
             pivot = m.load(0, k.index, k.index)
             divisor = f.select(f.is_zero(pivot), f.const(1), pivot)
             with b.loop(rows, lower=k.index + 1) as i:
@@ -363,6 +365,25 @@ class LuOp(MatrixOp):
                 with b.loop(columns, lower=k.index + 1) as j:
                     change = f.mul(factor, m.load(0, k.index, j.index))
                     m.store(f.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
+
+    def _exchange(self, b: Any, m: Matrices, k: Any, p: Any) -> None:
+        """Exchange rows `k` and `p`."""
+        with b.loop(self.shape()[-1]) as j:
+            one, two = m.load(0, k, j.index), m.load(0, p, j.index)
+            m.store(two, 0, k, j.index)
+            m.store(one, 0, p, j.index)
+
+    def _exchange_in_lanes(self, b: Any, m: Matrices, k: Any, p: SSAValue) -> None:
+        """The same where each lane has a `p` of its own: a comparison a row takes less than an index from data."""
+        rows, columns = self.shape()[-2:]
+        with b.loop(columns) as j:
+            one = m.load(0, k, j.index)
+            with b.loop(rows, "seq", lower=k + 1, inits=one) as i:
+                is_pivot = b.scalar.cmp("eq", b.scalar.convert(b.position(i.index), i32), p)
+                other = m.load(0, i.index, j.index)
+                m.store(m.field.select(is_pivot, one, other), 0, i.index, j.index)
+                i.give(*m.field.select(is_pivot, other, i.carried))
+            m.store(tuple(i.results), 0, k, j.index)
 
 
 def _batch_permutation(b: Any, op: PermutationOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:

@@ -5,14 +5,15 @@ The loops are written once over real and complex numbers (`field.py`).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import VarOperandDef, traits_def
 from xdsl.traits import Pure
 
@@ -96,6 +97,22 @@ def part(b: Any, x: SSAValue, rows: tuple[int, int], columns: tuple[int, int]) -
     return x if stop == shape and not any(start) else b.slice(x, start=start, stop=stop, step=(1,) * len(shape))
 
 
+BLOCK = 64
+"""Columns that are not split: measured, their loops take as long as those of half as many and the products."""
+
+
+def half(n: int, block: int = BLOCK) -> int:
+    """About half of `n`, in whole blocks; all of what is no more than a block."""
+    return min(n, block * math.ceil(math.ceil(n / block) / 2))
+
+
+def in_blocks(b: Any, rows: Sequence[Sequence[SSAValue]]) -> SSAValue:
+    """Stacks of matrices of blocks, row by row."""
+    rank = len(shape_of(rows[0][0]))
+    bands = [b.concat(*row, dim=rank - 1) if len(row) > 1 else row[0] for row in rows]
+    return b.concat(*bands, dim=rank - 2)
+
+
 def compared(b: Any, predicate: str, shape: Sequence[int], below: int = 0) -> SSAValue:
     """Where `row + below` and the column of an element compare so: of each matrix of a stack."""
     rank = len(shape)
@@ -150,6 +167,10 @@ def batch_leading(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Se
 
 # --------------------------------------------------------------------------------------------------------------------
 # Loops
+
+
+_LEAST = 4
+"""Fewer matrices are not worth moving into lanes."""
 
 
 class MatrixOp(GraphOp, ABC):
@@ -231,9 +252,22 @@ class MatrixOp(GraphOp, ABC):
         shape = self.shape()
         if 0 in (*shape[:-2], *(n for r in self.results for n in shape_of(r))):
             return
+        lead: dict[int, Any] = {}
         with ExitStack() as loops:
-            lead = [loops.enter_context(b.loop(size)).index for size in shape[:-2]]
-            self.loops(b, Matrices(b, self, lead))
+            # the longest dim innermost: its matrices lie in lanes of vectors
+            for dim in sorted(range(len(shape) - 2), key=lambda d: shape[d]):
+                lead[dim] = loops.enter_context(b.loop(shape[dim])).index
+            m = Matrices(b, self, [lead[dim] for dim in sorted(lead)])
+            m.copy_operands()
+            self.loops(b, m)
+            m.copy_results()
+
+    def goes_in_lanes(self, target: Any) -> bool:
+        """Whether vectors may hold a matrix in each lane: of several that are small and take the same steps."""
+        lead = len(self.shape()) - 2
+        elements = sum(math.prod(shape_of(value)[lead:]) for value in (*self.operands, *self.results))
+        fits = elements * target.vector_bits // 8 <= target.l2_bytes * 3 // 4
+        return self.in_lockstep and max(self.shape()[:lead], default=1) >= _LEAST and fits
 
     def loops(self, b: Any, m: Matrices) -> None:
         """The loops over one matrix."""
@@ -245,25 +279,71 @@ class Matrices:
 
     Attributes:
         field: arithmetic with their elements.
+        in_lanes: whether they are in local buffers meanwhile, so that vectors may hold one in each lane.
     """
 
     def __init__(self, b: Any, op: MatrixOp, lead: Sequence[Any]):
-        self.b, self.lead = b, lead
+        self.b, self.op, self.lead = b, op, lead
         self.field = Field(b, element_of(op.operands[0]), op.is_split)
         self.operands = [(k, k + op.count()) if op.is_split else (k,) for k in range(op.count())]
         self.results = op.split_results()
+        self.in_lanes = op.goes_in_lanes(b.target)
+        self.copies = self._locals(op.operands, "given") if self.in_lanes else []
+        self.found = self._locals(op.results, "found") if self.in_lanes else list(b.results)
 
     def read(self, k: int, *point: Any) -> Element:
         """An element of operand `k`."""
+        if self.in_lanes:
+            return self.field.load([self.copies[part] for part in self.operands[k]], point)
         return tuple(self.b.read(part, [*self.lead, *point]) for part in self.operands[k])
 
     def load(self, k: int, *point: Any) -> Element:
         """What result `k` holds."""
-        return self.field.load([self.b.results[part] for part in self.results[k]], [*self.lead, *point])
+        return self.field.load([self.found[part] for part in self.results[k]], self._at(point))
 
     def store(self, value: Element, k: int, *point: Any) -> None:
         """Store an element of result `k`."""
-        self.field.store(value, [self.b.results[part] for part in self.results[k]], [*self.lead, *point])
+        self.field.store(value, [self.found[part] for part in self.results[k]], self._at(point))
+
+    def start(self, k: int, operand: int) -> None:
+        """Let result `k` be as an operand, which is read no more."""
+        if self.in_lanes:
+            for part, given in zip(self.results[k], self.operands[operand], strict=True):
+                unused = self.found[part].owner
+                assert isinstance(unused, Operation)
+                unused.detach()
+                unused.erase()
+                self.found[part] = self.copies[given]
+            return
+        with self._points(self.op.operands[operand], len(self.lead)) as point:
+            self.store(self.read(operand, *point), k, *point)
+
+    def _at(self, point: Sequence[Any]) -> Sequence[Any]:
+        return point if self.in_lanes else [*self.lead, *point]
+
+    # -- copies of what is in memory
+
+    def _locals(self, values: Sequence[SSAValue], name: str) -> list[SSAValue]:
+        n = len(self.lead)
+        return [self.b.local(shape_of(v)[n:], element_of(v), "scratch", name=f"{name}{k}") for k, v in enumerate(values)]
+
+    def copy_operands(self) -> None:
+        """Copy operands to their local buffers."""
+        for part, copy in enumerate(self.copies):
+            with self._points(copy) as point:
+                self.b.store(self.b.read(part, [*self.lead, *point]), copy, point)
+
+    def copy_results(self) -> None:
+        """Copy results out of their local buffers."""
+        for found, result in zip(self.found, self.b.results, strict=True) if self.in_lanes else ():
+            with self._points(found) as point:
+                self.b.store(self.b.load(found, point), result, [*self.lead, *point])
+
+    @contextmanager
+    def _points(self, value: SSAValue, lead: int = 0) -> Iterator[list[Any]]:
+        """Loops over all dims, or those after the leading ones."""
+        with ExitStack() as loops:
+            yield [loops.enter_context(self.b.loop(size)).index for size in shape_of(value)[lead:]]
 
 
 def joined(re: np.ndarray, im: np.ndarray) -> np.ndarray:

@@ -33,7 +33,9 @@ from .matrices import (
     batch_leading,
     compared,
     diagonal_of,
+    half,
     identity,
+    in_blocks,
     kept,
     multiply,
     on_columns,
@@ -48,6 +50,27 @@ def reflected(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SSA
     return b.sub(y, multiply(b, v, weights_of(b, v, multiply(b, v, y, adjoint="x"), adjoint=adjoint)))
 
 
+def product_of(b: Any, v: SSAValue, columns: int) -> SSAValue:
+    """The first columns, as many as reflectors or more, of `H_0 H_1 ...`, for stacks of reflectors, the columns of `v`.
+
+    The later half of many reflectors is multiplied out first: it leaves rows and columns as they are that the others reach. Of
+    `n` by `n` matrices that takes `7 / 3 n**3` flops, at once `5 n**3`.
+    """
+    *lead, rows, count = shape_of(v)
+    element, h = element_of(v), half(count)
+    if h == count:
+        # the reflected columns of an identity, of which V^H picks rows of V
+        weights = weights_of(b, v, adjoint_of(b, part(b, v, (0, columns), (0, count))))
+        return b.sub(identity(b, element, (*lead, rows, columns)), multiply(b, v, weights))
+    first, later = part(b, v, (0, rows), (0, h)), part(b, v, (h, rows), (h, count))
+    inner = product_of(b, later, columns - h)
+    beside = adjoint_of(b, part(b, first, (0, h), (0, h)))
+    reached = b.concat(beside, multiply(b, part(b, first, (h, rows), (0, h)), inner, adjoint="x"), dim=len(lead) + 1)
+    zeros = b.full(0, tensor(element, (*lead, h, columns - h))), b.full(0, tensor(element, (*lead, rows - h, h)))
+    whole = in_blocks(b, [[identity(b, element, (*lead, h, h)), zeros[0]], [zeros[1], inner]])
+    return b.sub(whole, multiply(b, first, weights_of(b, first, reached)))
+
+
 def weights_of(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SSAValue:
     """`T y`, or the adjoint of `T` times `y`, of the product `I - V T V^H` of reflectors."""
     inner = multiply(b, v, v, adjoint="x")
@@ -59,7 +82,20 @@ def weights_of(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SS
         slope = b.neg(b.div(im, b.select(b.cmp(re, b.zeros_like(re), predicate="eq"), b.full_like(re, 1), re)))
         whole = on_columns(b, b.add(b.full_like(first, 1), imaginary(b, slope)), shape_of(inner))
         inner, diagonal = b.select(compared(b, "eq", shape_of(inner)), whole, inner), "given"
-    return solve_with(b, inner, y, side="upper", form=form, diagonal=diagonal)
+    if (count := shape_of(v)[-1]) == half(count):
+        return solve_with(b, inner, y, side="upper", form=form, diagonal=diagonal)
+    return multiply(b, inverse_of(b, inner, diagonal), y, adjoint="x" if adjoint else "")
+
+
+def inverse_of(b: Any, upper: SSAValue, diagonal: str) -> SSAValue:
+    """The inverses of upper triangular matrices, by halves: products of matrices take the place of solving for many columns."""
+    shape, element = shape_of(upper), element_of(upper)
+    n = shape[-1]
+    if (h := half(n)) == n:
+        return solve_with(b, upper, identity(b, element, shape), side="upper", diagonal=diagonal)
+    one, two = (inverse_of(b, part(b, upper, rows, rows), diagonal) for rows in ((0, h), (h, n)))
+    beside = b.neg(multiply(b, one, multiply(b, part(b, upper, (0, h), (h, n)), two)))
+    return in_blocks(b, [[one, beside], [b.full(0, tensor(element, (*shape[:-2], n - h, h))), two]])
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -67,11 +103,14 @@ def weights_of(b: Any, v: SSAValue, y: SSAValue, *, adjoint: bool = False) -> SS
 
 
 class Reflector:
-    """The loops of one reflector: a vector of a matrix that is read and replaced element by element."""
+    """The loops of one reflector: a vector of a matrix that is read and replaced element by element.
 
-    def __init__(self, field: Field, size: int):
-        self.field, self.size = field, size
-        self.v = field.local((size,), "reflector")
+    Its buffer has zeros from `size` to `width`.
+    """
+
+    def __init__(self, field: Field, size: int, width: int | None = None):
+        self.field, self.size, self.width = field, size, width or size
+        self.v = field.local((self.width,), "reflector")
 
     def make(self, start: Any, get: Callable[[Any], Element]) -> SSAValue:
         """The vector `v` whose reflector makes the elements `get(i)` from `start` on a real multiple of the first unit vector.
@@ -81,18 +120,20 @@ class Reflector:
         """
         f, b = self.field, self.field.b
         zero, one = f.number(0), f.number(1)
-        with b.loop(self.size, "seq", lower=start + 1, inits=[zero]) as i:
-            i.give(b.scalar.max(i.carried[0], f.size(get(i.index))))
+        with b.loop(self.size, "seq", lower=start + 1) as i:
+            f.store(get(i.index), self.v, [i.index])  # side by side, so that vectors reduce them
+        with b.loop(self.size, "reduce", lower=start + 1, monoid="max", inits=[zero]) as i:
+            i.give(f.size(self.at(i.index)))
         rest, first = i.results[0], get(start)
         largest = b.scalar.max(rest, f.size(first))
         is_zero = b.scalar.cmp("eq", rest, zero)
         if f.is_complex:
             is_zero = b.scalar.binary("and", is_zero, b.scalar.cmp("eq", first[1], zero))
         divisor = b.scalar.select(is_zero, one, largest)
-        with b.loop(self.size, "seq", lower=start + 1, inits=[zero]) as i:
-            x = f.shrink(get(i.index), divisor)
-            f.store(x, self.v, [i.index])
-            i.give(b.scalar.add(i.carried[0], f.square(x)))
+        with b.loop(self.size, lower=start + 1) as i:
+            f.store(f.shrink(self.at(i.index), divisor), self.v, [i.index])
+        with b.loop(self.size, "reduce", lower=start + 1, monoid="add", inits=[zero]) as i:
+            i.give(f.square(self.at(i.index)))
         alpha = f.select(is_zero, f.const(0), f.shrink(first, divisor))
         length = b.scalar.unary("sqrt", b.scalar.add(f.square(alpha), i.results[0]))
         is_negative = b.scalar.cmp("lt", alpha[0], zero)
@@ -101,6 +142,9 @@ class Reflector:
         scale = b.scalar.select(is_zero, zero, b.scalar.div(one, b.scalar.select(is_zero, one, scale)))
         with b.loop(start) as i:
             f.store(f.const(0), self.v, [i.index])
+        if self.width > self.size:
+            with b.loop(self.width, lower=self.size) as i:
+                f.store(f.const(0), self.v, [i.index])
         f.store(f.scale((b.scalar.add(alpha[0], signed), *alpha[1:]), scale), self.v, [start])
         with b.loop(self.size, lower=start + 1) as i:
             f.store(f.scale(f.load(self.v, [i.index]), scale), self.v, [i.index])
@@ -168,6 +212,7 @@ class HouseholderOp(MatrixOp):
     """
 
     name = "graph.householder"
+    in_lockstep = True
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     v = result_def(TensorType)
@@ -209,8 +254,8 @@ class HouseholderOp(MatrixOp):
             on_diagonal = reflector.make(k.index, lambda i: f.load(a, [i, k.index]))
             with b.loop(rows) as i:
                 m.store(reflector.at(i.index), 0, i.index, k.index)
-            f.store(f.of_real(on_diagonal), a, [k.index, k.index])
             reflector.apply(k.index, columns, k.index + 1, a)
+            f.store(f.of_real(on_diagonal), a, [k.index, k.index])
         zero = f.const(0)
         with b.loop(min(rows, columns)) as i, b.loop(columns) as j:
             above = b.scalar.cmp("le", b.position(i.index), b.position(j.index))
@@ -286,9 +331,7 @@ class QrOp(CompositeOp):
         *lead, rows, columns = shape_of(x)
         k = rows if word(props["mode"]) == "complete" else min(rows, columns)
         v, r = b.householder(x)
-        # the reflected columns of an identity, of which V^H picks rows of V
-        weights = weights_of(b, v, adjoint_of(b, part(b, v, (0, k), (0, shape_of(v)[-1]))))
-        q = b.sub(identity(b, element_of(x), (*lead, rows, k)), multiply(b, v, weights))
+        q = product_of(b, v, k)
         if k > shape_of(r)[-2]:
             rank = len(lead) + 2
             high = [*([0] * len(lead)), k - shape_of(r)[-2], 0]

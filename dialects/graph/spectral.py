@@ -16,7 +16,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand
 from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError
-from ..types import COMPLEX, element_of, index, is_complex, numpy_dtype, part_of, shape_of, tensor
+from ..types import COMPLEX, element_of, index, is_complex, numpy_dtype, part_of, shape_of, tensor, width_of
 from .base import CompositeOp, Custom, NotDifferentiable, Props, graph_op, word
 from .complex import imaginary
 from .field import Element, Field
@@ -159,8 +159,13 @@ class EighOp(MatrixOp):
 
     def loops(self, b: Any, m: Matrices) -> None:
         n, f = self.shape()[-1], m.field
-        a, vectors = f.local((n, n), "work"), f.local((n, n), "vectors")
+        # rows are whole vectors, and loops over parts of them begin at one: what is stored in one step is loaded in the next
+        lanes = b.target.lanes(width_of(f.part))
+        width = -(-n // lanes) * lanes
+        a, vectors = f.local((n, width), "work"), f.local((n, width), "vectors")
         d, e = (b.local((n,), f.part, "scratch", name=name) for name in ("diagonal", "beside"))
+        with b.loop(n) as i, b.loop(width) as j:
+            f.store(f.const(0), a, [i.index, j.index])
         scale, is_finite = self._scaled(b, m, n, a)
         self._tridiagonal(b, n, f, a, vectors, d, e)
         self._transformation(b, n, f, a, vectors)
@@ -203,19 +208,21 @@ class EighOp(MatrixOp):
 
     def _tridiagonal(self, b: Any, n: int, f: Field, a: Element, kept: Element, d: SSAValue, e: SSAValue) -> None:
         """Reflect rows and columns until only `d` and, beside it, `e` are left; row `k` of `kept` is reflector `k`."""
-        p = f.local((n,), "product")
-        reflector = Reflector(f, n)
+        width, lanes = shape_of(a[0])[-1], b.target.lanes(width_of(f.part))
+        p = f.local((width,), "product")
+        reflector = Reflector(f, n, width)
         with b.loop(n - 1, "seq") as k:
             b.store(b.load(a[0], [k.index, k.index]), d, [k.index])
             first = k.index + 1
             beside = reflector.make(first, lambda j: f.conj(f.load(a, [k.index, j])))
             b.store(beside, e, [k.index])
-            with b.loop(n) as j:
+            with b.loop(width) as j:
                 f.store(reflector.at(j.index), kept, [k.index, j.index])
                 f.store(f.const(0), p, [j.index])
+            begin = first // lanes * lanes  # elements before `first` are read no more
             with b.loop(n, "seq", lower=first) as i:
                 factor = reflector.at(i.index)
-                with b.loop(n, lower=first) as j:
+                with b.loop(width, lower=begin) as j:
                     term = f.conj_mul(f.load(a, [i.index, j.index]), factor)
                     f.store(f.add(f.load(p, [j.index]), term), p, [j.index])
             if f.is_complex:
@@ -228,7 +235,7 @@ class EighOp(MatrixOp):
                 f.store(f.sub(f.load(p, [j.index]), f.mul(half, reflector.at(j.index))), p, [j.index])
             with b.loop(n, lower=first) as i:
                 x, y = reflector.at(i.index), f.load(p, [i.index])
-                with b.loop(n, lower=first) as j:
+                with b.loop(width, lower=begin) as j:
                     change = f.add(f.conj_mul(f.load(p, [j.index]), x), f.conj_mul(reflector.at(j.index), y))
                     f.store(f.sub(f.load(a, [i.index, j.index]), change), a, [i.index, j.index])
         b.store(b.load(a[0], [n - 1, n - 1]), d, [n - 1])
@@ -237,17 +244,19 @@ class EighOp(MatrixOp):
     def _transformation(self, b: Any, n: int, f: Field, q: Element, rows: Element) -> None:
         """The product of the reflectors that the rows of `rows` hold; transposed into `rows`, whose rows are then vectors."""
         zero, one = f.const(0), f.const(1)
-        sums = f.local((n,), "sums")
-        with b.loop(n) as i, b.loop(n) as j:
+        width, lanes = shape_of(q[0])[-1], b.target.lanes(width_of(f.part))
+        sums = f.local((width,), "sums")
+        with b.loop(n) as i, b.loop(width) as j:
             same = b.scalar.cmp("eq", b.position(i.index), b.position(j.index))
             f.store(f.select(same, one, zero), q, [i.index, j.index])
         with b.loop(n - 1, "seq") as step:
             k = step.index * -1 + (n - 2)
-            with b.loop(n, lower=k + 1) as j:
+            begin = (k + 1) // lanes * lanes  # zeros stand before `k + 1`
+            with b.loop(width, lower=begin) as j:
                 f.store(zero, sums, [j.index])
             with b.loop(n, "seq", lower=k + 1) as i:
                 factor = f.load(rows, [k, i.index])
-                with b.loop(n, lower=k + 1) as j:
+                with b.loop(width, lower=begin) as j:
                     term = f.conj_mul(factor, f.load(q, [i.index, j.index]))
                     f.store(f.add(f.load(sums, [j.index]), term), sums, [j.index])
             if f.is_complex:
@@ -256,63 +265,155 @@ class EighOp(MatrixOp):
                     f.store(f.mul(tau, f.load(sums, [j.index])), sums, [j.index])
             with b.loop(n, lower=k + 1) as i:
                 factor = f.load(rows, [k, i.index])
-                with b.loop(n, lower=k + 1) as j:
+                with b.loop(width, lower=begin) as j:
                     change = f.mul(factor, f.load(sums, [j.index]))
                     f.store(f.sub(f.load(q, [i.index, j.index]), change), q, [i.index, j.index])
         with b.loop(n) as i, b.loop(n) as j:
             f.store(f.load(q, [j.index, i.index]), rows, [i.index, j.index])
 
     def _steps(self, b: Any, n: int, element: Any, is_finite: SSAValue, rows: Element, d: SSAValue, e: SSAValue) -> None:
-        """QL steps until nothing is left beside the diagonal; the first eigenvalue that is not found yet is carried."""
-        zero, one, two = (b.scalar.const(x, element) for x in (0, 1, 2))
-        eps = b.scalar.const(epsilon_of(element), element)
+        """QL steps until nothing is left beside the diagonal; the first eigenvalue that is not found yet is carried.
+
+        The rotations of several steps are kept, and then applied to blocks of columns that the first-level cache holds.
+        """
+        rotations = _Rotations(b, n, element, rows)
         start, stop = b.position(0), b.position(n - 1)
-        most = b.scalar.select(is_finite, b.position(_MOST_STEPS * n), start)
-        with b.loop(b.index_of(most), "seq", inits=[start]) as step:
-            (low_value,) = step.carried
-            low = b.index_of(low_value)
-            # the end of the block that begins at `low`: the first element beside the diagonal that is negligible
-            with b.loop(n - 1, "seq", lower=low, inits=[stop]) as i:
-                size = b.scalar.add(*(b.scalar.abs(b.load(d, [at])) for at in (i.index, i.index + 1)))
-                small = b.scalar.cmp("le", b.scalar.abs(b.load(e, [i.index])), b.scalar.mul(eps, size))
-                here = b.position(i.index)
-                first = b.scalar.binary("and", small, b.scalar.cmp("lt", here, i.carried[0]))
-                i.give(b.scalar.select(first, here, i.carried[0]))
-            m_value = i.results[0]
-            is_found = b.scalar.cmp("ge", low_value, m_value)
-            following = b.scalar.add(low_value, b.position(1))
-            done = b.scalar.cmp("gt", following, stop)
-            step.give(b.scalar.select(is_found, b.scalar.select(done, stop, following), low_value))
-            with b.when(b.scalar.invert(is_found)):
-                m = b.index_of(m_value)
-                beside = b.load(e, [low])
-                g = b.scalar.div(b.scalar.sub(b.load(d, [low + 1]), b.load(d, [low])), b.scalar.mul(two, beside))
-                r = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(g, g), one))
-                r = b.scalar.select(b.scalar.cmp("lt", g, zero), b.scalar.neg(r), r)
-                shift = b.scalar.div(beside, b.scalar.add(g, r))
-                g = b.scalar.add(b.scalar.sub(b.load(d, [m]), b.load(d, [low])), shift)
-                count = b.index_of(b.scalar.sub(m_value, low_value))
-                with b.loop(count, "seq", inits=[g, one, one, zero]) as k:
-                    g, c, s, p = k.carried
-                    i = m - 1 - k.index
-                    f, h = b.scalar.mul(s, b.load(e, [i])), b.scalar.mul(c, b.load(e, [i]))
-                    r = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(f, f), b.scalar.mul(g, g)))
-                    b.store(r, e, [i + 1])
-                    is_zero = b.scalar.cmp("eq", r, zero)
-                    inverse = b.scalar.div(one, b.scalar.select(is_zero, one, r))
-                    s = b.scalar.mul(f, inverse)
-                    c = b.scalar.select(is_zero, one, b.scalar.mul(g, inverse))
-                    g = b.scalar.sub(b.load(d, [i + 1]), p)
-                    r = b.scalar.add(b.scalar.mul(b.scalar.sub(b.load(d, [i]), g), s), b.scalar.mul(two, b.scalar.mul(c, h)))
-                    p = b.scalar.mul(s, r)
-                    b.store(b.scalar.add(g, p), d, [i + 1])
-                    g = b.scalar.sub(b.scalar.mul(c, r), h)
-                    _rotate(b, n, rows, i, i + 1, c, s)
-                    k.give(g, c, s, p)
-                g, _, _, p = k.results
-                b.store(b.scalar.sub(b.load(d, [low]), p), d, [low])
-                b.store(g, e, [low])
-                b.store(zero, e, [m])
+        turns = -(-_MOST_STEPS * n // _STEPS_AT_ONCE)
+        most = b.scalar.select(is_finite, b.position(turns), start)
+        with b.loop(b.index_of(most), "seq", inits=[start]) as turn:
+            (first,) = turn.carried
+
+            def steps(first: SSAValue = first) -> Sequence[SSAValue]:
+                with b.loop(_STEPS_AT_ONCE, "seq", inits=[first]) as step:
+                    step.give(self._step(b, n, element, step.carried[0], d, e, rotations, step.index))
+                rotations.apply()
+                return step.results
+
+            turn.give(*b.either(b.scalar.cmp("lt", first, stop), steps, [first]))
+        rotations.finish(rows)
+
+    def _step(
+        self, b: Any, n: int, element: Any, low_value: SSAValue, d: SSAValue, e: SSAValue, rotations: _Rotations, number: Any
+    ) -> SSAValue:
+        """One step on the block that begins at `low_value`, or none where that is found already; where the next one begins."""
+        zero, one, two = (b.scalar.const(x, element) for x in (0, 1, 2))
+        eps, stop, low = b.scalar.const(epsilon_of(element), element), b.position(n - 1), b.index_of(low_value)
+        # the end of the block: the first element beside the diagonal that is negligible
+        with b.loop(n - 1, "seq", lower=low, inits=[stop]) as i:
+            size = b.scalar.add(*(b.scalar.abs(b.load(d, [at])) for at in (i.index, i.index + 1)))
+            small = b.scalar.cmp("le", b.scalar.abs(b.load(e, [i.index])), b.scalar.mul(eps, size))
+            here = b.position(i.index)
+            first = b.scalar.binary("and", small, b.scalar.cmp("lt", here, i.carried[0]))
+            i.give(b.scalar.select(first, here, i.carried[0]))
+        m_value = i.results[0]
+        rotations.start(number, low_value, m_value)
+        is_found = b.scalar.cmp("ge", low_value, m_value)
+        following = b.scalar.add(low_value, b.position(1))
+        done = b.scalar.cmp("gt", following, stop)
+        with b.when(b.scalar.invert(is_found)):
+            m = b.index_of(m_value)
+            beside = b.load(e, [low])
+            g = b.scalar.div(b.scalar.sub(b.load(d, [low + 1]), b.load(d, [low])), b.scalar.mul(two, beside))
+            r = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(g, g), one))
+            r = b.scalar.select(b.scalar.cmp("lt", g, zero), b.scalar.neg(r), r)
+            shift = b.scalar.div(beside, b.scalar.add(g, r))
+            g = b.scalar.add(b.scalar.sub(b.load(d, [m]), b.load(d, [low])), shift)
+            count = b.index_of(b.scalar.sub(m_value, low_value))
+            with b.loop(count, "seq", inits=[g, one, one, zero]) as k:
+                g, c, s, p = k.carried
+                i = m - 1 - k.index
+                f, h = b.scalar.mul(s, b.load(e, [i])), b.scalar.mul(c, b.load(e, [i]))
+                r = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(f, f), b.scalar.mul(g, g)))
+                b.store(r, e, [i + 1])
+                is_zero = b.scalar.cmp("eq", r, zero)
+                inverse = b.scalar.div(one, b.scalar.select(is_zero, one, r))
+                s = b.scalar.mul(f, inverse)
+                c = b.scalar.select(is_zero, one, b.scalar.mul(g, inverse))
+                g = b.scalar.sub(b.load(d, [i + 1]), p)
+                r = b.scalar.add(b.scalar.mul(b.scalar.sub(b.load(d, [i]), g), s), b.scalar.mul(two, b.scalar.mul(c, h)))
+                p = b.scalar.mul(s, r)
+                b.store(b.scalar.add(g, p), d, [i + 1])
+                g = b.scalar.sub(b.scalar.mul(c, r), h)
+                rotations.keep(number, i, c, s)
+                k.give(g, c, s, p)
+            g, _, _, p = k.results
+            b.store(b.scalar.sub(b.load(d, [low]), p), d, [low])
+            b.store(g, e, [low])
+            b.store(zero, e, [m])
+        return b.scalar.select(is_found, b.scalar.select(done, stop, following), low_value)
+
+
+_STEPS_AT_ONCE = 32
+"""QL steps whose rotations are applied together."""
+_COLUMNS = 32
+"""Columns of a block: of 256 rows of f32 it fits the first-level cache."""
+
+
+class _Rotations:
+    """Rotations of neighbouring rows of a matrix, those of several steps after one another.
+
+    A step rotates rows `high - 1` and `high`, then those before, down to `low`: a row that is rotated twice stays in registers,
+    and blocks of columns are independent.
+    """
+
+    def __init__(self, b: Any, n: int, element: Any, rows: Element):
+        self.b, self.n, self.element, self.count = b, n, element, -(-n // _COLUMNS)
+        self.cosines, self.sines = (
+            b.local((_STEPS_AT_ONCE, n), element, "scratch", name=name) for name in ("cosines", "sines")
+        )
+        self.lows, self.highs = (b.local((_STEPS_AT_ONCE,), i32, "scratch", name=name) for name in ("lows", "highs"))
+        self.blocks = [b.local((self.count, n, _COLUMNS), element, "scratch", name=f"columns{k}") for k in range(len(rows))]
+        zero = b.scalar.const(0, element)
+        for plane, block in zip(rows, self.blocks, strict=True):
+            with b.loop(self.count) as part, b.loop(n) as i:
+                with b.loop(_COLUMNS) as j:
+                    b.store(zero, block, [part.index, i.index, j.index])
+                with self._columns(part.index) as j:
+                    value = b.load(plane, [i.index, part.index * _COLUMNS + j.index])
+                    b.store(value, block, [part.index, i.index, j.index])
+
+    def _columns(self, part: Any) -> Any:
+        """A loop over the columns of a block that the matrix has."""
+        return self.b.loop([part * -_COLUMNS + self.n, _COLUMNS])
+
+    def start(self, step: Any, low: SSAValue, high: SSAValue) -> None:
+        """A step rotates the rows from `low` to `high`, none if these are one."""
+        s = self.b.scalar
+        self.b.store(s.convert(low, i32), self.lows, [step])
+        self.b.store(s.convert(s.max(low, high), i32), self.highs, [step])
+
+    def keep(self, step: Any, i: Any, c: SSAValue, s: SSAValue) -> None:
+        """Rows `i` and `i + 1` become `c x - s y` and `s x + c y`."""
+        self.b.store(c, self.cosines, [step, i])
+        self.b.store(s, self.sines, [step, i])
+
+    def apply(self) -> None:
+        """Apply the rotations of all steps."""
+        b = self.b
+        for block in self.blocks:
+            with b.loop(self.count) as part, b.loop(_STEPS_AT_ONCE, "seq") as step:
+                low_value, high_value = (b.scalar.convert(b.load(x, [step.index]), index) for x in (self.lows, self.highs))
+                low, high = b.index_of(low_value), b.index_of(high_value)
+                count = b.index_of(b.scalar.sub(high_value, low_value))
+                with b.loop(_COLUMNS) as j:
+                    last = b.load(block, [part.index, high, j.index])
+                    with b.loop(count, "seq", inits=[last]) as k:
+                        i, y = high - 1 - k.index, k.carried[0]
+                        cosine, sine = (b.load(x, [step.index, i]) for x in (self.cosines, self.sines))
+                        x = b.load(block, [part.index, i, j.index])
+                        b.store(
+                            b.scalar.add(b.scalar.mul(sine, x), b.scalar.mul(cosine, y)), block, [part.index, i + 1, j.index]
+                        )
+                        k.give(b.scalar.sub(b.scalar.mul(cosine, x), b.scalar.mul(sine, y)))
+                    b.store(k.results[0], block, [part.index, low, j.index])
+
+    def finish(self, rows: Element) -> None:
+        """Copy the blocks back to the rows of a matrix."""
+        b = self.b
+        for plane, block in zip(rows, self.blocks, strict=True):
+            with b.loop(self.count) as part, b.loop(self.n) as i, self._columns(part.index) as j:
+                value = b.load(block, [part.index, i.index, j.index])
+                b.store(value, plane, [i.index, part.index * _COLUMNS + j.index])
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp
+from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import Access, Instance, Terms, accesses, combine, private_to
@@ -119,12 +119,27 @@ class _Padding:
         for one in self.within:
             for two in self.found:
                 if one.writes and not two.writes and one.buffer is two.buffer and self.loop not in private_to(one.buffer):
+                    if self.stays_in_its_iteration(one, two):
+                        continue
                     for relations in self.orders(one, two):
                         for end in self.ends:
                             conflict = self.meets(one, two, relations, end)
                             if conflict is not None:
                                 return conflict
         return None
+
+    def stays_in_its_iteration(self, one: Access, two: Access) -> bool:
+        """Whether two accesses to an element are in one iteration of the loop: a dim of both is its index.
+
+        Asked first, since it needs no proof. Bounds may differ in other iterations of the loops around it: the buffer has to be
+        theirs.
+        """
+        if self.loop not in two.loops or any(loop not in private_to(one.buffer) for loop in around(self.loop)):
+            return False
+        if not (isinstance(one.op, LoadOp | StoreOp) and isinstance(two.op, LoadOp | StoreOp)):
+            return False
+        dims = zip(subscripts(one.op), subscripts(two.op), strict=True)
+        return any(x.value is self.loop.index and x == y for x, y in dims)
 
     def orders(self, one: Access, two: Access) -> Iterator[dict[ForOp, str]]:
         """How the loops around both are related when `two` happens after `one` on the same buffer."""

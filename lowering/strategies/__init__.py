@@ -22,6 +22,7 @@ from .reductions import schedule_reductions
 from .roots import schedule_roots
 from .rows import schedule_rows
 from .skinny import schedule_skinny
+from .stacks import schedule_stacks
 from .sums import schedule_sums
 from .sweeps import schedule_sweeps
 from .threads import schedule_threads
@@ -55,6 +56,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     KernelStrategy(schedule_attention, leaves=_LOOPS | steps("expand fission hoist pad set-layout sink")),
     KernelStrategy(schedule_tiles, leaves=_LOOPS | _LAYOUT | steps("coalesce collapse-dims demote fission pad serialize")),
     KernelStrategy(schedule_points, leaves=_LOOPS | steps("compute-at demote fission sink ungroup")),
+    NestStrategy(schedule_stacks, leaves=_LOOPS | steps("fission hoist pad serialize set-layout sink")),
     NestStrategy(schedule_matvec, leaves=_LOOPS | _SUMS_IN_MEMORY | steps("sink")),
     NestStrategy(schedule_skinny, leaves=_PRODUCTS),
     NestStrategy(schedule_products, leaves=_PRODUCTS | steps("pad parallelize"), order_free=False),
