@@ -56,6 +56,8 @@ class Config:
         self._thread = _Thread()
         self._lock = threading.RLock()
         self._open = 0
+        self.common: Options | None = DEFAULT
+        """The options of all threads; None while some thread has its own."""
         self._served: weakref.WeakSet[Any] = weakref.WeakSet()
 
     @property
@@ -84,6 +86,7 @@ class Config:
         chosen = _changed(self.options, options)
         with self._lock:
             self._open += 1
+            self.common = None
             self._withdraw()
         self._thread.blocks.append(chosen)
         try:
@@ -92,6 +95,7 @@ class Config:
             self._thread.blocks.pop()
             with self._lock:
                 self._open -= 1
+                self.common = None if self._open else self._process
 
     @contextmanager
     def lenient(self) -> Generator[None]:
@@ -113,6 +117,7 @@ class Config:
         """
         with self._lock:
             self._process = _changed(self._process, options)
+            self.common = None if self._open else self._process
             self._withdraw()
 
     def serve(self, function: Any, executable: Any) -> None:
