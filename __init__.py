@@ -98,6 +98,8 @@ if TYPE_CHECKING:
     from .frontend.lowered import Lowered as Lowered
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
+    from .frontend.record import Record as Record
+    from .frontend.record import record as record
     from .frontend.tune import tune as tune
     from .frontend.vjp import vjp as vjp
     from .runtime.array import Array as Array
@@ -135,6 +137,7 @@ _HOMES = {
     ),
     "vjp": ".frontend.vjp",
     **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.custom"),
+    **dict.fromkeys(("Record", "record"), ".frontend.record"),
     "tune": ".frontend.tune",
     "vmap": ".frontend.batching",
     **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".frontend.lnp_at"),

@@ -384,8 +384,8 @@ def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
         nonlocal direct
         trace = current()
         key = None
+        options, table = direct
         if trace is None and (common := config.common) is not None:
-            options, table = direct
             if common is not options:
                 direct = common, (table := {})
             values = (*args, *kwargs.values()) if kwargs else args
