@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from .frontend.jacobians import hessian as hessian
     from .frontend.jacobians import jacfwd as jacfwd
     from .frontend.jacobians import jacrev as jacrev
-    from .frontend.jacobians import linearize as linearize
     from .frontend.jacobians import remat as remat
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
@@ -101,6 +100,7 @@ if TYPE_CHECKING:
     from .frontend.record import Record as Record
     from .frontend.record import record as record
     from .frontend.tune import tune as tune
+    from .frontend.vjp import linearize as linearize
     from .frontend.vjp import vjp as vjp
     from .runtime.array import Array as Array
     from .runtime.pool import get_result_pool as get_result_pool
@@ -131,11 +131,11 @@ _HOMES = {
     **dict.fromkeys(
         (
             *("ShapeDtypeStruct", "block_until_ready", "checkpoint", "device_get", "device_put", "eval_shape", "hessian"),
-            *("jacfwd", "jacrev", "linearize", "remat"),
+            *("jacfwd", "jacrev", "remat"),
         ),
         ".frontend.jacobians",
     ),
-    "vjp": ".frontend.vjp",
+    **dict.fromkeys(("linearize", "vjp"), ".frontend.vjp"),
     **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.custom"),
     **dict.fromkeys(("Record", "record"), ".frontend.record"),
     "tune": ".frontend.tune",
