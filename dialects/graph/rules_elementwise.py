@@ -28,8 +28,8 @@ from .create import ConstOp
 from .rules import holds_floats, is_splat, made_by, rule, splat, ulp
 from .unary import UnaryOp
 
-UNARY = (*(name for name, op in OPS.items() if issubclass(op, UnaryOp)), "convert")
-BINARY = (*(name for name, op in OPS.items() if issubclass(op, BinaryOp)), "cmp")
+UNARY = (*(name for name, op in OPS.items() if issubclass(op, UnaryOp) and "." not in name), "convert")
+BINARY = (*(name for name, op in OPS.items() if issubclass(op, BinaryOp) and "." not in name), "cmp")
 ELEMENTWISE = (*UNARY, *BINARY, "select")
 
 # --------------------------------------------------------------------------------------------------------------------
