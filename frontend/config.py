@@ -23,10 +23,12 @@ class Options:
     Attributes:
         promotion: which dtype operands of several have: `numpy`, `jax`, or `strict`, which promotes Python numbers alone.
         x64: whether there are dtypes of 64 bits; if not, they become those of 32 bits wherever they are met, as in jax.
+        lazy: whether elementwise functions outside of a trace wait until somebody looks, to be computed together (`lazy.py`).
     """
 
     promotion: str = "numpy"
     x64: bool = True
+    lazy: bool = False
 
 
 DEFAULT = Options()
@@ -40,7 +42,7 @@ class _Thread(threading.local):
 
 
 class Config:
-    """The options in use: `config.promotion`, `config.x64`; call it for a block, or `update` it for the process.
+    """The options in use: `config.promotion`, `config.x64`, `config.lazy`; call it for a block, or `update` it for the process.
 
     >>> import numpy as np, lamina as lm
     >>> x, n = np.ones(2, np.float32), np.arange(2, dtype=np.int32)
@@ -75,6 +77,11 @@ class Config:
     def x64(self) -> bool:
         """Whether there are dtypes of 64 bits."""
         return self.options.x64
+
+    @property
+    def lazy(self) -> bool:
+        """Whether elementwise functions outside of a trace wait until somebody looks."""
+        return self.options.lazy
 
     @contextmanager
     def __call__(self, **options: Any) -> Generator[None]:
@@ -142,8 +149,9 @@ def _changed(options: Options, changes: dict[str, Any]) -> Options:
         raise TypeError(f"config has no option {unknown[0]!r}, options are: {', '.join(sorted(known))}")
     if (promotion := changes.get("promotion", "numpy")) not in PROMOTIONS:
         raise ValueError(f"promotion must be one of {', '.join(PROMOTIONS)}, got {promotion!r}")
-    if not isinstance(changes.get("x64", True), bool):
-        raise TypeError(f"x64 must be a bool, got {changes['x64']!r}")
+    for name in ("x64", "lazy"):
+        if not isinstance(changes.get(name, True), bool):
+            raise TypeError(f"{name} must be a bool, got {changes[name]!r}")
     return replace(options, **changes)
 
 

@@ -17,23 +17,24 @@ from typing import Any, TypeVar
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.choose import CmpOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp
-from ..dialects.types import shape_of
+from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
 from ..runtime.array import as_array, is_ndarray
 from ..runtime.arrays import plain
 from .config import Options, config
 from .locations import located
+from .promotion import STORED
 from .results import finished
 from .tracer import Tracer
-from .tracing import Trace, current, input_array, is_traced
+from .tracing import Deferred, Trace, current, input_array, is_traced
 
 Array = np.ndarray[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,6 +50,9 @@ _KEPT = 4096
 
 _DIRECT = 512
 """Of them, for each function, what calls find without a search of their arguments."""
+
+deferred: Any = None
+"""What gives the result of a program later: `lazy.py` puts it here when it is imported."""
 
 _compiling = RLock()
 ndarray = np.ndarray
@@ -79,7 +83,9 @@ class EagerTrace(Trace):
     def _lift_array(self, x: Any) -> Tracer:
         known = self._by_identity.get(id(x))
         if known is None:
-            known = self._by_identity[id(x)] = self._input(x, input_array(x))
+            waits = isinstance(x, Deferred) and x.dtype not in STORED
+            array = np.empty(x.shape, x.dtype) if waits else input_array(x)
+            known = self._by_identity[id(x)] = self._input(x, array)
         return known
 
     def _input(self, source: Any, array: Array, weak: bool = False) -> Tracer:
@@ -118,6 +124,8 @@ class EagerProgram:
                 continue
             assert isinstance(op, GraphOp)
             self._steps.append((op.evaluator(), [numbers[o] for o in op.operands], numbers[op.results[0]]))
+        self._optimized: Block | None = None
+        self._elementwise = self._compiled and self._single and all(_is_elementwise(op) for op in ops)
         self._slots = [None] * (len(values) - len(self.dtypes))
         self._native: Callable[..., Any] | None = None
 
@@ -168,10 +176,41 @@ class EagerProgram:
     def _compile(self) -> Callable[..., Any]:
         from .executables import native_function
 
+        return native_function(self._module())
+
+    def _module(self) -> ModuleOp:
         block = self._block
-        block.add_op(ReturnOp.create(operands=self._results))
-        types = [argument.type for argument in block.args], [value.type for value in self._results]
-        return native_function(ModuleOp([FuncOp("main", types, Region(block), "public")]))
+        if not isinstance(block.last_op, ReturnOp):
+            block.add_op(ReturnOp.create(operands=self._results))
+            types = [argument.type for argument in block.args], [value.type for value in self._results]
+            self._whole = ModuleOp([FuncOp("main", types, Region(block), "public")])
+        return self._whole
+
+    # -- waiting (`lazy.py`)
+
+    def may_wait(self) -> bool:
+        """Whether the program is one to compile, of elementwise ops with one result."""
+        return self._elementwise
+
+    def result_type(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Dtype and shape of the one result."""
+        (result,) = self._results
+        return numpy_dtype(element_of(result)), shape_of(result)
+
+    def simplified(self) -> Block:
+        """The program after the passes from graph to graph, by itself."""
+        with _compiling:
+            if self._optimized is None:
+                from .. import pipeline
+
+                module = self._module().clone()
+                pipeline.run_to(module, "optimized")
+                self._optimized = next(op for op in module.body.block.ops if isinstance(op, FuncOp)).body.block
+            return self._optimized
+
+
+def _is_elementwise(op: Operation) -> bool:
+    return isinstance(op, ElementwiseOp | BroadcastOp) or op.name == "graph.const"
 
 
 def _is_broadcast_by_users(op: BroadcastOp) -> bool:
@@ -213,11 +252,16 @@ class _Kept:
         self.program = program
         self.places = list(zip(places, program.dtypes, strict=True))
 
-    def run(self, leaves: Sequence[Any]) -> Any:
+    def result(self, leaves: Sequence[Any]) -> Any:
+        """What the program gives, or an array that waits for it."""
+        if config.lazy and self.program.may_wait():
+            return deferred(self.program, [leaves[k] for k, _ in self.places])
         return self.program.run([np.asarray(leaves[k], dtype) for k, dtype in self.places])
 
     def direct(self, values: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
         """The same for calls whose leaves are arguments, as `values`; None where they stand in lists."""
+        if config.lazy and self.program.may_wait():
+            return None
         positions: list[int | None] = []  # of each leaf
         for k, value in enumerate(values):
             leaves: list[Any] = []
@@ -259,6 +303,7 @@ def _program(
 ) -> tuple[Any, _Kept | None]:
     """The result, and the program that gives it if calls alike have the same one."""
     leaves: list[Any] = []
+    given = leaves
     key: Hashable = None
     try:
         key = (function, config.options, _key(args, leaves), *((name, _key(value, leaves)) for name, value in kwargs.items()))
@@ -266,7 +311,7 @@ def _program(
         pass
     else:
         if (found := _kept.get(key)) is not None:
-            return found.run(leaves), found
+            return found.result(leaves), found
         if len({id(x) for x in leaves}) < len(leaves):  # inputs are told apart by identity
             args, kwargs = _distinct(args), {name: _distinct(value) for name, value in kwargs.items()}
             leaves = []
@@ -280,20 +325,44 @@ def _program(
         if len(_kept) >= _KEPT:
             _kept.clear()
         kept = _kept[key] = _Kept(program, places)
+        return kept.result(given), kept
+    for k, source in enumerate(trace.sources):
+        if isinstance(source, Deferred):
+            trace.inputs[k] = np.asarray(source, program.dtypes[k])
     return program.run(trace.inputs), kept
+
+
+class _Twin(Deferred):
+    """Another object for an array whose elements wait."""
+
+    def __init__(self, of: Deferred):
+        self.of = of
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.of.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.of.shape
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return np.array(self.of, dtype, copy=copy)
 
 
 def _distinct(x: Any) -> Any:
     """The same arguments, arrays as objects of their own."""
     if is_ndarray(x):
         return x.view()
+    if isinstance(x, Deferred):
+        return _Twin(x)
     return type(x)(map(_distinct, x)) if type(x) in (tuple, list) else x
 
 
 def _places(sources: Sequence[Any], leaves: Sequence[Any]) -> list[int] | None:
     """The leaf that each input was made of; None if the function may have looked at the elements of an array."""
     places = {id(leaf): k for k, leaf in enumerate(leaves)}
-    arrays = [id(leaf) for leaf in leaves if is_ndarray(leaf)]
+    arrays = [id(leaf) for leaf in leaves if is_ndarray(leaf) or isinstance(leaf, Deferred)]
     used = {id(source) for source in sources}
     if not used <= places.keys() or not used.issuperset(arrays) or len({*arrays}) != len(arrays):
         return None
@@ -312,6 +381,9 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
     """What a recorded program may depend on: all of an argument but the elements of its arrays, which become leaves."""
     kind = type(x)
     if kind is np.ndarray or kind is ResultArray:
+        leaves.append(x)
+        return x.dtype, x.shape
+    if isinstance(x, Deferred):
         leaves.append(x)
         return x.dtype, x.shape
     if kind in _NUMBERS:
@@ -358,6 +430,24 @@ _FACTS: dict[type, Callable[[Any], Hashable]] = {
 }
 """As `_key`, in less time, of arguments that are arrays or hold none."""
 
+_ARRAYS = frozenset((np.ndarray, ResultArray))
+
+
+def _flat_key(values: Sequence[Any], names: dict[str, Any]) -> Hashable:
+    """As `_key`, in less time, of a call whose arrays are arguments themselves; None for another one."""
+    if len(values) == 1 and not names:
+        (x,) = values
+        if type(x) in _ARRAYS:
+            return x.dtype, x.shape
+    elif len(values) == 2 and not names:
+        x, y = values
+        if type(x) in _ARRAYS and type(y) in _ARRAYS:
+            return x.dtype, x.shape, y.dtype, y.shape
+    try:
+        return (*[_FACTS[type(x)](x) for x in values], *names)
+    except KeyError:
+        return None
+
 
 def api(function: Function) -> Function:
     """A function of lamina.numpy: on plain arrays it is evaluated, errors get the user's place.
@@ -391,13 +481,9 @@ def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
             if common is not options:
                 direct = common, (table := {})
             values = (*args, *kwargs.values()) if kwargs else args
-            try:
-                key = (*[_FACTS[type(x)](x) for x in values], *kwargs)
-            except KeyError:
-                pass
-            else:
-                if (run := table.get(key)) is not None:
-                    return run(values)
+            key = _flat_key(values, kwargs)
+            if key is not None and (run := table.get(key)) is not None:
+                return run(values)
         try:
             if trace is None or not (
                 stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))

@@ -7,6 +7,7 @@ function. On plain arrays it is the trace of that one call (`eager.py`).
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -277,6 +278,22 @@ def is_traced(args: Iterable[Any]) -> bool:
     return False
 
 
+class Deferred:
+    """Base of arrays whose elements are computed when they are looked at (`lazy.py`)."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Of the elements."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The sizes."""
+
+
 def token(x: Any) -> Token:
     """What promotion sees of an operand."""
     if isinstance(x, Tracer):
@@ -289,7 +306,7 @@ def token(x: Any) -> Token:
         return int
     if type(x) in (int, float, complex):
         return type(x)
-    return concrete_array(x).dtype
+    return x.dtype if isinstance(x, Deferred) else concrete_array(x).dtype
 
 
 def operand(x: Any) -> Any:

@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineMap
 from ...errors import DTypeError
 from ..types import is_bool, is_float, is_integer, part_of, unify
 from .base import Derivative, Equation, GraphOp, Read, graph_op
-from .quiet import quietly
+from .quiet import quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -52,8 +52,7 @@ class ElementwiseOp(GraphOp, ABC):
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         if type(self).evaluate is not ElementwiseOp.evaluate:
             return self.evaluate  # a meaning of its own
-        meaning, dtype = self.numpy, self.result_dtype()
-        return lambda *operands: (np.asarray(quietly(meaning, *operands), dtype),)
+        return quiet(self.numpy, self.result_dtype())
 
 
 FamilyT = TypeVar("FamilyT", bound=ElementwiseOp)
