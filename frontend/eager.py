@@ -291,6 +291,15 @@ def _fresh(result: Array) -> Array:
 
 
 _kept: dict[Hashable, _Kept] = {}
+_resets: list[Callable[[], None]] = []
+"""What forgets the calls of each function."""
+
+
+def forget() -> None:
+    """Forget all programs: the next call of each function records anew."""
+    _kept.clear()
+    for reset in _resets:
+        reset()
 
 
 def evaluated(function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -470,6 +479,12 @@ def creation(function: Function) -> Function:
 def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
     direct: tuple[Options | None, dict[Hashable, Callable[[Sequence[Any]], Any]]] = None, {}
     """What runs calls on plain arrays that came before, and under which options it was recorded."""
+
+    def reset() -> None:
+        nonlocal direct
+        direct = None, {}
+
+    _resets.append(reset)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
