@@ -282,6 +282,8 @@ class _Kept:
             return lambda values: _fresh(*evaluate(*before, values[first].view(ndarray), *after))
         if len(arrays) == len(inputs) == 2:
             return lambda values: _fresh(*evaluate(values[first].view(ndarray), values[last].view(ndarray)))
+        if len(arrays) == len(inputs):
+            return lambda values: _fresh(*evaluate(*[values[k].view(ndarray) for k in arrays]))
         return lambda values: _fresh(*evaluate(*[np.asarray(values[k], dtype).view(ndarray) for k, dtype in inputs]))
 
 
