@@ -54,7 +54,7 @@ def sign(z: Tracer) -> Tracer:
     size = magnitude(z)
     none = build("cmp", size, full(size, 0), predicate="eq")
     safe = build("select", none, full(size, 1), size)
-    re, im = (build("div", part, safe) for part in parts(z))
+    re, im = (build("select", none, full(size, 0), build("div", part, safe)) for part in parts(z))
     return joined(re, im)
 
 
@@ -91,38 +91,112 @@ def tan(z: Tracer) -> Tracer:
 
 
 def _roots(z: Tracer) -> tuple[Tracer, Tracer]:
-    """The roots of `1 - z` and `1 + z`."""
-    one = full(z, 1)
-    return build("sqrt", build("sub", one, z)), build("sqrt", build("add", one, z))
+    """The roots of `1 - z` and `1 + z`; the sign of an imaginary part of 0 says on which side of a branch cut they are."""
+    a, b = parts(z)
+    one = full(a, 1)
+    return build("sqrt", joined(build("sub", one, a), build("neg", b))), build("sqrt", joined(build("add", one, a), b))
 
 
 def arcsin(z: Tracer, asinh: Real) -> Tracer:
-    low, high = _roots(z)
-    re = build("atan2", build("real", z), build("real", build("mul", low, high)))
-    return joined(re, asinh(build("imag", build("mul", conjugate(low), high))))
+    return over_i(arcsinh(times_i(z), asinh))
 
 
 def arccos(z: Tracer, asinh: Real) -> Tracer:
     low, high = _roots(z)
     angle = build("atan2", build("real", low), build("real", high))
     im = asinh(build("imag", build("mul", conjugate(high), low)))
-    return joined(build("mul", full(angle, 2), angle), im)
+    re = build("mul", full(angle, 2), angle)
+
+    def limits(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
+        return _angle(build("abs", b), a), build("neg", _with_sign(_infinite(a, b), b))
+
+    return _with_limits(z, re, im, limits)
 
 
 def arcsinh(z: Tracer, asinh: Real) -> Tracer:
-    return over_i(arcsin(times_i(z), asinh))
+    w = times_i(z)
+    low, high = _roots(w)
+    re = build("neg", asinh(build("imag", build("mul", conjugate(low), high))))
+    im = build("atan2", build("real", w), build("real", build("mul", low, high)))
+    # asinh(z) is -i asin(iz): both parts of asin(iz) are odd
+    re, im = build("neg", re), build("neg", im)
+
+    def limits(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
+        zero = build("cmp", b, full(b, 0), predicate="eq")
+        return _with_sign(_infinite(a, b), a), build("select", zero, b, build("atan2", b, build("abs", a)))
+
+    return _with_limits(z, re, im, limits)
 
 
 def arccosh(z: Tracer, asinh: Real) -> Tracer:
-    one = full(z, 1)
-    low, high = build("sqrt", build("sub", z, one)), build("sqrt", build("add", z, one))
+    a, b = parts(z)
+    one = full(a, 1)
+    low, high = build("sqrt", joined(build("sub", a, one), b)), build("sqrt", joined(build("add", a, one), b))
     angle = build("atan2", build("imag", low), build("real", high))
     re = asinh(build("real", build("mul", conjugate(low), high)))
-    return joined(re, build("mul", full(angle, 2), angle))
+
+    def limits(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
+        return _infinite(a, b), _angle(b, a)
+
+    return _with_limits(z, re, build("mul", full(angle, 2), angle), limits)
 
 
 def arctanh(z: Tracer) -> Tracer:
-    return build("mul", full(z, 0.5), build("sub", log1p(z), log1p(build("neg", z))))
+    a, b = parts(z)
+    one, size = full(a, 1), build("abs", a)
+    near = build("sub", one, size)
+    distance = magnitude(joined(near, b))  # from 1, as both parts are odd
+    ratio = build("div", build("div", build("mul", full(a, 4), size), distance), distance)
+    quarter, half = full(a, 0.25), full(a, 0.5)
+    # so close to 1 the ratio would overflow, and 1 is nothing beside it
+    logs = (build("log", x) for x in (build("mul", full(a, 4), size), distance))
+    close = build("sub", *(build("mul", factor, log) for factor, log in zip((quarter, half), logs, strict=True)))
+    at_pole = build("cmp", distance, full(a, 1e-9), predicate="lt")
+    re = _with_sign(build("select", at_pole, close, build("mul", quarter, build("log1p", ratio))), a)
+    across = build("sub", build("mul", near, build("add", one, size)), build("mul", b, b))
+    im = build("mul", half, build("atan2", build("add", b, b), across))
+
+    def limits(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
+        infinite = _is_infinite(a, b)
+        zero = build("cmp", a, full(a, 0), predicate="eq")
+        none = build("select", build("or", infinite, zero), full(a, 0), full(a, math.nan))
+        there = build("and", infinite, build("cmp", b, b, predicate="eq"))
+        return _with_sign(none, a), _with_sign(build("select", there, full(b, math.pi / 2), full(b, math.nan)), b)
+
+    return _with_limits(z, re, im, limits)
+
+
+# Inverse functions of what is not finite, as C99 has them (annex G.6)
+
+
+def _with_limits(z: Tracer, re: Tracer, im: Tracer, limits: Callable[[Tracer, Tracer], tuple[Tracer, Tracer]]) -> Tracer:
+    """Parts computed by a formula where both parts of `z` are finite, elsewhere those that `limits` gives."""
+    a, b = parts(z)
+    finite = build("and", *(build("cmp", build("sub", x, x), full(x, 0), predicate="eq") for x in (a, b)))
+    far_re, far_im = limits(a, b)
+    return joined(build("select", finite, re, far_re), build("select", finite, im, far_im))
+
+
+def _is_infinite(a: Tracer, b: Tracer) -> Tracer:
+    """Whether a part is infinite."""
+    return build("or", *(build("cmp", build("abs", x), full(x, math.inf), predicate="eq") for x in (a, b)))
+
+
+def _infinite(a: Tracer, b: Tracer) -> Tracer:
+    """Infinity where a part is, else NaN."""
+    return build("select", _is_infinite(a, b), full(a, math.inf), full(a, math.nan))
+
+
+def _with_sign(size: Tracer, x: Tracer) -> Tracer:
+    """A size of its own sign, or of the opposite one where `x` is negative or -0."""
+    below = build("cmp", build("atan2", x, full(x, -1)), full(x, 0), predicate="lt")
+    return build("select", below, build("neg", size), size)
+
+
+def _angle(b: Tracer, a: Tracer) -> Tracer:
+    """The angle of `a + ib`; a right one where `b` is NaN and `a` is 0."""
+    upright = build("and", build("cmp", a, full(a, 0), predicate="eq"), build("cmp", b, b, predicate="ne"))
+    return build("select", upright, full(a, math.pi / 2), build("atan2", b, a))
 
 
 def arctan(z: Tracer) -> Tracer:

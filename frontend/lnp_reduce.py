@@ -170,7 +170,11 @@ def _composite(op: str, x: Tracer, axes: tuple[int, ...], keepdims: bool, **prop
         y = full_like_tracer(build("reduce", x, kind="add", dims=axes), math.nan)
         return _keep(y, x, axes, keepdims)
     if not axes:
-        return full_like_tracer(x, 0) if op == "var" else x
+        if op != "var":
+            return x
+        # of one element, of which one may not be finite; builtins: max is a function of arrays here
+        off = build("sub", x, x)
+        return build("div", off, full_like_tracer(off, builtins.max(1 - props["correction"], 0)))
     return _keep(build(op, x, dims=axes, **props), x, axes, keepdims)
 
 

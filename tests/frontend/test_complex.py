@@ -179,3 +179,34 @@ def test_norms(order: Any) -> None:
         np.testing.assert_allclose(lm.linalg.matrix_norm(z, ord=of_values), want, rtol=1e-13)
     if order != "fro":
         np.testing.assert_allclose(lm.linalg.vector_norm(z, ord=order), np.linalg.vector_norm(z, ord=order), rtol=1e-14)
+
+
+_INVERSE = ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh")
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_inverse_functions_at_their_limits(dtype: str) -> None:
+    """Infinities, NaN, zeros of both signs, branch cuts, and far from 1 where formulas cancel: as C99 and NumPy have them."""
+    few = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, np.inf, -np.inf, np.nan, 1e-20, 1e10]
+    z = np.array([complex(a, b) for a in few for b in few], dtype)
+    close = 1e-12 if dtype == "complex128" else 2e-6
+    for name in _INVERSE:
+        with np.errstate(all="ignore"):
+            wanted = getattr(np, name)(z)
+        for found in (getattr(lnp, name)(z), lm.jit(getattr(lnp, name))(z)):
+            for part in ("real", "imag"):
+                x, y = getattr(np.asarray(found), part), getattr(wanted, part)
+                # C99 leaves the sign of an infinity or zero open where the other part is NaN
+                open_ = np.isnan(wanted) if part == "real" else np.isnan(z)
+                x, y = (np.where(open_, np.abs(p), p) for p in (x, y))
+                np.testing.assert_allclose(x, y, rtol=close, atol=1e-37, err_msg=f"{name} {part}")
+                number = ~np.isnan(y) & ~open_
+                np.testing.assert_array_equal(np.signbit(x[number]), np.signbit(y[number]), f"sign of {name} {part}")
+
+
+def test_variance_of_one_element() -> None:
+    for x in (np.array(2.0), np.array(np.nan), np.array(np.inf), np.array([1.0, np.nan])):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(lnp.var(x, axis=()), np.var(x, axis=()))
+    assert np.isnan(lnp.var(np.array(2.0), ddof=1)) and np.isnan(lnp.std(np.array(np.nan)))
+    np.testing.assert_array_equal(np.signbit(np.asarray(lnp.sign(np.array([complex(-0.0, -0.0)]))).real), [False])
