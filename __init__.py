@@ -83,7 +83,6 @@ if TYPE_CHECKING:
     from .frontend.jacobians import hessian as hessian
     from .frontend.jacobians import jacfwd as jacfwd
     from .frontend.jacobians import jacrev as jacrev
-    from .frontend.jacobians import linearize as linearize
     from .frontend.jacobians import remat as remat
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
@@ -114,7 +113,10 @@ if TYPE_CHECKING:
     from .frontend.lowered import Lowered as Lowered
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
+    from .frontend.record import Record as Record
+    from .frontend.record import record as record
     from .frontend.tune import tune as tune
+    from .frontend.vjp import linearize as linearize
     from .frontend.vjp import vjp as vjp
     from .modules.module import Module as Module
     from .modules.module import buffer as buffer
@@ -151,12 +153,13 @@ _HOMES = {
     **dict.fromkeys(
         (
             *("ShapeDtypeStruct", "block_until_ready", "checkpoint", "device_get", "device_put", "eval_shape", "hessian"),
-            *("jacfwd", "jacrev", "linearize", "remat"),
+            *("jacfwd", "jacrev", "remat"),
         ),
         ".frontend.jacobians",
     ),
-    "vjp": ".frontend.vjp",
+    **dict.fromkeys(("linearize", "vjp"), ".frontend.vjp"),
     **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.custom"),
+    **dict.fromkeys(("Record", "record"), ".frontend.record"),
     "tune": ".frontend.tune",
     "vmap": ".frontend.batching",
     **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".frontend.lnp_at"),

@@ -332,25 +332,27 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         raise DifferentiationError("jvp takes its primals and tangents as tuples: jvp(f, (x,), (dx,))")
 
     def pushed(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        point = trace_at(function, primals, {}, "jvp")
-        args = point.traced.structure.children[0]
-        wrt = list(range(len(point.leaves)))
-        if flatten(tangents)[1] != args:  # tangents of models have None where nothing is differentiated
-            wrt = differentiated(args, point.traced.avals)
-            args = flatten(args.unflatten(k if k in wrt else None for k in range(args.num_leaves)))[1]
-        require_float(point, wrt, "jvp")
-        vectors = like(tangents, args, [point.traced.avals[k] for k in wrt], "jvp tangents")
-        op = JvpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
-        staging().builder.insert(op)
-        avals, structure = point.traced.out_avals, point.traced.out_structure
-        changes = iter(op.results[len(avals) :])
-        out = point.wrap(op.results[: len(avals)], avals)
-        moved = [
-            point.wrap([next(changes)], [a])[0] if is_inexact_dtype(a.dtype) else filled(0, a.shape, a.dtype) for a in avals
-        ]
-        return structure.unflatten(out), structure.unflatten(moved)
+        return push_forward(trace_at(function, primals, {}, "jvp"), tangents, "jvp")
 
     return each_call(pushed, f"jvp_{function_name(function)}", function)(tuple(primals), tuple(tangents))
+
+
+def push_forward(point: Point, tangents: tuple[Any, ...], what: str) -> tuple[Any, Any]:
+    """The result of a function, and its tangent along those of its arguments."""
+    args = point.traced.structure.children[0]
+    wrt = list(range(len(point.leaves)))
+    if flatten(tangents)[1] != args:  # tangents of models have None where nothing is differentiated
+        wrt = differentiated(args, point.traced.avals)
+        args = flatten(args.unflatten(k if k in wrt else None for k in range(args.num_leaves)))[1]
+    require_float(point, wrt, what)
+    vectors = like(tangents, args, [point.traced.avals[k] for k in wrt], f"{what} tangents")
+    op = JvpOp.make(point.traced.op, point.operands, [v.value for v in vectors], wrt)
+    staging().builder.insert(op)
+    avals, structure = point.traced.out_avals, point.traced.out_structure
+    changes = iter(op.results[len(avals) :])
+    out = point.wrap(op.results[: len(avals)], avals)
+    moved = [point.wrap([next(changes)], [a])[0] if is_inexact_dtype(a.dtype) else filled(0, a.shape, a.dtype) for a in avals]
+    return structure.unflatten(out), structure.unflatten(moved)
 
 
 def stop_gradient(tree: Any) -> Any:

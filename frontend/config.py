@@ -23,10 +23,12 @@ class Options:
     Attributes:
         promotion: which dtype operands of several have: `numpy`, `jax`, or `strict`, which promotes Python numbers alone.
         x64: whether there are dtypes of 64 bits; if not, they become those of 32 bits wherever they are met, as in jax.
+        lazy: whether elementwise functions outside of a trace wait until somebody looks, to be computed together (`lazy.py`).
     """
 
     promotion: str = "numpy"
     x64: bool = True
+    lazy: bool = False
 
 
 DEFAULT = Options()
@@ -40,7 +42,7 @@ class _Thread(threading.local):
 
 
 class Config:
-    """The options in use: `config.promotion`, `config.x64`; call it for a block, or `update` it for the process.
+    """The options in use: `config.promotion`, `config.x64`, `config.lazy`; call it for a block, or `update` it for the process.
 
     >>> import numpy as np, lamina as lm
     >>> x, n = np.ones(2, np.float32), np.arange(2, dtype=np.int32)
@@ -56,6 +58,8 @@ class Config:
         self._thread = _Thread()
         self._lock = threading.RLock()
         self._open = 0
+        self.common: Options | None = DEFAULT
+        """The options of all threads; None while some thread has its own."""
         self._served: weakref.WeakSet[Any] = weakref.WeakSet()
 
     @property
@@ -74,6 +78,11 @@ class Config:
         """Whether there are dtypes of 64 bits."""
         return self.options.x64
 
+    @property
+    def lazy(self) -> bool:
+        """Whether elementwise functions outside of a trace wait until somebody looks."""
+        return self.options.lazy
+
     @contextmanager
     def __call__(self, **options: Any) -> Generator[None]:
         """Options for a `with` block of this thread; others stay as they are.
@@ -84,6 +93,7 @@ class Config:
         chosen = _changed(self.options, options)
         with self._lock:
             self._open += 1
+            self.common = None
             self._withdraw()
         self._thread.blocks.append(chosen)
         try:
@@ -92,6 +102,7 @@ class Config:
             self._thread.blocks.pop()
             with self._lock:
                 self._open -= 1
+                self.common = None if self._open else self._process
 
     @contextmanager
     def lenient(self) -> Generator[None]:
@@ -113,6 +124,7 @@ class Config:
         """
         with self._lock:
             self._process = _changed(self._process, options)
+            self.common = None if self._open else self._process
             self._withdraw()
 
     def serve(self, function: Any, executable: Any) -> None:
@@ -137,8 +149,9 @@ def _changed(options: Options, changes: dict[str, Any]) -> Options:
         raise TypeError(f"config has no option {unknown[0]!r}, options are: {', '.join(sorted(known))}")
     if (promotion := changes.get("promotion", "numpy")) not in PROMOTIONS:
         raise ValueError(f"promotion must be one of {', '.join(PROMOTIONS)}, got {promotion!r}")
-    if not isinstance(changes.get("x64", True), bool):
-        raise TypeError(f"x64 must be a bool, got {changes['x64']!r}")
+    for name in ("x64", "lazy"):
+        if not isinstance(changes.get(name, True), bool):
+            raise TypeError(f"{name} must be a bool, got {changes[name]!r}")
     return replace(options, **changes)
 
 

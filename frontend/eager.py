@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
 from typing import Any, TypeVar
@@ -16,20 +17,24 @@ from typing import Any, TypeVar
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.graph.base import GraphOp
+from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.types import shape_of
+from ..dialects.graph.choose import CmpOp
+from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.shape import BroadcastOp
+from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
 from ..runtime.array import as_array, is_ndarray
 from ..runtime.arrays import plain
-from .config import config
+from .config import Options, config
 from .locations import located
+from .promotion import STORED
 from .results import finished
 from .tracer import Tracer
-from .tracing import Trace, current, input_array, is_traced
+from .tracing import Deferred, Trace, current, input_array, is_traced
 
 Array = np.ndarray[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -43,7 +48,14 @@ _NEST_WEIGHT = 16
 _KEPT = 4096
 """Programs that are kept."""
 
+_DIRECT = 512
+"""Of them, for each function, what calls find without a search of their arguments."""
+
+deferred: Any = None
+"""What gives the result of a program later: `lazy.py` puts it here when it is imported."""
+
 _compiling = RLock()
+ndarray = np.ndarray
 
 
 class EagerTrace(Trace):
@@ -71,7 +83,9 @@ class EagerTrace(Trace):
     def _lift_array(self, x: Any) -> Tracer:
         known = self._by_identity.get(id(x))
         if known is None:
-            known = self._by_identity[id(x)] = self._input(x, input_array(x))
+            waits = isinstance(x, Deferred) and x.dtype not in STORED
+            array = np.empty(x.shape, x.dtype) if waits else input_array(x)
+            known = self._by_identity[id(x)] = self._input(x, array)
         return known
 
     def _input(self, source: Any, array: Array, weak: bool = False) -> Tracer:
@@ -80,6 +94,8 @@ class EagerTrace(Trace):
         return self.argument(array.dtype, array.shape, weak)
 
     def _capture_tracer(self, x: Tracer) -> Tracer:
+        if not x.trace.active:
+            return super()._capture_tracer(x)
         raise TracingError(f"{x!r} reached a function on plain arrays: pass it as an argument, or in a list")
 
     def result(self, out: Any) -> Any:
@@ -98,10 +114,20 @@ class EagerProgram:
         ops = list(trace.block.ops)
         values: list[SSAValue] = [*trace.block.args, *(result for op in ops for result in op.results)]
         numbers = {value: k for k, value in enumerate(values)}
-        self._steps = [(op, [numbers[o] for o in op.operands]) for op in ops]
-        self._outputs = [numbers[value] for value in self._results]
-        self._native: Callable[..., Any] | None = None
         self._compiled = bool(trace.inputs and self._results) and sum(map(work, ops)) >= COMPILED_WORK
+        self._outputs = [numbers[value] for value in self._results]
+        self._steps: list[tuple[Callable[..., tuple[Array, ...]], list[int], int]] = []
+        self._single = isinstance(out, Tracer)
+        for op in ops if not self._compiled else ():
+            if isinstance(op, BroadcastOp) and _is_broadcast_by_users(op) and op.y not in self._results:
+                numbers[op.y] = numbers[op.x]
+                continue
+            assert isinstance(op, GraphOp)
+            self._steps.append((op.evaluator(), [numbers[o] for o in op.operands], numbers[op.results[0]]))
+        self._optimized: Block | None = None
+        self._elementwise = self._compiled and self._single and all(_is_elementwise(op) for op in ops)
+        self._slots = [None] * (len(values) - len(self.dtypes))
+        self._native: Callable[..., Any] | None = None
 
     def _template(self, trace: EagerTrace, out: Any) -> Callable[[Sequence[Any]], Any]:
         """From the results to what the function returned."""
@@ -121,16 +147,24 @@ class EagerProgram:
         return self._rebuild([as_array(x) for x in results])
 
     def _interpret(self, inputs: Sequence[Array]) -> list[Array]:
-        values: list[Array] = list(inputs)
-        for op, operands in self._steps:
-            assert isinstance(op, GraphOp)
-            values += op.evaluate(*[values[k] for k in operands])
+        values: list[Any] = [x.view(np.ndarray) for x in inputs]  # NumPy takes twice as long on a subclass
+        values += self._slots
+        for evaluate, operands, first in self._steps:
+            for k, result in enumerate(evaluate(*[values[k] for k in operands]), first):
+                values[k] = result
         found: list[Array] = []
         for k in self._outputs:
             array = values[k]
-            owned = array.flags.owndata and array.flags.c_contiguous and k >= len(inputs)
+            owned = _owned(array) and k >= len(inputs)
             found.append(array if owned and not any(array is other for other in found) else array.copy())
         return found
+
+    def single(self) -> Callable[..., tuple[Array, ...]] | None:
+        """What evaluates the one op of the program, which takes all inputs in order and gives the result."""
+        if self._compiled or not self._single or len(self._steps) != 1:
+            return None
+        evaluate, operands, first = self._steps[0]
+        return evaluate if operands == list(range(len(self.dtypes))) and self._outputs == [first] else None
 
     def _call(self, inputs: Sequence[Array]) -> Sequence[Array]:
         if self._native is None:
@@ -142,10 +176,59 @@ class EagerProgram:
     def _compile(self) -> Callable[..., Any]:
         from .executables import native_function
 
+        return native_function(self._module())
+
+    def _module(self) -> ModuleOp:
         block = self._block
-        block.add_op(ReturnOp.create(operands=self._results))
-        types = [argument.type for argument in block.args], [value.type for value in self._results]
-        return native_function(ModuleOp([FuncOp("main", types, Region(block), "public")]))
+        if not isinstance(block.last_op, ReturnOp):
+            block.add_op(ReturnOp.create(operands=self._results))
+            types = [argument.type for argument in block.args], [value.type for value in self._results]
+            self._whole = ModuleOp([FuncOp("main", types, Region(block), "public")])
+        return self._whole
+
+    # -- waiting (`lazy.py`)
+
+    def may_wait(self) -> bool:
+        """Whether the program is one to compile, of elementwise ops with one result."""
+        return self._elementwise
+
+    def result_type(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """Dtype and shape of the one result."""
+        (result,) = self._results
+        return numpy_dtype(element_of(result)), shape_of(result)
+
+    def simplified(self) -> Block:
+        """The program after the passes from graph to graph, by itself."""
+        with _compiling:
+            if self._optimized is None:
+                from .. import pipeline
+
+                module = self._module().clone()
+                pipeline.run_to(module, "optimized")
+                self._optimized = next(op for op in module.body.block.ops if isinstance(op, FuncOp)).body.block
+            return self._optimized
+
+
+def _is_elementwise(op: Operation) -> bool:
+    return isinstance(op, ElementwiseOp | BroadcastOp) or op.name == "graph.const"
+
+
+def _is_broadcast_by_users(op: BroadcastOp) -> bool:
+    """Whether NumPy makes the operand as large as the result where it is used."""
+    rank, own = len(op.result_shape()), len(op.shape())
+    if ints(op.dims) != tuple(range(rank - own, rank)):
+        return False
+    return all(
+        isinstance(user, ElementwiseOp)
+        and type(user).evaluate in (ElementwiseOp.evaluate, CmpOp.evaluate)
+        and not all(isinstance(x.owner, BroadcastOp) for x in user.operands)
+        for user in (use.operation for use in op.y.uses)
+    )
+
+
+def _owned(array: Array) -> bool:
+    flags = array.flags
+    return flags.owndata and flags.c_contiguous
 
 
 def work(op: Operation) -> int:
@@ -169,16 +252,69 @@ class _Kept:
         self.program = program
         self.places = list(zip(places, program.dtypes, strict=True))
 
-    def run(self, leaves: Sequence[Any]) -> Any:
+    def result(self, leaves: Sequence[Any]) -> Any:
+        """What the program gives, or an array that waits for it."""
+        if config.lazy and self.program.may_wait():
+            return deferred(self.program, [leaves[k] for k, _ in self.places])
         return self.program.run([np.asarray(leaves[k], dtype) for k, dtype in self.places])
+
+    def direct(self, values: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+        """The same for calls whose leaves are arguments, as `values`; None where they stand in lists."""
+        if config.lazy and self.program.may_wait():
+            return None
+        positions: list[int | None] = []  # of each leaf
+        for k, value in enumerate(values):
+            leaves: list[Any] = []
+            _key(value, leaves)
+            positions += [k] if leaves and leaves[0] is value else [None] * len(leaves)
+        inputs = [(k, dtype) for place, dtype in self.places if (k := positions[place]) is not None]
+        if len(inputs) < len(self.places):
+            return None
+        evaluate = self.program.single()
+        arrays = [k for k, _ in inputs if is_ndarray(values[k])]
+        if evaluate is None or not arrays or any(values[k].dtype != dtype for k, dtype in inputs if k in arrays):
+            run = self.program.run
+            return lambda values: run([np.asarray(values[k], dtype) for k, dtype in inputs])
+        first, last = arrays[0], arrays[-1]
+        if len(arrays) == 1:  # calls alike have the same numbers
+            at = [k for k, _ in inputs].index(first)
+            before, after = ([np.asarray(values[k], dtype) for k, dtype in part] for part in (inputs[:at], inputs[at + 1 :]))
+            return lambda values: _fresh(*evaluate(*before, values[first].view(ndarray), *after))
+        if len(arrays) == len(inputs) == 2:
+            return lambda values: _fresh(*evaluate(values[first].view(ndarray), values[last].view(ndarray)))
+        if len(arrays) == len(inputs):
+            return lambda values: _fresh(*evaluate(*[values[k].view(ndarray) for k in arrays]))
+        return lambda values: _fresh(*evaluate(*[np.asarray(values[k], dtype).view(ndarray) for k, dtype in inputs]))
+
+
+def _fresh(result: Array) -> Array:
+    flags = result.flags
+    return (result if flags.owndata and flags.c_contiguous else result.copy()).view(ResultArray)
 
 
 _kept: dict[Hashable, _Kept] = {}
+_resets: list[Callable[[], None]] = []
+"""What forgets the calls of each function."""
+
+
+def forget() -> None:
+    """Forget all programs: the next call of each function records anew."""
+    _kept.clear()
+    for reset in _resets:
+        reset()
 
 
 def evaluated(function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a function of `lamina.numpy` on plain arrays."""
+    return _program(function, promotes, args, kwargs)[0]
+
+
+def _program(
+    function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, _Kept | None]:
+    """The result, and the program that gives it if calls alike have the same one."""
     leaves: list[Any] = []
+    given = leaves
     key: Hashable = None
     try:
         key = (function, config.options, _key(args, leaves), *((name, _key(value, leaves)) for name, value in kwargs.items()))
@@ -186,22 +322,58 @@ def evaluated(function: Callable[..., Any], promotes: bool, args: tuple[Any, ...
         pass
     else:
         if (found := _kept.get(key)) is not None:
-            return found.run(leaves)
+            return found.result(leaves), found
+        if len({id(x) for x in leaves}) < len(leaves):  # inputs are told apart by identity
+            args, kwargs = _distinct(args), {name: _distinct(value) for name, value in kwargs.items()}
+            leaves = []
+            _key((args, *kwargs.values()), leaves)
     with EagerTrace([x for x in leaves if type(x) in _NUMBERS]) as trace:
         trace.depth = 1
         out = finished(function(*args, **kwargs), promotes, args, kwargs)
     program = EagerProgram(trace, out)
+    kept = None
     if key is not None and (places := _places(trace.sources, leaves)) is not None:
         if len(_kept) >= _KEPT:
             _kept.clear()
-        _kept[key] = _Kept(program, places)
-    return program.run(trace.inputs)
+        kept = _kept[key] = _Kept(program, places)
+        return kept.result(given), kept
+    for k, source in enumerate(trace.sources):
+        if isinstance(source, Deferred):
+            trace.inputs[k] = np.asarray(source, program.dtypes[k])
+    return program.run(trace.inputs), kept
+
+
+class _Twin(Deferred):
+    """Another object for an array whose elements wait."""
+
+    def __init__(self, of: Deferred):
+        self.of = of
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.of.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.of.shape
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return np.array(self.of, dtype, copy=copy)
+
+
+def _distinct(x: Any) -> Any:
+    """The same arguments, arrays as objects of their own."""
+    if is_ndarray(x):
+        return x.view()
+    if isinstance(x, Deferred):
+        return _Twin(x)
+    return type(x)(map(_distinct, x)) if type(x) in (tuple, list) else x
 
 
 def _places(sources: Sequence[Any], leaves: Sequence[Any]) -> list[int] | None:
     """The leaf that each input was made of; None if the function may have looked at the elements of an array."""
     places = {id(leaf): k for k, leaf in enumerate(leaves)}
-    arrays = [id(leaf) for leaf in leaves if is_ndarray(leaf)]
+    arrays = [id(leaf) for leaf in leaves if is_ndarray(leaf) or isinstance(leaf, Deferred)]
     used = {id(source) for source in sources}
     if not used <= places.keys() or not used.issuperset(arrays) or len({*arrays}) != len(arrays):
         return None
@@ -222,6 +394,9 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
     if kind is np.ndarray or kind is ResultArray:
         leaves.append(x)
         return x.dtype, x.shape
+    if isinstance(x, Deferred):
+        leaves.append(x)
+        return x.dtype, x.shape
     if kind in _NUMBERS:
         leaves.append(x)
         return kind, x if kind is int else x.hex() if kind is float else (x.real.hex(), x.imag.hex())
@@ -237,6 +412,52 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
     if isinstance(x, np.dtype):
         return np.dtype, x
     raise _NoKeyError
+
+
+def _flat(x: Any) -> Hashable:
+    """As `_key`, of what holds no arrays.
+
+    Raises:
+        KeyError: it holds some.
+    """
+    leaves: list[Any] = []
+    try:
+        key = _key(x, leaves)
+    except _NoKeyError:
+        raise KeyError from None
+    if any(isinstance(leaf, np.ndarray | np.generic) for leaf in leaves):
+        raise KeyError
+    return key
+
+
+def _valued(x: Any) -> Hashable:
+    return _key(x, [])
+
+
+_FACTS: dict[type, Callable[[Any], Hashable]] = {
+    **dict.fromkeys((np.ndarray, ResultArray), operator.attrgetter("dtype", "shape")),
+    **dict.fromkeys((*_NUMBERS, *_PLAIN), _valued),
+    **dict.fromkeys((tuple, list, slice), _flat),
+}
+"""As `_key`, in less time, of arguments that are arrays or hold none."""
+
+_ARRAYS = frozenset((np.ndarray, ResultArray))
+
+
+def _flat_key(values: Sequence[Any], names: dict[str, Any]) -> Hashable:
+    """As `_key`, in less time, of a call whose arrays are arguments themselves; None for another one."""
+    if len(values) == 1 and not names:
+        (x,) = values
+        if type(x) in _ARRAYS:
+            return x.dtype, x.shape
+    elif len(values) == 2 and not names:
+        x, y = values
+        if type(x) in _ARRAYS and type(y) in _ARRAYS:
+            return x.dtype, x.shape, y.dtype, y.shape
+    try:
+        return (*[_FACTS[type(x)](x) for x in values], *names)
+    except KeyError:
+        return None
 
 
 def api(function: Function) -> Function:
@@ -258,14 +479,38 @@ def creation(function: Function) -> Function:
 
 
 def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
+    direct: tuple[Options | None, dict[Hashable, Callable[[Sequence[Any]], Any]]] = None, {}
+    """What runs calls on plain arrays that came before, and under which options it was recorded."""
+
+    def reset() -> None:
+        nonlocal direct
+        direct = None, {}
+
+    _resets.append(reset)
+
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        nonlocal direct
         trace = current()
+        key = None
+        options, table = direct
+        if trace is None and (common := config.common) is not None:
+            if common is not options:
+                direct = common, (table := {})
+            values = (*args, *kwargs.values()) if kwargs else args
+            key = _flat_key(values, kwargs)
+            if key is not None and (run := table.get(key)) is not None:
+                return run(values)
         try:
             if trace is None or not (
                 stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))
             ):
-                return evaluated(function, promotes, args, kwargs)
+                out, kept = _program(function, promotes, args, kwargs)
+                if key is not None and kept is not None and (run := kept.direct((*args, *kwargs.values()))) is not None:
+                    if len(table) >= _DIRECT:
+                        table.clear()
+                    table[key] = run
+                return out
             return _staged(trace, function, promotes, args, kwargs)
         except LaminaError as error:
             raise located(error) from None

@@ -147,26 +147,6 @@ def hessian(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holo
     return jacfwd(jacrev(function, argnums, holomorphic), argnums, holomorphic)
 
 
-def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The value of a function, and the linear map from tangents of its arguments to that of its result.
-
-    The map computes the function again in each call.
-
-    >>> import numpy as np, lamina as lm
-    >>> y, push = lm.linearize(lambda x: x * x, np.float32(3))
-    >>> push(np.float32(1))
-    array(6., dtype=float32)
-    """
-
-    def value(*args: Any) -> Any:
-        return function(*args)
-
-    def push(*tangents: Any) -> Any:
-        return jvp(function, primals, tangents)[1]
-
-    return each_call(value, function_name(function), function)(*primals), push
-
-
 def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of what a function would return, without computing it.
 

@@ -51,6 +51,7 @@ from numpy import (  # noqa: F401
 from ..errors import TracingError
 from ..runtime import array as array_class
 from . import (
+    lazy,  # noqa: F401  eager.py calls it
     lnp_at,
     lnp_bits,
     lnp_complex,

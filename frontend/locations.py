@@ -108,7 +108,7 @@ def placed(error: ErrorT, place: tuple[str, int, int]) -> ErrorT:
     """The error with a place before its message and the line with a caret after it."""
     file, line, column = place
     error.place = place
-    message = f"{_short(file)}:{line}:{column}: {error}"
+    message = f"{shortened(file)}:{line}:{column}: {error}"
     source = linecache.getline(file, line).rstrip()
     if source.strip():
         margin = len(source) - len(source.lstrip())
@@ -117,7 +117,7 @@ def placed(error: ErrorT, place: tuple[str, int, int]) -> ErrorT:
     return error
 
 
-def _short(file: str) -> str:
+def shortened(file: str) -> str:
     """The path as a user would type it: relative to the working directory when it lies below."""
     try:
         relative = os.path.relpath(file)

@@ -15,7 +15,7 @@ from ..errors import DTypeError
 from .config import config
 from .promotion import STORED, Token, canonical, computed, narrowed, stored_result
 from .tracer import Tracer
-from .tracing import lift_as, token
+from .tracing import Deferred, lift_as, token
 
 
 def finished(out: Any, promotes: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -49,7 +49,7 @@ def _converted(out: Any, stored: np.dtype[Any] | None) -> Any:
 def _arrays(args: Iterable[Any]) -> Iterator[Any]:
     """The arrays among arguments, and in lists and dicts of them."""
     for x in args:
-        if isinstance(x, Tracer | np.ndarray | np.generic):
+        if isinstance(x, Tracer | np.ndarray | np.generic | Deferred):
             yield x
         elif isinstance(x, list | tuple):
             yield from _arrays(x)

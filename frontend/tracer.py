@@ -29,6 +29,9 @@ class UnknownValueError(Exception):
     """An argument has no value while tracing; the text says why."""
 
 
+PRINTING = "formatting"
+"""Why a value is read that decides nothing."""
+
 _STATIC = "make the value static with static_argnums"
 
 
@@ -83,7 +86,7 @@ class Tracer:
     def _value(self, what: str, remedy: str) -> np.ndarray[Any, Any]:
         """The value, where it is known (`values.py`); what else to write, where it is not."""
         try:
-            return readable(self)
+            return readable(self, what)
         except UnknownValueError as error:
             raise located(TracingError(f"{what} needs the values of {self!r}, {error}: {remedy}")) from None
 
@@ -119,12 +122,12 @@ class Tracer:
 
     def __str__(self) -> str:
         try:
-            return str(self._value("", ""))
+            return str(self._value(PRINTING, ""))
         except TracingError:
             return repr(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self._value("formatting", "print it outside"), spec) if spec else str(self)
+        return format(self._value(PRINTING, "print it outside"), spec) if spec else str(self)
 
     def block_until_ready(self) -> Tracer:
         return self

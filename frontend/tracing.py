@@ -7,7 +7,9 @@ function. On plain arrays it is the trace of that one call (`eager.py`).
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,7 +21,7 @@ from ..dialects.symbolic import Size
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
 from . import tracer
-from .locations import user_location
+from .locations import shortened, user_location
 from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, computed, inexact
 from .tracer import Tracer
 
@@ -44,6 +46,28 @@ def current() -> Trace | None:
     return stack[-1] if stack else None
 
 
+@dataclass(frozen=True)
+class Read:
+    """A value that Python has read of a traced array: what follows from it is frozen in the trace.
+
+    Attributes:
+        what: how it was read: `if`, `float()`, `int()` ...
+        value: the array.
+        of: what has the value in the trace.
+        place: file, line and column of the user's expression.
+    """
+
+    what: str
+    value: np.ndarray[Any, Any]
+    of: SSAValue
+    place: tuple[str, int, int] | None
+
+    def __str__(self) -> str:
+        shown = str(self.value) if self.value.ndim == 0 else f"{self.value.dtype}{list(self.value.shape)}"
+        where = "" if self.place is None else f"{shortened(self.place[0])}:{self.place[1]}: "
+        return f"{where}{self.what} read {shown}"
+
+
 class _LocatedBuilder(GraphBuilder):
     """A graph builder that gives each op the user's place."""
 
@@ -66,6 +90,7 @@ class Trace:
         known: what is known of the arguments: an array, a tracer of an enclosing trace, or why there is no value.
         values: the values that were asked for, and those that led to them (`values.py`).
         derivatives: how many transformations around it differentiate what it traces.
+        reads: the values that Python has read, where a record of the run is made (`record.py`); one list for traces inside.
     """
 
     def __init__(
@@ -89,7 +114,9 @@ class Trace:
         self._types: dict[int, tuple[tuple[int, ...], np.dtype[Any], Any]] = {}
         """Shapes and dtypes of types by identity, each with the type, which keeps it one."""
         self._location = location
-        self.derivatives = derivatives + (outer.derivatives if (outer := current()) is not None else 0)
+        outer = current()
+        self.derivatives = derivatives + (outer.derivatives if outer is not None else 0)
+        self.reads: list[Read] | None = outer.reads if outer is not None else None
 
     def __enter__(self) -> Self:
         _state.stack.append(self)
@@ -251,6 +278,22 @@ def is_traced(args: Iterable[Any]) -> bool:
     return False
 
 
+class Deferred:
+    """Base of arrays whose elements are computed when they are looked at (`lazy.py`)."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Of the elements."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The sizes."""
+
+
 def token(x: Any) -> Token:
     """What promotion sees of an operand."""
     if isinstance(x, Tracer):
@@ -263,7 +306,7 @@ def token(x: Any) -> Token:
         return int
     if type(x) in (int, float, complex):
         return type(x)
-    return concrete_array(x).dtype
+    return x.dtype if isinstance(x, Deferred) else concrete_array(x).dtype
 
 
 def operand(x: Any) -> Any:

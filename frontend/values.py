@@ -19,7 +19,9 @@ from ..runtime.array import as_array
 from ..runtime.arrays import plain
 from . import tracer
 from .eager import COMPILED_WORK, work
+from .locations import user_place
 from .tracer import Tracer, UnknownValueError
+from .tracing import Read
 
 if TYPE_CHECKING:
     from .tracing import Trace
@@ -60,10 +62,10 @@ def _argument(argument: BlockArgument, trace: Trace) -> Array:
 
 
 def _run(op: Operation, trace: Trace) -> None:
-    if op.results[0] in trace.values:
+    if op.results and op.results[0] in trace.values:
         return
     operands = [trace.values[operand] for operand in op.operands]
-    if isinstance(op, GraphOp) and "callee" not in op.properties and not op.regions and work(op) < COMPILED_WORK:
+    if isinstance(op, GraphOp) and op.results and "callee" not in op.properties and not op.regions and work(op) < COMPILED_WORK:
         results: Any = op.evaluate(*operands)
     else:
         results = _compiled(op, trace, operands)
@@ -86,12 +88,30 @@ def _compiled(op: Operation, trace: Trace, operands: list[Array]) -> tuple[Array
     module: ModuleOp = trace.program.module.clone()
     module.body.block.add_op(FuncOp("main", (types, [r.type for r in copy.results]), Region(block), "public"))
     out = native_function(module, functions=trace.program.callbacks)(*[plain(x, x.dtype) for x in operands])
+    if out is None:
+        return ()
     return out if isinstance(out, tuple) else (out,)
 
 
-def readable(x: Tracer) -> Array:
+def readable(x: Tracer, what: str) -> Array:
     """A copy of the value, which the caller may change."""
-    return as_array(value_of(x).copy())
+    value = value_of(x)
+    if x.trace.reads is not None and what != tracer.PRINTING:
+        x.trace.reads.append(Read(what, value, x.value, user_place()))
+    return as_array(value.copy())
+
+
+def run_all(trace: Trace) -> None:
+    """Get the values of all ops of a trace, and the effects of those that have some, in order.
+
+    Raises:
+        UnknownValueError: an argument has no value.
+    """
+    for argument in trace.block.args:
+        if argument not in trace.values:
+            trace.values[argument] = _argument(argument, trace)
+    for op in list(trace.block.ops):
+        _run(op, trace)
 
 
 tracer.readable = readable

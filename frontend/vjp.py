@@ -1,8 +1,9 @@
-"""`vjp`: the value of a function and what pulls cotangents back through it, both from one trace."""
+"""`vjp`, `linearize`: the value of a function and what pulls cotangents back or pushes tangents on, both from one trace."""
 
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..errors import LaminaError
 from ..runtime.arrays import plain
-from .autodiff import Point, differentiated, function_name, like, pull_back, require_float, trace_at
+from .autodiff import Point, differentiated, function_name, like, pull_back, push_forward, require_float, trace_at
 from .functions import Program, abstract, call_function, is_staging, staging, trace_function
 from .locations import located
 from .lowered import Lowered
@@ -41,7 +42,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
             point = trace_at(function, primals, {}, "vjp")
             value, pull = call_function(point.traced, point.leaves), _Staged(point, has_aux)
         else:
-            pull = _Eager(function, primals, has_aux)
+            pull = _Pull(function, primals, has_aux)
             value = pull.value
     except LaminaError as error:
         raise located(error) from None
@@ -71,13 +72,14 @@ class _Staged:
         return _pulled(dataclasses.replace(self.point, leaves=leaves), cotangent, self.has_aux)
 
 
-class _Eager:
-    """Pulls on arrays: the program holds the function, and one `@main` after the other that uses it."""
+class _Eager(ABC):
+    """A derivative on arrays: the program holds the function, and one `@main` after the other that uses it."""
 
     point: Point
+    what: str
 
-    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
-        self.function, self.name, self.has_aux = function, function_name(function), has_aux
+    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]):
+        self.function, self.name = function, function_name(function)
         self.program = Program(ARRAYS_ARE_ARGUMENTS)
         self.runners: dict[Any, Any] = {}
         leaves, structure = flatten((primals, {}))
@@ -88,32 +90,37 @@ class _Eager:
 
         def main(*given: Any) -> Any:
             args, kwargs = structure.unflatten(given)
-            self.point = trace_at(function, args, kwargs, "vjp")
+            self.point = trace_at(function, args, kwargs, self.what)
             return call_function(self.point.traced, self.point.leaves)
 
         self.value = self._runner(main, *self.flat, known=self.primals)(self.primals)
 
-    def __call__(self, cotangent: Any) -> Any:
+    @abstractmethod
+    def derivative(self, point: Point, vectors: Any) -> Any:
+        """What a call gives for its cotangent or tangents, as ops of the current trace."""
+
+    def run(self, vectors: Any) -> Any:
+        """The same on arrays."""
         try:
             if is_staging():  # in another function under trace, as jit(pull) is
                 args, kwargs = self.structure.unflatten(self.primals)
-                return _Staged(trace_at(self.function, args, kwargs, "vjp"), self.has_aux)(cotangent)
-            leaves, structure = flatten(cotangent)
-            avals = tuple([abstract(leaf, "vjp cotangent") for leaf in leaves])
+                return self.derivative(trace_at(self.function, args, kwargs, self.what), vectors)
+            leaves, structure = flatten(vectors)
+            avals = tuple([abstract(leaf, f"argument of what {self.what} gave") for leaf in leaves])
             key = structure, avals
             if key not in self.runners:
-                self.runners[key] = self._pull_runner(structure, avals)
+                self.runners[key] = self._vector_runner(structure, avals)
             given = [plain(np.asarray(x, a.dtype), a.dtype) for x, a in zip(leaves, avals, strict=True)]
             return self.runners[key]([*self.primals, *given])
         except LaminaError as error:
             raise located(error) from None
 
-    def _pull_runner(self, structure: TreeDef, avals: tuple[Any, ...]) -> Any:
+    def _vector_runner(self, structure: TreeDef, avals: tuple[Any, ...]) -> Any:
         n = len(self.primals)
 
         def main(*given: Any) -> Any:
             point = dataclasses.replace(self.point, leaves=list(given[:n]))
-            return _pulled(point, structure.unflatten(given[n:]), self.has_aux)
+            return self.derivative(point, structure.unflatten(given[n:]))
 
         flat = flatten((((0,) * (n + len(avals))), {}))[1]
         return self._runner(main, flat, (*self.flat[1], *avals))
@@ -125,3 +132,56 @@ class _Eager:
             return Lowered(self.program, traced, self.name, names).runner()
         finally:
             self.program.remove(traced)
+
+
+class _Pull(_Eager):
+    """The pull of `vjp`."""
+
+    what = "vjp"
+
+    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
+        self.has_aux = has_aux
+        super().__init__(function, primals)
+
+    def derivative(self, point: Point, vectors: Any) -> Any:
+        return _pulled(point, vectors, self.has_aux)
+
+    def __call__(self, cotangent: Any) -> Any:
+        return self.run(cotangent)
+
+
+class _Push(_Eager):
+    """The linear map of `linearize`."""
+
+    what = "linearize"
+
+    def derivative(self, point: Point, vectors: Any) -> Any:
+        return push_forward(point, tuple(vectors), self.what)[1]
+
+    def __call__(self, *tangents: Any) -> Any:
+        return self.run(tangents)
+
+
+def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of a function, and the linear map from tangents of its arguments to that of its result.
+
+    The function is traced once, here; each call of the map computes it again, from the same contents.
+
+    >>> import numpy as np, lamina as lm
+    >>> y, push = lm.linearize(lambda x: x * x, np.float32(3))
+    >>> push(np.float32(1))
+    array(6., dtype=float32)
+    """
+    try:
+        if not is_staging():
+            push = _Push(function, primals)
+            return push.value, push
+        point = trace_at(function, primals, {}, "linearize")
+    except LaminaError as error:
+        raise located(error) from None
+
+    def pushed(*tangents: Any) -> Any:
+        leaves = [staging().lift(x) for x in point.leaves]
+        return push_forward(dataclasses.replace(point, leaves=leaves), tangents, "linearize")[1]
+
+    return call_function(point.traced, point.leaves), pushed

@@ -227,6 +227,10 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         """The meaning in NumPy: result arrays of exactly the declared dtypes and shapes."""
 
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        """`evaluate` of an op that stays as it is: what follows from its attributes is computed once, here."""
+        return self.evaluate
+
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
         """The rules of this op (`rules.py`) as patterns for the stock `canonicalize`."""

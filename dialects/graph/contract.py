@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
-from ..types import COMPLEX, compatible, is_bool, show_shape, tensor, unify
+from ..types import COMPLEX, compatible, element_of, is_bool, numpy_dtype, show_shape, tensor, unify
 from .base import Bilinear, Equation, GraphOp, Props, Read, Types, graph_op, ints, normalize_dims, require_same_element
+from .quiet import quiet
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
@@ -187,8 +188,22 @@ class DotOp(ContractionOp):
     derivative = Bilinear(_transpose_dot)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        lhs, rhs, space = self.labels()
-        n_result = len(space) - len(ints(self.lhs_contract))
-        with np.errstate(all="ignore"):
-            y = np.einsum(operands[0], lhs, operands[1], rhs, space[:n_result], dtype=operands[0].dtype, optimize=True)
-        return (np.asarray(y, dtype=operands[0].dtype),)
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        dtype = numpy_dtype(element_of(self.lhs))
+        if self._is_matmul():
+            return quiet(np.matmul, dtype)
+        left, right, space = self.labels()
+        result = space[: len(space) - len(ints(self.lhs_contract))]
+
+        def meaning(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+            return np.einsum(lhs, left, rhs, right, result, dtype=dtype, optimize=True)
+
+        return quiet(meaning, dtype)
+
+    def _is_matmul(self) -> bool:
+        """Whether it is a product of two matrices or vectors as `np.matmul` takes them."""
+        left, right = len(self.shape(0)), len(self.shape(1))
+        contract = ints(self.lhs_contract), ints(self.rhs_contract)
+        return 1 <= left <= 2 and 1 <= right <= 2 and contract == ((left - 1,), (0,)) and not ints(self.lhs_batch)

@@ -14,6 +14,7 @@ from xdsl.ir.affine import AffineMap
 from ...errors import DTypeError
 from ..types import is_bool, is_float, is_integer, part_of, unify
 from .base import Derivative, Equation, GraphOp, Read, graph_op
+from .quiet import quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -46,8 +47,12 @@ class ElementwiseOp(GraphOp, ABC):
         return (Equation(shape, tuple(Read(k, identity) for k in range(len(self.operands))), self.scalar),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        with np.errstate(all="ignore"):
-            return (np.asarray(self.numpy(*operands), dtype=self.result_dtype()),)
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        if type(self).evaluate is not ElementwiseOp.evaluate:
+            return self.evaluate  # a meaning of its own
+        return quiet(self.numpy, self.result_dtype())
 
 
 FamilyT = TypeVar("FamilyT", bound=ElementwiseOp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC
 from collections.abc import Callable, Sequence
@@ -14,9 +15,10 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, shape_of, show_shape, tensor, width_of
+from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, numpy_dtype, shape_of, show_shape, tensor, width_of
 from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, word
 from .batching import along
+from .quiet import quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -141,14 +143,16 @@ class ReduceOp(GraphOp):
         return (tensor(element, [shape[d] for d in kept_dims(len(shape), dims)]),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        x, kind = operands[0], self.kind.data
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        kind, axis, dtype = self.kind.data, ints(self.dims), numpy_dtype(element_of(self.x))
+        if kind == "add":
+            return quiet(lambda x: np.add.reduce(x, axis, dtype), dtype)
         from ..scalar import identity_value  # arith and math are for lowering: not imported to trace
 
-        neutral = np.asarray(identity_value(kind, element_of(self.x))).astype(x.dtype)
-        with np.errstate(all="ignore"):
-            if kind == "add":
-                return (np.asarray(np.add.reduce(x, axis=ints(self.dims), dtype=x.dtype)),)
-            return (np.asarray(_NUMPY[kind](x, axis=ints(self.dims), initial=neutral)).astype(x.dtype),)
+        neutral = np.asarray(identity_value(kind, element_of(self.x))).astype(dtype)
+        return quiet(functools.partial(_NUMPY[kind], axis=axis, initial=neutral), dtype)
 
     def equations(self) -> tuple[Equation, ...]:
         shape, dims = self.shape(), sorted(ints(self.dims))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +77,11 @@ class ReshapeOp(GraphOp):
         return (y,)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         shape = [-1 if size == DYNAMIC else size for size in self.result_shape()]
-        return (operands[0].reshape(shape),)
+        return lambda x: (x.reshape(shape),)
 
     @property
     def moves_unit_dims(self) -> bool:
@@ -210,11 +213,20 @@ class BroadcastOp(GraphOp):
         return (results[0],)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         result, dims = self.result_shape(), ints(self.dims)
-        shape = [1] * len(result)
-        for k, d in enumerate(dims):
-            shape[d] = operands[0].shape[k]
-        return (np.broadcast_to(operands[0].reshape(shape), result).copy(),)
+
+        def meaning(x: np.ndarray) -> tuple[np.ndarray, ...]:
+            shape = [1] * len(result)
+            for k, d in enumerate(dims):
+                shape[d] = x.shape[k]
+            y = np.empty(result, x.dtype)
+            y[...] = x.reshape(shape)
+            return (y,)
+
+        return meaning
 
     def equations(self) -> tuple[Equation, ...]:
         result, shape = self.result_shape(), self.shape()

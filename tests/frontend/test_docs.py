@@ -22,6 +22,7 @@ MODULES = [
     ".frontend.nn",
     ".frontend.promotion",
     ".frontend.pytree",
+    ".frontend.record",
     ".frontend.random_samplers",
     ".frontend.special_incomplete",
 ]

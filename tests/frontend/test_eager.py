@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,7 +11,8 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.frontend import eager
+from lamina.frontend import eager, lazy
+from lamina.frontend.lazy import Lazy
 
 RNG = np.random.default_rng(3)
 
@@ -177,7 +179,7 @@ def test_results_are_new_arrays(name: str, large: bool, monkeypatch: pytest.Monk
     """No result shares memory with an argument or another result, interpreted or compiled; `asarray` alone returns its own."""
     if large:
         monkeypatch.setattr(eager, "COMPILED_WORK", 0)
-    monkeypatch.setattr(eager, "_kept", {})
+    eager.forget()
     function, args = _function(name), arguments(name)
     before = [a.copy() for a in leaves(args) if isinstance(a, np.ndarray)]
     results = leaves(function(*args))
@@ -202,7 +204,7 @@ def test_calls_do_not_depend_on_those_before(name: str, monkeypatch: pytest.Monk
         found = []
         for args in calls:
             if forget:
-                monkeypatch.setattr(eager, "_kept", {})
+                eager.forget()
             found.append(leaves(function(*args)))
         return found
 
@@ -273,7 +275,7 @@ def test_large_calls_are_compiled_and_small_ones_are_not(monkeypatch: pytest.Mon
     built: list[int] = []
     build = pipeline.build
     monkeypatch.setattr(pipeline, "build", lambda *args, **kwargs: built.append(1) or build(*args, **kwargs))
-    monkeypatch.setattr(eager, "_kept", {})
+    eager.forget()
     large, small = RNG.random((7, 129, 67)), RNG.random((2, 3, 3))
     for x in (small, small, large, large):
         np.testing.assert_allclose(lnp.einsum("bij,bkj->bik", x, x), np.einsum("bij,bkj->bik", x, x), rtol=1e-12)
@@ -290,11 +292,62 @@ def test_large_calls_give_what_jit_gives_bit_for_bit() -> None:
         assert found.dtype == wanted.dtype and np.asarray(found).tobytes() == wanted.tobytes()
 
 
-def test_threads_compile_a_program_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(eager, "_kept", {})
+def test_threads_compile_a_program_once() -> None:
+    eager.forget()
     x = RNG.random((123, 1001))
     lnp.sinh(x[:1])
     with ThreadPoolExecutor(8) as pool:
         for found in pool.map(lambda k: lnp.sinh(x * k), range(8)):
             assert found.shape == x.shape
     np.testing.assert_allclose(lnp.sinh(x), np.sinh(x), rtol=1e-14)
+
+
+def test_a_call_that_came_before_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y, n = RNG.random(8).astype(np.float32), RNG.random((3, 8)).astype(np.float32), np.arange(8)
+    single = np.float32(2.5)
+    calls = [
+        lambda: lnp.add(x, x), lambda: lnp.add(y, x), lambda: lnp.add(x, y), lambda: lnp.add(x, 1.5), lambda: lnp.add(2, n),
+        lambda: lnp.subtract(-0.0, x), lambda: lnp.multiply(x, single), lambda: lnp.multiply(x, np.float64(0.1)),
+        lambda: lnp.sum(y, axis=0), lambda: lnp.sum(y, 1), lambda: lnp.max(y, axis=(0, 1)), lambda: lnp.matmul(y, y.T),
+        lambda: lnp.where(x > 0.5, x, 0), lambda: lnp.clip(x, 0.2, max=0.6), lambda: lnp.concatenate([x, x]),
+        lambda: lnp.less(x, y),
+        lambda: lnp.reshape(y, (4, -1)), lambda: lnp.split(x, 2)[1], lambda: lnp.exp(y.T), lambda: lnp.divide(x[::2], 0.0),
+    ]  # fmt: skip
+    eager.forget()
+    first = [np.asarray(call()) for call in calls]
+    recorded: list[int] = []
+    make = eager.EagerProgram.__init__
+    monkeypatch.setattr(eager.EagerProgram, "__init__", lambda *args: recorded.append(1) or make(*args))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = [call() for call in calls]
+    assert not recorded
+    for a, b in zip(first, again, strict=True):
+        assert type(b) is lm.Array and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        assert b.flags.c_contiguous and b.flags.writeable and not any(np.shares_memory(b, z) for z in (x, y, n))
+    # what an argument is, and the options, tell calls apart
+    assert lnp.add(x, 1).dtype == np.float32 and lnp.add(x, True).dtype == np.float32 and lnp.add(n, True).dtype == np.int64
+    assert lnp.add(n, 1).dtype == np.int64 and lnp.add(n, 1.0).dtype == np.float64
+    assert lnp.divide(1, 0.0 * x)[0] == np.inf and lnp.divide(1, -0.0 * x)[0] == -np.inf
+    assert lnp.copysign(1.0, -0.0) == -1 and lnp.copysign(1.0, 0.0) == 1
+    for promotion, dtype in (("jax", np.float32), ("numpy", np.float64), ("jax", np.float32)):
+        with lm.config(promotion=promotion):
+            assert lnp.add(x, n).dtype == dtype
+        assert lnp.add(x, n).dtype == np.float64
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_functions_take_arrays_that_wait(first: int) -> None:
+    def waiting(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return Lazy(lazy._Node.of(x.copy()))
+        return type(x)(map(waiting, x)) if type(x) in (tuple, list) else x
+
+    for name in sorted(FUNCTIONS)[first::40]:
+        args = arguments(name)
+        want = leaves(_function(name)(*args))
+        with lm.config(lazy=True):
+            found = [np.asarray(x) for x in leaves(_function(name)(*waiting(args)))]
+        for a, b in zip(found, want, strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape, name
+            assert name.startswith("empty") or a.tobytes() == b.tobytes(), name

@@ -180,7 +180,7 @@ def test_threads_have_blocks_of_their_own_and_share_the_options_of_the_process()
         lm.config.update(promotion="numpy")
     assert f(x, n).dtype == np.float64
     with lm.config(promotion="jax"):
-        assert repr(lm.config) == "config(promotion='jax', x64=True)"
+        assert repr(lm.config) == "config(promotion='jax', x64=True, lazy=False)"
 
 
 def test_what_config_refuses():
