@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,6 +29,14 @@ readable: Any = None
 class UnknownValueError(Exception):
     """An argument has no value while tracing; the text says why."""
 
+
+class _Asked(threading.local):
+    """Whether Python has asked a tracer for what only the program knows: capture from source may then trace the function."""
+
+    values = False
+
+
+asked = _Asked()
 
 _STATIC = "make the value static with static_argnums"
 
@@ -85,6 +94,7 @@ class Tracer:
         try:
             return readable(self)
         except UnknownValueError as error:
+            asked.values = True
             raise located(TracingError(f"{what} needs the values of {self!r}, {error}: {remedy}")) from None
 
     def __bool__(self) -> bool:
@@ -130,6 +140,7 @@ class Tracer:
         return self
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        asked.values = True
         raise located(
             TracingError(
                 "traced arrays cannot be changed in place: use x = x.at[index].set(value), or lnp.where(mask, new, old)"
