@@ -79,7 +79,7 @@ def is_same(a: Any, b: Any) -> bool:
 def equal(a: Value, b: Value) -> bool:
     """Whether two values are the same for Python."""
     if a.missing is not None or b.missing is not None:
-        return a.missing is b.missing
+        return a.missing is not None and b.missing is not None and a.missing.reason == b.missing.reason
     return a.structure == b.structure and all(is_same(x, y) for x, y in zip(a.leaves, b.leaves, strict=True))
 
 

@@ -164,7 +164,13 @@ def _compiled(node: ast.FunctionDef, file: str, code: CodeType) -> CodeType:
     outer.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
     module = compile(ast.fix_missing_locations(ast.Module([at(outer, node)], [])), file, "exec", dont_inherit=True)
     outer_code = next(c for c in module.co_consts if isinstance(c, CodeType))
-    return next(c for c in outer_code.co_consts if isinstance(c, CodeType)).replace(co_name=name, co_qualname=code.co_qualname)
+    return _named(next(c for c in outer_code.co_consts if isinstance(c, CodeType)), name, code.co_qualname)
+
+
+def _named(code: CodeType, name: str, qualified: str) -> CodeType:
+    """A code object under the user's name of the function, as tracebacks show it, with the blocks that were made of it."""
+    consts = tuple(_named(c, name, qualified) if isinstance(c, CodeType) and "@" in c.co_name else c for c in code.co_consts)
+    return code.replace(co_name=name, co_qualname=qualified, co_consts=consts)
 
 
 def _all_codes(code: CodeType) -> set[CodeType]:

@@ -65,6 +65,8 @@ def at(node: Any, place: ast.AST) -> Any:
     for inner in ast.walk(node):
         if isinstance(inner, ast.expr | ast.stmt | ast.arg | ast.keyword) and not hasattr(inner, "lineno"):
             ast.copy_location(inner, place)
+            if inner.end_lineno != inner.lineno:  # or the compiler takes calls to be where the place ends
+                inner.end_lineno, inner.end_col_offset = inner.lineno, inner.col_offset
     return node
 
 
@@ -84,13 +86,13 @@ class _Lowering:
                 return [*out, *self.jump(statement, loop)]
             flags = self.flags(statement, loop)
             if isinstance(statement, ast.If) and flags:
-                left = [block for block in (statement.body, statement.orelse) if leaves(block)]
-                statement.quiet = {n for block in left for n in names_of(block).bound}  # pyright: ignore
-            if isinstance(statement, ast.If) and flags and rest:
-                if leaves(statement.body):
+                before, after = leaves(statement.body), leaves(statement.orelse)
+                if before and rest:
                     statement.orelse, rest = [*statement.orelse, *rest], []
-                elif statement.orelse and leaves(statement.orelse):
+                elif after and rest:
                     statement.body, rest = [*statement.body, *rest], []
+                if before or after:  # what one branch binds is not read where the other one has jumped away
+                    statement.quiet = {*names_of([*statement.body, *statement.orelse]).bound}  # pyright: ignore
             out += self.statement(statement, loop)
             if not rest and flags:
                 return out

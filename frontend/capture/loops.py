@@ -40,6 +40,9 @@ UNROLLED = 4
 RETRIED = 64
 """Loops of more iterations are not unrolled where rolling them fails."""
 
+RETRIES = 12
+"""How often a body is traced again, each time with another type of what it carries."""
+
 Statements = Callable[[], Any]
 
 
@@ -207,7 +210,7 @@ class _Moment:
     def __init__(self, scope: Scope):
         trace = staging()
         assert trace.program is not None
-        self.trace, self.last = trace, trace.block.last_op
+        self.trace, self.last, self.back = trace, trace.block.last_op, trace.program.checkpoint()
         self.function = trace.program.module.body.block.last_op
         self.values = scope.values()
         self.frame = Frame(traced=False)
@@ -233,6 +236,7 @@ class _Moment:
         undo(self.frame.writes.values())
         scope.restore(self.values)
         self.trace.rewind(self.last)
+        self.back()
 
 
 def _may_have_effects(op: Operation) -> bool:
@@ -295,10 +299,14 @@ class _Rolled:
     def run(self, runs: bool) -> None:
         """Record the loop and give the variables what it leaves. `runs`: whether it runs at least once."""
         state.flow += 1
-        for _ in range(12):
+        program = staging().program
+        assert program is not None
+        for _ in range(RETRIES):
+            back = program.checkpoint()
             body = self.traced_body()
             if body is not None:
                 break
+            back()
         else:
             raise located(TracingError(f"the types of what the loop in line {self.site.line} carries do not settle"))
         values = self.record(body)
@@ -334,13 +342,20 @@ class _Rolled:
         remaining = iter(tracers)
         for k, one in enumerate(self.carried):
             if one.start.missing is not None:
-                one.slot.write(one.start.missing)
+                one.slot.write(self.unread(one))
                 continue
             leaves = list(one.start.leaves)
             for j in one.arrays:
                 leaves[j] = self.arguments[k, j] = next(remaining)
             assert one.start.structure is not None
             one.slot.write(one.start.structure.unflatten(leaves) if one.arrays else one.start.whole)
+
+    def unread(self, one: _Carried) -> Missing:
+        missing = one.start.missing
+        if missing is None or missing.reason is not None:
+            return missing or UNBOUND
+        text = f"{label(one.slot)} is read in the loop in line {self.site.line} before an iteration has assigned it"
+        return Missing(None, f"{text}: assign it before the loop")
 
     def initial(self) -> list[Tracer]:
         return [one.leaves[j] for one in self.carried for j in one.arrays]

@@ -16,10 +16,12 @@ Variables = Mapping[str, tuple[Callable[[], Any], Callable[[Any], None], Callabl
 
 
 class Missing:
-    """What a variable stands for that is not assigned. `reason` says why, where control flow is the reason."""
+    """What a variable stands for that is not assigned. `reason` says why, where control flow is the reason; `text` is what to say
+    if it is read all the same."""
 
-    def __init__(self, reason: str | None = None):
+    def __init__(self, reason: str | None = None, text: str | None = None):
         self.reason = reason
+        self.text = reason if text is None else text
 
 
 UNBOUND = Missing()
@@ -180,7 +182,7 @@ class Scope:
 
     def __init__(self, key: Any, name: str, variables: Variables):
         self.name, self.variables = name, variables
-        self.reasons: dict[str, str] = {}
+        self.missing: dict[str, Missing] = {}
         depth = traced_depth()
         above = {d for k, d in state.calls if k is key and d < depth}
         if len(above) >= RECURSION:
@@ -201,17 +203,15 @@ class Scope:
         try:
             return self.variables[name][0]()
         except NameError:
-            reason = self.reasons.get(name)
-            return UNBOUND if reason is None else Missing(reason)
+            return self.missing.get(name, UNBOUND)
 
     def write(self, name: str, value: Any) -> None:
         """Assign a variable; with a `Missing`, remove it."""
         if not isinstance(value, Missing):
-            self.reasons.pop(name, None)
+            self.missing.pop(name, None)
             self.variables[name][1](value)
             return
-        if value.reason is not None:
-            self.reasons[name] = value.reason
+        self.missing[name] = value
         try:
             self.variables[name][2]()
         except NameError:
@@ -232,14 +232,14 @@ class Scope:
     def explained(self, error: NameError) -> BaseException:
         """An error about a name: if control flow is why a variable has no value, one that says so."""
         found = re.search(r"variable '(\w+)'", str(error))
-        reason = self.reasons.get(found[1]) if found else None
+        text = self.missing[found[1]].text if found and found[1] in self.missing else None
         trace = error.__traceback__
-        if reason is None or trace is None:
+        if text is None or trace is None:
             return error
         while trace.tb_next is not None:
             trace = trace.tb_next
         place = _place_in(trace.tb_frame.f_code, trace.tb_lasti, trace.tb_lineno)
-        return placed(TracingError(reason), place)
+        return placed(TracingError(text), place)
 
 
 RECURSION = 24

@@ -196,6 +196,9 @@ def item(base: Any, index: Any) -> Any:
         base = lnp.asarray(base)
     elif isinstance(index, Tracer) and isinstance(base, list | tuple):
         base = _stacked(base)
+    if isinstance(index, Tracer) and isinstance(base, dict):
+        text = "a key of a dict is traced: its items must be known; choose with `if`, or make the key static (static_argnums)"
+        raise located(TracingError(text))
     result = base[index]
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, list) or (isinstance(p, Tracer | np.ndarray) and p.ndim) for p in parts):
