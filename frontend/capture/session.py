@@ -16,8 +16,8 @@ Variables = Mapping[str, tuple[Callable[[], Any], Callable[[Any], None], Callabl
 
 
 class Missing:
-    """What a variable stands for that is not assigned. `reason` says why, where control flow is the reason; `text` is what to say
-    if it is read all the same."""
+    """What a variable stands for that is not assigned. `reason` says why, where control flow is why; `text` says so
+    where it is read all the same."""
 
     def __init__(self, reason: str | None = None, text: str | None = None):
         self.reason = reason

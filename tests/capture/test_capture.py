@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import doctest
 import functools
 import traceback
+from pathlib import Path
 from typing import Any
 
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
+
+
+def test_examples_of_the_document() -> None:
+    document = Path(__file__).parents[2] / "docs" / "capture.md"
+    result = doctest.testfile(str(document), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0 and result.attempted > 8
 
 
 def early(x: Any) -> Any:
