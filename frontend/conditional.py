@@ -69,7 +69,7 @@ def _while(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Se
     test = _traced(trace, lambda *xs: _flag(condition(structure.unflatten(xs)), condition), carried, f"{name}_going", "carry")
     consts = share_captured(trace, [test, traced])
     op = WhileOp.make(test.op, traced.op, [x.value for x in consts], [x.value for x in carried])
-    return structure.unflatten(_results(trace, op, traced.out_avals))
+    return structure.unflatten(results_of(trace, op, traced.out_avals))
 
 
 def _flag(result: Any, condition: Callable[[Any], Any]) -> Any:
@@ -157,7 +157,7 @@ def _case(what: str, index: Tracer, branches: Sequence[Callable[..., Any]], leav
         return lambda *xs: branch(*structure.unflatten(xs))
 
     traced = [_traced(trace, flat(f), given, f"{n}_{what}", "x") for f, n in zip(branches, names, strict=True)]
-    dtypes = [_common_dtype([t.out_avals[k] for t in traced]) for k in range(_fewest_results(traced))]
+    dtypes = [common_dtype([t.out_avals[k] for t in traced]) for k in range(_fewest_results(traced))]
     for one in traced:
         if len(one.out_avals) == len(dtypes):
             convert_results(one, dtypes)
@@ -166,14 +166,14 @@ def _case(what: str, index: Tracer, branches: Sequence[Callable[..., Any]], leav
     consts = share_captured(trace, traced)
     op = CaseOp.make(index.value, [t.op for t in traced], [x.value for x in (*consts, *given)])
     avals = [a._replace(weak=all(t.out_avals[k].weak for t in traced)) for k, a in enumerate(traced[0].out_avals)]
-    return traced[0].out_structure.unflatten(_results(trace, op, avals))
+    return traced[0].out_structure.unflatten(results_of(trace, op, avals))
 
 
 def _fewest_results(traced: Sequence[TracedFunction]) -> int:
     return min(len(t.out_avals) for t in traced)
 
 
-def _common_dtype(avals: Sequence[Aval]) -> np.dtype[Any]:
+def common_dtype(avals: Sequence[Aval]) -> np.dtype[Any]:
     """The dtype of results of branches: numbers take that of the others."""
     known = [a.dtype for a in avals if not a.weak]
     if known:
@@ -235,6 +235,6 @@ def share_captured(trace: Trace, functions: Sequence[TracedFunction]) -> list[Tr
     return [trace.lift(x) for x in shared.values()]
 
 
-def _results(trace: Trace, op: WhileOp | CaseOp, avals: Sequence[Aval]) -> list[Tracer]:
+def results_of(trace: Trace, op: WhileOp | CaseOp, avals: Sequence[Aval]) -> list[Tracer]:
     trace.builder.insert(op)
     return [Tracer(trace, v, a.shape, a.dtype, a.weak) for v, a in zip(op.results, avals, strict=True)]

@@ -278,11 +278,11 @@ def _trace_body(
     flat = flatten(((0,) * len(avals), {}))[1]
     paths = ["i", *(f"carry_{k}" for k in range(n)), *(f"x_{k}" for k in range(len(stacks)))]
     traced = trace_function(trace.program, body, flat, avals, name=f"{name}_{what}", paths=paths)
-    _captured_first(traced, len(avals))
+    captured_first(traced, len(avals))
     return traced
 
 
-def _captured_first(traced: TracedFunction, given: int) -> None:
+def captured_first(traced: TracedFunction, given: int) -> None:
     """Move captured values from behind the arguments to right after the iteration number, where a loop has its consts."""
     block = traced.op.body.block
     for k, argument in enumerate(list(block.args)[given:]):

@@ -102,6 +102,23 @@ class Program:
         self._names.discard(traced.name)
         traced.op.detach()
 
+    def checkpoint(self) -> Callable[[], None]:
+        """What takes the program back to what it is now."""
+        kept = [(table, table.copy()) for table in (self.cache, self.kernels, self.callbacks)]
+        names, numbers, block = self._names.copy(), len(self.numbers), self.module.body.block
+        last = block.last_op
+
+        def back() -> None:
+            while block.last_op is not last and block.last_op is not None:
+                block.last_op.detach()
+            for table, before in kept:
+                table.clear()
+                table.update(before)  # pyright: ignore[reportArgumentType, reportCallIssue]
+            self._names = names
+            del self.numbers[numbers:]
+
+        return back
+
     def is_argument(self, number: np.ndarray[Any, Any]) -> bool:
         """Count a Python number; whether it becomes a hidden argument."""
         self.numbers.append((number.dtype.char, number.tobytes()))
@@ -258,13 +275,28 @@ def trace_function(
         out = function(*args, **kwargs)
         leaves, out_structure = flatten(out)
         results = [_result(trace, leaf, out_structure, k, symbol) for k, leaf in enumerate(leaves)]
-        # not its constructor, which asks of a tuple whether it is one of all classes of operations: a millisecond
-        trace.block.add_op(ReturnOp.create(operands=[r.value for r in results]))
+    return end_function(trace, symbol, structure, avals, out_structure, results, public=public)
+
+
+def end_function(
+    trace: Trace,
+    symbol: str,
+    structure: TreeDef,
+    avals: Sequence[Aval],
+    out_structure: TreeDef,
+    results: Sequence[Tracer],
+    *,
+    public: bool = False,
+) -> TracedFunction:
+    """The function whose ops a trace has recorded, added to its program."""
+    assert trace.program is not None
+    # not its constructor, which asks of a tuple whether it is one of all classes of operations: a millisecond
+    trace.block.add_op(ReturnOp.create(operands=[r.value for r in results]))
     types = [a.type for a in trace.block.args], [r.value.type for r in results]
     op = FuncOp(symbol, types, Region(trace.block), "public" if public else "private")
-    if location is not None:
-        op.location = location
-    program.module.body.block.add_op(op)
+    if trace.location is not None:
+        op.location = trace.location
+    trace.program.module.body.block.add_op(op)
     out_avals = tuple(Aval(r.dtype, r.shape, r.weak) for r in results)
     return TracedFunction(op, structure, tuple(avals), out_structure, out_avals, [held for held, _ in trace.captured])
 

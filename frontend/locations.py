@@ -38,14 +38,15 @@ _OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in ("__
 
 
 @lru_cache(maxsize=4096)
-def _is_ours(filename: str) -> bool:
+def is_ours(filename: str) -> bool:
+    """Whether a file is of this package."""
     return filename.startswith(_OURS) or filename in _OURS_FILES or filename.startswith("<frozen ")
 
 
 def user_frame() -> FrameType | None:
     """The innermost frame that is not this package's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours(frame.f_code.co_filename):
+    while frame is not None and is_ours(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 

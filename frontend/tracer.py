@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -31,6 +32,15 @@ class UnknownValueError(Exception):
 
 PRINTING = "formatting"
 """Why a value is read that decides nothing."""
+
+
+class _Asked(threading.local):
+    """Whether Python has asked a tracer for what only the program knows: capture from source may then trace the function."""
+
+    values = False
+
+
+asked = _Asked()
 
 _STATIC = "make the value static with static_argnums"
 
@@ -88,6 +98,7 @@ class Tracer:
         try:
             return readable(self, what)
         except UnknownValueError as error:
+            asked.values = True
             raise located(TracingError(f"{what} needs the values of {self!r}, {error}: {remedy}")) from None
 
     def __bool__(self) -> bool:
@@ -133,6 +144,7 @@ class Tracer:
         return self
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        asked.values = True
         raise located(
             TracingError(
                 "traced arrays cannot be changed in place: use x = x.at[index].set(value), or lnp.where(mask, new, old)"

@@ -91,6 +91,7 @@ class Trace:
         values: the values that were asked for, and those that led to them (`values.py`).
         derivatives: how many transformations around it differentiate what it traces.
         reads: the values that Python has read, where a record of the run is made (`record.py`); one list for traces inside.
+        location: where the function is defined.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Trace:
         self._constants: dict[tuple[Any, ...], SSAValue] = {}
         self._types: dict[int, tuple[tuple[int, ...], np.dtype[Any], Any]] = {}
         """Shapes and dtypes of types by identity, each with the type, which keeps it one."""
-        self._location = location
+        self.location = location
         outer = current()
         self.derivatives = derivatives + (outer.derivatives if outer is not None else 0)
         self.reads: list[Read] | None = outer.reads if outer is not None else None
@@ -132,8 +133,8 @@ class Trace:
     def argument(self, dtype: np.dtype[Any], shape: tuple[int, ...], weak: bool = False) -> Tracer:
         """A new argument of the function."""
         value = self.block.insert_arg(tensor(element_type(dtype), shape), len(self.block.args))
-        if self._location is not None:
-            value.location = self._location
+        if self.location is not None:
+            value.location = self.location
         return Tracer(self, value, shape, dtype, weak)
 
     def wrap(self, value: SSAValue, weak: bool = False) -> Tracer:
@@ -206,6 +207,21 @@ class Trace:
     def captured_keep(self, x: Any) -> None:
         """Keep an object alive as long as its identity is a key."""
         self._constants[("keep", id(x))] = x
+
+    def rewind(self, last: Operation | None) -> None:
+        """Drop what was recorded after an op, the last one that stays, and that nothing uses; constants stay."""
+        dropped: set[Operation] = set()
+        op = self.block.last_op
+        while op is not None and op is not last:
+            before = op.prev_op
+            if op.name != "graph.const" and all(result.first_use is None for result in op.results):
+                op.detach()
+                op.erase()
+                dropped.add(op)
+            op = before
+        for key, known in list(self._by_identity.items()):
+            if known.value.owner in dropped:
+                del self._by_identity[key]
 
     def _capture(self, x: Any, held: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Tracer:
         tracer = self.argument(dtype, shape)

@@ -117,7 +117,8 @@ READS: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_under_jit_the_error_says_what_to_write(name: str) -> None:
     f, remedy = READS[name]
     loop = lambda x: lm.scan(lambda c, _: (f(c), None), x, None, 2)  # noqa: E731
-    for transformed in (lm.jit(f), lm.jit(lm.grad(f)), lm.grad(lm.jit(f)), loop):
+    jit = lambda f: lm.jit(f, capture="trace")  # noqa: E731
+    for transformed in (jit(f), jit(lm.grad(f)), lm.grad(jit(f)), loop):
         with pytest.raises(lm.TracingError, match=rf"not known while tracing: .*{remedy}"):
             transformed(2.0)
 

@@ -1,0 +1,24 @@
+"""What rewritten code calls. Each helper does what Python does where Python knows the values, and records ops where not."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+
+from . import convert as _convert
+from .branches import and_, compare, going, if_, not_, or_, ternary
+from .convert import convert, run
+from .loops import for_, while_
+from .messages import assert_, raised, text
+from .session import Scope as enter
+from .writes import augment, bind, fresh, item, set_attribute, set_item, set_item_of, view
+
+NameError = builtins.NameError
+slice = builtins.slice
+
+__all__ = [
+    "NameError", "and_", "assert_", "augment", "bind", "compare", "convert", "enter", "for_", "fresh", "going", "if_", "item",
+    "not_", "or_", "raised", "run", "set_attribute", "set_item", "set_item_of", "slice", "ternary", "text", "view", "while_",
+]  # fmt: skip
+
+_convert.helpers = sys.modules[__name__]

@@ -1,0 +1,256 @@
+"""What capture keeps while a function is traced: variables by name, writes into objects, how deep in branches."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...errors import TracingError
+from ..locations import located, placed
+from ..tracer import Tracer
+
+Variables = Mapping[str, tuple[Callable[[], Any], Callable[[Any], None], Callable[[], None]]]
+
+
+class Missing:
+    """What a variable stands for that is not assigned. `reason` says why, where control flow is why; `text` says so
+    where it is read all the same."""
+
+    def __init__(self, reason: str | None = None, text: str | None = None):
+        self.reason = reason
+        self.text = reason if text is None else text
+
+
+UNBOUND = Missing()
+
+
+class Frame:
+    """What happens to Python's objects between two moments.
+
+    Attributes:
+        writes: the values that attributes and items had before they were assigned, by object and key.
+        fresh: objects that were made in it, which nobody else sees yet.
+        impure: why it cannot be run a second time, where it cannot.
+        traced: whether it is traced for a branch or loop, whose Python runs whether or not the branch does.
+    """
+
+    def __init__(self, traced: bool):
+        self.writes: dict[tuple[int, str, Any], tuple[Any, Any]] = {}
+        self.fresh: dict[int, Any] = {}
+        self.impure: str | None = None
+        self.traced = traced
+
+
+class _State(threading.local):
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.calls: list[tuple[Any, int]] = []
+        self.scopes: list[Scope] = []
+        self.flow = 0
+        self.counted = 0
+        self.tried: BaseException | None = None
+        self.views: dict[int, tuple[Any, Any]] = {}
+        self.changed: dict[int, Any] = {}
+
+
+state = _State()
+
+
+@contextmanager
+def frame(traced: bool) -> Generator[Frame]:
+    """Keep what happens to objects in the block."""
+    made = Frame(traced)
+    state.frames.append(made)
+    try:
+        yield made
+    finally:
+        state.frames.pop()
+        if state.frames:
+            outer = state.frames[-1]
+            outer.fresh.update(made.fresh)
+            outer.impure = outer.impure or made.impure
+            if not traced:
+                for key, old in made.writes.items():
+                    if key[0] not in outer.fresh:
+                        outer.writes.setdefault(key, old)
+
+
+def traced_depth() -> int:
+    """In how many traced branches and loops the code runs now."""
+    return sum(one.traced for one in state.frames)
+
+
+def impure(reason: str) -> None:
+    """Say that Python did something that must not happen twice."""
+    if state.frames and state.frames[-1].impure is None:
+        state.frames[-1].impure = reason
+
+
+def record(slot: Slot) -> None:
+    """Say that a variable, attribute or item is about to be assigned."""
+    if state.frames:
+        inner = state.frames[-1]
+        if id(slot.owner) not in inner.fresh:
+            inner.writes.setdefault(slot.key_of_write, (slot, slot.read()))
+
+
+class Place:
+    """An attribute or item of an object, as a variable."""
+
+    def __init__(self, owner: Any, kind: str, key: Any):
+        self.owner, self.kind, self.key = owner, kind, key
+
+    @property
+    def key_of_write(self) -> tuple[int, str, Any]:
+        return id(self.owner), self.kind, self.key
+
+    @property
+    def name(self) -> str:
+        return f".{self.key}" if self.kind == "attribute" else f"[{self.key!r}]"
+
+    def read(self) -> Any:
+        try:
+            return getattr(self.owner, self.key) if self.kind == "attribute" else self.owner[self.key]
+        except (AttributeError, KeyError, IndexError):
+            return UNBOUND
+
+    def write(self, value: Any) -> None:
+        record(self)
+        self.put(value)
+
+    def put(self, value: Any) -> None:
+        if isinstance(value, Missing):
+            delattr(self.owner, self.key) if self.kind == "attribute" else self.owner.__delitem__(self.key)
+        elif self.kind == "attribute":
+            setattr(self.owner, self.key, value)
+        else:
+            self.owner[self.key] = value
+
+
+class Variable:
+    """A variable of a captured function."""
+
+    def __init__(self, scope: Scope, name: str):
+        self.scope = self.owner = scope
+        self.name = name
+
+    @property
+    def key_of_write(self) -> tuple[int, str, Any]:
+        return id(self.scope), "variable", self.name
+
+    def read(self) -> Any:
+        return self.scope.read(self.name)
+
+    def write(self, value: Any) -> None:
+        self.scope.write(self.name, value)
+
+    put = write
+
+
+class Held:
+    """A value of the helpers' own that branches and loops leave, as a variable."""
+
+    owner = None
+
+    def __init__(self, name: str, value: Any = UNBOUND):
+        self.name, self.value = name, value
+        self.key_of_write = id(self), "held", name
+
+    def read(self) -> Any:
+        return self.value
+
+    def write(self, value: Any) -> None:
+        self.value = value
+
+    put = write
+
+
+Slot = Variable | Place | Held
+
+
+def undo(writes: Iterable[tuple[Any, Any]]) -> None:
+    """Give places their old values back."""
+    for place, old in reversed(list(writes)):
+        place.put(old)
+
+
+class Scope:
+    """The variables of a call of a captured function, which the functions made from its blocks share."""
+
+    def __init__(self, key: Any, name: str, variables: Variables):
+        self.name, self.variables = name, variables
+        self.missing: dict[str, Missing] = {}
+        depth = traced_depth()
+        above = {d for k, d in state.calls if k is key and d < depth}
+        if len(above) >= RECURSION:
+            text = f"{name}() calls itself in branches that traced values choose, and has no end that Python knows"
+            raise located(
+                TracingError(f"{text}: write a while loop, or make the argument that ends it static (static_argnums)")
+            )
+        state.calls.append((key, depth))
+        state.scopes.append(self)
+
+    def leave(self) -> None:
+        """The call ends."""
+        state.calls.pop()
+        state.scopes.pop()
+
+    def read(self, name: str) -> Any:
+        """The value of a variable; a `Missing` if it has none."""
+        try:
+            return self.variables[name][0]()
+        except NameError:
+            return self.missing.get(name, UNBOUND)
+
+    def write(self, name: str, value: Any) -> None:
+        """Assign a variable; with a `Missing`, remove it."""
+        if not isinstance(value, Missing):
+            self.missing.pop(name, None)
+            self.variables[name][1](value)
+            return
+        self.missing[name] = value
+        try:
+            self.variables[name][2]()
+        except NameError:
+            pass
+
+    def values(self) -> dict[str, Any]:
+        """What all variables stand for."""
+        return {name: self.read(name) for name in self.variables}
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Give variables back what they stood for."""
+        for name, value in values.items():
+            self.write(name, value)
+
+    def slots(self, names: Sequence[str]) -> list[Slot]:
+        return [Variable(self, name) for name in names]
+
+    def explained(self, error: NameError) -> BaseException:
+        """An error about a name: if control flow is why a variable has no value, one that says so."""
+        found = re.search(r"variable '(\w+)'", str(error))
+        text = self.missing[found[1]].text if found and found[1] in self.missing else None
+        trace = error.__traceback__
+        if text is None or trace is None:
+            return error
+        while trace.tb_next is not None:
+            trace = trace.tb_next
+        place = _place_in(trace.tb_frame.f_code, trace.tb_lasti, trace.tb_lineno)
+        return placed(TracingError(text), place)
+
+
+RECURSION = 24
+"""How many calls of one function, each in a traced branch of the one before, are taken as endless."""
+
+
+def _place_in(code: Any, instruction: int, line: int) -> tuple[str, int, int]:
+    positions = list(code.co_positions())[instruction // 2]
+    return code.co_filename, line, (positions[2] or 0) + 1
+
+
+def is_traced(x: Any) -> bool:
+    """Whether Python does not know a value that it would branch on."""
+    return isinstance(x, Tracer)
