@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder, dense_array
-from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.conditional import CallOp, CaseOp, WhileOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.create import DimOp
 from ..dialects.types import DYNAMIC, has_symbols, shape_of
@@ -25,6 +25,8 @@ MOST_ELEMENTS = 1024
 
 def fold_control(op: ControlOp) -> Sequence[SSAValue] | None:
     """What the results of an op are, by ops that are inserted before it; None where only a run tells."""
+    if isinstance(op, CallOp):
+        return None
     if isinstance(op, CaseOp):
         return _fold_case(op)
     if isinstance(op, WhileOp):

@@ -38,19 +38,23 @@ def new_function(
 ) -> FuncOp:
     """A private function made from one that `op` runs, its body if `of` is not given; `build` fills its block and gives what it
     returns."""
-    source = of or called_function(op)
-    functions = source.parent_block()
-    assert functions is not None
-    name = unique_name(op, f"{source.sym_name.data}_{suffix}")
     block = Block(arg_types=types)
-    function = FuncOp(name, ([], []), Region(block), "private")
-    function.location = op.location
-    functions.add_op(function)
-    results = build(block)
-    last = ReturnOp(*results)
+    function = add_function(op, suffix, block, of)
+    last = ReturnOp(*build(block))
     last.location = op.location
     block.add_op(last)
     function.update_function_type()
+    return function
+
+
+def add_function(op: Operation, suffix: str, block: Block, of: FuncOp | None = None) -> FuncOp:
+    """A private function made from one that `op` runs, of a block; `update_function_type` when that is complete."""
+    source = of or called_function(op)
+    functions = source.parent_block()
+    assert functions is not None
+    function = FuncOp(unique_name(op, f"{source.sym_name.data}_{suffix}"), ([], []), Region(block), "private")
+    function.location = op.location
+    functions.add_op(function)
     return function
 
 
@@ -143,7 +147,7 @@ def tangents_of(values: Sequence[SSAValue], inner: Linearizer) -> list[SSAValue]
 def inner_linearizer(linearizer: Linearizer, block: Block, forward: bool) -> Linearizer:
     """One of the same kind for the body of a function."""
     point = InsertPoint.at_end(block)
-    return type(linearizer)(point, GraphBuilder(point), forward)
+    return linearizer.inside(point, GraphBuilder(point), forward)
 
 
 def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
