@@ -200,7 +200,7 @@ def share_temporaries(function: program.FuncOp) -> None:
     uses: dict[memref.AllocOp, list[int]] = {}
     end = len(list(function.body.block.ops))
     for at, op in enumerate(function.body.block.ops):
-        if isinstance(op, memref.AllocOp) and op.dynamic_sizes:
+        if isinstance(op, memref.AllocOp) and op.operands:
             uses[op] = []
         for operand in op.operands:
             if operand.owner in uses:

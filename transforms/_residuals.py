@@ -62,21 +62,28 @@ class Split:
     """A function in two halves.
 
     Attributes:
-        function: what they are made from.
-        primal: computes the results and returns them.
-        linear: of the tangents that are given; its ops read values of `primal`.
+        saving: computes the results and returns them.
+        tangent: is linear, of the tangents that are given; its ops read values of `saving`.
         residuals: the values that they read, but for the arguments.
     """
 
-    function: FuncOp
-    primal: Block
-    linear: Block
+    saving: FuncOp
+    tangent: FuncOp
     residuals: list[SSAValue]
+
+    @property
+    def primal(self) -> Block:
+        return self.saving.body.block
+
+    @property
+    def linear(self) -> Block:
+        return self.tangent.body.block
 
 
 def split_linear(op: ChosenOp, function: FuncOp, given: Sequence[SSAValue], linearizer: Linearizer) -> Split:
     """The halves of a function that `op` runs, for tangents of those arguments that are `given`."""
     primal, linear = Block(arg_types=types_of(op.arguments)), Block(arg_types=types_of(given))
+    saving, tangent = add_function(op, "saving", primal, function), add_function(op, "tangent", linear, function)
     inner = inner_linearizer(linearizer, primal, forward=False)
     inner.b = GraphBuilder(linear, op.location)
     set_tangents(inner, op.arguments, primal.args, given, linear.args)
@@ -87,7 +94,7 @@ def split_linear(op: ChosenOp, function: FuncOp, given: Sequence[SSAValue], line
         block.add_op(last)
     assert primal.last_op is not None
     hoist_invariant(linear, primal.last_op)
-    return Split(function, primal, linear, _residuals(primal, linear))
+    return Split(saving, tangent, _residuals(primal, linear))
 
 
 def _residuals(primal: Block, linear: Block) -> list[SSAValue]:
@@ -168,16 +175,12 @@ def join_residuals(op: ChosenOp, halves: Sequence[Split]) -> Joined:
         returned = list(distinct[0].primal.last_op.operands)
         free = iter(places)
         places = [returned.index(v) if v in returned else next(free) for v in distinct[0].residuals]
-    made: dict[int, tuple[FuncOp, FuncOp]] = {}
     for split, slots in zip(distinct, numbers, strict=True):
-        saving = add_function(op, "saving", split.primal, split.function)
-        tangent = add_function(op, "tangent", split.linear, split.function)
         _return_residuals(split, [k for k in range(len(types)) if places[k] >= n], slots, types)
         _take_residuals(split, slots, types)
-        for function in (saving, tangent):
+        for function in (split.saving, split.tangent):
             function.update_function_type()
-        made[id(split)] = saving, tangent
-    return Joined([made[id(split)][0] for split in halves], [made[id(split)][1] for split in halves], places)
+    return Joined([split.saving for split in halves], [split.tangent for split in halves], places)
 
 
 def _slots(residuals: Sequence[SSAValue], types: list[Attribute]) -> list[int]:

@@ -14,6 +14,7 @@ then also see each body once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -111,15 +112,22 @@ def merge_equal_functions(module: ModuleOp) -> None:
     """Let ops name one of the private functions that compute the same: each tracing of a loop body makes a function anew."""
     kept: dict[object, FuncOp] = {}
     names: dict[str, SymbolRefAttr] = {}
-    for function in callees_first(module):
+    functions = callees_first(module)
+    alike = Counter(map(_outline_of, functions))
+    for function in functions:
         _rename(function, names)
         block = function.body.block
         is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
-        if not is_private or any(op.regions or has_effects(op) for op in block.ops):
+        if not is_private or alike[_outline_of(function)] < 2 or any(op.regions or has_effects(op) for op in block.ops):
             continue
-        first = kept.setdefault((structure_of(block).key, function.function_type), function)
+        first = kept.setdefault(structure_of(block).key, function)
         if first is not function:
             names[function.sym_name.data] = SymbolRefAttr(first.sym_name.data)
+
+
+def _outline_of(function: FuncOp) -> tuple[object, ...]:
+    """What equal functions have in common, found at once."""
+    return function.function_type, tuple([op.name for op in function.body.block.ops])
 
 
 def _rename(function: FuncOp, names: dict[str, SymbolRefAttr]) -> None:
@@ -197,8 +205,8 @@ def _operand(body: Sequence[Operation], place: Place) -> SSAValue:
 
 
 def _parameters(bodies: Sequence[Sequence[Operation]]) -> tuple[list[list[Place]], list[Operation]]:
-    """The operands that come from outside, those together that are one value in each body, and the ops that make values of constants, the
-    same in all."""
+    """The operands that come from outside, those together that are one value in each body; and ops that make others of
+    constants, the same in all bodies."""
     inside = {result for op in bodies[0] for result in op.results}
     groups: dict[tuple[SSAValue, ...], list[Place]] = {}
     constants: dict[Operation, None] = {}
