@@ -56,11 +56,15 @@ class Step:
 
 
 STEPS = (
+    Step("optimized", "transforms.graph_while_to_for", "loops that are counted have derivatives in reverse"),
     Step("optimized", "transforms.graph_reroll", "repeated layers become functions: all that follows sees each of them once"),
     Step("optimized", "transforms.graph_vmap", "batching first: derivatives of batched code, not batches of derivatives"),
     Step("optimized", "transforms.graph_linearize", "derivatives while composites still have their names and rules"),
     Step("optimized", "transforms.graph_transpose", "turns the linear parts that linearize left into backward code"),
     Step("optimized", "transforms.graph_inline", "one function, so that what follows sees across calls"),
+    Step("optimized", "transforms.graph_fold_conditions", "what a branch knows; after derivatives, which repeat conditions"),
+    Step("optimized", "transforms.graph_hoist_invariants", "derivatives of loops compute much that no iteration changes"),
+    Step("optimized", "transforms.graph_if_to_select", "branches of scalars fuse with what is around them; not differentiated"),
     Step("optimized", "transforms.graph_split_complex", "what is below has floats alone; derivatives are of complex numbers"),
     Step(
         "optimized",

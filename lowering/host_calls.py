@@ -48,7 +48,9 @@ def call_once(host: HostBuffers, op: ChosenOp) -> int:
     given = [host.buffers[v] for v in op.arguments]
     into = [host.buffer(result, op) for result in op.results]
     names = [name.string_value() for name in op.callees]
-    call = CallOp.make(*names, given, into) if op.choice is None else BranchOp.make(host.buffers[op.choice], names, given, into)
+    call = (
+        CallOp.make(names[0], given, into) if op.choice is None else BranchOp.make(host.buffers[op.choice], names, given, into)
+    )
     _call(host, call, op)
     return max(_works(op))
 

@@ -7,9 +7,10 @@ no reverse mode, which would keep what each of an unknown number of iterations s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 
@@ -17,6 +18,7 @@ from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import FLAG, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.effects import has_effects
+from ..dialects.types import element_of
 from ..errors import DifferentiationError
 from ._for_loops import (
     initial_tangents,
@@ -159,7 +161,7 @@ def _has_tangents(op: ChosenOp, linearizer: Linearizer) -> tuple[bool, ...]:
 
 
 def batch_chosen(op: ChosenOp, batcher: Batcher) -> None:
-    """A call, or one index for all: functions of batches. An index for each: all branches, and each element has that of its own."""
+    """A call, or one index for all: functions of batches. An index for each: all branches, and each element has its own."""
     functions, flags = called_functions(op), [v in batcher.batched for v in op.arguments]
     values, b = [batcher.values[v] for v in op.arguments], batcher.b
     choice = None if op.choice is None else batcher.values[op.choice]
@@ -183,13 +185,24 @@ def batch_chosen(op: ChosenOp, batcher: Batcher) -> None:
         index = batcher.values[op.index]
         masks = _taken(op, batcher)
         every = [batcher.of_function(b, f, values, flags, mask).run(f) for f, mask in zip(functions, masks, strict=True)]
-        results = every[-1]
-        for k in range(len(functions) - 2, -1, -1):  # an index below 0 is the first, one past the end the last
-            chosen = b.not_(index) if op.index.type == FLAG else b.cmp(index, b.full_like(index, k), predicate="le")
-            results = [select_batch(b, chosen, x, y) for x, y in zip(every[k], results, strict=True)]
+        results = choose(b, index, every, select_batch)
     for old, value in zip(op.results, results, strict=True):
         batcher.values[old] = value
         batcher.batched.add(old)
+
+
+def choose(
+    b: GraphBuilder,
+    index: SSAValue,
+    every: Sequence[Sequence[SSAValue]],
+    select: Callable[[GraphBuilder, SSAValue, SSAValue, SSAValue], SSAValue],
+) -> list[SSAValue]:
+    """The results of the branch of an index, where all are computed: below 0 of the first, past the end of the last."""
+    results = list(every[-1])
+    for k in range(len(every) - 2, -1, -1):
+        chosen = b.cmp(index, b.full_like(index, k), predicate="le") if element_of(index) != i1 else b.not_(index)
+        results = [select(b, chosen, x, y) for x, y in zip(every[k], results, strict=True)]
+    return results
 
 
 def _taken(op: CaseOp, batcher: Batcher) -> list[SSAValue | None]:

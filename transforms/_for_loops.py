@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -22,7 +22,7 @@ from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.effects import EffectOp, has_effects
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import DifferentiationError
-from ._functions import called_function, called_functions, clone_body, copy_locations, error_at, unique_name
+from ._functions import called_function, called_functions, clone_body, copy_function, error_at, unique_name
 
 if TYPE_CHECKING:
     from ._batch import Batcher
@@ -88,12 +88,7 @@ def without_effects(function: FuncOp) -> tuple[FuncOp, list[SSAValue]]:
     """
     if not any(isinstance(op, EffectOp) or has_effects(op) for op in function.body.block.ops):
         return function, []
-    copy = function.clone()
-    copy_locations(function, copy)
-    copy.properties["sym_name"] = StringAttr(unique_name(function, f"{function.sym_name.data}_again"))
-    functions = function.parent_block()
-    assert functions is not None
-    functions.insert_op_after(copy, function)
+    copy = copy_function(function, function, "_again")
     returned: list[SSAValue] = []
     for op, twin in zip(list(function.body.block.ops), list(copy.body.block.ops), strict=True):
         if isinstance(op, EffectOp):

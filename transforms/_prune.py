@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 
@@ -17,8 +16,7 @@ from ..dialects.graph.base import ints
 from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.effects import has_effects
-from ._functions import called_function, called_functions, copy_locations, unique_name
-
+from ._functions import called_function, called_functions, copy_function
 
 Cuts = dict[tuple[object, ...], FuncOp]
 """What functions were cut down to, which may be called more than once: by function, results and arguments."""
@@ -62,13 +60,7 @@ def _cut(
     function: FuncOp, results: Sequence[int], arguments: Sequence[int], dce_block: Callable[[Block], None], op: ControlOp
 ) -> FuncOp:
     """A copy of a function with these results, and these arguments in this order."""
-    copy = function.clone()
-    copy_locations(function, copy)
-    copy.properties["sym_name"] = StringAttr(unique_name(op, function.sym_name.data))
-    copy.properties["sym_visibility"] = StringAttr("private")
-    functions = function.parent_block()
-    assert functions is not None
-    functions.insert_op_after(copy, function)  # first: which of its ops have effects follows from the module
+    copy = copy_function(function, op)
     block = copy.body.block
     last = block.last_op
     assert last is not None

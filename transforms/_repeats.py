@@ -1,8 +1,8 @@
 """Repeated bodies in a block: ops that stand there again and again, as a loop leaves them that was unrolled.
 
 A block is read as a sequence of numbers, equal for ops that are equal but for their operands. Where it repeats with a period,
-bodies are compared op by op: a value of the body itself must be the same one in each. What is found is exact; only which periods
-are tried is guessed, from how far apart equal windows stand. Linear time in the ops of the block.
+bodies are compared op by op: a value of the body itself must be the same one in each. What is found is exact; only which
+periods are tried is guessed, from how far apart equal windows stand. Linear time in the ops of the block.
 """
 
 from __future__ import annotations

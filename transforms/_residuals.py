@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.conditional import ChosenOp
+from ..dialects.graph.conditional import CallOp, ChosenOp
+from ..dialects.graph.control import ControlOp
+from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.types import element_of, has_symbols, shape_of, width_of
 from ._for_loops import add_function, inner_linearizer, set_tangents, tangents_of, types_of
@@ -40,6 +43,13 @@ _CHEAP = FREE | {
 def is_cheap(op: Operation) -> bool:
     """Whether computing an op once more costs no more than keeping its result."""
     return op.name in _CHEAP
+
+
+def is_heavy(op: Operation) -> bool:
+    """Whether an op fuses with nothing that computes its operands: they are in memory."""
+    if isinstance(op, GraphOp):
+        return op.has_nest or op.name in ("graph.dot", "graph.conv")
+    return isinstance(op, ControlOp | CustomDerivativeOp | FuncCallOp) and not isinstance(op, CallOp)
 
 
 def saving_pays(op: ChosenOp) -> bool:

@@ -26,7 +26,6 @@ from ._for_loops import new_function, slice_type, types_of
 from ._functions import called_function, called_functions, clone_body, error_at, hoist_invariant, replace_op
 from .graph_decompose import decompose
 
-
 Made = dict[tuple[object, ...], list[FuncOp]]
 """Transposes of functions, which may be called more than once."""
 

@@ -20,20 +20,17 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
-from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ..dialects.graph.base import GraphOp
 from ..dialects.graph.conditional import CallOp
 from ..dialects.graph.control import ControlOp
-from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.structure import structure_of
 from ._functions import callees_first, copy_locations, unique_name
 from ._repeats import Repeated, find_repeated
-from ._residuals import FREE
+from ._residuals import FREE, is_heavy
 
 Place = tuple[int, int]
 """An op of a body and one of its operands or results, by number."""
@@ -58,17 +55,10 @@ class GraphRerollPass(ModulePass):
         while waiting:
             function = waiting.pop()
             while function.parent is not None:
-                found = find_repeated(function.body.block, _is_heavy, _pays, self.least)
+                found = find_repeated(function.body.block, is_heavy, _pays, self.least)
                 if found is None:
                     break
                 waiting.append(_outline(function, found))
-
-
-def _is_heavy(op: Operation) -> bool:
-    """Whether the operands of an op are in memory, whatever computes them."""
-    if isinstance(op, GraphOp):
-        return op.has_nest or op.name in ("graph.dot", "graph.conv")
-    return isinstance(op, ControlOp | CustomDerivativeOp | FuncCallOp) and not isinstance(op, CallOp)
 
 
 def _pays(repeated: Repeated) -> bool:
@@ -76,7 +66,7 @@ def _pays(repeated: Repeated) -> bool:
     bodies = repeated.bodies
     if all(isinstance(op, CallOp) for op in bodies[0]):
         return False
-    return any(map(_is_heavy, bodies[0])) or (_reads_memory(bodies) and _writes_memory(bodies))
+    return any(map(is_heavy, bodies[0])) or (_reads_memory(bodies) and _writes_memory(bodies))
 
 
 def _reads_memory(bodies: Sequence[Sequence[Operation]]) -> bool:
@@ -139,7 +129,10 @@ def _rename(function: FuncOp, names: dict[str, SymbolRefAttr]) -> None:
                 op.properties[key] = names.get(attribute.string_value(), attribute)
             elif isinstance(attribute, ArrayAttr) and any(isinstance(name, SymbolRefAttr) for name in attribute.data):
                 op.properties[key] = ArrayAttr(
-                    [names.get(name.string_value(), name) if isinstance(name, SymbolRefAttr) else name for name in attribute.data]
+                    [
+                        names.get(name.string_value(), name) if isinstance(name, SymbolRefAttr) else name
+                        for name in attribute.data
+                    ]
                 )
 
 
