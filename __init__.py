@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .errors import CompileError as CompileError
     from .errors import DifferentiationError as DifferentiationError
     from .errors import DTypeError as DTypeError
+    from .errors import ExtensionError as ExtensionError
     from .errors import InternalError as InternalError
     from .errors import LaminaError as LaminaError
     from .errors import ScheduleError as ScheduleError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .errors import SizeError as SizeError
     from .errors import TracingError as TracingError
     from .frontend import debug as debug
+    from .frontend import extend as extend
     from .frontend import fft as fft
     from .frontend import lax as lax
     from .frontend import linalg as linalg
@@ -57,6 +59,15 @@ if TYPE_CHECKING:
     from .frontend.effects import error_if as error_if
     from .frontend.effects import io_callback as io_callback
     from .frontend.effects import pure_callback as pure_callback
+    from .frontend.extend import call_op as call_op
+    from .frontend.extend import register_kernel as register_kernel
+    from .frontend.extend import register_op as register_op
+    from .frontend.extend import register_pass as register_pass
+    from .frontend.extend import register_primitive as register_primitive
+    from .frontend.extend import register_rule as register_rule
+    from .frontend.extend import register_step as register_step
+    from .frontend.extend import register_strategy as register_strategy
+    from .frontend.extend import register_target as register_target
     from .frontend.functions import TensorSpec as TensorSpec
     from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
     from .frontend.jacobians import block_until_ready as block_until_ready
@@ -116,6 +127,7 @@ _HOMES = {
             "CompileError",
             "DTypeError",
             "DifferentiationError",
+            "ExtensionError",
             "InternalError",
             "LaminaError",
             "ScheduleError",
@@ -154,6 +166,13 @@ _HOMES = {
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
     "dim": ".frontend.dynamic",
     **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
+    **dict.fromkeys(
+        (
+            *("call_op", "register_kernel", "register_op", "register_pass", "register_primitive", "register_rule"),
+            *("register_step", "register_strategy", "register_target"),
+        ),
+        ".frontend.extend",
+    ),
     **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
     "Array": ".runtime.array",
     "TensorSpec": ".frontend.functions",
@@ -164,6 +183,7 @@ _HOMES = {
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
     "debug": ".frontend.debug",
+    "extend": ".frontend.extend",
     "fft": ".frontend.fft",
     "lax": ".frontend.lax",
     "linalg": ".frontend.linalg",

@@ -74,6 +74,10 @@ class ScheduleError(LaminaError):
         self.witness = witness
 
 
+class ExtensionError(LaminaError):
+    """What is to be registered lacks something that the compiler asks of its kind, or its name is taken."""
+
+
 class InternalError(Exception):
     """A fault of the compiler itself: please report it with the IR it names."""
 

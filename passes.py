@@ -1,7 +1,8 @@
 """Finding passes by name, and running them: times, IR after each, verification, one message on failure.
 
 A pass is a file: `transforms/graph_fuse.py` holds the pass `graph-fuse`, `lowering/schedule/tile.py` holds `loop-tile`. There
-is no list to keep: names come from the files, a file is imported when its pass is used. xDSL's passes keep their names.
+is no list to keep: names come from the files, a file is imported when its pass is used. xDSL's passes keep their names, and
+other packages register theirs.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from xdsl.passes import ModulePass, get_pass_option_infos
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
+from . import extensions
 from .dialects.host_functions import require_single_blocks
-from .errors import InternalError, LaminaError, about, placed
+from .errors import ExtensionError, InternalError, LaminaError, about, placed
 
 FOLDERS = ("transforms", "lowering", "lowering/schedule")
 """Where passes live. In `lowering/schedule/` the pass of `tile.py` is `loop-tile`: a primitive's name is its verb."""
@@ -42,7 +44,7 @@ class PassInfo:
 
     name: str
     module: str
-    """Relative to the package, e.g. `transforms.graph_fuse`; empty for a pass of xDSL."""
+    """Relative to the package, e.g. `transforms.graph_fuse`; of a registered pass the whole name."""
     summary: str
 
 
@@ -77,10 +79,52 @@ def _xdsl_passes() -> Mapping[str, Callable[[], type[ModulePass]]]:
     return get_all_passes()
 
 
+_registered: dict[str, type[ModulePass]] = {}
+
+
+def register_pass(cls: type[ModulePass]) -> type[ModulePass]:
+    """Make a pass of another package known by its name, to `run_passes` and to the tools. Use it as a decorator.
+
+    Args:
+        cls: a frozen dataclass that derives from xDSL's `ModulePass`; its fields are the options, and the first line of its
+            docstring is what `lamina-opt --list-passes` prints.
+
+    Raises:
+        ExtensionError: it is no such class, or the name is taken.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, ModulePass) and dataclasses.is_dataclass(cls)):
+        raise ExtensionError(f"register_pass: {cls!r} must be a frozen dataclass that derives from ModulePass")
+    name = vars(cls).get("name")
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise ExtensionError(
+            f"register_pass: {cls.__name__} needs a name of words with dashes, as name = 'graph-mine', got {name!r}"
+        )
+    if name in our_passes() or name in _xdsl_passes():
+        raise ExtensionError(f"register_pass: there is a pass '{name}' already, {cls.__name__} needs another name")
+    extensions.add("pass", name, cls.__module__)
+    _registered[name] = cls
+    return cls
+
+
+def registered_passes() -> Mapping[str, type[ModulePass]]:
+    """The passes of other packages by name."""
+    extensions.load()
+    return _registered
+
+
+def infos() -> Mapping[str, PassInfo]:
+    """Every pass but xDSL's by name: those of this package, then those that are registered."""
+    others = {
+        name: PassInfo(name, cls.__module__, (cls.__doc__ or "").partition("\n")[0])
+        for name, cls in registered_passes().items()
+    }
+    return {**our_passes(), **dict(sorted(others.items()))}
+
+
 def all_names() -> list[str]:
-    """The names of all passes, ours first."""
-    ours = list(our_passes())
-    return ours + sorted(set(_xdsl_passes()) - set(ours))
+    """The names of all passes, xDSL's last."""
+    known = list(infos())
+    return known + sorted(set(_xdsl_passes()) - set(known))
 
 
 def find_pass(name: str) -> type[ModulePass]:
@@ -95,6 +139,8 @@ def find_pass(name: str) -> type[ModulePass]:
         for value in vars(loaded).values():
             if isinstance(value, type) and issubclass(value, ModulePass) and getattr(value, "name", None) == name:
                 return value
+    if name in registered_passes():
+        return _registered[name]
     if name in _xdsl_passes():
         return _xdsl_passes()[name]()
     close = difflib.get_close_matches(name, all_names(), 3)

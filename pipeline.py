@@ -18,10 +18,11 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import extensions
 from .codegen.targets.base import Target
 from .codegen.targets.host import host
 from .codegen.version import frontend_version, version
-from .errors import CompileError, about, placed
+from .errors import CompileError, ExtensionError, about, placed
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -44,14 +45,20 @@ class Step:
     module: str
     why: str
     options: tuple[tuple[str, Any], ...] = ()
+    registered: ModulePass | None = None
+    """The pass itself, if it is of another package."""
 
     @property
     def name(self) -> str:
         """The pass's name on the command line."""
+        if self.registered is not None:
+            return self.registered.name
         return ("loop-" if ".schedule." in self.module else "") + self.module.rpartition(".")[2].replace("_", "-")
 
     def make(self) -> ModulePass:
         """The pass with its options."""
+        if self.registered is not None:
+            return self.registered
         return dataclasses.replace(load_pass(self.module), **dict(self.options))
 
 
@@ -70,6 +77,11 @@ STEPS = (
         "optimized",
         "transforms.graph_name_sizes",
         "sizes of type ? get names: from here on every size is a number or an expression",
+    ),
+    Step(
+        "optimized",
+        "lowering.graph_select_kernels",
+        "kernels of other packages: differentiated and batched by now, composites still have their names",
     ),
     Step("optimized", "transforms.graph_decompose", "composites that kept their name until here become primitives"),
     Step("optimized", "lowering.graph_winograd", "algorithms for what is left to compute; before transposes are simplified"),
@@ -96,6 +108,44 @@ STEPS = (
 
 
 _AUTO = "lowering.schedule.auto"
+
+_added: dict[str, tuple[ModulePass, str]] = {}
+"""Passes of other packages that are steps, and the step that each follows."""
+
+
+def register_step(one: ModulePass, *, after: str) -> None:
+    """Make a registered pass a step of the pipeline, for everything that is compiled from now on.
+
+    Args:
+        one: the pass with its options, of a class that `register_pass` knows.
+        after: the name of the step that it follows, where that stands for the last time: `graph-simplify`, `graph-fuse`,
+            `loop-auto`, or another registered one. What the pass leaves is at the phase of that step.
+
+    Raises:
+        ExtensionError: the pass is not registered, or there is no such step.
+    """
+    from . import passes
+
+    if passes.registered_passes().get(one.name) is not type(one):
+        raise ExtensionError(f"register_step: pass '{one.name}' must be registered first, by register_pass")
+    names = [step.name for step in steps()]
+    if after not in names or after == one.name:
+        raise ExtensionError(
+            f"register_step: '{one.name}' cannot follow '{after}', steps are: {', '.join(dict.fromkeys(names))}"
+        )
+    extensions.add("step", one.name, type(one).__module__)
+    _added[one.name] = one, after
+
+
+def steps() -> tuple[Step, ...]:
+    """All steps in order, those of other packages too."""
+    extensions.load()
+    found = list(STEPS)
+    for one, after in _added.values():
+        k = max((k for k, step in enumerate(found) if step.name == after), default=None)
+        assert k is not None, f"{one.name} follows {after}"
+        found.insert(k + 1, Step(found[k].phase, "", "registered", registered=one))
+    return tuple(found)
 
 
 @cache
@@ -148,7 +198,7 @@ def steps_to(module: ModuleOp, phase: str) -> Iterator[Step]:
     reached, goal = PHASES.index(phase_of(module)), PHASES.index(phase)
     if goal < reached:
         raise CompileError(f"the module is past phase {phase}: it has reached {PHASES[reached]}")
-    return (step for step in STEPS if reached < PHASES.index(step.phase) <= goal)
+    return (step for step in steps() if reached < PHASES.index(step.phase) <= goal)
 
 
 def run_to(
@@ -168,6 +218,7 @@ def run_to(
     from xdsl.dialects.builtin import StringAttr
 
     from .dialects.host_functions import require_single_blocks
+    from .passes import run_pass
 
     goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
     ctx = ctx or _context()
@@ -179,6 +230,8 @@ def run_to(
             one: Any = step.make()
             if step.module == _AUTO:
                 one.schedule(module, scheduled)
+            elif step.registered is not None:
+                run_pass(module, ctx, one, verify=True)
             else:
                 one.apply(ctx, module)
         if each is not None:

@@ -5,18 +5,41 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
+
+from .. import extensions
 
 ROOT = Path(__file__).parent.parent
 FRONT = ("frontend", "tools")
 """What makes IR: keys hold the IR itself, or `frontend_version` beside the facts of a kernel that is not read again."""
 
 
-@cache
 def version() -> str:
-    """The state of the compiler: the versions it is built on, and its source files from IR to machine code."""
+    """The state of the compiler: the versions it is built on, its source files from IR to machine code, and extensions."""
+    found = extensions.extensions()
+    if not found:
+        return own_version()
+    return digest([own_version(), *map(str, found), *(_state_of(one.module) for one in found)])
+
+
+@cache
+def _state_of(module: str) -> str:
+    """The state of the package, or of the file, that a module of an extension is in; of what has no file, of this process."""
+    package = sys.modules.get(module.partition(".")[0])
+    path = getattr(package, "__file__", None)
+    if path is None or not os.path.isfile(path):
+        return f"process {os.getpid()} {time.time_ns()}"
+    if hasattr(package, "__path__"):
+        return digest(source_files(Path(path).parent))
+    stat = os.stat(path)
+    return f"{path}:{stat.st_size}:{stat.st_mtime_ns}"
+
+
+@cache
+def own_version() -> str:
     import llvmlite
     import numpy
     import xdsl

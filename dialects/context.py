@@ -1,4 +1,4 @@
-"""The context every entry point parses and rewrites in: all of xDSL's dialects and ours, each loaded when first met."""
+"""The context every entry point parses and rewrites in: dialects of xDSL, ours and extensions, each loaded when first met."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect
 
+from .. import extensions
 from . import printing, vocabulary
 
 OURS = {"graph": "Graph", "loop": "Loop", "program": "Program"}
@@ -35,4 +36,9 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
     ctx.register_dialect("vector", vocabulary.vector_dialect)
     for folder, name in OURS.items():
         ctx.register_dialect(folder, _ours(folder, name))
+    if extensions.extensions():
+        from .graph.registered import dialects
+
+        for name, factory in dialects().items():
+            ctx.register_dialect(name, factory)
     return ctx

@@ -30,8 +30,7 @@ from ..lowering.target import target_of
 
 
 @cache
-def primitives() -> dict[str, type[Primitive]]:
-    """Every schedule primitive by its method name."""
+def _ours() -> dict[str, type[Primitive]]:
     found: dict[str, type[Primitive]] = {}
     for info in passes.our_passes().values():
         if info.module.startswith("lowering.schedule."):
@@ -39,6 +38,13 @@ def primitives() -> dict[str, type[Primitive]]:
             if issubclass(cls, Primitive):
                 found[info.module.rpartition(".")[2]] = cls
     return found
+
+
+def primitives() -> dict[str, type[Primitive]]:
+    """Every schedule primitive by its method name, those of other packages too."""
+    registered = passes.registered_passes().items()
+    others = {name.removeprefix("loop-").replace("-", "_"): cls for name, cls in registered if issubclass(cls, Primitive)}
+    return {**_ours(), **others} if others else _ours()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -263,7 +263,10 @@ class KernelEmitter:
         return self.pool[key]
 
     def _bound(self, size: Any) -> int | tuple[AffineMap, Sequence[SSAValue]]:
-        return size if isinstance(size, int) else self.access((AffineConstantExpr(size),))
+        if isinstance(size, int):
+            return size
+        self._terms(size)  # which no buffer may have
+        return self.access((AffineConstantExpr(size),))
 
     def _parallel_loops(self, sizes: Sequence[Any], point: Point, body: Callable[[Point], None]) -> None:
         if not sizes:

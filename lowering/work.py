@@ -19,9 +19,17 @@ UNKNOWN_TRIPS = 16
 
 def work_of(body: Block) -> int:
     """Scalar operations of one run of a fusion body, about: the points of every equation, the elements of every other nest."""
-    ops = [op for op in body.ops if isinstance(op, GraphOp)]
-    nests = sum(_points(shape_of(v)) for op in ops if op.has_nest for v in (*op.operands, *op.results))
-    return nests + sum(_points(equation.space) for op in ops for equation in op.equations())
+    return sum(work_of_op(op) for op in body.ops if isinstance(op, GraphOp))
+
+
+def work_of_op(op: GraphOp) -> int:
+    """Scalar operations of one op, about: of a composite one for each element of its operands and results."""
+    elements = _elements(op) if op.has_nest or op.composite else 0
+    return elements + sum(_points(equation.space) for equation in op.equations())
+
+
+def _elements(op: GraphOp) -> int:
+    return sum(_points(shape_of(value)) for value in (*op.operands, *op.results))
 
 
 def _points(sizes: Sequence[Any]) -> int:

@@ -33,3 +33,20 @@ def test_examples_run(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
         ran += 1
     assert ran
+
+
+def test_examples_of_extending_run(tmp_path: Path) -> None:
+    """In a process of their own, where what they register stays."""
+    path = ROOT / "docs" / "extending.md"
+    modules = "lamina.frontend.extend", "lamina.codegen.targets.base"
+    code = f"""
+import doctest, importlib
+found = [doctest.testfile({str(path)!r}, module_relative=False)]
+found += [doctest.testmod(importlib.import_module(name)) for name in {modules!r}]
+assert all(one.attempted > 1 and not one.failed for one in found), found
+"""
+    env = {**os.environ, "LAMINA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -34,6 +35,24 @@ class ArgumentParser(argparse.ArgumentParser):
             close = difflib.get_close_matches(found[1].partition("=")[0], options, 1)
             message = f"unknown option {found[1]}" + (f", did you mean {close[0]}?" if close else "; --help shows all")
         raise UsageError(message)
+
+
+class _Import(argparse.Action):
+    """Imports the module that an option names, which registers what it adds to the compiler."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
+        try:
+            importlib.import_module(values)
+        except Exception as error:
+            parser.error(f"extension '{values}' cannot be imported: {type(error).__name__}: {error}")
+
+
+def add_extension(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--extension`."""
+    text = (
+        "import a Python module that registers ops, passes, kernels or targets; those of installed packages are found without"
+    )
+    parser.add_argument("--extension", action=_Import, metavar="MODULE", help=text)
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:

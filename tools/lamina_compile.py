@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError
-from .arguments import ArgumentParser, UsageError, add_target, target_option
+from .arguments import ArgumentParser, UsageError, add_extension, add_target, target_option
 from .reading import guarded, parse, read_text
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def run(args: Sequence[str] | None) -> int:
     parser = ArgumentParser(prog="lamina-compile", description="Compile a module to an object, assembly or LLVM IR.")
     parser.add_argument("file", help="MLIR text of any phase up to program; - is standard input")
     parser.add_argument("-o", "--output", required=True, help="a file ending in .o, .s or .ll")
+    add_extension(parser)
     add_target(parser)
     parser.add_argument("--header", help="write a C header with the prototypes")
     options = parser.parse_args(args)

@@ -26,7 +26,7 @@ from ..dialects.dominance import errors_in
 from ..dialects.parsing import decode, parse_module
 from ..errors import InternalError, LaminaError
 from ..lowering.target import set_target
-from .arguments import ArgumentParser, UsageError, add_target, read_input, target_option
+from .arguments import ArgumentParser, UsageError, add_extension, add_target, read_input, target_option
 from .expectations import mismatches
 from .reading import guarded, sources
 
@@ -65,6 +65,7 @@ class LaminaOpt(xDSLOptMain):
         add("-o", "--output-file", metavar="FILE", help="where to write; standard output if missing")
         add("-p", "--passes", default="", metavar="PIPELINE", help="passes with options: 'a,b{x=1 names=p,q}'")
         add("--compile-to", choices=PHASES, metavar="PHASE", help=f"run the pipeline to a phase: {', '.join(PHASES)}")
+        add_extension(arg_parser)
         add_target(arg_parser)
         add("-t", "--format", default="mlir", metavar="NAME", help="an output format of xDSL instead of text (default mlir)")
         add("--list-passes", action="store_true", help="print all passes, one line each")
@@ -259,8 +260,8 @@ def split(text: str) -> list[str]:
 
 
 def list_passes() -> int:
-    """Print our passes with their first line, then xDSL's names."""
-    ours = passes.our_passes()
+    """Print our passes and registered ones with their first line, then xDSL's names."""
+    ours = passes.infos()
     width = max((len(name) for name in ours), default=0)
     for name, info in ours.items():
         print(f"{name:{width}}  {info.summary}")

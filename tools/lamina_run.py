@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .arguments import ArgumentParser, UsageError, add_target, target_option
+from .arguments import ArgumentParser, UsageError, add_extension, add_target, target_option
 from .kernels import KernelRun, find_kernel
 from .reading import guarded, parse, read_text
 
@@ -46,6 +46,7 @@ def arguments() -> ArgumentParser:
         help="rand:2x3xf32, randn:, zeros:, ones:, iota:, a.npy, w.npz (its arrays in order), w.npz:name, 3.0, [1,2,3]",
     )
     parser.add_argument("-p", "--passes", default="", help="passes to run before compiling, as lamina-opt takes them")
+    add_extension(parser)
     add_target(parser)
     parser.add_argument("--interpret", action="store_true", help="run the reference interpreter instead of compiling")
     parser.add_argument("--as-written", action="store_true", help="run the loops of a kernel as they stand, without a schedule")

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.autodiff import VmapOp
-from ..dialects.graph.base import GraphOp, ints
+from ..dialects.graph.base import CompositeOp, GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CallOp, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
@@ -105,12 +105,27 @@ class Batcher:
             new = type(op).create(operands=full, result_types=types, properties=dict(op.properties))
             self.b.insert(new)
             results = list(new.results)
+        elif op.batching is None:
+            assert isinstance(op, CompositeOp)
+            results = self._decomposed(op, operands, flags)
         else:
             assert callable(op.batching)
             results = list(op.batching(self.b, op, operands, flags))
         for old, value in zip(op.results, results, strict=True):
             self.values[old] = value
             self.batched.add(old)
+
+    def _decomposed(self, op: CompositeOp, operands: Sequence[SSAValue], flags: Sequence[bool]) -> list[SSAValue]:
+        """The results of a composite without a rule: of what it stands for."""
+        block = Block(arg_types=[operand.type for operand in op.operands])
+        found = op.decompose(GraphBuilder(block, op.location), op.properties, *block.args)
+        inner = Batcher(self.b, self.size, self.mask)
+        inner.values.update(zip(block.args, operands, strict=True))
+        inner.batched.update(argument for argument, flag in zip(block.args, flags, strict=True) if flag)
+        for one in block.ops:
+            inner.process(one)
+        results = [found] if isinstance(found, SSAValue) else found
+        return [inner.values[v] if v in inner.batched else self.spread(inner.values[v]) for v in results]
 
     def _effect(self, op: EffectOp, operands: Sequence[SSAValue], flags: Sequence[bool]) -> None:
         """An effect for each element of the batch, or as a callback says."""

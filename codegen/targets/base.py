@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import CompileError
+from ... import extensions
+from ...errors import CompileError, ExtensionError
 from .options import OPTIONS, size_text
 
 LINE_BYTES = 64
@@ -170,6 +172,41 @@ def level(target: Target, features: str = "") -> Target:
     return target
 
 
+def register_target(name: str, like: str, options: str = "") -> Target:
+    """Make a target of another package known by a name, as text for `--target` and `LAMINA_TARGET`.
+
+    Args:
+        name: how it is called from now on.
+        like: the level that it begins with, a key of `TARGETS`.
+        options: what differs, as in the braces of a target's text: `cpu=... vector=256 l2=512K tile=4x3`.
+
+    Raises:
+        ExtensionError: the name is taken, or none.
+        CompileError: there is no such level or option.
+
+    >>> import lamina as lm
+    >>> lm.register_target("small-core", like="x86-64-v3", options="vector=128 l2=128K").lanes(32)
+    4
+    >>> str(lm.target("small-core{l3=0}"))
+    'small-core{l3=0}'
+    """
+    if not re.fullmatch(r"[A-Za-z][\w.-]*", name) or name == "host":
+        raise ExtensionError(f"register_target: '{name}' is no name for a target")
+    if name in TARGETS and name not in _registered:
+        raise ExtensionError(f"register_target: there is a target '{name}' already, take another name")
+    if like not in TARGETS:
+        raise ExtensionError(f"register_target: there is no target '{like}' to begin with, there are: {', '.join(TARGETS)}")
+    made = dataclasses.replace(TARGETS[like].refined(options), name=name)
+    extensions.add("target", name, sys._getframe(1).f_globals.get("__name__", "__main__"))
+    TARGETS[name] = made
+    _registered.add(name)
+    return made
+
+
+_registered: set[str] = set()
+"""The names of targets of other packages."""
+
+
 def parse(text: str, this: Callable[[], Target]) -> Target:
     """The target of a text, in which `host` is what `this` gives.
 
@@ -180,6 +217,8 @@ def parse(text: str, this: Callable[[], Target]) -> Target:
     if found is None:
         raise CompileError(f"target '{text}' is no name with options in braces, as x86-64-v3{{l2=256K}}")
     name, options = found.groups()
+    if name not in TARGETS:
+        extensions.load()
     if name != "host" and name not in TARGETS:
         raise CompileError(f"unknown target '{name}', known are: host, {', '.join(TARGETS)}")
     target = this() if name == "host" else TARGETS[name]

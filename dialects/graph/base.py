@@ -190,7 +190,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         types: str
         """`same`: one type printed, results inferred; `result`: no operands; `arrow`: `(A, B) -> C`."""
         derivative: Derivative | None
-        batching: str | Callable[..., Any]
+        batching: str | Callable[..., Any] | None
+        """None, of composites of other packages: through the decomposition."""
         composite: bool
         numpy: Callable[..., Any]
         """The meaning of an elementwise op, where `evaluate` says no more than that."""
@@ -456,7 +457,7 @@ def require_same_element(operands: Sequence[TensorType], names: Sequence[str] = 
 
 
 OPS: dict[str, type[GraphOp]] = {}
-"""Every op class of the dialect by its name without `graph.`: importing the dialect fills it."""
+"""Every op class by its name, those of the dialect without `graph.`: importing it fills this, `register_op` adds others."""
 
 
 def normalize_dims(dims: Sequence[int], rank: int, what: str) -> None:

@@ -7,6 +7,7 @@ after agree on the example, with random and edge inputs) and the line in the doc
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from ...errors import SizeError
+from ... import extensions
+from ...errors import ExtensionError, SizeError
 from ..types import element_of, is_float
-from .base import GraphOp
+from .base import OPS, GraphOp
 from .builder import GraphBuilder, dense_array
 from .create import ConstOp
 from .shape import BroadcastOp, ReshapeOp
@@ -59,6 +61,11 @@ class Rule:
     def name(self) -> str:
         return self.apply.__name__
 
+    @property
+    def op_name(self) -> str:
+        """The full name of the op at the root."""
+        return self.root if "." in self.root else f"graph.{self.root}"
+
 
 RULES: list[Rule] = []
 FILES = ("rules_elementwise", "rules_shape", "rules_contract")
@@ -81,9 +88,45 @@ def rules_by_root() -> dict[str, tuple[Rule, ...]]:
     for file in FILES:
         importlib.import_module(f".{file}", __package__)
     found: dict[str, tuple[Rule, ...]] = {}
+    extensions.load()
     for entry in RULES:
-        found[f"graph.{entry.root}"] = (*found.get(f"graph.{entry.root}", ()), entry)
+        found[entry.op_name] = (*found.get(entry.op_name, ()), entry)
     return found
+
+
+def register_rule(root: str, equation: str, example: Example, numerics: str = EXACT) -> Callable[[Apply], Apply]:
+    """Add a rule of another package on the ops of a full name, `graph.tanh` or one of its own; tried after those there are.
+
+    Args:
+        root: the op that is replaced.
+        equation: what becomes what, for people.
+        example: as `Rule.example`: builds a graph on which the rule fires; `lamina.testing.check_rule` runs it.
+        numerics: `exact`, `reassociating`, or `ulp(k)`.
+
+    Returns:
+        A decorator of `apply(op, b)`: the value to use instead of the op's result, of the same type, or None.
+
+    Raises:
+        ExtensionError: `root` is not the name of an op with one result, or another package has a rule of that name.
+    """
+    cls = OPS.get(root.removeprefix("graph."))
+    if cls is None or cls.name != root:
+        close = difflib.get_close_matches(root, [known.name for known in OPS.values()], 2)
+        hint = f", did you mean {' or '.join(close)}?" if close else ""
+        raise ExtensionError(f"register_rule: there is no op '{root}'{hint}")
+
+    def declare(apply: Apply) -> Apply:
+        extensions.add("rule", f"{root} {apply.__name__}", apply.__module__)
+        RULES[:] = [known for known in RULES if (known.op_name, known.name, known.apply.__module__) != _key(root, apply)]
+        RULES.append(Rule(root.removeprefix("graph."), equation, apply, example, numerics))
+        rules_by_root.cache_clear()
+        return apply
+
+    return declare
+
+
+def _key(root: str, apply: Apply) -> tuple[str, str, str]:
+    return root, apply.__name__, apply.__module__
 
 
 def apply_rules(op: GraphOp, rules: Sequence[Rule]) -> tuple[SSAValue, str] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from ..symbolic import is_at_least
 from ..types import DYNAMIC, shape_of
 from .base import ints
 from .builder import GraphBuilder
@@ -75,7 +76,9 @@ def _repeated_dims(op: Any) -> tuple[Any, list[int], list[int]] | None:
         return None  # how often it repeats, and whether at all, is not known
     real = {d for k, d in enumerate(dims) if small[k] == shape_of(op.x)[d]}
     repeated = [d for d in ints(op.dims) if d not in real]
-    return (inner, repeated, [d for d in ints(op.dims) if d in real]) if repeated else None
+    if not repeated or not all(is_at_least(shape_of(op.x)[d], 1) for d in repeated):
+        return None  # over nothing
+    return inner, repeated, [d for d in ints(op.dims) if d in real]
 
 
 def _without(b: GraphBuilder, op: Any, inner: Any, repeated: list[int], others: list[int]) -> SSAValue:
@@ -100,7 +103,7 @@ def _without(b: GraphBuilder, op: Any, inner: Any, repeated: list[int], others: 
 )
 def choose_from_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
     found = _repeated_dims(op)
-    if not found or op.kind.data in ("add", "mul") or 0 in shape_of(op.x):
+    if not found or op.kind.data in ("add", "mul"):
         return None
     return _without(b, op, *found)
 
@@ -113,7 +116,7 @@ def choose_from_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
 )
 def sum_of_repeated(op: Any, b: GraphBuilder) -> SSAValue | None:
     found = _repeated_dims(op)
-    if not found or op.kind.data != "add" or 0 in shape_of(op.x):
+    if not found or op.kind.data != "add":
         return None
     times = prod(shape_of(op.x)[d] for d in found[1])
     total = _without(b, op, *found)

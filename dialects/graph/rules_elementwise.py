@@ -15,6 +15,7 @@ from ..types import (
     is_complex,
     is_float,
     is_stored,
+    is_unsigned,
     numpy_dtype,
     part_of,
     shape_of,
@@ -28,8 +29,8 @@ from .create import ConstOp
 from .rules import holds_floats, is_splat, made_by, rule, splat, ulp
 from .unary import UnaryOp
 
-UNARY = (*(name for name, op in OPS.items() if issubclass(op, UnaryOp)), "convert")
-BINARY = (*(name for name, op in OPS.items() if issubclass(op, BinaryOp)), "cmp")
+UNARY = (*(name for name, op in OPS.items() if issubclass(op, UnaryOp) and "." not in name), "convert")
+BINARY = (*(name for name, op in OPS.items() if issubclass(op, BinaryOp) and "." not in name), "cmp")
 ELEMENTWISE = (*UNARY, *BINARY, "select")
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -137,8 +138,10 @@ def neg_of_scaled(op: Any, b: GraphBuilder) -> SSAValue | None:
     return None
 
 
-@rule("abs", "abs(neg(x)) -> abs(x); abs(abs(x)) -> abs(x)", lambda b, x, y, i, j: b.abs(b.neg(x)))
+@rule("abs", "abs(neg(x)) -> abs(x); abs(abs(x)) -> abs(x); abs(x) -> x, of unsigned", lambda b, x, y, i, j: b.abs(b.neg(x)))
 def abs_of_signed(op: Any, b: GraphBuilder) -> SSAValue | None:
+    if is_unsigned(element_of(op.x)):
+        return op.x
     inner = made_by(op.x, "neg") or made_by(op.x, "abs")
     return inner and b.abs(inner.x)
 

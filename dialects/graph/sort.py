@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineConstantExpr
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import ShapeError
@@ -246,6 +246,13 @@ def _by_digits(
         load = target.load
 
 
+def _first_of(b: Any, block: Any, size: int) -> AffineExpr:
+    """Where a block of a row begins; a product with a size that only a call knows is computed."""
+    if isinstance(size, int):
+        return block * AffineConstantExpr(size)
+    return b.index_of(b.scalar.mul(b.position(block), b.position(size)))
+
+
 def _pass(b: Any, n: int, digit: _Digit, operands: int, blocks: int, counts: SSAValue, load: Any, store: Any) -> None:
     """Move all operands into the order of one digit."""
     bins, size = 1 << digit.bits, ceil_quotient(n, blocks)
@@ -255,7 +262,7 @@ def _pass(b: Any, n: int, digit: _Digit, operands: int, blocks: int, counts: SSA
     def each(step: Callable[[Any, Any], None]) -> None:
         """`step(block, i)` for all elements in order; blocks are independent."""
         with b.loop(blocks) as block:
-            first = AffineConstantExpr(0) if blocks == 1 else block.index * AffineConstantExpr(size)
+            first = _first_of(b, block.index, size) if blocks > 1 else AffineConstantExpr(0)
             with b.loop([size, first * -1 + AffineConstantExpr(n)], "seq") as i:
                 step(block.index, first + i.index)
 

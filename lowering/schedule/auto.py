@@ -109,10 +109,9 @@ def schedule_kernel(
         order_free: whether sums may be added in any order, as those of a program; else what the kernel computes stays the
             same, bit for bit. For any number of threads it does in any case.
     """
-    from ..strategies import STRATEGIES, WITHOUT_THREADS
+    from ..strategies import in_order
 
     if order_free:
         _drop_empty(kernel)
     unique_names(kernel)
-    strategies = STRATEGIES if threads else WITHOUT_THREADS
-    run_strategies(kernel, target, (s for s in strategies if order_free or not s.order_free), took, failed)
+    run_strategies(kernel, target, (s for s in in_order(threads) if order_free or not s.order_free), took, failed)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
+
+from ... import extensions
+from ...errors import ExtensionError
 from .attention import schedule_attention
 from .base import KernelStrategy, NestStrategy, Strategy, Take, steps
 from .butterflies import schedule_butterflies
@@ -76,4 +81,74 @@ WITHOUT_THREADS: tuple[Strategy, ...] = tuple(
 )
 """The same without threads where their author did not ask for any."""
 
-__all__ = ["STRATEGIES", "THREADS", "WITHOUT_THREADS", "KernelStrategy", "NestStrategy", "Strategy", "Take"]
+_added: dict[str, tuple[Strategy, str]] = {}
+"""Strategies of other packages by name, and the strategy that each is tried before."""
+
+
+def in_order(threads: bool = True) -> tuple[Strategy, ...]:
+    """All strategies, those of other packages too, or those for kernels whose author did not ask for threads."""
+    extensions.load()
+    found = list(STRATEGIES if threads else WITHOUT_THREADS)
+    for strategy, before in _added.values():
+        k = next(k for k, one in enumerate(found) if _called(one, before))
+        found.insert(k, strategy)
+    return tuple(found)
+
+
+def register_strategy(strategy: Strategy, *, before: str) -> Strategy:
+    """Add a strategy of another package to the default schedule, for kernels that are scheduled from now on.
+
+    Args:
+        strategy: a `KernelStrategy` or `NestStrategy` of a function called `schedule_` and its name.
+        before: the name of the strategy that it is tried before, as `lanes`.
+
+    Raises:
+        ExtensionError: there is no such strategy, the name is taken, or it leaves what an earlier strategy takes as settled.
+    """
+    known = [one.name for one in in_order()]
+    if before not in known or before == strategy.name:
+        raise ExtensionError(
+            f"register_strategy: '{strategy.name}' cannot stand before '{before}', there are: {', '.join(known)}"
+        )
+    if strategy.name in known and strategy.name not in _added:
+        raise ExtensionError(f"register_strategy: there is a strategy '{strategy.name}' already, it needs another name")
+    extensions.add("strategy", strategy.name, strategy.schedule.__module__)
+    earlier = _added.get(strategy.name)
+    _added[strategy.name] = strategy, before
+    problems = disorder(in_order())
+    if problems:
+        if earlier is None:
+            extensions.remove("strategy", strategy.name)
+            del _added[strategy.name]
+        else:
+            _added[strategy.name] = earlier
+        raise ExtensionError(f"register_strategy: {'; '.join(problems)}")
+    return strategy
+
+
+def disorder(found: Sequence[Strategy]) -> list[str]:
+    """What a strategy leaves that an earlier one takes as settled."""
+    return [
+        f"{second.name} leaves {step}, settled for {first.name}"
+        for first, second in combinations(found, 2)
+        for step in sorted(first.settled & second.leaves)
+    ]
+
+
+def _called(strategy: Strategy, name: str) -> bool:
+    """Whether a strategy has a name; loops without threads are scheduled where `loops` are."""
+    return strategy.name in (name, f"{name}_without_threads")
+
+
+__all__ = [
+    "STRATEGIES",
+    "THREADS",
+    "WITHOUT_THREADS",
+    "KernelStrategy",
+    "NestStrategy",
+    "Strategy",
+    "Take",
+    "disorder",
+    "in_order",
+    "register_strategy",
+]

@@ -30,7 +30,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def states() -> tuple[str, str]:
     """The state of the compiler and of the frontend, as a new process would find them."""
-    return version.version.__wrapped__(), version.frontend_version.__wrapped__()
+    return version.own_version.__wrapped__(), version.frontend_version.__wrapped__()
 
 
 def test_an_edit_anywhere_changes_it(root: Path) -> None:

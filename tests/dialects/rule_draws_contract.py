@@ -74,7 +74,7 @@ def _of_repeated(sums: bool) -> Draw:
         if not sums and kind in ("add", "mul") and d.rarely(0.4):
             kind = "min"
         real = [p for k, p in enumerate(dims) if small[k] == shape[p]]
-        matches = spread and any(p not in real for p in over) and 0 not in shape
+        matches = spread and any(p not in real for p in over) and all(shape[p] for p in over if p not in real)
         return d.b.reduce(y, kind=kind, dims=over), matches and (kind == "add" if sums else kind not in ("add", "mul"))
 
     return draw

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from lamina.dialects.types import bf16, f16, f32, f64, i1, i32, i64, is_bool, is_float, numpy_dtype, tensor
-from sketches import ANY, FLOATS, INTEGERS, NUMBERS, STORED, Sketch, element_of, shape_of, wrapped
+from lamina.dialects.types import bf16, f16, f32, f64, i1, i32, i64, is_bool, is_float, is_unsigned, numpy_dtype, tensor
+from sketches import ANY, FLOATS, INTEGERS, NUMBERS, STORED, Sketch, element_of, shape_of, ui8, wrapped
 from xdsl.ir import SSAValue
 
 Drawn = tuple[SSAValue, "bool | None"]
@@ -194,7 +194,7 @@ def _signed(op: str, names: Sequence[str], kinds: Sequence[Any] = NUMBERS) -> Dr
     def draw(d: Sketch, root: str) -> Drawn:
         x = d.arg(d.shape(), d.one(kinds))
         inner = d.one((*names, *names, "sign"))
-        return getattr(d.b, op)(getattr(d.b, inner)(x)), inner in names
+        return getattr(d.b, op)(getattr(d.b, inner)(x)), inner in names or (op == "abs" and is_unsigned(element_of(x)))
 
     return draw
 
@@ -377,6 +377,7 @@ def convert_to_same(d: Sketch, root: str) -> Drawn:
 HELD = {
     **{(i1, wide): True for wide in ANY},
     **dict.fromkeys([(i32, i64), (i32, f64), (f32, f64), (f16, f32), (bf16, f32)], True),
+    **{(ui8, wide): True for wide in (i32, i64, f32, f64)},
 }
 """Pairs of different types where the second holds all values of the first."""
 
@@ -423,11 +424,11 @@ DRAWS: dict[str, Draw] = {
     "pow_three": _known(FLOATS, NEAR, lambda e, n, side: n == 3 and side == 1),
     "pow_minus_one": _known(FLOATS, NEAR, lambda e, n, side: n == -1 and side == 1),
     "choice_of_itself": _itself(ANY, lambda e: True),
-    "and_of_ones": _known(INTEGERS, NEAR, lambda e, n, side: n == _ones(e)),
+    "and_of_ones": _known(INTEGERS, NEAR, lambda e, n, side: wrapped(n, e) == wrapped(_ones(e), e)),
     "and_of_zero": _known(INTEGERS, NEAR, lambda e, n, side: n == 0),
     "or_of_zero": _known(INTEGERS, NEAR, lambda e, n, side: n == 0),
-    "or_of_ones": _known(INTEGERS, NEAR, lambda e, n, side: n == _ones(e)),
-    "xor_of_ones": _known(INTEGERS, NEAR, lambda e, n, side: n == _ones(e)),
+    "or_of_ones": _known(INTEGERS, NEAR, lambda e, n, side: wrapped(n, e) == wrapped(_ones(e), e)),
+    "xor_of_ones": _known(INTEGERS, NEAR, lambda e, n, side: wrapped(n, e) == wrapped(_ones(e), e)),
     "xor_of_itself": _itself(INTEGERS, lambda e: True),
     "cmp_of_itself": _itself(ANY, lambda e: not is_float(e)),
     "not_of_not": not_of_not,

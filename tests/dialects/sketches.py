@@ -9,12 +9,27 @@ from typing import Any
 
 import numpy as np
 from lamina.dialects.graph.builder import GraphBuilder
-from lamina.dialects.types import bf16, f16, f32, f64, i1, i32, i64, is_bool, is_float, numpy_dtype, tensor
-from xdsl.dialects.builtin import ModuleOp
+from lamina.dialects.types import (
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+    is_bool,
+    is_float,
+    is_unsigned,
+    numpy_dtype,
+    tensor,
+    width_of,
+)
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
-FLOATS, INTS, INTEGERS = (f32, f64), (i32, i64), (i1, i32, i64)
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+FLOATS, INTS, INTEGERS = (f32, f64), (i32, i64, ui8), (i1, i32, i64, ui8)
 NUMBERS, ANY, STORED = (*FLOATS, *INTS), (*FLOATS, *INTEGERS), (f16, bf16)
 SIZES = (0, 1, 1, 2, 2, 3, 4)
 FILLED = (1, 1, 2, 2, 3, 4)
@@ -124,7 +139,9 @@ def wrapped(value: Any, element: Any) -> Any:
     """A number as one that an element type has."""
     if is_bool(element):
         return bool(value)
-    return value if is_float(element) else int(value)
+    if is_float(element):
+        return value
+    return int(value) % 2 ** width_of(element) if is_unsigned(element) else int(value)
 
 
 def inputs(
@@ -138,26 +155,26 @@ def whole(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> 
     """Small whole numbers: sums and products of them are exact in any order."""
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
-    return np.asarray(rng.integers(-4, 5, shape)).astype(dtype)
+    return np.asarray(rng.integers(-4, 5, shape)).astype(dtype)  # of unsigned types great numbers
 
 
 def infinite(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     """Whole numbers, infinities and NaN: sums and products of them, too, are the same in any order."""
     values = whole(rng, dtype, shape)
-    if dtype.kind in "bi":
+    if dtype.kind in "biu":
         return values
     odd = rng.choice(np.array([np.inf, -np.inf, np.nan]), shape)
     return np.asarray(np.where(rng.random(shape) < 0.2, odd, values)).astype(dtype)
 
 
 def usual(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    if dtype.kind in "bi":
-        return whole(rng, dtype, shape) if dtype.kind == "b" else rng.integers(-100, 100, shape, dtype)
+    if dtype.kind in "biu":
+        return whole(rng, dtype, shape) if dtype.kind != "i" else rng.integers(-100, 100, shape, dtype)
     return np.asarray(rng.normal(scale=3, size=shape)).astype(dtype)
 
 
 def edges(rng: np.random.Generator, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    if dtype.kind == "b":
+    if dtype.kind in "bu":
         return whole(rng, dtype, shape)
     if dtype.kind == "i":
         limits = np.iinfo(dtype)

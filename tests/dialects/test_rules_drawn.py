@@ -108,9 +108,9 @@ def same(got: np.ndarray, want: np.ndarray, numerics: str) -> None:
     assert got.shape == want.shape and got.dtype == want.dtype
     if got.dtype.itemsize == 2:  # stored floats: f32 holds them all
         got, want = got.astype(np.float32), want.astype(np.float32)
-    if got.dtype.kind in "bi" or numerics == EXACT:
+    if got.dtype.kind in "biu" or numerics == EXACT:
         np.testing.assert_array_equal(got, want)
-        if got.dtype.kind not in "bi":
+        if got.dtype.kind not in "biu":
             number = ~np.isnan(want)
             np.testing.assert_array_equal(np.signbit(got[number]), np.signbit(want[number]))
     elif numerics == REASSOCIATING:

@@ -261,3 +261,24 @@ def test_what_python_asks_of_a_size() -> None:
         kept[0] * 0.5
     with pytest.raises((SizeError, CompileError), match=r"takes no size|known while tracing"):
         jitted(lambda x: lm.scan(lambda c, v: (c + v, c), 0.0, x)[0])
+
+
+def test_reductions_of_known_numbers_over_what_may_be_nothing() -> None:
+    def f(x: Any) -> Any:
+        none = lnp.full((x.shape[0], 4), np.inf, "float32")[1:]
+        return lnp.all((x > x)[1:]), lnp.any(none[:, :1] > 0), lnp.sum(none), lnp.sum(none * 0 + 2)
+
+    compiled = lm.jit(f, dynamic={"x": ("n", 4)})
+    for n in (1, 2, 5):
+        results = [np.asarray(y)[()] for y in compiled(np.zeros((n, 4), np.int32))]
+        np.testing.assert_array_equal(results[:3], [n == 1, n > 1, 0 if n == 1 else np.inf])
+        assert n > 1 or results[3] == 0
+
+
+def test_long_rows_of_two_open_sizes_are_sorted() -> None:
+    sort = lm.jit(lambda x: (lnp.sort(x.reshape(-1)), lnp.argsort(x.reshape(-1))), dynamic={"x": ("n", "n")})
+    for n in (1, 2, 63, 64, 65, 200):
+        x = np.random.default_rng(n).integers(0, 50, (n, n)).astype(np.float32)
+        values, places = sort(x)
+        np.testing.assert_array_equal(values, np.sort(x.ravel()))
+        np.testing.assert_array_equal(places, np.argsort(x.ravel(), kind="stable"))

@@ -17,13 +17,15 @@ ROOMS = ("frontend", "dialects", "transforms", "lowering", "codegen", "runtime",
 
 MAY_IMPORT = {
     "errors": set(),
+    "extensions": {"errors"},
     "runtime": {"errors", "dialects"},  # the reference interpreter reads the meanings of the ops
-    "dialects": {"errors"},
-    "codegen": {"errors", "runtime"},  # an executable is machine code with its signature
+    "dialects": {"extensions", "errors"},
+    "codegen": {"extensions", "errors", "runtime"},  # an executable is machine code with its signature
     "transforms": {"dialects", "errors"},
     # what a composite stands for is fused again where its own loops cannot be built
     "lowering": {
         "dialects",
+        "extensions",
         "codegen.targets",
         "codegen.text",
         "errors",
@@ -33,9 +35,20 @@ MAY_IMPORT = {
         "transforms.graph_name_sizes",  # what reads sizes finds no `?`, wherever a module comes from
     },
     "diagnostics": {"errors"},
-    "passes": {"dialects", "errors", "transforms", "lowering"},
-    "pipeline": {"dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes"},
-    "frontend": {"pipeline", "passes", "dialects", "transforms", "lowering", "codegen", "runtime", "errors", "diagnostics"},
+    "passes": {"extensions", "dialects", "errors", "transforms", "lowering"},
+    "pipeline": {"extensions", "dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes"},
+    "frontend": {
+        "extensions",
+        "pipeline",
+        "passes",
+        "dialects",
+        "transforms",
+        "lowering",
+        "codegen",
+        "runtime",
+        "errors",
+        "diagnostics",
+    },
     "tools": {"pipeline", "passes", "frontend", "dialects", "lowering.target", "codegen", "runtime", "errors", "diagnostics"},
 }
 """What each room may import besides itself: one way, never back."""

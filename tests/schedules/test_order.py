@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,10 @@ import pytest
 from lamina.frontend.schedules import primitives
 from lamina.lowering import strategies
 from lamina.lowering.schedule import auto
-from lamina.lowering.strategies import STRATEGIES, WITHOUT_THREADS, Strategy
+from lamina.lowering.strategies import STRATEGIES, WITHOUT_THREADS, Strategy, disorder
 
 sys.path.insert(0, str(Path(__file__).parent))
 from faults import kernels, programs
-
-
-def disorder(found: tuple[Strategy, ...]) -> list[str]:
-    """What a strategy leaves that an earlier one takes as settled."""
-    return [
-        f"{second.name} leaves {step}, settled for {first.name}"
-        for first, second in combinations(found, 2)
-        for step in sorted(first.settled & second.leaves)
-    ]
 
 
 @pytest.mark.parametrize("found", [STRATEGIES, WITHOUT_THREADS])

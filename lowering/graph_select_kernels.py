@@ -1,0 +1,139 @@
+"""Replace ops by calls of kernels that other packages have registered for them on the target.
+
+Of the kernels whose condition holds, and whose parameters take the op's operands and results, the one of least cost is
+called; a kernel with a cost only if that is less than the cost of the op's own loops (`own_cost`). Runs before decomposition,
+so that composites still have their names, and after differentiation, so that kernels need no derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from .. import extensions
+from ..codegen.targets import Target
+from ..dialects.graph.base import GraphOp
+from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.kernel import KernelCallOp
+from ..dialects.loop.parameters import Interface, Sizes, clone_kernel
+from ..dialects.loop.structure import KernelOp
+from ..dialects.types import tensor_of
+from ..errors import CompileError, DTypeError, ShapeError
+from .target import target_of
+from .work import work_of_op
+
+
+@dataclass(frozen=True)
+class KernelChoice:
+    """A kernel that may compute an op.
+
+    Attributes:
+        name: of the kernel.
+        kernel: makes it, with the schedule that its author gave it.
+        on: names of targets or of architectures that it is for; empty: all.
+        when: `when(op, target)`, whether it may be used.
+        cost: `cost(op, target)`, about how many operations on vectors it takes; None: it is always used where it may be.
+    """
+
+    name: str
+    kernel: Callable[[], KernelOp]
+    on: tuple[str, ...] = ()
+    when: Callable[[GraphOp, Target], bool] | None = None
+    cost: Callable[[GraphOp, Target], float] | None = None
+
+
+_choices: dict[str, dict[str, KernelChoice]] = {}
+"""By the full name of an op, then by the name of the kernel."""
+
+
+def add_choice(op: str, choice: KernelChoice, module: str) -> None:
+    """Add a kernel for the ops of a name; one that the same module added under its name is replaced."""
+    extensions.add("kernel", f"{op} {choice.name}", module)
+    _choices.setdefault(op, {})[choice.name] = choice
+
+
+def own_cost(op: GraphOp, target: Target) -> float:
+    """About how many operations on vectors the op's own loops take."""
+    bits = max(getattr(tensor_of(value).element_type, "bitwidth", 32) for value in (*op.operands, *op.results))
+    return work_of_op(op) / target.lanes(bits)
+
+
+def _chosen(op: GraphOp, target: Target) -> KernelOp | None:
+    """The kernel to call for an op."""
+    best: KernelOp | None = None
+    least = float("inf")
+    for choice in _choices.get(op.name, {}).values():
+        if choice.on and not {target.name, target.architecture} & {*choice.on}:
+            continue
+        if choice.when is not None and not choice.when(op, target):
+            continue
+        cost = 0.0 if choice.cost is None else float(choice.cost(op, target))
+        if cost >= least or (choice.cost is not None and cost >= own_cost(op, target)):
+            continue
+        kernel = choice.kernel()
+        if _takes(kernel, op):
+            best, least = kernel, cost
+    return best
+
+
+def _takes(kernel: KernelOp, op: GraphOp) -> bool:
+    """Whether a kernel reads values like the op's operands and only writes arrays like its results, in this order."""
+    interface = Interface(kernel)
+    read = [p for p in interface.parameters if not p.writes]
+    written = [p for p in interface.parameters if p.writes]
+    if len(read) != len(op.operands) or len(written) != len(op.results) or any(p.reads for p in written):
+        return False
+    sizes = Sizes(interface)
+    try:
+        for parameter, value in zip((*read, *written), (*op.operands, *op.results), strict=True):
+            sizes.bind(parameter, tensor_of(value))
+    except (ShapeError, DTypeError, CompileError):
+        return False
+    return True
+
+
+def _call(op: GraphOp, kernel: KernelOp) -> None:
+    """Compute an op by a kernel of its module."""
+    operands, results = iter(op.operands), iter(op.results)
+    parameters = Interface(kernel).parameters
+    given: list[SSAValue | object] = [tensor_of(next(results)) if p.writes else next(operands) for p in parameters]
+    call = KernelCallOp.call(kernel, given)  # pyright: ignore[reportArgumentType]
+    GraphBuilder(InsertPoint.before(op), op.location).insert(call)
+    for old, new in zip(op.results, call.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    op.detach()
+    op.erase()
+
+
+@dataclass(frozen=True)
+class GraphSelectKernelsPass(ModulePass):
+    """Call registered kernels where their conditions hold and their costs are least."""
+
+    name = "graph-select-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        extensions.load()
+        if not _choices:
+            return
+        target, made = target_of(op), {}
+        for inner in [one for one in op.walk() if isinstance(one, GraphOp) and one.name in _choices]:
+            found = _chosen(inner, target)
+            if found is None:
+                continue
+            if found not in made:
+                made[found] = clone_kernel(found, _free_name(op, found.sym_name.data))
+                op.body.block.add_op(made[found])
+            _call(inner, made[found])
+
+
+def _free_name(module: ModuleOp, name: str) -> str:
+    """A symbol that the module does not have yet."""
+    taken = {one.properties["sym_name"].data for one in module.body.block.ops if "sym_name" in one.properties}  # pyright: ignore
+    return next(chosen for k in range(len(taken) + 1) if (chosen := f"{name}_{k}" if k else name) not in taken)
