@@ -20,7 +20,7 @@ from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.effects import EffectOp, has_effects
-from ..dialects.types import element_of, shape_of, tensor
+from ..dialects.types import computed_in, element_of, shape_of, tensor
 from ..errors import DifferentiationError
 from ._functions import called_function, called_functions, clone_body, copy_function, error_at, unique_name
 
@@ -303,5 +303,11 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
 
 def select_batch(b: GraphBuilder, batch: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
     """Elements of `x` where a batch of conditions holds, of `y` elsewhere."""
-    shape = shape_of(x)
-    return b.select(b.broadcast(batch, (0,), shape), x, y)
+    return select_values(b, b.broadcast(batch, (0,), shape_of(x)), x, y)
+
+
+def select_values(b: GraphBuilder, flag: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+    """`x` where the flag holds, `y` elsewhere, of any element type; one that is only stored is converted for it."""
+    element = element_of(x)
+    wide = computed_in(element)
+    return b.convert(b.select(flag, b.convert(x, wide), b.convert(y, wide)), element)

@@ -27,6 +27,7 @@ from ..dialects.graph.conditional import CaseOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.types import DYNAMIC, has_symbols, shape_of
 from ._conditionals import choose
+from ._for_loops import select_values
 from ._functions import called_functions, callees_first, clone_body, holds, replace_op
 from ._residuals import is_cheap
 
@@ -79,4 +80,4 @@ def _selected(op: CaseOp) -> list[SSAValue]:
 def _select(b: GraphBuilder, flag: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
     if x is y:
         return x
-    return b.select(b.broadcast(flag, (), shape_of(x)) if shape_of(x) else flag, x, y)
+    return select_values(b, b.broadcast(flag, (), shape_of(x)) if shape_of(x) else flag, x, y)
