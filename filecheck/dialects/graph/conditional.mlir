@@ -1,13 +1,13 @@
 // RUN: lamina-opt %s | lamina-opt | filecheck %s --check-prefix=SYNTAX
-// RUN: lamina-opt %s --compile-to=program | filecheck %s --check-prefix=PROGRAM
-// RUN: lamina-opt %s --compile-to=program | lamina-opt --verify-each | filecheck %s --check-prefix=PROGRAM
+// RUN: lamina-opt %s -p 'graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop,plan-buffers' | filecheck %s --check-prefix=PROGRAM
+// RUN: lamina-opt %s -p 'graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop,plan-buffers' | lamina-opt --verify-each | filecheck %s --check-prefix=PROGRAM
 // RUN: lamina-run %s --entry main --args 3 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
-// RUN: lamina-opt %s --compile-to=program | lamina-run - --entry main --args 0 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
+// RUN: lamina-opt %s -p 'graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop,plan-buffers' | lamina-run - --entry main --args 0 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
 // RUN: lamina-run %s --entry choice --args -1 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
 // RUN: lamina-run %s --entry choice --args 7 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
 
 // RUN: lamina-run %s --entry calls --args iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
-// RUN: lamina-opt %s --compile-to=program | lamina-run - --entry calls --args iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
+// RUN: lamina-opt %s -p 'graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop,plan-buffers' | lamina-run - --entry calls --args iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
 
 // VALUE: result 0: largest difference 0,
 
