@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .frontend import pytree as tree  # noqa: F401
     from .frontend import random as random
     from .frontend import special as special
+    from .frontend import testing as testing
     from .frontend.autodiff import grad as grad
     from .frontend.autodiff import jvp as jvp
     from .frontend.autodiff import stop_gradient as stop_gradient
@@ -191,6 +192,7 @@ _ALIASES = {
     "nn": ".frontend.nn",
     "random": ".frontend.random",
     "special": ".frontend.special",
+    "testing": ".frontend.testing",
     "tree": ".frontend.pytree",
 }
 

@@ -213,3 +213,30 @@ def test_the_cheapest_kernel_is_called() -> None:
     extend.register_kernel("graph.tanh", on="aarch64")(one)  # takes the place of the first one
     np.testing.assert_array_equal(lm.jit(lambda x: lm.numpy.tanh(x) * 4)(x[:8]), np.zeros(8))
     np.testing.assert_array_equal(lm.grad(lambda x: lm.numpy.sin(x).sum())(x), np.ones(64))
+
+
+def test_the_checks_for_packages_find_faults() -> None:
+    x = np.linspace(0.5, 2, 4)
+    good = extend.register_op(like(name="mine.twice"))
+    lm.testing.check_op(good, x)
+    wrong = {
+        "mine.meaning": {"evaluate": lambda self, x: (x + x + 1e-3,)},
+        "mine.dtype": {"evaluate": lambda self, x: ((x + x).astype(np.float32),)},
+        "mine.batches": {"batching": lambda b, op, operands, flags: [b.neg(operands[0])]},
+        "mine.slope": {"derivative": extend.Elementwise(lambda b, x, y: b.full_like(x, 3.0))},
+    }
+    for name, members in wrong.items():
+        with pytest.raises(AssertionError, match=name):
+            lm.testing.check_op(extend.register_op(like(name=name, **members)), x)
+
+    def bad(op: Any, b: Any) -> Any:
+        return op.x if op.name == "graph.cos" else None
+
+    with pytest.raises(lm.ExtensionError, match="is not registered"):
+        lm.testing.check_rule(bad)
+    extend.register_rule("graph.cos", "cos(x) -> x", lambda b, x, y, i, j: b.cos(x))(bad)
+    with pytest.raises(AssertionError, match="bad"):
+        lm.testing.check_rule(bad)
+    extend.register_rule("graph.sin", "sin(x) -> x", lambda b, x, y, i, j: b.sin(x))(bad)
+    with pytest.raises(AssertionError, match="bad does not fire on its example"):
+        lm.testing.check_rule(next(rule for rule in RULES if rule.apply is bad and rule.root == "sin"))

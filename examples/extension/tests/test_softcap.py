@@ -84,6 +84,14 @@ def test_bad_operands_are_refused() -> None:
         sc.differences(np.ones((2, 2)), np.ones(2))
 
 
+def test_ops_and_rules_through_every_part() -> None:
+    x = np.linspace(-3, 3, 6).reshape(2, 3)
+    lm.testing.check_op(sc.SoftCapOp, x, cap=2.0)
+    lm.testing.check_op(sc.SoftCapOp, x.astype(np.float32), cap=2.0)
+    lm.testing.check_op(sc.DifferencesOp, x[0], x[1])
+    lm.testing.check_rule(sc.ops.caps_are_odd)
+
+
 def test_the_rule_fires_and_the_pass_runs() -> None:
     f = lm.jit(lambda x: sc.soft_cap(-x, 2))
     text = lm.make_graph(lambda x: -sc.soft_cap(-x, 2))(np.zeros(4, np.float32))
