@@ -63,10 +63,15 @@ class Step:
 
 
 STEPS = (
+    Step("optimized", "transforms.graph_while_to_for", "loops that are counted have derivatives in reverse"),
+    Step("optimized", "transforms.graph_reroll", "repeated layers become functions: all that follows sees each of them once"),
     Step("optimized", "transforms.graph_vmap", "batching first: derivatives of batched code, not batches of derivatives"),
     Step("optimized", "transforms.graph_linearize", "derivatives while composites still have their names and rules"),
     Step("optimized", "transforms.graph_transpose", "turns the linear parts that linearize left into backward code"),
     Step("optimized", "transforms.graph_inline", "one function, so that what follows sees across calls"),
+    Step("optimized", "transforms.graph_fold_conditions", "what a branch knows; after derivatives, which repeat conditions"),
+    Step("optimized", "transforms.graph_hoist_invariants", "derivatives of loops compute much that no iteration changes"),
+    Step("optimized", "transforms.graph_if_to_select", "branches of scalars fuse with what is around them; not differentiated"),
     Step("optimized", "transforms.graph_split_complex", "what is below has floats alone; derivatives are of complex numbers"),
     Step(
         "optimized",
@@ -82,6 +87,7 @@ STEPS = (
     Step("optimized", "lowering.graph_winograd", "algorithms for what is left to compute; before transposes are simplified"),
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
+    Step("optimized", "transforms.graph_reroll", "what derivatives are used for is repeated, too: the updates of parameters"),
     Step("optimized", "transforms.graph_block", "large factorizations, each distinct one once, become small ones and products"),
     Step("optimized", "transforms.graph_simplify", "what became equal enables more identities"),
     Step("optimized", "transforms.graph_cse", "and those more equal values"),

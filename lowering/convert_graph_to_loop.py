@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects import program
 from ..dialects.graph.base import CompositeOp, GraphOp
-from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.effects import EffectOp, has_effects
 from ..dialects.graph.kernel import KernelCallOp
@@ -43,7 +43,7 @@ from ..transforms.graph_name_sizes import name_sizes
 from .analysis.nests import holds, walk
 from .carried import carried_by, initial_of, order_for_carried, overwritten_operand
 from .host_buffers import HostBuffers, error_at, memref_of
-from .host_calls import branch, repeat, repeat_while
+from .host_calls import call_once, repeat, repeat_while
 from .kernel_table import Kernels
 from .kernels import KernelPlan
 from .work import work_of_kernel
@@ -160,8 +160,8 @@ class _FunctionConverter(HostBuffers):
             self.work += repeat(self, op)
         elif isinstance(op, WhileOp):
             self.work += repeat_while(self, op)
-        elif isinstance(op, CaseOp):
-            self.work += branch(self, op)
+        elif isinstance(op, ChosenOp):
+            self.work += call_once(self, op)
         elif isinstance(op, EffectOp):
             self._effect(op)
         elif op.name == "graph.const":

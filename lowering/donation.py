@@ -18,7 +18,7 @@ from xdsl.traits import SymbolTable
 
 from ..dialects import program
 from ..dialects.loop.memory import LaunchOp
-from ..dialects.loop.repeat import BranchOp
+from ..dialects.loop.repeat import BranchOp, CalledOnceOp
 from ..dialects.types import is_complex
 from .analysis.nests import walk
 
@@ -125,11 +125,11 @@ def _in_place(
         return None
     if isinstance(op, memref.CopyOp):
         return []
-    if isinstance(op, BranchOp):
+    if isinstance(op, CalledOnceOp):
         reads = [k for k, operand in enumerate(op.read) if roots.get(operand) is argument]
-        if result not in op.into or len(reads) != 1 or roots.get(op.index) is argument:
+        if result not in op.into or len(reads) != 1 or (isinstance(op, BranchOp) and roots.get(op.index) is argument):
             return None
-        return [] if (list(op.into).index(result), reads[0]) in branch_pairs(op) else None
+        return [] if (list(op.into).index(result), reads[0]) in pairs_of_all(op) else None
     if not isinstance(op, LaunchOp):
         return None
     name = op.kernel.string_value()
@@ -140,8 +140,8 @@ def _in_place(
     return [(name, writes[0], k) for k in reads]
 
 
-def branch_pairs(op: BranchOp) -> set[tuple[int, int]]:
-    """(result, input) numbers of what all functions of a branch may get one buffer for."""
+def pairs_of_all(op: CalledOnceOp) -> set[tuple[int, int]]:
+    """(result, input) numbers of what all functions of a branch or call may get one buffer for."""
     functions = [SymbolTable.lookup_symbol(op, name) for name in op.callees]
     pairs = [set(f.donation_pairs) if isinstance(f, program.FuncOp) else set[tuple[int, int]]() for f in functions]
     return set.intersection(*pairs)

@@ -12,9 +12,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ..dialects import program
-from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
-from ..dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
+from ..dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, RepeatWhileOp
 from .host_buffers import HostBuffers, error_at
 from .work import UNKNOWN_TRIPS
 
@@ -43,11 +43,15 @@ def repeat_while(host: HostBuffers, op: WhileOp) -> int:
     return UNKNOWN_TRIPS * sum(_works(op))
 
 
-def branch(host: HostBuffers, op: CaseOp) -> int:
-    """Call the function of one branch."""
+def call_once(host: HostBuffers, op: ChosenOp) -> int:
+    """Call the function of one branch, or the only one."""
     given = [host.buffers[v] for v in op.arguments]
     into = [host.buffer(result, op) for result in op.results]
-    _call(host, BranchOp.make(host.buffers[op.index], [n.string_value() for n in op.callees], given, into), op)
+    names = [name.string_value() for name in op.callees]
+    call = (
+        CallOp.make(names[0], given, into) if op.choice is None else BranchOp.make(host.buffers[op.choice], names, given, into)
+    )
+    _call(host, call, op)
     return max(_works(op))
 
 

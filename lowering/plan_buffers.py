@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
@@ -37,7 +38,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
-from ..dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
+from ..dialects.loop.repeat import CalledOnceOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ..dialects.loop.structure import KernelOp
 from ..dialects.types import IntegerType, element_of, index, is_complex, part_of
 from ..dialects.types import memref as memref_type
@@ -88,28 +89,31 @@ def plan_offsets(lifetimes: Sequence[Lifetime]) -> Plan:
     """
     by_size = sorted(range(len(lifetimes)), key=lambda k: (-lifetimes[k].size_bytes, lifetimes[k].first, k))
     by_time = sorted(range(len(lifetimes)), key=lambda k: (lifetimes[k].first, -lifetimes[k].size_bytes, k))
-    offsets, arena = min((_place(lifetimes, order) for order in (by_size, by_time)), key=lambda placed: placed[1])
-    return Plan(tuple(offsets), arena, _most_in_use(lifetimes))
+    peak = _most_in_use(lifetimes)
+    offsets, arena = _place(lifetimes, by_size)
+    if arena > peak:
+        offsets, arena = min((offsets, arena), _place(lifetimes, by_time), key=lambda placed: placed[1])
+    return Plan(tuple(offsets), arena, peak)
 
 
 def _place(lifetimes: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int], int]:
     offsets, arena = [0] * len(lifetimes), 0
-    placed: list[tuple[int, int, int, int]] = []  # first, last, where it begins and ends
+    placed = np.empty((4, 0), np.int64)
+    """In columns, by where they begin: first and last op, and where they begin and end."""
     for k in order:
         size, first, last = aligned(lifetimes[k].size_bytes), lifetimes[k].first, lifetimes[k].last
         if size == 0:
             continue
         # what some op needs both of must not share memory
-        taken = sorted([(start, stop) for begins, ends, start, stop in placed if first <= ends and begins <= last])
-        best, best_gap, end = -1, 0, 0
-        for start, stop in taken:
-            gap = start - end
-            if gap >= size and (best < 0 or gap < best_gap):
-                best, best_gap = end, gap
-            end = max(end, stop)
-        offsets[k] = best if best >= 0 else end
-        arena = max(arena, offsets[k] + size)
-        placed.append((first, last, offsets[k], offsets[k] + size))
+        taken = placed[2:, (placed[0] <= last) & (placed[1] >= first)]
+        ends = np.maximum.accumulate(np.concatenate(([0], taken[1])))
+        gaps = taken[0] - ends[:-1]
+        fitting = np.flatnonzero(gaps >= size)
+        start = int(ends[fitting[np.argmin(gaps[fitting])]] if fitting.size else ends[-1])
+        offsets[k] = start
+        arena = max(arena, start + size)
+        at = int(np.searchsorted(placed[2], start))
+        placed = np.concatenate((placed[:, :at], [[first], [last], [start], [start + size]], placed[:, at:]), axis=1)
     return offsets, arena
 
 
@@ -196,7 +200,7 @@ def share_temporaries(function: program.FuncOp) -> None:
     uses: dict[memref.AllocOp, list[int]] = {}
     end = len(list(function.body.block.ops))
     for at, op in enumerate(function.body.block.ops):
-        if isinstance(op, memref.AllocOp) and op.dynamic_sizes:
+        if isinstance(op, memref.AllocOp) and op.operands:
             uses[op] = []
         for operand in op.operands:
             if operand.owner in uses:
@@ -428,7 +432,7 @@ def _carry_in_place(module: ModuleOp, pairs: Mapping[str, Pairs]) -> Iterator[tu
         for op in function.body.block.ops:
             if isinstance(op, RepeatOp | RepeatWhileOp):
                 wanted.setdefault(op.callees[-1], []).extend(op.in_place)
-            elif isinstance(op, BranchOp):
+            elif isinstance(op, CalledOnceOp):
                 places = [(j, k) for j, b in enumerate(op.into) for k, a in enumerate(op.read) if (b, a) in over]
                 for name in op.callees:
                     wanted.setdefault(name, []).extend(places)

@@ -15,13 +15,13 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.autodiff import VmapOp
 from ..dialects.graph.base import CompositeOp, GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.conditional import CallOp, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import AssertOp, CallbackOp, EffectOp, has_effects
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import CompileError
-from ._conditionals import batch_case, batch_while
+from ._conditionals import batch_chosen, batch_while
 from ._custom_rules import batch_custom
 from ._for_loops import batch_for
 from ._functions import (
@@ -41,6 +41,8 @@ class Batcher:
         self.values: dict[SSAValue, SSAValue] = {}
         self.batched: set[SSAValue] = set()
         """Values of the function (not what they became: one value may be given both batched and not)."""
+        self.made: dict[tuple[object, ...], list[FuncOp]] = {}
+        """What functions that are called became."""
 
     def spread(self, value: SSAValue) -> SSAValue:
         """An unbatched value repeated along the batch dim."""
@@ -61,6 +63,7 @@ class Batcher:
     ) -> Batcher:
         """One for a function of other values, of which those are batched that are flagged; with a mask, for some elements."""
         inner = Batcher(b, self.size, mask)
+        inner.made = self.made
         inner.values.update(zip(function.body.block.args, values, strict=True))
         inner.batched.update(a for a, flag in zip(function.body.block.args, flags, strict=True) if flag)
         return inner
@@ -82,7 +85,7 @@ class Batcher:
         flags = [o in self.batched for o in op.operands]
         self.b.location = op.location
         if self.mask is not None and isinstance(op, ControlOp | CustomDerivativeOp) and has_effects(op):
-            if not (isinstance(op, CaseOp) and flags[0]):
+            if not ((isinstance(op, CaseOp) and flags[0]) or isinstance(op, CallOp)):
                 rule = "has effects in a branch or loop of which each element of the batch takes its own"
                 raise error_at(op, CompileError, f"{rule}: they can stand there, but in no loop or branch of functions there")
         if isinstance(op, EffectOp) and (any(flags) or self.mask is not None):
@@ -166,8 +169,8 @@ def _batch_control(op: ControlOp | CustomDerivativeOp, batcher: Batcher) -> None
     elif isinstance(op, CustomDerivativeOp):
         batch_custom(op, batcher)
     else:
-        assert isinstance(op, CaseOp)
-        batch_case(op, batcher)
+        assert isinstance(op, ChosenOp)
+        batch_chosen(op, batcher)
 
 
 def expand_vmap(op: VmapOp) -> None:

@@ -1,21 +1,24 @@
-"""Derivatives and batches of `graph.while` and `graph.case`: again ops over functions, made from theirs.
+"""Derivatives and batches of `graph.while`, `graph.case` and `graph.call`: again ops over functions, made from theirs.
 
-A case is differentiated branch by branch; in reverse, the branch that was taken is computed once more. A while loop carries
-tangents beside the values. It has no reverse mode, which would keep what each of an unknown number of iterations started from.
+A case is differentiated branch by branch. In reverse, the branch that was taken also returns what its tangents are computed
+from; where all branches are cheap, they are computed once more instead. A while loop carries tangents beside the values. It has
+no reverse mode, which would keep what each of an unknown number of iterations started from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.conditional import FLAG, CaseOp, WhileOp
+from ..dialects.graph.conditional import FLAG, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.effects import has_effects
+from ..dialects.types import element_of
 from ..errors import DifferentiationError
 from ._for_loops import (
     initial_tangents,
@@ -27,9 +30,9 @@ from ._for_loops import (
     tangents_of,
     types_of,
     with_tangents,
-    without_effects,
 )
 from ._functions import called_functions, clone_body, error_at
+from ._residuals import join_residuals, saving_pays, split_linear
 
 if TYPE_CHECKING:
     from ._batch import Batcher
@@ -82,69 +85,124 @@ def linearize_while(op: WhileOp, linearizer: Linearizer) -> None:
     set_results(op, linearizer, new.results[n:])
 
 
-def linearize_case(op: CaseOp, linearizer: Linearizer) -> None:
-    """The tangents of a case that was just inserted: forward a case that returns more, else a second one, linear."""
-    given = with_tangents(op.arguments, linearizer)
-    types = [*types_of(op.arguments), *types_of(given)]
-    n, forward = len(op.arguments), linearizer.forward
+def linearize_chosen(op: ChosenOp, linearizer: Linearizer) -> None:
+    """The tangents of a case or call that was just inserted: forward one that returns more, else a second one, linear."""
+    if linearizer.forward:
+        _push_forward(op, linearizer)
+    elif saving_pays(op):
+        _linearize_saving(op, linearizer)
+    else:
+        _linearize_again(op, linearizer)
 
-    def again(branch: FuncOp) -> FuncOp:
-        repeated, returned = without_effects(branch)
-        if returned:
-            raise error_at(op, DifferentiationError, "has callbacks with results in a branch, which reverse mode would repeat")
-        return repeated
+
+def _push_forward(op: ChosenOp, linearizer: Linearizer) -> None:
+    given, n = with_tangents(op.arguments, linearizer), len(op.arguments)
+
+    def derivative(function: FuncOp) -> FuncOp:
+        def build(block: Block) -> list[SSAValue]:
+            inner = inner_linearizer(linearizer, block, forward=True)
+            set_tangents(inner, op.arguments, block.args[:n], given, block.args[n:])
+            results = inner.run(function, block.args[:n])
+            return [*results, *tangents_of(results, inner)]
+
+        return new_function(op, "jvp", [*types_of(op.arguments), *types_of(given)], build, function)
+
+    functions = called_functions(op)
+    key = ("jvp", *functions, *_has_tangents(op, linearizer))
+    made = linearizer.derived[key] = linearizer.derived.get(key) or list(map(derivative, functions))
+    new = op.with_functions(made, [*op.arguments, *linearizer.tangents_of(given)], choice=op.choice)
+    linearizer.primal.insert(new)
+    linearizer.supersede(op, new.results[: len(op.results)])
+    set_results(op, linearizer, new.results[len(op.results) :])
+
+
+def _linearize_again(op: ChosenOp, linearizer: Linearizer) -> None:
+    """A linear case in which the branch that is taken is computed once more."""
+    given, n = with_tangents(op.arguments, linearizer), len(op.arguments)
 
     def derivative(branch: FuncOp) -> FuncOp:
         def build(block: Block) -> list[SSAValue]:
-            inner = inner_linearizer(linearizer, block, forward)
+            inner = inner_linearizer(linearizer, block, forward=False)
             set_tangents(inner, op.arguments, block.args[:n], given, block.args[n:])
-            results = inner.run(branch if forward else again(branch), block.args[:n])
-            return [*(results if forward else ()), *tangents_of(results, inner)]
+            return tangents_of(inner.run(branch, block.args[:n]), inner)
 
-        return new_function(op, "jvp" if forward else "tangent", types, build, branch)
+        return new_function(op, "tangent", [*types_of(op.arguments), *types_of(given)], build, branch)
 
-    branches = list(map(derivative, called_functions(op)))
     arguments = [*op.arguments, *linearizer.tangents_of(given)]
-    if forward:
-        new = CaseOp.make(op.index, branches, arguments)
-        linearizer.primal.insert(new)
-        linearizer.supersede(op, new.results[: len(op.results)])
-        set_results(op, linearizer, new.results[len(op.results) :])
-    else:
-        new = CaseOp.make(op.index, branches, arguments, linear=range(n, len(arguments)))
-        linearizer.b.insert(new)
-        set_results(op, linearizer, new.results)
+    branches = list(map(derivative, called_functions(op)))
+    new = op.with_functions(branches, arguments, linear=range(n, len(arguments)), choice=op.choice)
+    linearizer.b.insert(new)
+    set_results(op, linearizer, new.results)
+
+
+def _linearize_saving(op: ChosenOp, linearizer: Linearizer) -> None:
+    """The function that runs returns what its tangents are computed from, too, which the linear one takes."""
+    given, functions = with_tangents(op.arguments, linearizer), called_functions(op)
+    key = ("saving", *functions, *_has_tangents(op, linearizer))
+    joined = linearizer.derived.get(key)
+    if joined is None:
+        halves = {f: split_linear(op, f, given, linearizer) for f in dict.fromkeys(functions)}
+        joined = linearizer.derived[key] = join_residuals(op, [halves[f] for f in functions])
+    primal = op.with_functions(joined.saving, op.arguments, choice=op.choice)
+    linearizer.primal.insert(primal)
+    linearizer.supersede(op, primal.results[: len(op.results)])
+    fixed = [*op.arguments, *(primal.results[k] for k in joined.residuals)]
+    arguments = [*fixed, *linearizer.tangents_of(given)]
+    new = op.with_functions(joined.tangent, arguments, linear=range(len(fixed), len(arguments)), choice=op.choice)
+    linearizer.b.insert(new)
+    set_results(op, linearizer, new.results)
+
+
+def _has_tangents(op: ChosenOp, linearizer: Linearizer) -> tuple[bool, ...]:
+    return tuple([linearizer.tangent(value) is not None for value in op.arguments])
 
 
 # Batches
 
 
-def batch_case(op: CaseOp, batcher: Batcher) -> None:
-    """One index for all: a case of batched branches. An index for each: all branches, and each element has that of its own."""
-    branches, flags = called_functions(op), [v in batcher.batched for v in op.arguments]
+def batch_chosen(op: ChosenOp, batcher: Batcher) -> None:
+    """A call, or one index for all: functions of batches. An index for each: all branches, and each element has its own."""
+    functions, flags = called_functions(op), [v in batcher.batched for v in op.arguments]
     values, b = [batcher.values[v] for v in op.arguments], batcher.b
-    if op.index not in batcher.batched:
+    choice = None if op.choice is None else batcher.values[op.choice]
+    if op.choice is None and batcher.mask is not None and has_effects(op):
+        results = batcher.of_function(b, functions[0], values, flags, batcher.mask).run(functions[0])
+    elif op.choice not in batcher.batched:
 
-        def batched(branch: FuncOp) -> FuncOp:
+        def batched(function: FuncOp) -> FuncOp:
             def build(block: Block) -> list[SSAValue]:
-                return batcher.of_function(GraphBuilder(block, op.location), branch, block.args, flags).run(branch)
+                return batcher.of_function(GraphBuilder(block, op.location), function, block.args, flags).run(function)
 
-            return new_function(op, "batched", types_of(values), build, branch)
+            return new_function(op, "batched", types_of(values), build, function)
 
-        new = CaseOp.make(batcher.values[op.index], list(map(batched, branches)), values)
+        key = (*functions, *flags)
+        made = batcher.made[key] = batcher.made.get(key) or list(map(batched, functions))
+        new = op.with_functions(made, values, choice=choice)
         b.insert(new)
         results = list(new.results)
     else:
+        assert isinstance(op, CaseOp)
         index = batcher.values[op.index]
         masks = _taken(op, batcher)
-        every = [batcher.of_function(b, f, values, flags, mask).run(f) for f, mask in zip(branches, masks, strict=True)]
-        results = every[-1]
-        for k in range(len(branches) - 2, -1, -1):  # an index below 0 is the first, one past the end the last
-            chosen = b.not_(index) if op.index.type == FLAG else b.cmp(index, b.full_like(index, k), predicate="le")
-            results = [select_batch(b, chosen, x, y) for x, y in zip(every[k], results, strict=True)]
+        every = [batcher.of_function(b, f, values, flags, mask).run(f) for f, mask in zip(functions, masks, strict=True)]
+        results = choose(b, index, every, select_batch)
     for old, value in zip(op.results, results, strict=True):
         batcher.values[old] = value
         batcher.batched.add(old)
+
+
+def choose(
+    b: GraphBuilder,
+    index: SSAValue,
+    every: Sequence[Sequence[SSAValue]],
+    select: Callable[[GraphBuilder, SSAValue, SSAValue, SSAValue], SSAValue],
+) -> list[SSAValue]:
+    """The results of the branch of an index, where all are computed: below 0 of the first, past the end of the last."""
+    results = list(every[-1])
+    for k in range(len(every) - 2, -1, -1):
+        chosen = b.cmp(index, b.full_like(index, k), predicate="le") if element_of(index) != i1 else b.not_(index)
+        results = [select(b, chosen, x, y) for x, y in zip(every[k], results, strict=True)]
+    return results
 
 
 def _taken(op: CaseOp, batcher: Batcher) -> list[SSAValue | None]:

@@ -43,4 +43,4 @@ def _expand(function: FuncOp) -> None:
             expand_vmap(op)
     for op in list(block.ops):
         if isinstance(op, TransposedOp):
-            expand_transposed(op)
+            expand_transposed(op, {})

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder, dense_array
-from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.conditional import CallOp, CaseOp, WhileOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.create import DimOp
 from ..dialects.types import DYNAMIC, has_symbols, shape_of
@@ -25,6 +25,8 @@ MOST_ELEMENTS = 1024
 
 def fold_control(op: ControlOp) -> Sequence[SSAValue] | None:
     """What the results of an op are, by ops that are inserted before it; None where only a run tells."""
+    if isinstance(op, CallOp):
+        return None
     if isinstance(op, CaseOp):
         return _fold_case(op)
     if isinstance(op, WhileOp):
@@ -45,7 +47,7 @@ def _inlined(op: ControlOp, function: FuncOp, arguments: Sequence[SSAValue]) -> 
 
 
 def _fold_case(op: CaseOp) -> Sequence[SSAValue] | None:
-    branches, index = called_functions(op), _constant(op.index)
+    branches, index = called_functions(op), constant(op.index)
     if index is None and len(set(branches)) > 1:
         return None
     chosen = 0 if index is None else min(max(int(index), 0), len(branches) - 1)
@@ -53,7 +55,7 @@ def _fold_case(op: CaseOp) -> Sequence[SSAValue] | None:
 
 
 def _fold_for(op: ForOp) -> Sequence[SSAValue] | None:
-    count = op.static_count if op.count is None else _constant(op.count)
+    count = op.static_count if op.count is None else constant(op.count)
     if count is None or count > 1 or any(DYNAMIC in shape_of(v) for v in (*op.operands, *op.results)):
         return None
     b = GraphBuilder(InsertPoint.before(op), op.location)
@@ -65,7 +67,7 @@ def _fold_for(op: ForOp) -> Sequence[SSAValue] | None:
     return [*results[:n], *(b.reshape(value, (1, *shape_of(value))) for value in results[n:])]
 
 
-def _constant(value: SSAValue) -> np.ndarray | None:
+def constant(value: SSAValue) -> np.ndarray | None:
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "graph.const":
         return None
@@ -82,7 +84,7 @@ def _constant_result(function: FuncOp, arguments: Sequence[SSAValue]) -> np.ndar
     """The first result of a function, where it follows from the arguments that are constants."""
     known: dict[SSAValue, np.ndarray] = {}
     for argument, value in zip(function.body.block.args, arguments, strict=True):
-        if (array := _constant(value)) is not None:
+        if (array := constant(value)) is not None:
             known[argument] = array
     with np.errstate(all="ignore"):
         for op in function.body.block.ops:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -20,9 +20,9 @@ from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.effects import EffectOp, has_effects
-from ..dialects.types import element_of, shape_of, tensor
+from ..dialects.types import computed_in, element_of, shape_of, tensor
 from ..errors import DifferentiationError
-from ._functions import called_function, called_functions, clone_body, copy_locations, error_at, unique_name
+from ._functions import called_function, called_functions, clone_body, copy_function, error_at, unique_name
 
 if TYPE_CHECKING:
     from ._batch import Batcher
@@ -38,19 +38,23 @@ def new_function(
 ) -> FuncOp:
     """A private function made from one that `op` runs, its body if `of` is not given; `build` fills its block and gives what it
     returns."""
-    source = of or called_function(op)
-    functions = source.parent_block()
-    assert functions is not None
-    name = unique_name(op, f"{source.sym_name.data}_{suffix}")
     block = Block(arg_types=types)
-    function = FuncOp(name, ([], []), Region(block), "private")
-    function.location = op.location
-    functions.add_op(function)
-    results = build(block)
-    last = ReturnOp(*results)
+    function = add_function(op, suffix, block, of)
+    last = ReturnOp(*build(block))
     last.location = op.location
     block.add_op(last)
     function.update_function_type()
+    return function
+
+
+def add_function(op: Operation, suffix: str, block: Block, of: FuncOp | None = None) -> FuncOp:
+    """A private function made from one that `op` runs, of a block; `update_function_type` when that is complete."""
+    source = of or called_function(op)
+    functions = source.parent_block()
+    assert functions is not None
+    function = FuncOp(unique_name(op, f"{source.sym_name.data}_{suffix}"), ([], []), Region(block), "private")
+    function.location = op.location
+    functions.add_op(function)
     return function
 
 
@@ -84,12 +88,7 @@ def without_effects(function: FuncOp) -> tuple[FuncOp, list[SSAValue]]:
     """
     if not any(isinstance(op, EffectOp) or has_effects(op) for op in function.body.block.ops):
         return function, []
-    copy = function.clone()
-    copy_locations(function, copy)
-    copy.properties["sym_name"] = StringAttr(unique_name(function, f"{function.sym_name.data}_again"))
-    functions = function.parent_block()
-    assert functions is not None
-    functions.insert_op_after(copy, function)
+    copy = copy_function(function, function, "_again")
     returned: list[SSAValue] = []
     for op, twin in zip(list(function.body.block.ops), list(copy.body.block.ops), strict=True):
         if isinstance(op, EffectOp):
@@ -143,7 +142,7 @@ def tangents_of(values: Sequence[SSAValue], inner: Linearizer) -> list[SSAValue]
 def inner_linearizer(linearizer: Linearizer, block: Block, forward: bool) -> Linearizer:
     """One of the same kind for the body of a function."""
     point = InsertPoint.at_end(block)
-    return type(linearizer)(point, GraphBuilder(point), forward)
+    return linearizer.inside(point, GraphBuilder(point), forward)
 
 
 def _push_forward(op: ForOp, linearizer: Linearizer) -> None:
@@ -304,5 +303,11 @@ def batch_for(op: ForOp, batcher: Batcher) -> None:
 
 def select_batch(b: GraphBuilder, batch: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
     """Elements of `x` where a batch of conditions holds, of `y` elsewhere."""
-    shape = shape_of(x)
-    return b.select(b.broadcast(batch, (0,), shape), x, y)
+    return select_values(b, b.broadcast(batch, (0,), shape_of(x)), x, y)
+
+
+def select_values(b: GraphBuilder, flag: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+    """`x` where the flag holds, `y` elsewhere, of any element type; one that is only stored is converted for it."""
+    element = element_of(x)
+    wide = computed_in(element)
+    return b.convert(b.select(flag, b.convert(x, wide), b.convert(y, wide)), element)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
@@ -91,6 +91,18 @@ def copy_locations(source: Operation, clone: Operation) -> None:
         new.location = old.location
 
 
+def copy_function(function: FuncOp, op: Operation, suffix: str = "") -> FuncOp:
+    """A private copy of a function, behind it in the module of `op`: others may run the function, too."""
+    copy = function.clone()
+    copy_locations(function, copy)
+    copy.properties["sym_name"] = StringAttr(unique_name(op, f"{function.sym_name.data}{suffix}"))
+    copy.properties["sym_visibility"] = StringAttr("private")
+    functions = function.parent_block()
+    assert functions is not None
+    functions.insert_op_after(copy, function)  # first: which of its ops have effects follows from the module
+    return copy
+
+
 def inline_call(op: CallOp | CustomDerivativeOp) -> None:
     """Replace a call by the body of its function."""
     block = op.parent
@@ -121,6 +133,12 @@ def replace_op(op: Operation, values: Sequence[SSAValue]) -> None:
         old.replace_all_uses_with(new)
     op.detach()
     op.erase()
+
+
+def holds(module: ModuleOp, *kinds: type[Operation]) -> bool:
+    """Whether a function of a module has an op of one of these classes."""
+    functions = (f for f in module.body.block.ops if isinstance(f, FuncOp))
+    return any(isinstance(op, kinds) for function in functions for block in function.body.blocks for op in block.ops)
 
 
 def callees_first(module: ModuleOp) -> list[FuncOp]:

@@ -8,6 +8,7 @@ the tangents are moved out of it, and what stays is linear. graph-transpose then
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -26,14 +27,14 @@ from ..dialects.graph.base import (
     ints,
 )
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import EffectOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
-from ._conditionals import linearize_case, linearize_while
+from ._conditionals import linearize_chosen, linearize_while
 from ._custom_rules import linearize_custom
 from ._for_loops import linearize_for
 from ._functions import (
@@ -61,6 +62,14 @@ class Linearizer:
         self.forward = forward
         self.tangents: dict[SSAValue, Tangent] = {}
         self.superseded: list[tuple[Operation, Sequence[SSAValue]]] = []
+        self.derived: dict[tuple[object, ...], Any] = {}
+        """What was made of functions that are called more than once."""
+
+    def inside(self, primal_point: InsertPoint, tangent_builder: GraphBuilder, forward: bool) -> Linearizer:
+        """One for a function that is called."""
+        inner = Linearizer(primal_point, tangent_builder, forward)
+        inner.derived = self.derived
+        return inner
 
     def run(self, function: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
         """Clone a function onto arguments whose tangents are known; the returned values, which may have tangents."""
@@ -184,8 +193,8 @@ def _linearize_control(op: ControlOp, linearizer: Linearizer) -> None:
     elif isinstance(op, WhileOp):
         linearize_while(op, linearizer)
     else:
-        assert isinstance(op, CaseOp)
-        linearize_case(op, linearizer)
+        assert isinstance(op, ChosenOp)
+        linearize_chosen(op, linearizer)
 
 
 def expand_derivative(op: DerivativeOp) -> None:

@@ -9,24 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 
 from ..dialects.graph.base import ints
-from ..dialects.graph.conditional import CaseOp, WhileOp
+from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.effects import has_effects
-from ._functions import called_function, called_functions, copy_locations, unique_name
+from ._functions import called_function, called_functions, copy_function
+
+Cuts = dict[tuple[object, ...], FuncOp]
+"""What functions were cut down to, which may be called more than once: by function, results and arguments."""
 
 
-def prune_block(block: Block, dce_block: Callable[[Block], None]) -> list[FuncOp]:
+def prune_block(block: Block, dce_block: Callable[[Block], None], cuts: Cuts) -> list[FuncOp]:
     """Cut down the ops of control flow of a block; the functions that were made for it."""
     made: list[FuncOp] = []
     for op in reversed(list(block.ops)):
         if isinstance(op, ControlOp) and (any(r.first_use is not None for r in op.results) or has_effects(op)):
-            kind = _prune_case if isinstance(op, CaseOp) else _prune_loop
-            made += kind(op, dce_block)  # pyright: ignore[reportArgumentType]
+            if isinstance(op, ChosenOp):
+                made += _prune_chosen(op, dce_block, cuts)
+            elif isinstance(op, ForOp | WhileOp):
+                made += _prune_loop(op, dce_block)
     return made
 
 
@@ -56,13 +60,7 @@ def _cut(
     function: FuncOp, results: Sequence[int], arguments: Sequence[int], dce_block: Callable[[Block], None], op: ControlOp
 ) -> FuncOp:
     """A copy of a function with these results, and these arguments in this order."""
-    copy = function.clone()
-    copy_locations(function, copy)
-    copy.properties["sym_name"] = StringAttr(unique_name(op, function.sym_name.data))
-    copy.properties["sym_visibility"] = StringAttr("private")
-    functions = function.parent_block()
-    assert functions is not None
-    functions.insert_op_after(copy, function)  # first: which of its ops have effects follows from the module
+    copy = copy_function(function, op)
     block = copy.body.block
     last = block.last_op
     assert last is not None
@@ -79,18 +77,23 @@ def _cut(
     return copy
 
 
-def _prune_case(op: CaseOp, dce_block: Callable[[Block], None]) -> list[FuncOp]:
-    branches = called_functions(op)
+def _prune_chosen(op: ChosenOp, dce_block: Callable[[Block], None], cuts: Cuts) -> list[FuncOp]:
+    functions = called_functions(op)
     results = [k for k, r in enumerate(op.results) if r.first_use is not None]
-    needed = set[int]().union(*(_needed(branch, results) for branch in branches))
+    needed = set[int]().union(*(_needed(function, results) for function in functions))
     if len(results) == len(op.results) and len(needed) == len(op.arguments):
         return []
-    kept = sorted(needed)
-    once = {branch: _cut(branch, results, kept, dce_block, op) for branch in dict.fromkeys(branches)}
+    kept, made = sorted(needed), list[FuncOp]()
+    for function in dict.fromkeys(functions):
+        key = (function, tuple(results), tuple(kept))
+        if key not in cuts:
+            cuts[key] = _cut(function, results, kept, dce_block, op)
+            made.append(cuts[key])
     linear = [new for new, old in enumerate(kept) if old in ints(op.linear)]
-    new = CaseOp.make(op.index, [once[branch] for branch in branches], [op.arguments[k] for k in kept], linear=linear)
+    chosen = [cuts[function, tuple(results), tuple(kept)] for function in functions]
+    new = op.with_functions(chosen, [op.arguments[k] for k in kept], linear=linear, choice=op.choice)
     _replace(op, new, results, {})
-    return list(once.values())
+    return made
 
 
 def _prune_loop(op: ForOp | WhileOp, dce_block: Callable[[Block], None]) -> list[FuncOp]:

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.autodiff import TransposedOp
 from ..dialects.graph.base import Bilinear, CompositeOp, Custom, GraphOp, Linear, ints
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.conditional import CaseOp
+from ..dialects.graph.conditional import ChosenOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.custom import TransposeOfOp
 from ..dialects.graph.structure import YieldOp
@@ -26,13 +26,16 @@ from ._for_loops import new_function, slice_type, types_of
 from ._functions import called_function, called_functions, clone_body, error_at, hoist_invariant, replace_op
 from .graph_decompose import decompose
 
+Made = dict[tuple[object, ...], list[FuncOp]]
+"""Transposes of functions, which may be called more than once."""
 
-def expand_transposed(op: TransposedOp) -> None:
+
+def expand_transposed(op: TransposedOp, made: Made) -> None:
     """Replace one `graph.transposed` by backward accumulation."""
-    replace_op(op, accumulated(op))
+    replace_op(op, accumulated(op, made))
 
 
-def accumulated(op: TransposedOp) -> list[SSAValue]:
+def accumulated(op: TransposedOp, made: Made) -> list[SSAValue]:
     """The results of a `graph.transposed`, by ops that are inserted before it."""
     block = op.body.block
     for inner in list(block.ops):
@@ -52,9 +55,9 @@ def accumulated(op: TransposedOp) -> list[SSAValue]:
     for inner in reversed(linear):
         if not any(result in cotangents for result in inner.results):
             continue
-        if isinstance(inner, ForOp | CaseOp | TransposeOfOp):
+        if isinstance(inner, ForOp | ChosenOp | TransposeOfOp):
             b.location = inner.location
-            for operand, cotangent in _transpose_call(inner, cotangents, b):
+            for operand, cotangent in _transpose_call(inner, cotangents, b, made):
                 if operand in dependent:
                     accumulate(operand, cotangent)
             continue
@@ -73,12 +76,12 @@ def accumulated(op: TransposedOp) -> list[SSAValue]:
 
 
 def _transpose_call(
-    op: ForOp | CaseOp | TransposeOfOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder
+    op: ForOp | ChosenOp | TransposeOfOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder, made: Made
 ) -> list[tuple[SSAValue, SSAValue]]:
     """(operand, cotangent) for operands of an op over functions."""
     if isinstance(op, ForOp):
-        return transpose_for(op, cotangents, b)
-    return transpose_case(op, cotangents, b) if isinstance(op, CaseOp) else transpose_custom(op, cotangents, b)
+        return transpose_for(op, cotangents, b, made)
+    return transpose_chosen(op, cotangents, b, made) if isinstance(op, ChosenOp) else transpose_custom(op, cotangents, b)
 
 
 def _sum(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -105,7 +108,9 @@ def _rule(op: Operation, positions: list[int]) -> Callable[..., SSAValue]:
 # Loops
 
 
-def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder) -> list[tuple[SSAValue, SSAValue]]:
+def transpose_for(
+    op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder, made: Made
+) -> list[tuple[SSAValue, SSAValue]]:
     """(operand, cotangent) for every operand in which a linear loop is linear: a loop the other way around."""
     body, linear = called_function(op), set(ints(op.linear))
     n_consts, n_inits = len(op.consts), len(op.inits)
@@ -136,7 +141,7 @@ def transpose_for(op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBu
         arguments = [index, *(next(of_consts if flag else fixed) for _, flag in consts), *of_inits]
         fixed = iter(given[3])
         arguments += [next(of_stacks if flag else fixed) for _, flag in stacks]
-        gradients = _gradients_of(op, body, region, arguments, [*given[2], *given[4]], block)
+        gradients = _gradients_of(op, body, region, arguments, [*given[2], *given[4]], block, made)
         inner = GraphBuilder(InsertPoint.at_end(block), op.location)
         sums = [_sum(inner, total, g) for total, g in zip(given[1], gradients, strict=False)]
         return [*sums, *gradients[len(sums) :]]
@@ -161,6 +166,7 @@ def _gradients_of(
     arguments: Sequence[SSAValue],
     cotangents: Sequence[SSAValue],
     block: Block,
+    made: Made,
 ) -> list[SSAValue]:
     """The cotangents of the arguments of `region`, in which a function is linear, by ops at the end of a block."""
     results, _ = clone_body(function, arguments, region.add_op)
@@ -168,13 +174,15 @@ def _gradients_of(
     turned = TransposedOp.create(operands=cotangents, result_types=types_of(region.args), regions=[Region(region)])
     turned.location = op.location
     block.add_op(turned)
-    gradients = accumulated(turned)
+    gradients = accumulated(turned, made)
     block.erase_op(turned)
     return gradients
 
 
-def transpose_case(op: CaseOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder) -> list[tuple[SSAValue, SSAValue]]:
-    """(argument, cotangent) for every argument in which a linear case is linear: the transpose of the branch that was taken."""
+def transpose_chosen(
+    op: ChosenOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder, made: Made
+) -> list[tuple[SSAValue, SSAValue]]:
+    """(argument, cotangent) for every argument in which a linear case or call is linear: the transpose of what was run."""
     linear = set(ints(op.linear))
     if not linear:
         raise error_at(op, DifferentiationError, "stands in a graph.transposed but is not linear in its arguments")
@@ -187,11 +195,14 @@ def transpose_case(op: CaseOp, cotangents: Mapping[SSAValue, SSAValue], b: Graph
             region = Block(arg_types=types_of(turned))
             of_fixed, of_turned = iter(block.args), iter(region.args)
             inner = [next(of_turned if flag else of_fixed) for _, flag in arguments]
-            return _gradients_of(op, branch, region, inner, block.args[len(fixed) :], block)
+            return _gradients_of(op, branch, region, inner, block.args[len(fixed) :], block, made)
 
         return new_function(op, "transposed", [*types_of(fixed), *types_of(given)], build, branch)
 
-    new = CaseOp.make(op.index, list(map(transposed, called_functions(op))), [*fixed, *given])
+    functions = called_functions(op)
+    key = (*functions, *sorted(linear))
+    turned_functions = made[key] = made.get(key) or list(map(transposed, functions))
+    new = op.with_functions(turned_functions, [*fixed, *given], choice=op.choice)
     b.insert(new)
     return list(zip(turned, new.results, strict=True))
 

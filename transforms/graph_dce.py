@@ -11,7 +11,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
-from ._prune import prune_block
+from ._prune import Cuts, prune_block
 from .graph_inline import drop_unused_functions
 
 
@@ -34,11 +34,12 @@ class GraphDcePass(ModulePass):
     name = "graph-dce"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        cuts: Cuts = {}
         waiting = [function for function in op.body.block.ops if isinstance(function, FuncOp)]
         while waiting:
             for block in waiting.pop().body.blocks:
                 dce_block(block)
-                made = prune_block(block, dce_block)
+                made = prune_block(block, dce_block, cuts)
                 if made:  # what was needed for what they do not take any more
                     dce_block(block)
                 waiting += made

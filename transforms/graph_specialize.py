@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.base import GraphOp, ints
-from ..dialects.graph.conditional import CaseOp
+from ..dialects.graph.conditional import ChosenOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.extents import Dim, Extents
 from ..dialects.graph.kernel import KernelCallOp
@@ -112,7 +112,7 @@ class Specializer:
         if isinstance(op, ForOp):
             given = [INDEX, *(v.type for v in (*op.consts, *op.inits)), *(_element(v, 0) for v in op.stacks)]
         else:
-            given = [v.type for v in (op.arguments if isinstance(op, CaseOp) else op.operands)]
+            given = [v.type for v in (op.arguments if isinstance(op, ChosenOp) else op.operands)]
         for function in functions:
             if any(is_dynamic(type) for type in function.function_type.inputs):
                 self.function(function, given, op)

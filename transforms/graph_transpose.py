@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.autodiff import TransposedOp
-from ._transpose import expand_transposed
+from ._transpose import Made, expand_transposed
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class GraphTransposePass(ModulePass):
     name = "graph-transpose"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        made: Made = {}
         for inner in list(op.walk()):
             if isinstance(inner, TransposedOp):
-                expand_transposed(inner)
+                expand_transposed(inner, made)

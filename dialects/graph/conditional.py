@@ -2,12 +2,14 @@
 
 graph.while   a loop whose condition is computed from what it carries
 graph.case    one of several functions, by number
+graph.call    one function, which stays one
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, SymbolRefAttr, TensorType, i1, i32, i64
 from xdsl.dialects.func import FuncOp
@@ -127,8 +129,62 @@ def _while_properties(condition: str, body: str, consts: int, inits: int) -> dic
     }
 
 
+class ChosenOp(ControlOp, ABC):
+    """Base of the ops that run one function, once: one of several by its number, or the only one.
+
+    `linear [k, ...]` says that results depend linearly on these arguments together: differentiation writes such ops.
+    """
+
+    if TYPE_CHECKING:
+        linear: DenseArrayBase
+        arguments: Sequence[SSAValue]
+
+    @property
+    @abstractmethod
+    def choice(self) -> SSAValue | None:
+        """The value that tells which function runs; None where there is but one."""
+
+    @abstractmethod
+    def with_functions(
+        self, functions: Sequence[FuncOp], arguments: Sequence[SSAValue], *, linear: Sequence[int] = (), choice: SSAValue | None
+    ) -> ChosenOp:
+        """An op of the same kind that runs others; `linear` numbers the arguments from 0, `choice` is as the property."""
+
+    def verify_functions(self, word: str) -> None:
+        """Raise VerifyException unless all functions take the arguments and return what the results are."""
+        results = [r.type for r in self.results]
+        for name in self.callees:
+            function = _function(self, name)
+            _require_arguments(self, word, function, [v.type for v in self.arguments])
+            if list(function.function_type.outputs) != results:
+                rule = f"must return {_types(results)}, it returns {_types(function.function_type.outputs)}"
+                raise VerifyException(f"'{self.name}' op {word} {name} {rule}")
+        if any(not 0 <= k < len(self.arguments) for k in ints(self.linear)):
+            raise VerifyException(f"'{self.name}' op linear must be below {len(self.arguments)}, got {ints(self.linear)}")
+
+    def print_arguments(self, printer: Printer) -> None:
+        """Print what follows the functions."""
+        print_values(printer, self.arguments)
+        if numbers := ints(self.linear):
+            printer.print_string(f" linear {list(numbers)}")
+        print_signature(printer, self)
+
+    @classmethod
+    def parse_arguments(cls, parser: Parser, callees: dict[str, Attribute], first: Sequence[Any]) -> Self:
+        """Parse what `print_arguments` prints; `first` are unresolved operands before the arguments."""
+        position = parser.pos
+        arguments = parse_values(parser)
+        linear: list[int] = []
+        if parser.parse_optional_keyword("linear") is not None:
+            linear = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes, operand_types, result_types = parse_signature(parser)
+        values = parser.resolve_operands([*first, *arguments], operand_types, position)
+        properties = {**callees, "linear": DenseArrayBase.from_list(i64, linear)}
+        return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
+
+
 @irdl_op_definition
-class CaseOp(ControlOp):
+class CaseOp(ChosenOp):
     """The results of one of several functions, by its number; the others do not run.
 
     A number below 0 is taken as 0, one past the end as the last. A bool is a number, too, so that two branches are an `if`:
@@ -138,8 +194,6 @@ class CaseOp(ControlOp):
     %y = graph.case %k [@same, @twice, @square](%x) : (tensor<i64>, tensor<4xf32>) -> (tensor<4xf32>)
     %z = graph.case %positive [@no, @yes](%x, %y) : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>)
     ```
-
-    `linear [k, ...]` says that results depend linearly on these arguments together: differentiation writes such cases.
 
     (C1) There is a branch, two for a bool, and each is a function of the module that takes the arguments.
     (C2) All branches return what the results are.
@@ -162,12 +216,25 @@ class CaseOp(ControlOp):
         return CaseOp.create(
             operands=[index, *arguments],
             result_types=list(branches[0].function_type.outputs),
-            properties=_case_properties([branch.sym_name.data for branch in branches], linear),
+            properties={
+                "branches": ArrayAttr([SymbolRefAttr(branch.sym_name.data) for branch in branches]),
+                "linear": DenseArrayBase.from_list(i64, list(linear)),
+            },
         )
 
     @property
     def callees(self) -> tuple[SymbolRefAttr, ...]:
         return tuple(self.branches.data)
+
+    @property
+    def choice(self) -> SSAValue:
+        return self.index
+
+    def with_functions(
+        self, functions: Sequence[FuncOp], arguments: Sequence[SSAValue], *, linear: Sequence[int] = (), choice: SSAValue | None
+    ) -> CaseOp:
+        assert choice is not None
+        return CaseOp.make(choice, functions, arguments, linear=linear)
 
     def verify_(self) -> None:
         if self.index.type not in (FLAG, INDEX):  # C3
@@ -175,15 +242,7 @@ class CaseOp(ControlOp):
         n = len(self.callees)
         if n == 0 or (self.index.type == FLAG and n != 2):  # C1
             raise VerifyException(f"'graph.case' op needs a branch, and two for a tensor<i1>, got {n}")
-        results = [r.type for r in self.results]
-        for name in self.callees:
-            branch = _function(self, name)
-            _require_arguments(self, "branch", branch, [v.type for v in self.arguments])  # C1
-            if list(branch.function_type.outputs) != results:  # C2
-                rule = f"must return {_types(results)}, it returns {_types(branch.function_type.outputs)}"
-                raise VerifyException(f"'graph.case' op branch {name} {rule}")
-        if any(not 0 <= k < len(self.arguments) for k in ints(self.linear)):
-            raise VerifyException(f"'graph.case' op linear must be below {len(self.arguments)}, got {ints(self.linear)}")
+        self.verify_functions("branch")  # C1, C2
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -191,31 +250,72 @@ class CaseOp(ControlOp):
         printer.print_string(" [")
         printer.print_list(self.callees, lambda name: printer.print_symbol_name(name.string_value()))
         printer.print_string("]")
-        print_values(printer, self.arguments)
-        if numbers := ints(self.linear):
-            printer.print_string(f" linear {list(numbers)}")
-        print_signature(printer, self)
+        self.print_arguments(printer)
 
     @classmethod
     def parse(cls, parser: Parser) -> CaseOp:
-        position = parser.pos
         index = parser.parse_unresolved_operand()
         names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_symbol_name)
-        arguments = parse_values(parser)
-        linear: list[int] = []
-        if parser.parse_optional_keyword("linear") is not None:
-            linear = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        attributes, operand_types, result_types = parse_signature(parser)
-        values = parser.resolve_operands([index, *arguments], operand_types, position)
-        properties = _case_properties([name.data for name in names], linear)
-        return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
+        branches = ArrayAttr([SymbolRefAttr(name.data) for name in names])
+        return cls.parse_arguments(parser, {"branches": branches}, [index])
 
 
-def _case_properties(branches: Sequence[str], linear: Sequence[int]) -> dict[str, Attribute]:
-    return {
-        "branches": ArrayAttr([SymbolRefAttr(name) for name in branches]),
-        "linear": DenseArrayBase.from_list(i64, list(linear)),
-    }
+@irdl_op_definition
+class CallOp(ChosenOp):
+    """The results of one function, which is compiled once however often it is called.
+
+    `func.call` says that a function is meant, and `graph-inline` expands it; this says that it stays one. `graph-reroll` writes
+    such calls for bodies that are repeated, as the layers of a network. Whoever reads a graph sees less of it: nothing is fused
+    or simplified across a call.
+
+    ```mlir
+    %y = graph.call @layer(%x, %w) : (tensor<32x64xf32>, tensor<64x64xf32>) -> (tensor<32x64xf32>)
+    ```
+
+    (C1) `callee` is a function of the module that takes the arguments.
+    (C2) It returns what the results are.
+    """
+
+    name = "graph.call"
+    callee = prop_def(SymbolRefAttr)
+    linear = prop_def(_INTS)
+    arguments = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    traits = traits_def(EffectsOfFunctions())
+
+    @staticmethod
+    def make(function: FuncOp, arguments: Sequence[SSAValue], *, linear: Sequence[int] = ()) -> CallOp:
+        """A call; `linear` numbers the arguments from 0."""
+        return CallOp.create(
+            operands=list(arguments),
+            result_types=list(function.function_type.outputs),
+            properties={
+                "callee": SymbolRefAttr(function.sym_name.data),
+                "linear": DenseArrayBase.from_list(i64, list(linear)),
+            },
+        )
+
+    @property
+    def choice(self) -> None:
+        return None
+
+    def with_functions(
+        self, functions: Sequence[FuncOp], arguments: Sequence[SSAValue], *, linear: Sequence[int] = (), choice: SSAValue | None
+    ) -> CallOp:
+        (function,) = functions
+        return CallOp.make(function, arguments, linear=linear)
+
+    def verify_(self) -> None:
+        self.verify_functions("function")  # C1, C2
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.callee.string_value())
+        self.print_arguments(printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CallOp:
+        return cls.parse_arguments(parser, {"callee": SymbolRefAttr(parser.parse_symbol_name().data)}, [])
 
 
 def _function(op: ControlOp, name: SymbolRefAttr) -> FuncOp:

@@ -363,6 +363,11 @@ def _has_effects(op: Operation, seen: set[FuncOp]) -> bool:
                 and f not in seen
             ):
                 seen.add(f)
-                if any(_has_effects(inner, seen) for inner in f.walk() if inner is not f):
+                if any(
+                    _has_effects(inner, seen)
+                    for block in f.body.blocks
+                    for inner in block.ops
+                    if not isinstance(inner, GraphOp)
+                ):
                     return True
     return False

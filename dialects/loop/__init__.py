@@ -7,7 +7,7 @@ from xdsl.ir import Dialect
 from .effects import CallbackOp
 from .gather import GatherOp, ScatterOp
 from .memory import AllocOp, CheckOp, LaunchOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
-from .repeat import BranchOp, RepeatOp, RepeatWhileOp
+from .repeat import BranchOp, CallOp, RepeatOp, RepeatWhileOp
 from .structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 
 Loop = Dialect(
@@ -15,7 +15,7 @@ Loop = Dialect(
     [
         *(KernelOp, ForOp, WhileOp, IfOp, YieldOp),
         *(AllocOp, LoadOp, StoreOp, GatherOp, ScatterOp, PrefetchOp, CheckOp, ReduceLanesOp, LaunchOp),
-        *(RepeatOp, RepeatWhileOp, BranchOp, CallbackOp),
+        *(RepeatOp, RepeatWhileOp, BranchOp, CallOp, CallbackOp),
     ],
     [],
 )

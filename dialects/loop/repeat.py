@@ -3,6 +3,7 @@
 loop.repeat         a counted loop
 loop.repeat_while   a loop that another function tells when to end
 loop.branch         one of several functions
+loop.call           one function
 """
 
 from __future__ import annotations
@@ -391,8 +392,20 @@ class RepeatWhileOp(HostCallOp):
         return {"condition": SymbolRefAttr(condition), "callee": SymbolRefAttr(parser.parse_symbol_name().data)}, []
 
 
+class CalledOnceOp(HostCallOp, ABC):
+    """Base of the ops that call one function, once: it reads some buffers and writes others."""
+
+    GROUPS: ClassVar[tuple[str, ...]] = ("read", "into")
+    if TYPE_CHECKING:
+        read: Sequence[SSAValue]
+        into: Sequence[SSAValue]
+
+    def buffers(self) -> list[list[Buffer]]:
+        return [_whole([*self.read, *self.into]) for _ in self.callees]
+
+
 @irdl_op_definition
-class BranchOp(HostCallOp):
+class BranchOp(CalledOnceOp):
     """Call one of several host functions, by the number in `index`: below 0 the first, past the end the last.
 
     ```mlir
@@ -404,7 +417,6 @@ class BranchOp(HostCallOp):
     """
 
     name = "loop.branch"
-    GROUPS: ClassVar[tuple[str, ...]] = ("read", "into")
     branches = prop_def(ArrayAttr)
     index = operand_def(MemRefType)
     read = var_operand_def(MemRefType)
@@ -422,9 +434,6 @@ class BranchOp(HostCallOp):
     @property
     def callees(self) -> tuple[str, ...]:
         return tuple(name.string_value() for name in self.branches.data if isinstance(name, SymbolRefAttr))
-
-    def buffers(self) -> list[list[Buffer]]:
-        return [_whole([*self.read, *self.into]) for _ in self.branches.data]
 
     def verify_(self) -> None:
         self.verify_counts()
@@ -446,6 +455,47 @@ class BranchOp(HostCallOp):
         index = parser.parse_unresolved_operand()
         names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_symbol_name)
         return {"branches": _names([name.data for name in names])}, [[index]]
+
+
+@irdl_op_definition
+class CallOp(CalledOnceOp):
+    """Call a host function.
+
+    ```mlir
+    loop.call @layer read(%x, %w) into(%y) : (memref<4xf32>, memref<4x4xf32>, memref<4xf32>)
+    ```
+
+    The function exists, and takes the buffers that it gets.
+    """
+
+    name = "loop.call"
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    read = var_operand_def(MemRefType)
+    into = var_operand_def(MemRefType)
+    temporaries = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
+    arena = opt_operand_def(MemRefType)
+    counts = opt_prop_def(DenseArrayBase.constr(i64))
+
+    @staticmethod
+    def make(callee: str, given: Sequence[SSAValue], into: Sequence[SSAValue]) -> CallOp:
+        """The op on the buffers that the function reads and writes."""
+        return CallOp._made({"callee": SymbolRefAttr(callee)}, given, into)
+
+    @property
+    def callees(self) -> tuple[str, ...]:
+        return (self.callee.string_value(),)
+
+    def verify_(self) -> None:
+        self.verify_counts()
+
+    def print_call(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.callee.string_value())
+
+    @classmethod
+    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
+        return {"callee": SymbolRefAttr(parser.parse_symbol_name().data)}, []
 
 
 def _names(branches: Sequence[str]) -> ArrayAttr:

@@ -20,6 +20,7 @@ from ...dialects import program
 from ...dialects.host_functions import effects_of, has_effects
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
+from ...dialects.loop.repeat import CallOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import CompileError, about
@@ -66,12 +67,15 @@ class ModuleWriter:
         self.module, self.callable_kernels = module, callable_kernels
         symbols: dict[str, Operation] = {}
         self.launched: set[str] = set()
+        self.called: set[str] = set()
+        """Host functions that stay functions: `loop.call` says so."""
         for op in module.body.block.ops:
             name: Any = op.properties.get("sym_name")
             if name is not None:
                 symbols[name.data] = op
             if isinstance(op, program.FuncOp):
                 self.launched.update(inner.kernel.string_value() for inner in ops_in(op, LaunchOp))
+                self.called.update(name for inner in ops_in(op, CallOp) for name in inner.callees)
         self.shared = ModuleEmitter(Module(target.has_fma, target.has_avx512), target, EFFECTS, PURE, symbols)
         self.waiting: dict[Operation, str] = {}
         """Kernels that were written ahead of the rest, and are in no text yet."""
@@ -128,7 +132,7 @@ class ModuleWriter:
                 kernel = _kernel(shared, op, internal)
             return [kernel, _invoke(shared, op)] if self.callable_kernels and not internal else [kernel]
         if isinstance(op, program.FuncOp):
-            return [_host(shared, op)]
+            return [_host(shared, op, is_called=op.sym_name.data in self.called)]
         if isinstance(op, func.FuncOp):
             if op.body.blocks:
                 raise fail(op, f"@{op.sym_name.data} is no program.func: run convert-graph-to-loop first")
@@ -202,10 +206,10 @@ def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
     return f"define void {symbol(op.sym_name.data + '.invoke')}(ptr %slots) {{\nentry:\n{b.text()}\n}}"
 
 
-def _host(shared: ModuleEmitter, op: program.FuncOp) -> str:
+def _host(shared: ModuleEmitter, op: program.FuncOp, *, is_called: bool) -> str:
     e = FunctionEmitter(shared)
     header = _header(e, op, op.body.block, "", aliased_arguments(op))
-    if _is_inlined(op):  # a private function may be what is asked for by name: it stays
+    if _is_inlined(op) and not is_called:  # a private function may be what is asked for by name: it stays
         header += " alwaysinline"
     if op.arena is not None:
         e.arena = e.values[op.arena]

@@ -13,7 +13,7 @@ from ...codegen.text import I8, I64
 from ...dialects import program
 from ...dialects.host_functions import has_effects
 from ...dialects.loop.memory import LaunchOp
-from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
+from ...dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.types import element_of, numpy_dtype, shape_of, width_of
 from ..plan_buffers import ALIGNMENT
@@ -338,6 +338,11 @@ def _branch(e: FunctionEmitter, op: BranchOp) -> None:
     b.label(end)
 
 
+def _call(e: FunctionEmitter, op: CallOp) -> None:
+    _check_callees(e, op)
+    _call_host(e, op, 0, [e.value(v, op) for v in (*op.read, *op.into)])
+
+
 def _bytes_of(e: FunctionEmitter, buffer: SSAValue, op: Operation, first: int = 0) -> str:
     """The size of a buffer without gaps, or of what one index of its `first` dims selects."""
     if DYNAMIC_INDEX not in shape_of(buffer):
@@ -384,4 +389,5 @@ EFFECTS: dict[str, Effect] = {
     "loop.repeat": _repeat,
     "loop.repeat_while": _repeat_while,
     "loop.branch": _branch,
+    "loop.call": _call,
 }

@@ -31,7 +31,7 @@ from ...dialects.graph.known_sizes import bind_symbols, substitute_sizes
 from ...dialects.graph.structure import FusionOp
 from ...dialects.loop.effects import CallbackOp
 from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
-from ...dialects.loop.repeat import BranchOp, HostCallOp, RepeatOp, RepeatWhileOp
+from ...dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import DYNAMIC, element_of, has_symbols, numpy_dtype, shape_of, tensor
@@ -122,6 +122,7 @@ class Interpreter:
         self.handlers: dict[str, Callable[[Any, Values], None]] = {
             "func.call": self._call,
             **dict.fromkeys(("graph.print", "graph.assert", "graph.callback"), self._effect_of_graph),
+            "graph.call": self._call,
             "graph.case": self._case_graph,
             "graph.custom_derivative": self._call,
             "graph.for": self._repeat_graph,
@@ -129,6 +130,7 @@ class Interpreter:
             "graph.kernel": self._kernel,
             "graph.while": self._while_graph,
             "loop.branch": self._branch,
+            "loop.call": self._call_once,
             "loop.callback": self._effect,
             "loop.for": self._for,
             "loop.if": self._if,
@@ -350,6 +352,9 @@ class Interpreter:
     def _branch(self, op: BranchOp, values: Values) -> None:
         chosen = min(max(int(values[op.index]), 0), len(op.callees) - 1)
         self._call_host(op, chosen, [values[v] for v in (*op.read, *op.into)], values)
+
+    def _call_once(self, op: CallOp, values: Values) -> None:
+        self._call_host(op, 0, [values[v] for v in (*op.read, *op.into)], values)
 
     def _effect_of_graph(self, op: EffectOp, values: Values) -> None:
         given = [values[o] for o in op.operands]

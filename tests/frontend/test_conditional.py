@@ -141,9 +141,9 @@ def test_arrays_are_updated_in_place():
         return lm.while_loop(lambda s: s[0] < n, step, (0, np.zeros(n, bool), 0))
 
     text = lm.jit(lambda: sieve(1000)).lower().as_text("program")
-    (body,) = re.findall(r"program.func private @step_while\((.*)\n", text)
-    assert "%result1: memref<1000xi1> over %carry_1" in body
-    (loop,) = re.findall(r"loop.repeat_while .* carry\((.*?)\) spare\((.*?)\)", text)
+    (body,) = re.findall(r"program.func private @step_while_counted\w*\((.*)\n", text)
+    assert re.search(r"%result\d: memref<1000xi1> over", body)
+    (loop,) = re.findall(r"loop.repeat .* carry\((.*?)\) spare\((.*?)\)", text)
     assert loop[0] == loop[1]
     marked, count = np.zeros(1000, bool), 0
     for k in range(1000):
@@ -209,7 +209,7 @@ def test_batches_of_while():
 
 def test_a_condition_that_is_the_same_for_all_stays_one():
     def loop(x, n):
-        return lm.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 2, s[2]), (0, x, n))
+        return lm.while_loop(lambda s: s[0] * s[0] < n * n, lambda s: (s[0] + 1, s[1] * 2, s[2]), (0, x, n))
 
     xs = np.arange(6.0).reshape(3, 2)
     mapped = lm.jit(lm.vmap(loop, (0, None)))
@@ -345,7 +345,7 @@ def test_batches_of_branches():
     one = lm.jit(lm.vmap(lambda k, x: lm.switch(k, branches, x, b), (None, 0)))
     for k in range(3):
         same(one(k, xs), branches[k](xs, np.broadcast_to(b, xs.shape)))
-    text = one.lower(1, xs).as_text("optimized")
+    text = one.lower(1, np.zeros((500, 3))).as_text("optimized")  # small ones become a select
     assert "graph.case" in text and "graph.select" not in text
     gradient = lm.vmap(lm.grad(lambda x, k: lnp.sum(lm.switch(k, branches, x, b) ** 2)))(xs, ks)
     same(gradient, np.stack([[2 * (x + b), 8 * x, 0 * x][min(max(k, 0), 2)] for k, x in zip(ks, xs, strict=True)]))

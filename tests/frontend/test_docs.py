@@ -7,9 +7,15 @@ import importlib
 import re
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import lamina as lm
+import numpy as np
 import pytest
+from lamina.dialects.context import make_context
+from lamina.passes import find_pass
+from lamina.runtime.interpreter import interpret
+from xdsl.parser import Parser
 
 MODULES = [
     "",
@@ -42,3 +48,18 @@ def test_names_that_reach_ops_exist() -> None:
     for home, path in named:
         place = lm if home == "lm" else lm.numpy if home == "lnp" else getattr(lm, home)
         reduce(getattr, path.rstrip(".").split("."), place)
+
+
+def test_control_flow_page() -> None:
+    """The programs of the page run as they stand, one after the other, and its IR means what they do."""
+    text = (Path(__file__).parents[2] / "docs" / "control_flow.md").read_text()
+    place: dict[str, Any] = {}
+    for program in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(program, place)
+    (source,) = re.findall(r"```mlir\n(.*?)```", text, re.DOTALL)
+    module = Parser(make_context(), source).parse_module()
+    module.verify()
+    x = np.float64(2)
+    assert interpret(module, "main", [x])[0] == 15 == place["by_condition"](x) == place["by_function"](x)
+    passes = re.findall(r"`(graph-[a-z-]+)", text)
+    assert passes and all(find_pass(name).name == name for name in passes)

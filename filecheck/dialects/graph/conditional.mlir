@@ -1,10 +1,13 @@
 // RUN: lamina-opt %s | lamina-opt | filecheck %s --check-prefix=SYNTAX
-// RUN: lamina-opt %s --compile-to=program | filecheck %s --check-prefix=PROGRAM
-// RUN: lamina-opt %s --compile-to=program | lamina-opt --verify-each | filecheck %s --check-prefix=PROGRAM
+// RUN: lamina-opt %s -p 'graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop,plan-buffers' | filecheck %s --check-prefix=PROGRAM
+// RUN: lamina-opt %s -p 'graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop,plan-buffers' | lamina-opt --verify-each | filecheck %s --check-prefix=PROGRAM
 // RUN: lamina-run %s --entry main --args 3 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
-// RUN: lamina-opt %s --compile-to=program | lamina-run - --entry main --args 0 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
+// RUN: lamina-opt %s -p 'graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop,plan-buffers' | lamina-run - --entry main --args 0 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
 // RUN: lamina-run %s --entry choice --args -1 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
 // RUN: lamina-run %s --entry choice --args 7 iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
+
+// RUN: lamina-run %s --entry calls --args iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
+// RUN: lamina-opt %s -p 'graph-dce,graph-fuse,graph-collapse-dims,convert-graph-to-loop,plan-buffers' | lamina-run - --entry calls --args iota:4xf32 --compare | filecheck %s --check-prefix=VALUE
 
 // VALUE: result 0: largest difference 0,
 
@@ -58,4 +61,16 @@ func.func @choice(%k: tensor<i64>, %x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @if(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.case %p [@same, @twice](%x) linear [0] : (tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>)
   return %y : tensor<4xf32>
+}
+
+/// A function that stays one: it is compiled once, and called.
+// SYNTAX-LABEL: func.func @calls
+// SYNTAX: graph.call @twice(%x) linear [0] : (tensor<4xf32>) -> (tensor<4xf32>)
+// PROGRAM-LABEL: program.func @calls
+// PROGRAM: loop.call @twice read(%x) into(%{{.*}}) arena(%{{.*}}) : (memref<4xf32>, memref<4xf32>, memref<{{.*}}xi8>)
+// PROGRAM: loop.call @twice read(%{{.*}}) into(%result)
+func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.call @twice(%x) linear [0] : (tensor<4xf32>) -> (tensor<4xf32>)
+  %z = graph.call @twice(%y) : (tensor<4xf32>) -> (tensor<4xf32>)
+  return %z : tensor<4xf32>
 }

@@ -215,3 +215,44 @@ func.func @case_c3_index(%k: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
   %y = graph.case %k [@half](%x) : (tensor<i32>, tensor<f32>) -> (tensor<f32>)
   return %y : tensor<f32>
 }
+
+// -----
+
+func.func @call_c1_no_function(%x: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{'graph.call' op names no function of the module: @missing}}
+  %y = graph.call @missing(%x) : (tensor<f32>) -> (tensor<f32>)
+  return %y : tensor<f32>
+}
+
+// -----
+
+func.func private @half(%h: tensor<f32>) -> tensor<f32> {
+  return %h : tensor<f32>
+}
+func.func @call_c1_arguments(%x: tensor<f64>) -> tensor<f32> {
+  // expected-error@+1 {{'graph.call' op function @half must take (tensor<f64>), it takes (tensor<f32>)}}
+  %y = graph.call @half(%x) : (tensor<f64>) -> (tensor<f32>)
+  return %y : tensor<f32>
+}
+
+// -----
+
+func.func private @half(%h: tensor<f32>) -> tensor<f32> {
+  return %h : tensor<f32>
+}
+func.func @call_c2_results(%x: tensor<f32>) -> tensor<f64> {
+  // expected-error@+1 {{'graph.call' op function @half must return (tensor<f64>), it returns (tensor<f32>)}}
+  %y = graph.call @half(%x) : (tensor<f32>) -> (tensor<f64>)
+  return %y : tensor<f64>
+}
+
+// -----
+
+func.func private @half(%h: tensor<f32>) -> tensor<f32> {
+  return %h : tensor<f32>
+}
+func.func @call_linear(%x: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{'graph.call' op linear must be below 1, got (1,)}}
+  %y = graph.call @half(%x) linear [1] : (tensor<f32>) -> (tensor<f32>)
+  return %y : tensor<f32>
+}

@@ -1,0 +1,110 @@
+// RUN: lamina-opt %s -p 'graph-reroll{least=4}' --verify-each --validate-each | filecheck %s
+// RUN: lamina-opt %s -p 'graph-reroll{least=4},graph-inline' | filecheck %s --check-prefix=KEPT
+
+/// Layers with weights of their own are one function; the const that all have is in it.
+// CHECK-LABEL: func.func private @layers_body(%{{.*}}: tensor<4x4xf32>, %{{.*}}: tensor<4x4xf32>) -> tensor<4x4xf32>
+//       CHECK:   graph.const dense<2.000000e+00>
+//       CHECK:   graph.dot
+//       CHECK:   graph.tanh
+//       CHECK:   graph.mul
+// CHECK-LABEL: func.func @layers
+//  CHECK-NEXT:   %two = graph.const
+//  CHECK-NEXT:   %two_b = graph.broadcast
+//  CHECK-NEXT:   %y0 = graph.call @layers_body(%x, %u) : (tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<4x4xf32>)
+//  CHECK-NEXT:   %y1 = graph.call @layers_body(%y0, %v)
+//  CHECK-NEXT:   %y2 = graph.call @layers_body(%y1, %w)
+//  CHECK-NEXT:   return %y2
+/// It stays a function where others are expanded.
+// KEPT-LABEL: func.func @layers
+//       KEPT:   graph.call @layers_body
+func.func @layers(%x: tensor<4x4xf32>, %u: tensor<4x4xf32>, %v: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %two = graph.const dense<2.0> : tensor<f32>
+  %two_b = graph.broadcast %two to [] : tensor<f32> -> tensor<4x4xf32>
+  %h0 = graph.dot %x, %u contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t0 = graph.tanh %h0 : tensor<4x4xf32>
+  %y0 = graph.mul %t0, %two_b : tensor<4x4xf32>
+  %h1 = graph.dot %y0, %v contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t1 = graph.tanh %h1 : tensor<4x4xf32>
+  %y1 = graph.mul %t1, %two_b : tensor<4x4xf32>
+  %h2 = graph.dot %y1, %w contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t2 = graph.tanh %h2 : tensor<4x4xf32>
+  %y2 = graph.mul %t2, %two_b : tensor<4x4xf32>
+  return %y2 : tensor<4x4xf32>
+}
+
+/// Effects stay in their order: each body has its own.
+// CHECK-LABEL: func.func private @effects_body
+//       CHECK:   graph.dot
+//       CHECK:   graph.print
+//       CHECK:   graph.exp
+// CHECK-LABEL: func.func @effects
+// CHECK-COUNT-3: graph.call @effects_body
+func.func @effects(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %h0 = graph.dot %x, %x contract [1] with [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  graph.print "{0}" (%h0) : (tensor<2x2xf32>) -> ()
+  %y0 = graph.exp %h0 : tensor<2x2xf32>
+  %h1 = graph.dot %y0, %y0 contract [1] with [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  graph.print "{0}" (%h1) : (tensor<2x2xf32>) -> ()
+  %y1 = graph.exp %h1 : tensor<2x2xf32>
+  %h2 = graph.dot %y1, %y1 contract [1] with [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  graph.print "{0}" (%h2) : (tensor<2x2xf32>) -> ()
+  %y2 = graph.exp %h2 : tensor<2x2xf32>
+  return %y2 : tensor<2x2xf32>
+}
+
+/// Updates of parameters are chained to nothing: they become a function without a product in them.
+// CHECK-LABEL: func.func private @updates_body
+// CHECK-LABEL: func.func @updates
+// CHECK-COUNT-3: graph.call @updates_body
+func.func @updates(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>, %g: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %a1 = graph.mul %a, %g : tensor<8xf32>
+  %a2 = graph.sub %a, %a1 : tensor<8xf32>
+  %b1 = graph.mul %b, %g : tensor<8xf32>
+  %b2 = graph.sub %b, %b1 : tensor<8xf32>
+  %c1 = graph.mul %c, %g : tensor<8xf32>
+  %c2 = graph.sub %c, %c1 : tensor<8xf32>
+  return %a2, %b2, %c2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+/// Elementwise ops that follow each other are one kernel: a function would keep them apart.
+// CHECK-LABEL: func.func @no_chain
+//   CHECK-NOT:   graph.call
+//       CHECK:   return
+func.func @no_chain(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %a = graph.exp %x : tensor<8xf32>
+  %b = graph.neg %a : tensor<8xf32>
+  %c = graph.exp %b : tensor<8xf32>
+  %d = graph.neg %c : tensor<8xf32>
+  %e = graph.exp %d : tensor<8xf32>
+  %f = graph.neg %e : tensor<8xf32>
+  return %f : tensor<8xf32>
+}
+
+/// Bodies that are wired otherwise are not equal: here the second reads its own operand twice.
+// CHECK-LABEL: func.func @no_equal_bodies
+//   CHECK-NOT:   graph.call
+//       CHECK:   return
+func.func @no_equal_bodies(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %a0 = graph.dot %x, %w contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b0 = graph.tanh %a0 : tensor<4x4xf32>
+  %c0 = graph.mul %b0, %a0 : tensor<4x4xf32>
+  %a1 = graph.dot %c0, %w contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b1 = graph.tanh %a1 : tensor<4x4xf32>
+  %c1 = graph.mul %b1, %b1 : tensor<4x4xf32>
+  %a2 = graph.dot %c1, %w contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b2 = graph.tanh %a2 : tensor<4x4xf32>
+  %c2 = graph.mul %b2, %c0 : tensor<4x4xf32>
+  return %c2 : tensor<4x4xf32>
+}
+
+/// Too few ops are saved.
+// CHECK-LABEL: func.func @no_short
+//   CHECK-NOT:   graph.call
+//       CHECK:   return
+func.func @no_short(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %a = graph.dot %x, %x contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = graph.dot %a, %a contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %c = graph.dot %b, %b contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %c : tensor<4x4xf32>
+}

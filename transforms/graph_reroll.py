@@ -1,0 +1,250 @@
+"""Make one function of bodies that are repeated, as a Python loop over layers leaves them: it is compiled once and called.
+
+    %h1 = dot %x, %w1                        %h1 = graph.call @f_body(%x, %w1)
+    %y1 = tanh %h1                           %h2 = graph.call @f_body(%h1, %w2)
+    %h2 = dot %y1, %w2          becomes      func.func private @f_body(%x, %w) { tanh(dot %x, %w) }
+    %y2 = tanh %h2
+
+What the layers have of their own, as weights, are arguments: nothing is stacked or copied, which a loop over them would need.
+Time to compile then depends on what is different. What a program loses is fusion and simplification across calls. So bodies
+become functions that have matrix products, convolutions or other ops that write their own loops, or that fuse with nothing
+around them, as the updates of parameters; and from `least` ops saved on. Linear time; before batching and derivatives, which
+then also see each body once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects.graph.conditional import CallOp
+from ..dialects.graph.control import ControlOp
+from ..dialects.graph.effects import has_effects
+from ..dialects.graph.structure import structure_of
+from ._functions import callees_first, copy_locations, unique_name
+from ._repeats import Repeated, find_repeated
+from ._residuals import FREE, is_heavy
+
+Place = tuple[int, int]
+"""An op of a body and one of its operands or results, by number."""
+
+
+@dataclass(frozen=True)
+class GraphRerollPass(ModulePass):
+    """Outline repeated bodies into functions.
+
+    Attributes:
+        least: how many ops must be saved.
+    """
+
+    name = "graph-reroll"
+    least: int = 64
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        waiting = [f for f in op.body.block.ops if isinstance(f, FuncOp) and len(f.body.blocks) == 1]
+        waiting = [f for f in waiting if sum(1 for _ in f.body.block.ops) > self.least]
+        if waiting:
+            merge_equal_functions(op)
+        while waiting:
+            function = waiting.pop()
+            while function.parent is not None:
+                found = find_repeated(function.body.block, is_heavy, _pays, self.least)
+                if found is None:
+                    break
+                waiting.append(_outline(function, found))
+
+
+def _pays(repeated: Repeated) -> bool:
+    """Whether bodies lose next to nothing as functions: they have a heavy op, or stand apart from all ops that may fuse."""
+    bodies = repeated.bodies
+    if all(isinstance(op, CallOp) for op in bodies[0]):
+        return False
+    return any(map(is_heavy, bodies[0])) or (_reads_memory(bodies) and _writes_memory(bodies))
+
+
+def _reads_memory(bodies: Sequence[Sequence[Operation]]) -> bool:
+    """Whether what bodies read from outside is in memory, or is one value for all of them."""
+    parameters, _ = _parameters(bodies)
+    values = [{_operand(body, places[0]) for body in bodies} for places in parameters]
+    return all(
+        len(mine) == 1 or all(not isinstance(v.owner, Operation) or isinstance(v.owner, ControlOp) for v in mine)
+        for mine in values
+    )
+
+
+def _writes_memory(bodies: Sequence[Sequence[Operation]]) -> bool:
+    """Whether what is read of bodies from outside is returned, or read by functions that are called."""
+    places = _results(bodies)
+    uses = [use.operation for body in bodies for k, j in places for use in body[k].results[j].uses]
+    members = {op for body in bodies for op in body}
+    return all(op in members or isinstance(op, ReturnOp | ControlOp) for op in uses) and not _are_chained(bodies)
+
+
+def _are_chained(bodies: Sequence[Sequence[Operation]]) -> bool:
+    """Whether a body reads what another one computes."""
+    owner = {op: k for k, body in enumerate(bodies) for op in body}
+    return any(
+        owner.get(operand.owner, k) != k  # pyright: ignore
+        for k, body in enumerate(bodies)
+        for op in body
+        for operand in op.operands
+    )
+
+
+def merge_equal_functions(module: ModuleOp) -> None:
+    """Let ops name one of the private functions that compute the same: each tracing of a loop body makes a function anew."""
+    kept: dict[object, FuncOp] = {}
+    names: dict[str, SymbolRefAttr] = {}
+    functions = callees_first(module)
+    alike = Counter(map(_outline_of, functions))
+    for function in functions:
+        _rename(function, names)
+        block = function.body.block
+        is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
+        if not is_private or alike[_outline_of(function)] < 2 or any(op.regions or has_effects(op) for op in block.ops):
+            continue
+        first = kept.setdefault(structure_of(block).key, function)
+        if first is not function:
+            names[function.sym_name.data] = SymbolRefAttr(first.sym_name.data)
+
+
+def _outline_of(function: FuncOp) -> tuple[object, ...]:
+    """What equal functions have in common, found at once."""
+    return function.function_type, tuple([op.name for op in function.body.block.ops])
+
+
+def _rename(function: FuncOp, names: dict[str, SymbolRefAttr]) -> None:
+    if not names:
+        return
+    for op in function.walk():
+        for key, attribute in op.properties.items():
+            if isinstance(attribute, SymbolRefAttr):
+                op.properties[key] = names.get(attribute.string_value(), attribute)
+            elif isinstance(attribute, ArrayAttr) and any(isinstance(name, SymbolRefAttr) for name in attribute.data):
+                op.properties[key] = ArrayAttr(
+                    [
+                        names.get(name.string_value(), name) if isinstance(name, SymbolRefAttr) else name
+                        for name in attribute.data
+                    ]
+                )
+
+
+def _outline(function: FuncOp, repeated: Repeated) -> FuncOp:
+    """Replace bodies by calls of a new function."""
+    bodies = repeated.bodies
+    parameters, constants = _parameters(bodies)
+    results = _results(bodies)
+    first = bodies[0]
+    body = Block(arg_types=[_operand(first, places[0]).type for places in parameters])
+    values: dict[SSAValue, SSAValue] = {}
+    for argument, places in zip(body.args, parameters, strict=True):
+        argument.name_hint = _operand(first, places[0]).name_hint
+    given = {place: argument for argument, places in zip(body.args, parameters, strict=True) for place in places}
+    for constant in constants:
+        _clone(constant, body, values)
+    for k, op in enumerate(first):
+        clone = _clone(op, body, values)
+        for j in range(len(op.operands)):
+            if (k, j) in given:
+                clone.operands[j] = given[k, j]
+    last = ReturnOp(*(values[first[k].results[j]] for k, j in results))
+    last.location = first[-1].location
+    body.add_op(last)
+    types: list[Attribute] = [value.type for value in last.operands]
+    name = unique_name(function, f"{function.sym_name.data}_body")
+    made = FuncOp(name, ([a.type for a in body.args], types), Region(body), "private")
+    made.location = first[0].location
+    functions = function.parent_block()
+    assert functions is not None
+    functions.insert_op_before(made, function)
+    for ops in bodies:
+        _call(made, ops, [_operand(ops, places[0]) for places in parameters], results)
+    return made
+
+
+def _clone(op: Operation, block: Block, values: dict[SSAValue, SSAValue]) -> Operation:
+    clone = op.clone(values)
+    copy_locations(op, clone)
+    block.add_op(clone)
+    return clone
+
+
+def _call(function: FuncOp, ops: Sequence[Operation], arguments: Sequence[SSAValue], results: Sequence[Place]) -> None:
+    """Put a call in the place of the ops of a body."""
+    call = CallOp.make(function, arguments)
+    call.location = ops[0].location
+    block = ops[-1].parent
+    assert block is not None
+    block.insert_op_before(call, ops[-1])  # what stands between its ops are consts
+    for (k, j), new in zip(results, call.results, strict=True):
+        old = ops[k].results[j]
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for op in reversed(ops):
+        op.detach()
+        op.erase(safe_erase=False)
+
+
+def _operand(body: Sequence[Operation], place: Place) -> SSAValue:
+    k, j = place
+    return body[k].operands[j]
+
+
+def _parameters(bodies: Sequence[Sequence[Operation]]) -> tuple[list[list[Place]], list[Operation]]:
+    """The operands that come from outside, those together that are one value in each body; and ops that make others of
+    constants, the same in all bodies."""
+    inside = {result for op in bodies[0] for result in op.results}
+    groups: dict[tuple[SSAValue, ...], list[Place]] = {}
+    constants: dict[Operation, None] = {}
+    for k, op in enumerate(bodies[0]):
+        for j, operand in enumerate(op.operands):
+            if operand in inside:
+                continue
+            values = tuple([body[k].operands[j] for body in bodies])
+            if (ops := _of_constants(values)) is not None:
+                constants.update(dict.fromkeys(ops))
+            else:
+                groups.setdefault(values, []).append((k, j))
+    return list(groups.values()), list(constants)
+
+
+def _of_constants(values: Sequence[SSAValue]) -> list[Operation] | None:
+    """The ops that make a value, the same for all bodies, of constants, in their order."""
+    owner = values[0].owner
+    if not isinstance(owner, Operation) or owner.name not in FREE:
+        return None
+    if not owner.operands:
+        is_same = all(v.owner is owner or (isinstance(v.owner, Operation) and _key(v.owner) == _key(owner)) for v in values)
+        return [owner] if is_same else None
+    if len(set(values)) > 1:
+        return None
+    found: list[Operation] = []
+    for operand in owner.operands:
+        before = _of_constants([operand])
+        if before is None:
+            return None
+        found += before
+    return [*found, owner]
+
+
+def _key(op: Operation) -> tuple[object, ...]:
+    return op.name, op.properties, [result.type for result in op.results]
+
+
+def _results(bodies: Sequence[Sequence[Operation]]) -> list[Place]:
+    """The values of a body that something outside of it reads, in one of the bodies."""
+    found: dict[Place, None] = {}
+    for body in bodies:
+        members = set(body)
+        for k, op in enumerate(body):
+            for j, result in enumerate(op.results):
+                if any(use.operation not in members for use in result.uses):
+                    found[k, j] = None
+    return sorted(found)
