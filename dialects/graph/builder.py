@@ -66,8 +66,11 @@ class GraphBuilder:
     # -- ops whose result type is an argument
 
     def const(self, value: Any, element: Attribute | None = None) -> SSAValue:
-        """A constant from an array or scalar, optionally with an element type."""
+        """A constant from an array or scalar, optionally with an element type; of what is only stored, converted to it."""
         array = np.asarray(value, None if element is None else numpy_dtype(element))
+        own = element_type(array.dtype)
+        if is_stored(own):
+            return self.convert(self.const(array, computed_in(own)), own)
         return self.insert(OPS["const"].make((), {"value": dense(array)}))
 
     def full(self, value: float | int | bool, type: Attribute) -> SSAValue:

@@ -99,3 +99,16 @@ def test_what_has_no_common_dtype_is_refused():
         lnp.add(small, np.ones(3, np.float32))
     with pytest.raises(lm.DTypeError, match="view takes a computed dtype"):
         lm.jit(lambda x: x.view(np.int8))(small)
+
+
+def test_constants_of_what_is_only_stored_are_valid_text() -> None:
+    from lamina.dialects.context import make_context
+    from lamina.dialects.dominance import verify_module
+    from lamina.dialects.parsing import parse_module
+
+    programs = (lambda x: x + lnp.full((3,), 2, x.dtype), lambda x: lnp.zeros(3, x.dtype), lambda x: x + np.ones(3, x.dtype))
+    for dtype in (np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn):
+        x = np.ones(3, dtype)
+        for program in programs:
+            verify_module(parse_module(make_context(), str(lm.make_graph(program)(x))))
+            np.testing.assert_array_equal(np.asarray(lm.jit(program)(x), float), np.asarray(program(x), float))
