@@ -107,7 +107,7 @@ def _version_without() -> str:
 def test_ops_that_lack_something(cls: Any, message: str) -> None:
     with pytest.raises(lm.ExtensionError, match=message):
         extend.register_op(cls)
-    assert not extensions._added
+    assert not [one for kind, one in extensions._added if kind == "op"]
 
 
 def test_names_that_are_taken() -> None:
@@ -181,7 +181,7 @@ def test_steps() -> None:
     with pytest.raises(lm.ExtensionError, match="must be registered first"):
         extend.register_step(Spoil(), after="graph-cse")
     extend.register_pass(Spoil)
-    with pytest.raises(lm.ExtensionError, match="cannot follow 'graph-none', steps are: graph-vmap,"):
+    with pytest.raises(lm.ExtensionError, match="cannot follow 'graph-none', steps are: .*graph-vmap,"):
         extend.register_step(Spoil(), after="graph-none")
     extend.register_step(Spoil(wrong=False), after="graph-decompose")
     names = [step.name for step in pipeline.steps()]

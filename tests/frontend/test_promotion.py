@@ -187,7 +187,7 @@ def test_what_config_refuses():
     for wrong, error, text in (
         ({"promotion": "torch"}, ValueError, "promotion must be one of numpy, jax, strict, got 'torch'"),
         ({"x64": 1}, TypeError, "x64 must be a bool"),
-        ({"speed": 2}, TypeError, "no option 'speed', options are: promotion, x64"),
+        ({"speed": 2}, TypeError, "no option 'speed', options are: lazy, promotion, x64"),
     ):
         with pytest.raises(error, match=text), lm.config(**wrong):
             pass
