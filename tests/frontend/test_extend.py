@@ -181,7 +181,7 @@ def test_steps() -> None:
     with pytest.raises(lm.ExtensionError, match="must be registered first"):
         extend.register_step(Spoil(), after="graph-cse")
     extend.register_pass(Spoil)
-    with pytest.raises(lm.ExtensionError, match="cannot follow 'graph-none', steps are: .*graph-vmap,"):
+    with pytest.raises(lm.ExtensionError, match=r"cannot follow 'graph-none', steps are: .*graph-vmap,"):
         extend.register_step(Spoil(), after="graph-none")
     extend.register_step(Spoil(wrong=False), after="graph-decompose")
     names = [step.name for step in pipeline.steps()]
