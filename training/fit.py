@@ -39,7 +39,13 @@ def start(model: Any, optimizer: Optimizer, key: Any) -> TrainState:
 
 
 def make_step(
-    loss: Callable[..., Any], optimizer: Optimizer, *, stateful: bool = False, jit: bool = True, donate: bool = False
+    loss: Callable[..., Any],
+    optimizer: Optimizer,
+    *,
+    stateful: bool = False,
+    jit: bool = True,
+    capture: str = "auto",
+    donate: bool = False,
 ) -> Callable[[TrainState, Any], tuple[TrainState, Any]]:
     """The function of a training step: forward, backward and update in one program.
 
@@ -49,6 +55,7 @@ def make_step(
         optimizer: what moves the parameters.
         stateful: see above. Buffers are those of the returned model, parameters those of the optimizer.
         jit: whether the step is compiled; otherwise each call traces the loss anew.
+        capture: how Python's control flow in the loss is captured, as of `lm.jit`.
         donate: whether a state is given away, so that the next one takes its memory; arrays that the first state was made from
             are then overwritten.
 
@@ -63,11 +70,11 @@ def make_step(
         model, after = optimizer.step(grads, state.optimizer, model)
         return TrainState(model, after, state.key, np.int32(1) + state.step), value
 
-    return _compiled(step, donate) if jit else step
+    return _compiled(step, donate, capture) if jit else step
 
 
-def _compiled(step: Callable[..., Any], donate: bool) -> Callable[..., Any]:
-    return jit(step, donate_argnums=(0,) if donate else ())
+def _compiled(step: Callable[..., Any], donate: bool, capture: str) -> Callable[..., Any]:
+    return jit(step, donate_argnums=(0,) if donate else (), capture=capture)
 
 
 def fit(

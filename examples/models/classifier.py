@@ -52,14 +52,14 @@ def digits(key: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     return {k: v[HELD_OUT:] for k, v in data.items()}, {k: v[:HELD_OUT] for k, v in data.items()}
 
 
-def train(steps: int, jit: bool = True, progress: bool = False) -> tuple[Any, np.ndarray, float]:
+def train(steps: int, progress: bool = False, **mode: Any) -> tuple[Any, np.ndarray, float]:
     """The model after so many steps, the loss of each, and the accuracy on the held-out images."""
     key = lm.random.key(0)
     images, held_out = digits(key)
     optimizer = optim.adamw(optim.one_cycle(1e-2, steps), weight_decay=1e-4)
     data = lm.data.from_arrays(images).shuffle(key).batch(64, drop_last=True).prefetch()
     state = training.start(network(key), optimizer, key)
-    step = training.make_step(loss, optimizer, stateful=True, jit=jit)
+    step = training.make_step(loss, optimizer, stateful=True, **mode)
     state, losses = training.fit(step, state, data, steps=steps, progress=progress)
     scores, _ = lm.jit(lambda model, x: model(x))(state.model.eval(), held_out["image"])
     return state.model, losses, float((np.asarray(scores).argmax(1) == held_out["label"]).mean())

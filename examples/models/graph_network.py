@@ -65,7 +65,7 @@ def loss(model: Interaction, batch: Any, key: Any = None) -> Any:
     return ((lm.vmap(lambda graph: model(graph))(graphs) - forces) ** 2).mean()
 
 
-def train(steps: int, jit: bool = True, progress: bool = False) -> tuple[Interaction, np.ndarray, float]:
+def train(steps: int, progress: bool = False, **mode: Any) -> tuple[Interaction, np.ndarray, float]:
     """The model, the loss of each step, and its error on a larger graph as a share of the forces' mean square."""
     rng = np.random.default_rng(0)
     drawn = [springs(rng, 12, 40) for _ in range(64)]
@@ -74,7 +74,7 @@ def train(steps: int, jit: bool = True, progress: bool = False) -> tuple[Interac
     model = Interaction(modules.MLP((2, 32, 32, 1), lm.nn.silu, key=key))
     optimizer = optim.adam(optim.cosine_decay(1e-2, steps))
     data = lm.data.from_arrays((graphs, forces)).shuffle(key).batch(16)
-    step = training.make_step(loss, optimizer, jit=jit)
+    step = training.make_step(loss, optimizer, **mode)
     state, losses = training.fit(step, training.start(model, optimizer, key), data, steps=steps, progress=progress)
     graph, expected = springs(rng, 100, 600)
     error = ((np.asarray(state.model(graph)) - expected) ** 2).mean() / (expected**2).mean()

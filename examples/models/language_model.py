@@ -81,7 +81,7 @@ def encoded(text: str) -> tuple[str, np.ndarray]:
     return characters, np.array([characters.index(c) for c in text], np.int32)
 
 
-def train(steps: int, jit: bool = True, progress: bool = False) -> tuple[Any, np.ndarray]:
+def train(steps: int, progress: bool = False, **mode: Any) -> tuple[Any, np.ndarray]:
     """The model after so many steps, and the loss of each."""
     key = lm.random.key(0)
     characters, ids = encoded(text())
@@ -90,7 +90,7 @@ def train(steps: int, jit: bool = True, progress: bool = False) -> tuple[Any, np
     rate = optim.warmup_cosine_decay(0.0, 1e-2, max(1, steps // 10), steps + 1)
     optimizer = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(rate, b2=0.98, mask=_matrices))
     data = lm.data.from_arrays(windows).shuffle(key).batch(8, drop_last=True)
-    step = training.make_step(loss, optimizer, jit=jit)
+    step = training.make_step(loss, optimizer, **mode)
     state, losses = training.fit(step, training.start(model, optimizer, key), data, steps=steps, progress=progress)
     return state.model, losses
 

@@ -52,13 +52,13 @@ def loss(model: LotkaVolterra, batch: Any, key: Any = None) -> Any:
     return ((lnp.log(solve(model, START, TIMES)) - lnp.log(batch)) ** 2).mean()
 
 
-def train(steps: int, jit: bool = True, progress: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def train(steps: int, progress: bool = False, **mode: Any) -> tuple[np.ndarray, np.ndarray]:
     """The parameters found, and the loss of each step."""
     observed = np.asarray(solve(LotkaVolterra(np.log(TRUE)), START, TIMES))
     model = LotkaVolterra(np.log(TRUE * [0.8, 1.25, 0.8, 1.2]))
     optimizer = optim.adam(optim.cosine_decay(0.1, steps))
     data = lm.data.from_arrays(observed[None]).map(lambda x: x)
-    step = training.make_step(loss, optimizer, jit=jit)
+    step = training.make_step(loss, optimizer, **mode)
     state = training.start(model, optimizer, lm.random.key(0))
     state, losses = training.fit(step, state, data, steps=steps, progress=progress)
     return np.exp(np.asarray(state.model.logarithms)), losses

@@ -66,29 +66,29 @@ def burgers_loss(model: Burgers, batch: Any, key: Any = None) -> Any:
     return ((model() - batch) ** 2).mean()
 
 
-def fitted(loss: Any, model: Any, batch: Any, steps: int, rate: float, jit: bool, progress: bool) -> tuple[Any, np.ndarray]:
+def fitted(loss: Any, model: Any, batch: Any, steps: int, rate: float, progress: bool, **mode: Any) -> tuple[Any, np.ndarray]:
     """The model fitted to a batch, and the loss of each step."""
     optimizer = optim.adam(optim.cosine_decay(rate, steps))
     data = lm.data.from_iterable([batch])
-    step = training.make_step(loss, optimizer, jit=jit)
+    step = training.make_step(loss, optimizer, **mode)
     state = training.start(model, optimizer, lm.random.key(0))
     state, losses = training.fit(step, state, data, steps=steps, progress=progress)
     return state.model, losses
 
 
-def heat(steps: int, jit: bool = True, progress: bool = False) -> tuple[float, np.ndarray]:
+def heat(steps: int, progress: bool = False, **mode: Any) -> tuple[float, np.ndarray]:
     """The largest relative error of the conductivity found, and the losses."""
     true = Heat(0.5 * np.sin(X))
     start = np.stack([np.sin(X), np.cos(X), np.sin(2 * X), np.cos(3 * X)])
     batch = {"start": start, "end": np.asarray(true(start))}
-    model, losses = fitted(heat_loss, Heat(np.zeros(POINTS)), batch, steps, 0.05, jit, progress)
+    model, losses = fitted(heat_loss, Heat(np.zeros(POINTS)), batch, steps, 0.05, progress, **mode)
     return float(np.abs(np.exp(np.asarray(model.logarithm) - true.logarithm) - 1).max()), losses
 
 
-def burgers(steps: int, jit: bool = True, progress: bool = False) -> tuple[float, np.ndarray]:
+def burgers(steps: int, progress: bool = False, **mode: Any) -> tuple[float, np.ndarray]:
     """The root of the mean squared error of the first state found, which is of size 1, and the losses."""
     true = Burgers(1 + 0.5 * np.sin(X), np.float64(0.1))
-    model, losses = fitted(burgers_loss, true.replace(start=np.ones(POINTS)), np.asarray(true()), steps, 0.05, jit, progress)
+    model, losses = fitted(burgers_loss, true.replace(start=np.ones(POINTS)), np.asarray(true()), steps, 0.05, progress, **mode)
     return float(np.sqrt(((np.asarray(model.start) - true.start) ** 2).mean())), losses
 
 
