@@ -67,6 +67,8 @@ class Case:
         """What is wrong with a result, or None."""
         if result.shape != reference.shape:
             return f"shape {result.shape}, expected {reference.shape}"
+        if result.dtype.kind == "V":  # bfloat16, which files of NumPy do not know
+            result = result.view(reference.dtype)
         wide = np.complex128 if result.dtype.kind == "c" else np.float64
         error = np.abs(result.astype(wide) - reference.astype(wide))
         bad = ~(error <= self.atol + self.rtol * np.abs(reference))
