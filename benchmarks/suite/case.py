@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import ml_dtypes
 import numpy as np
 
 from .lazy import loops
@@ -67,8 +68,8 @@ class Case:
         """What is wrong with a result, or None."""
         if result.shape != reference.shape:
             return f"shape {result.shape}, expected {reference.shape}"
-        if result.dtype.kind == "V":  # bfloat16, which files of NumPy do not know
-            result = result.view(reference.dtype)
+        # files of NumPy do not know bfloat16
+        result, reference = (x.view(ml_dtypes.bfloat16) if x.dtype.kind == "V" else x for x in (result, reference))
         wide = np.complex128 if result.dtype.kind == "c" else np.float64
         error = np.abs(result.astype(wide) - reference.astype(wide))
         bad = ~(error <= self.atol + self.rtol * np.abs(reference))
