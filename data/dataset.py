@@ -6,6 +6,7 @@ key and the number of the epoch, so where an iteration stands is two numbers: th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -20,12 +21,12 @@ from .prefetch import prefetched
 Tree = Any
 
 
-class Dataset:
+class Dataset(ABC):
     """What is iterated over; the stages below return another one and leave this one as it is."""
 
+    @abstractmethod
     def elements(self, epoch: int, skip: int) -> Iterator[Any]:
         """The elements of an epoch from number `skip` on."""
-        raise NotImplementedError
 
     def __len__(self) -> int:
         """How many elements an epoch has.

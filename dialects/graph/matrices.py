@@ -269,9 +269,9 @@ class MatrixOp(GraphOp, ABC):
         fits = elements * target.vector_bits // 8 <= target.l2_bytes * 3 // 4
         return self.in_lockstep and max(self.shape()[:lead], default=1) >= _LEAST and fits
 
+    @abstractmethod
     def loops(self, b: Any, m: Matrices) -> None:
         """The loops over one matrix."""
-        raise NotImplementedError
 
 
 class Matrices:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from ..tracing import lift
 from .writes import item
 
 
-class Items:
+class Items(ABC):
     """A sequence that a loop goes over.
 
     Attributes:
@@ -29,9 +30,9 @@ class Items:
     length: Any = 0
     is_uniform = True
 
+    @abstractmethod
     def item(self, k: Any) -> Any:
         """Item `k`, a number or a traced one."""
-        raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.length, Tracer):

@@ -142,7 +142,9 @@ def _counted(scope: Scope, site: Site, items: Items, body: Callable[[Any], None]
             try:
                 _roll(scope, site, items, k, body, runs=open_ is True)
                 return
-            except Exception:
+            except (
+                Exception
+            ):  # whatever keeps the rest from one loop: a short rest goes on unrolled, and raises what is wrong there
                 if left > RETRIED:
                     raise
                 moment.go_back(scope)
