@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from .frontend import linalg as linalg
     from .frontend import lnp as numpy  # noqa: F401
     from .frontend import nn as nn
-    from .frontend import pytree as tree  # noqa: F401
     from .frontend import random as random
     from .frontend import special as special
     from .frontend import testing as testing
+    from .frontend import tree  # noqa: F401
     from .frontend.autodiff import grad as grad
     from .frontend.autodiff import jvp as jvp
     from .frontend.autodiff import stop_gradient as stop_gradient
@@ -207,7 +207,7 @@ _ALIASES = {
     "random": ".frontend.random",
     "special": ".frontend.special",
     "testing": ".frontend.testing",
-    "tree": ".frontend.pytree",
+    "tree": ".frontend.tree",
 }
 
 __all__ = [*_HOMES, *_ALIASES]

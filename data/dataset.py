@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import ShapeError
 from ..frontend import pytree, random
 from ..frontend.jit import jit as compiled
+from ..frontend.tree import keystr, leaves_with_path
 from .prefetch import prefetched
 
 Tree = Any
@@ -144,12 +145,12 @@ class _Arrays(Dataset):
 
     def __init__(self, arrays: Tree, key: Any = None):
         self.arrays, self.key = arrays, key
-        leaves = pytree.leaves_with_path(arrays)
+        leaves = leaves_with_path(arrays)
         if not leaves:
             raise ShapeError("from_arrays needs an array or more, got none")
         sizes = {path: np.shape(leaf)[:1] for path, leaf in leaves}
         if len(set(sizes.values())) != 1 or () in sizes.values():
-            shown = ", ".join(f"{path or 'it'} has shape {list(np.shape(leaf))}" for path, leaf in leaves)
+            shown = ", ".join(f"{keystr(path) or 'it'} has shape {list(np.shape(leaf))}" for path, leaf in leaves)
             raise ShapeError(f"from_arrays needs arrays of one size of their first dims: {shown}")
         (self.size,) = next(iter(sizes.values()))
 

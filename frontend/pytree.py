@@ -6,9 +6,8 @@ functions for one structure, which cost about 0.1 us a leaf; `jit` calls these.
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
-import functools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +28,8 @@ class _Registered:
     """The fields that are no parameters. None of a class that says nothing of parameters."""
     attributes: Callable[[Any], dict[str, Any]] | None = None
     """From the rest, all attributes but the children, where an instance is no more than its attributes."""
+    keys: Callable[[Any], Iterable[Any]] | None = None
+    """From an instance, what its children are called, where the class says so."""
 
 
 _registry: dict[type, _Registered] = {}
@@ -38,6 +39,7 @@ def register_pytree_node(
     cls: type,
     to_children: Callable[[Any], tuple[Iterable[Any], Any]],
     from_children: Callable[[Any, Sequence[Any]], Any],
+    to_keys: Callable[[Any], Iterable[Any]] | None = None,
 ) -> None:
     """Make a class a pytree node.
 
@@ -45,12 +47,38 @@ def register_pytree_node(
         cls: the class.
         to_children: from an instance, its children and a hashable rest that is static.
         from_children: from the rest and the children, an instance.
+        to_keys: from an instance, the key of each child in paths (`lm.tree.leaves_with_path`).
     """
-    _registry[cls] = _Registered(to_children, from_children)
+    _registry[cls] = _Registered(to_children, from_children, keys=to_keys)
 
 
-def register_dataclass(cls: ClassT, static: Sequence[str] = ()) -> ClassT:
-    """Make a dataclass a pytree node (usable as a decorator): its fields are children, those named in `static` are not.
+def _remake_defaultdict(rest: Any, values: Iterable[Any]) -> Any:
+    return defaultdict(rest[0], zip(rest[1], values, strict=True))
+
+
+register_pytree_node(
+    defaultdict, lambda tree: (list(tree.values()), (tree.default_factory, tuple(tree))), _remake_defaultdict, list
+)
+
+
+def register_dataclass(
+    cls: ClassT,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+    *,
+    static: Sequence[str] = (),
+) -> ClassT:
+    """Make a dataclass a pytree node (usable as a decorator): its fields are children unless they are static.
+
+    Args:
+        data_fields: the fields that are children; by default all others.
+        meta_fields: the fields that are static; by default those whose metadata say `static=True`.
+        drop_fields: fields that have a default and are left out.
+        static: as `meta_fields`, in addition.
+
+    Raises:
+        ValueError: a name is no field, or a field is in no group or in two.
 
     >>> @register_dataclass
     ... @dataclasses.dataclass
@@ -60,9 +88,14 @@ def register_dataclass(cls: ClassT, static: Sequence[str] = ()) -> ClassT:
     >>> flatten(State(1.0, 2.0))[0]
     [1.0, 2.0]
     """
-    names = [field.name for field in dataclasses.fields(cls) if field.init]
-    moving = tuple(name for name in names if name not in static)
-    fixed = tuple(name for name in names if name in static)
+    fields = [field for field in dataclasses.fields(cls) if field.init and field.name not in drop_fields]
+    names = [field.name for field in fields]
+    if meta_fields is None:
+        meta_fields = [field.name for field in fields if field.metadata.get("static") and field.name not in (data_fields or ())]
+    fixed = tuple(dict.fromkeys((*meta_fields, *static)))
+    moving = tuple(name for name in names if name not in fixed) if data_fields is None else tuple(data_fields)
+    if sorted((*moving, *fixed)) != sorted(names):
+        raise ValueError(f"register_dataclass of {cls.__name__} needs each of its fields {names} once, got {[*moving, *fixed]}")
 
     def to_children(node: Any) -> tuple[Iterable[Any], Any]:
         return [getattr(node, name) for name in moving], tuple(getattr(node, name) for name in fixed)
@@ -256,6 +289,42 @@ def node_of(tree: Any) -> tuple[type, Any, list[Any]] | None:
     return None
 
 
+def is_node_type(cls: type) -> bool:
+    """Whether instances of a class are nodes."""
+    return cls in _registry or cls in (type(None), tuple, list) or issubclass(cls, dict) or hasattr(cls, "_fields")
+
+
+def children_of(tree: Any) -> tuple[list[Any], list[Any], bool] | None:
+    """The children of a node, what they are called, and whether these are names of attributes; None for a leaf."""
+    node = node_of(tree)
+    if node is None:
+        return None
+    kind, data, children = node
+    registered = _registry.get(kind)
+    if registered is not None and registered.keys is not None:
+        return children, list(registered.keys(tree)), False
+    if isinstance(tree, dict):
+        return children, list(data), False
+    fields = getattr(kind, "_fields", None) if registered is None else registered.fields
+    return (children, list(range(len(children))), False) if fields is None else (children, list(fields), True)
+
+
+def upto(outer: TreeDef, tree: Any) -> list[Any]:
+    """The parts of a tree that stand where a structure has leaves.
+
+    Raises:
+        ValueError: the tree does not begin as the structure does.
+    """
+    if outer.kind is None:
+        return [tree]
+    node = node_of(tree)
+    kind, data, children = (None, None, []) if node is None else node
+    if (kind, data, len(children)) != (outer.kind, outer.data, len(outer.children)):
+        found = TreeDef(kind, data, tuple([LEAF] * len(children)))
+        raise ValueError(f"a tree begins as {found}, not as {outer}")
+    return [part for child, below in zip(outer.children, children, strict=True) for part in upto(child, below)]
+
+
 def _sorted(tree: dict[Any, Any]) -> tuple[Any, ...]:
     try:
         return tuple(sorted(tree))
@@ -286,7 +355,7 @@ def _steps(node: TreeDef) -> list[str]:
     kind, n = node.kind, len(node.children)
     assert kind is not None
     if issubclass(kind, dict):
-        return [f"[{key!r}]" for key in node.data]
+        return [f"[{key!r}]" for key in (node.data[1] if kind is defaultdict else node.data)]
     registered = _registry.get(kind)
     fields = registered.fields if registered is not None else getattr(kind, "_fields", None)
     return [f"[{k}]" for k in range(n)] if fields is None else [f".{name}" for name in fields]
@@ -304,7 +373,7 @@ def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[
         others, found = flatten(other)
         if found != structure:
             try:
-                others = _upto(structure, other)
+                others = upto(structure, other)
             except ValueError:
                 raise ValueError(f"trees differ in structure: {structure} and {found}") from None
         columns.append(others)
@@ -324,106 +393,6 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeDe
 def unflatten(structure: TreeDef, leaves: Iterable[Any]) -> Any:
     """The tree of a structure with these leaves."""
     return structure.unflatten(leaves)
-
-
-def reduce(
-    function: Callable[[Any, Any], Any], tree: Any, *initializer: Any, is_leaf: Callable[[Any], bool] | None = None
-) -> Any:
-    """`functools.reduce` over the leaves."""
-    return functools.reduce(function, leaves(tree, is_leaf), *initializer)
-
-
-def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether all leaves are true."""
-    return builtins.all(leaves(tree, is_leaf))
-
-
-def all_leaves(values: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether none of these is a tree of others."""
-    return builtins.all((is_leaf is not None and is_leaf(x)) or node_of(x) is None for x in values)
-
-
-def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_transpose: Any) -> Any:
-    """From a tree of the outer structure with trees of the inner one as leaves to one of the inner with trees of the outer.
-
-    >>> transpose(structure([0, 0]), structure((0, 0)), [(1, 2), (3, 4)])
-    ([1, 3], [2, 4])
-    """
-    found = _upto(outer_treedef, pytree_to_transpose)
-    inner = structure(found[0]) if inner_treedef is None else inner_treedef
-    rows = [flatten(part) for part in found]
-    if any(shape != inner for _, shape in rows):
-        raise ValueError(f"transpose needs trees of the structure {inner}, got {structure(pytree_to_transpose)}")
-    return inner.unflatten(outer_treedef.unflatten(column) for column in zip(*[row for row, _ in rows], strict=True))
-
-
-def _upto(outer: TreeDef, tree: Any) -> list[Any]:
-    """The parts of a tree that stand where a structure has leaves."""
-    if outer.kind is None:
-        return [tree]
-    node = node_of(tree)
-    kind, data, children = (None, None, []) if node is None else node
-    if (kind, data, len(children)) != (outer.kind, outer.data, len(outer.children)):
-        found = TreeDef(kind, data, tuple([LEAF] * len(children)))
-        raise ValueError(f"a tree begins as {found}, not as {outer}")
-    return [part for child, below in zip(outer.children, children, strict=True) for part in _upto(child, below)]
-
-
-def flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[tuple[str, Any]], TreeDef]:
-    """The leaves with the text of how Python reaches each, as `['w1'][0]`, and the structure."""
-    found, shape = flatten(tree, is_leaf)
-    return list(zip(shape.paths(), found, strict=True)), shape
-
-
-def leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[str, Any]]:
-    """The leaves with the text of how Python reaches each."""
-    return flatten_with_path(tree, is_leaf)[0]
-
-
-def map_with_path(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """`map` of a function that gets the path of each leaf, too.
-
-    >>> map_with_path(lambda path, x: f"{path} = {x}", {"a": [1]})
-    {'a': ["['a'][0] = 1"]}
-    """
-    shape = structure(tree, is_leaf)
-    others = [tree, *rest]
-    columns = [_upto(shape, other) for other in others]
-    return shape.unflatten(function(*row) for row in zip(shape.paths(), *columns, strict=True))
-
-
-def keystr(path: str) -> str:
-    """The text of a path, which a path is here."""
-    return path
-
-
-def broadcast(prefix: Any, tree: Any) -> Any:
-    """Each leaf of a tree that begins as `tree` does, in the place of all leaves below it.
-
-    >>> broadcast([1, 2], [{"a": 0, "b": 0}, 0])
-    [{'a': 1, 'b': 1}, 2]
-    """
-    found, outer = flatten(prefix)
-    parts = _upto(outer, tree)
-    return outer.unflatten(map(lambda _, value=value: value, part) for value, part in zip(found, parts, strict=True))
-
-
-def register_pytree_node_class(cls: ClassT) -> ClassT:
-    """Make a class with `tree_flatten(self)` and the class method `tree_unflatten(data, children)` a tree."""
-    register_pytree_node(cls, lambda tree: tree.tree_flatten(), cls.tree_unflatten)
-    return cls
-
-
-class Partial(functools.partial[Any]):
-    """`functools.partial` as a tree, whose leaves are those of its arguments."""
-
-
-register_pytree_node(Partial, lambda p: ((p.args, p.keywords), p.func), lambda f, parts: Partial(f, *parts[0], **parts[1]))
-
-_OF_TREES = ("all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map", "map_with_path")
-globals().update(
-    {f"tree_{name}": globals()[name] for name in (*_OF_TREES, "reduce", "structure", "transpose", "unflatten")}
-)  # jax.tree_util's names
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -468,9 +437,7 @@ def _flatten_code(node: TreeDef, place: str, lines: list[str], leaves: list[str]
             rest = "".join(f"{place}.{name}, " for name in registered.static)
             lines.append(f"if ({rest}) != {_name(node.data, names)}: raise TypeError")
         lines += [f"{name} = {place}.{field}" for name, field in zip(inner, registered.fields, strict=True)]
-        return builtins.all(
-            [_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)]
-        )
+        return all([_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)])
     if node.kind not in (tuple, list) and (registered is not None or not issubclass(node.kind, tuple)):
         return False
     lines.append(f"if type({place}) is not {_name(node.kind, names)}: raise TypeError")
@@ -478,9 +445,7 @@ def _flatten_code(node: TreeDef, place: str, lines: list[str], leaves: list[str]
         lines.append(f"{', '.join(inner)}, = {place}")
     else:
         lines.append(f"if {place}: raise TypeError")
-    return builtins.all(
-        [_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)]
-    )
+    return all([_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)])
 
 
 def _unflatten_code(node: TreeDef, counter: list[int], names: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from ..frontend import pytree
 from ..frontend.autodiff import trainable
 from ..frontend.functions import TensorSpec
 from ..frontend.tracer import Tracer
+from ..frontend.tree import keystr, leaves_with_path
 from .text import tree_text
 
 Self = TypeVar("Self", bound="Module")
@@ -332,11 +333,11 @@ def leaf_names(tree: Any) -> list[str]:
 
 def _require_arrays(kind: str, name: str, value: Any) -> None:
     """A field that is not static holds arrays, modules, None, and lists, tuples and dicts of these."""
-    for path, leaf in pytree.leaves_with_path(value, _is_module):
+    for path, leaf in leaves_with_path(value, _is_module):
         if not isinstance(leaf, (*_ARRAYS, Module)):
             raise TypeError(
-                f"{kind}.{name}{path} holds {type(leaf).__name__}, which is no array and no module: {leaf!r:.60}; declare the "
-                f"field `{name}: {type(leaf).__name__} = lm.static()`, or make it an array with lnp.asarray"
+                f"{kind}.{name}{keystr(path)} holds {type(leaf).__name__}, which is no array and no module: {leaf!r:.60}; "
+                f"declare the field `{name}: {type(leaf).__name__} = lm.static()`, or make it an array with lnp.asarray"
             )
 
 

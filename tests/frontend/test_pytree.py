@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from typing import Any, NamedTuple
 
 import lamina as lm
@@ -132,9 +132,14 @@ def test_names_of_jax(tree: Any) -> None:
     assert lm.tree.all(tree) == jax.tree.all(tree)
     theirs = [(jax.tree_util.keystr(path), x) for path, x in jax.tree.leaves_with_path(tree)]
     assert [(lm.tree.keystr(path), x) for path, x in lm.tree.tree_leaves_with_path(tree)] == theirs
-    doubled = lm.tree.map_with_path(lambda path, x: (path, x), tree)
-    assert lm.tree.structure(tree) == lm.tree.structure(lm.tree.map(lambda x: x * 2, tree))
-    assert len(lm.tree.leaves(doubled)) == 2 * len(lm.tree.leaves(tree))
+    theirs = [(jax.tree_util.keystr(path, simple=True, separator="/"), x) for path, x in jax.tree.leaves_with_path(tree)]
+    found, structure = lm.tree.flatten_with_path(tree)
+    assert [(lm.tree.keystr(path, simple=True, separator="/"), x) for path, x in found] == theirs
+    assert structure == lm.tree.structure(tree) == lm.tree.structure(lm.tree.map(lambda x: x * 2, tree))
+    named = lm.tree.map_with_path(lambda path, x: lm.tree.keystr(path), tree)
+    assert named == jax.tree.map_with_path(lambda path, x: jax.tree_util.keystr(path), tree)
+    if lm.tree.leaves(tree):
+        assert lm.tree.reduce_associative(max, tree) == max(jax.tree.leaves(tree))
     assert lm.tree.broadcast(7, tree) == jax.tree.broadcast(7, tree)
 
 
@@ -182,12 +187,95 @@ def test_leaves_by_a_predicate() -> None:
     assert lm.tree.all_leaves([1, 2.0])
     assert not lm.tree.all_leaves([1, ()])
     assert lm.tree.all_leaves([1, ()], is_leaf=is_pair)
-    assert [path for path, _ in lm.tree.leaves_with_path(tree, is_leaf=is_pair)] == ["['a']", "['b'][1]"]
+    assert [lm.tree.keystr(path) for path, _ in lm.tree.leaves_with_path(tree, is_leaf=is_pair)] == ["['a']", "['b'][1]"]
+
+
+class Named(NamedTuple):
+    left: Any
+    right: Any
+
+
+def test_keys_of_all_kinds_of_nodes() -> None:
+    """Against jax.tree_util, on classes that are registered in both."""
+    jax = pytest.importorskip("jax")
+
+    def classes(tree: Any) -> Any:
+        class Plain:
+            def __init__(self, *parts: Any):
+                self.parts = parts
+
+        class Keyed(Plain):
+            def tree_flatten_with_keys(self) -> Any:
+                return list(zip((tree.GetAttrKey("first"), "second"), self.parts, strict=True)), None
+
+            @classmethod
+            def tree_unflatten(cls, data: Any, parts: Any) -> Any:
+                return cls(*parts)
+
+        @dataclasses.dataclass
+        class State:
+            w: Any
+            n: int = dataclasses.field(metadata={"static": True})
+            dropped: int = 0
+
+        @tree.register_static
+        @dataclasses.dataclass(frozen=True)
+        class Fixed:
+            n: int
+
+        tree.register_pytree_node(Plain, lambda p: (p.parts, None), lambda data, parts: Plain(*parts))
+        tree.register_pytree_with_keys_class(Keyed)
+        tree.register_dataclass(State, data_fields=["w"], meta_fields=["n"], drop_fields=["dropped"])
+        counts = defaultdict(list, {"b": 1, "a": [2]})
+        return [Plain(1, (2,)), Keyed([3], 4), State({"k": 5}, 6), Fixed(7), Named(8, {2: 9}), OrderedDict(z=10, a=11), counts]
+
+    ours, theirs = classes(lm.tree), classes(jax.tree_util)
+    found = [(lm.tree.keystr(path), x) for path, x in lm.tree.leaves_with_path(ours)]
+    wanted = [(jax.tree_util.keystr(path), x) for path, x in jax.tree_util.tree_leaves_with_path(theirs)]
+    assert sorted(found) == sorted(wanted) and found[:-2] == wanted[:-2]  # jax sorts a defaultdict
+    again = lm.tree.map(lambda x: x, ours)
+    assert again[-1] == ours[-1] and again[-1].default_factory is list and list(again[-2]) == ["z", "a"]
+    assert again[3] is ours[3] and again[2].n == 6 and lm.tree.leaves(ours[3]) == []
+    assert lm.tree.flatten_one_level([1, (2,)]) == ([1, (2,)], 2)
+    assert lm.tree.is_tree_node(Named) and not lm.tree.is_tree_node(int)
+    assert lm.tree.flatten_one_level_with_keys({"a": [1]})[0] == [(lm.tree.DictKey("a"), [1])]
+    with pytest.raises(ValueError, match="needs a tree of others"):
+        lm.tree.flatten_one_level(3)
+    one = lm.tree.structure([1, 2])
+    assert lm.tree.treedef_tuple([one, one]) == lm.tree.structure(([1, 2], [3, 4]))
+    assert [lm.tree.treedef_is_leaf(part) for part in lm.tree.treedef_children(one)] == [True, True]
+    with pytest.raises(ValueError, match=r"each of its fields \['w', 'n', 'dropped'\] once, got \['w'\]"):
+        lm.tree.register_dataclass(type(ours[2]), data_fields=["w"], meta_fields=[])
+
+
+def test_trees_as_vectors() -> None:
+    ravel_pytree = pytest.importorskip("jax.flatten_util").ravel_pytree
+    tree = {
+        "w": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "n": np.int32(7),
+        "b": [np.float32(0.5), np.zeros((0, 2), np.float32)],
+    }
+    flat, back = lm.tree.ravel_pytree(tree)
+    theirs, _ = ravel_pytree(tree)
+    np.testing.assert_array_equal(flat, theirs)
+    for one, other in zip(lm.tree.leaves(back(flat)), lm.tree.leaves(tree), strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype and one.shape == other.shape
+
+    def loss(x: Any) -> Any:
+        return (back(x)["w"] ** 2).sum()
+
+    np.testing.assert_array_equal(lm.jit(lm.grad(loss))(flat), np.concatenate([np.zeros(2), 2 * np.arange(6)]))
+    assert lm.jit(lambda tree: lm.tree.ravel_pytree(tree)[0])(tree).shape == (8,) and lm.tree.ravel_pytree([])[0].size == 0
+    with pytest.raises(lm.errors.ShapeError, match=r"a vector of 8 elements, got shape \[3\]"):
+        back(flat[:3])
 
 
 def test_trees_that_go_on_below_the_leaves_of_the_first() -> None:
     assert lm.tree.map(lambda x, y: (x, y), [1, 2], [[3, 4], 5]) == [(1, [3, 4]), (2, 5)]
-    assert lm.tree.map_with_path(lambda path, x, y: (path, x, y), {"a": 1}, {"a": [2]}) == {"a": ("['a']", 1, [2])}
+    assert lm.tree.map_with_path(lambda path, x, y: (path, x, y), {"a": 1}, {"a": [2]}) == {
+        "a": ((lm.tree.DictKey("a"),), 1, [2])
+    }
     for other in ([1], [1, 2, 3], (1, 2), {"a": 1}, None):
         with pytest.raises(ValueError, match="trees differ in structure"):
             lm.tree.map(lambda x, y: x, [1, 2], other)
