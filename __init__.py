@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from .frontend.jacobians import jacfwd as jacfwd
     from .frontend.jacobians import jacrev as jacrev
     from .frontend.jacobians import remat as remat
+    from .frontend.jacobians import typeof as typeof
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
     from .frontend.kernel.annotations import bool_ as bool_
@@ -152,7 +153,16 @@ _HOMES = {
     **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad"), ".frontend.autodiff"),
     **dict.fromkeys(
         (
-            *("ShapeDtypeStruct", "block_until_ready", "checkpoint", "device_get", "device_put", "eval_shape", "hessian"),
+            *(
+                "ShapeDtypeStruct",
+                "block_until_ready",
+                "checkpoint",
+                "device_get",
+                "device_put",
+                "eval_shape",
+                "hessian",
+                "typeof",
+            ),
             *("jacfwd", "jacrev", "remat"),
         ),
         ".frontend.jacobians",

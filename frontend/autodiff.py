@@ -313,16 +313,20 @@ def like(tree: Any, structure: TreeDef, avals: Sequence[Aval], what: str) -> lis
 # Forward mode
 
 
-def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(
+    function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
     """The value of a function and its derivative along tangents.
 
     Args:
         function: any function of trees of float arrays.
         primals: a tuple or list with its arguments.
         tangents: one for each argument, of its structure and shapes; of a model they may be None where `grad` would be.
+        has_aux: whether `function` returns a pair, of which the second part is not differentiated.
 
     Returns:
-        `(value, tangent)`: two trees of one structure; results that are not float have zero tangents.
+        `(value, tangent)`: two trees of one structure; results that are not float have zero tangents. With `has_aux`
+        `(value, tangent, aux)`.
 
     >>> import numpy as np, lamina as lm
     >>> lm.jvp(lambda x: x * x, (np.float32(3),), (np.float32(1),))
@@ -332,9 +336,21 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         raise DifferentiationError("jvp takes its primals and tangents as tuples: jvp(f, (x,), (dx,))")
 
     def pushed(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        return push_forward(trace_at(function, primals, {}, "jvp"), tangents, "jvp")
+        point = trace_at(function, primals, {}, "jvp")
+        if not has_aux:
+            return push_forward(point, tangents, "jvp")
+        require_pair(point, "jvp")
+        (value, aux), (tangent, _) = push_forward(point, tangents, "jvp")
+        return value, tangent, aux
 
     return each_call(pushed, f"jvp_{function_name(function)}", function)(tuple(primals), tuple(tangents))
+
+
+def require_pair(point: Point, what: str) -> None:
+    """Raise DifferentiationError unless a function returned two things."""
+    structure = point.traced.out_structure
+    if structure.kind not in (tuple, list) or len(structure.children) != 2:
+        raise DifferentiationError(f"{what} with has_aux=True needs a function that returns a pair, got {structure}")
 
 
 def push_forward(point: Point, tangents: tuple[Any, ...], what: str) -> tuple[Any, Any]:

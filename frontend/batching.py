@@ -6,17 +6,22 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..dialects.graph.autodiff import VmapOp
 from ..errors import ShapeError
 from .autodiff import function_name
-from .functions import Aval, abstract, argument_paths, staging, trace_function
+from .functions import Aval, abstract, argument_paths, call_function, staging, trace_function
 from .lnp_shape import moveaxis
+from .moves import broadcast_tracer
 from .pytree import TreeDef, flatten, node_of
 from .retrace import each_call
 from .tracer import Tracer
 
 
-def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+def vmap(
+    function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None
+) -> Callable[..., Any]:
     """A function that applies `function` to every element along a dim of its arguments.
 
     Args:
@@ -24,6 +29,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         in_axes: the dim to map over: an int, None (the same value for all), or a tuple with one entry an argument; an entry may
             be a tree that is a prefix of the argument.
         out_axes: where the new dim of the results stands: an int, or a prefix of the result; None takes the first element.
+        axis_size: the number of elements, needed where no argument is mapped.
 
     Raises:
         ShapeError: mapped sizes differ, nothing is mapped, or an axis is out of range.
@@ -35,7 +41,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        return _vmap(function, in_axes, out_axes, args, kwargs)
+        return _vmap(function, in_axes, out_axes, axis_size, args, kwargs)
 
     return functools.wraps(function)(each_call(transformed, f"vmap_{function_name(function)}", function))
 
@@ -43,7 +49,9 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
 _MAPPED = "which differ along the dim that vmap maps over"
 
 
-def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _vmap(
+    function: Callable[..., Any], in_axes: Any, out_axes: Any, axis_size: int | None, args: tuple[Any, ...], kwargs: Any
+) -> Any:
     trace = staging()
     assert trace.program is not None
     name = function_name(function)
@@ -56,7 +64,7 @@ def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple
     prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     axes = _prefix(prefix, structure.children[0], f"vmap({name}) in_axes")
     axes += [0] * structure.children[1].num_leaves  # keyword arguments are mapped over their first dim, as in JAX
-    placed, avals, sizes = [], [], {}
+    placed, avals, sizes = [], [], {} if axis_size is None else {"axis_size": axis_size}
     for tracer, axis, path in zip(tracers, axes, paths, strict=True):
         if axis is None:
             placed.append(-1)
@@ -74,13 +82,17 @@ def _vmap(function: Callable[..., Any], in_axes: Any, out_axes: Any, args: tuple
     known = [t if axis is None else _MAPPED for t, axis in zip(tracers, axes, strict=True)]
     traced = trace_function(trace.program, function, structure, avals, name=name, paths=paths, known=known)
     captured = [trace.lift(x) for x in traced.captured]
-    op = VmapOp.make(traced.op, [x.value for x in (*tracers, *captured)], [*placed, *(-1 for _ in captured)])
-    trace.builder.insert(op)
     n = next(iter(sizes.values()))
-    results = [
-        Tracer(trace, value, (n, *aval.shape), aval.dtype, aval.weak)
-        for value, aval in zip(op.results, traced.out_avals, strict=True)
-    ]
+    if any(k >= 0 for k in placed):
+        op = VmapOp.make(traced.op, [x.value for x in (*tracers, *captured)], [*placed, *(-1 for _ in captured)])
+        trace.builder.insert(op)
+        results = [
+            Tracer(trace, value, (n, *aval.shape), aval.dtype, aval.weak)
+            for value, aval in zip(op.results, traced.out_avals, strict=True)
+        ]
+    else:
+        same = flatten(call_function(traced, tracers))[0]
+        results = [broadcast_tracer(trace.lift(x), (n, *np.shape(x))) for x in same]
     places = _prefix(out_axes, traced.out_structure, f"vmap({name}) out_axes")
     moved = [x[0] if place is None else moveaxis(x, 0, place) for x, place in zip(results, places, strict=True)]
     return traced.out_structure.unflatten(moved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -50,6 +51,20 @@ class TensorSpec:
     def __init__(self, shape: Sequence[int] | int, dtype: Any = np.float32):
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
         self.dtype = canonical(dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorSpec) and (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
 
     def __repr__(self) -> str:
         return f"TensorSpec({self.shape}, {str(self.dtype)!r})"

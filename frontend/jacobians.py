@@ -24,7 +24,7 @@ ShapeDtypeStruct = TensorSpec
 
 
 def _jacobian(
-    make: Callable[..., Any], what: str, function: Callable[..., Any], argnums: Any, holomorphic: bool
+    make: Callable[..., Any], what: str, function: Callable[..., Any], argnums: Any, holomorphic: bool, has_aux: bool
 ) -> Callable[..., Any]:
     """The function of the arguments whose blocks are `make(of_leaves, leaves)`: one for each leaf of the result and of the
     arguments, the dims of the first before those of the second."""
@@ -42,7 +42,8 @@ def _jacobian(
             placed = dict(zip(kept, given, strict=True))
             for k, value in zip(positions, structure.unflatten(placed.get(k, x) for k, x in enumerate(every)), strict=True):
                 whole[k] = value
-            results, tree = flatten(function(*whole, **kwargs))
+            value = function(*whole, **kwargs)
+            results, tree = flatten(value[0] if has_aux else value)
             _check_kind(what, function, () if make is _forward else results, holomorphic)
             out[:] = [tree]
             return results
@@ -50,7 +51,8 @@ def _jacobian(
         blocks = make(of_leaves, leaves)
         rows = [dict(zip(kept, row, strict=True)) for row in blocks]
         trees = [structure.unflatten(row.get(k) for k in range(len(every))) for row in rows]
-        return out[0].unflatten([tree[0] if isinstance(argnums, int) else tree for tree in trees])
+        made = out[0].unflatten([tree[0] if isinstance(argnums, int) else tree for tree in trees])
+        return (made, function(*args, **kwargs)[1]) if has_aux else made
 
     return functools.wraps(function)(each_call(transformed, f"{what}_{function_name(function)}", function))
 
@@ -93,12 +95,16 @@ def _reverse(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list
     return rows
 
 
-def jacfwd(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Callable[..., Any]:
+def jacfwd(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
     """A function that returns the Jacobian, by forward mode: a `jvp` for each element of the argument, all at once.
 
     Args:
         function: any function of trees of float arrays.
         argnums: the position of the argument to differentiate by, or a sequence of positions.
+        has_aux: whether `function` returns a pair, of which the second part is not differentiated and is returned as it is,
+            behind the Jacobian.
         holomorphic: whether `function` is a holomorphic one of complex numbers.
 
     Returns:
@@ -113,14 +119,16 @@ def jacfwd(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holom
     array([[2., 0.],
            [2., 1.]])
     """
-    return _jacobian(_forward, "jacfwd", function, argnums, holomorphic)
+    return _jacobian(_forward, "jacfwd", function, argnums, holomorphic, has_aux)
 
 
-def jacrev(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Callable[..., Any]:
+def jacrev(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
     """A function that returns the Jacobian, by reverse mode: a `vjp` for each element of the result, all at once.
 
     Args:
-        function, argnums, holomorphic: as for `jacfwd`.
+        function, argnums, has_aux, holomorphic: as for `jacfwd`.
 
     Returns:
         As `jacfwd`. Cheap where the result is small.
@@ -133,10 +141,12 @@ def jacrev(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holom
     array([[2., 0.],
            [2., 1.]])
     """
-    return _jacobian(_reverse, "jacrev", function, argnums, holomorphic)
+    return _jacobian(_reverse, "jacrev", function, argnums, holomorphic, has_aux)
 
 
-def hessian(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holomorphic: bool = False) -> Callable[..., Any]:
+def hessian(
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[..., Any]:
     """A function that returns the second derivatives, `jacfwd(jacrev(function))`.
 
     >>> import numpy as np, lamina as lm
@@ -144,7 +154,18 @@ def hessian(function: Callable[..., Any], argnums: int | Sequence[int] = 0, holo
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacfwd(jacrev(function, argnums, holomorphic), argnums, holomorphic)
+    return jacfwd(jacrev(function, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+
+
+def typeof(x: Any) -> TensorSpec:
+    """The shape and dtype of an array or number, traced or not.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.typeof(np.zeros((2, 3), np.float32))
+    TensorSpec((2, 3), 'float32')
+    """
+    aval = abstract(x, "typeof")
+    return TensorSpec(aval.shape, aval.dtype)
 
 
 def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

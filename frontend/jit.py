@@ -331,6 +331,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
     dynamic: Mapping[str, Sequence[Any]] | None = None,
     capture: str = "auto",
 ) -> Any:
@@ -352,7 +353,7 @@ def jit(
         donate_argnums: positions of arguments that are given away. Where the program allows it, a result of the same dtype and
             shape is stored over such an array, and is that array: `y = f(x)` may overwrite `x`, and then `y is x`. Otherwise,
             as where it is not writeable or overlaps another argument, it is left as it was. Do not use it after the call.
-
+        donate_argnames: names of such arguments, which calls give by position.
         dynamic: sizes that only a call knows, by argument: one entry a dim, a name or `lm.dim(...)`, or None for a dim of which
             each size is compiled for by itself. One compilation then serves all sizes: `dynamic={"x": ("batch", None)}`.
             Equal names are equal sizes. An argument that is a tree is named leaf by leaf, as messages do: `"params['w']"`.
@@ -389,6 +390,7 @@ def jit(
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
             dynamic=dynamic,
             capture=capture,
         )
@@ -397,7 +399,7 @@ def jit(
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__}: {function!r:.60}")
     positions, names = _static(function, static_argnums, static_argnames)
-    donated = _donated(function, donate_argnums, positions)
+    donated = _donated(function, donate_argnums, donate_argnames, positions)
     compiled = _jit_class()(_Dispatcher(function, positions, names, donated, Dynamic(dynamic), capture))
     functools.update_wrapper(compiled, function)
     return compiled
@@ -426,7 +428,9 @@ def _static(
     return tuple(sorted(positions)), frozenset(names)
 
 
-def _donated(function: Callable[..., Any], argnums: int | Sequence[int], static: Sequence[int]) -> frozenset[int]:
+def _donated(
+    function: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Sequence[str], static: Sequence[int]
+) -> frozenset[int]:
     """The positions of donated arguments, none negative.
 
     Raises:
@@ -436,6 +440,11 @@ def _donated(function: Callable[..., Any], argnums: int | Sequence[int], static:
     positions = [argnums] if isinstance(argnums, int) else [*argnums]
     if any(isinstance(k, bool) or not isinstance(k, int) for k in positions):
         raise TypeError(f"jit takes donate_argnums as positions, got {argnums!r:.60}")
+    for name in [argnames] if isinstance(argnames, str) else argnames:
+        named, _ = _static(function, (), name)
+        if not named:
+            raise ValueError(f"jit got donate_argnames {name!r}, which is no parameter by position")
+        positions += named
     if any(k < 0 for k in positions):
         try:
             count = len(inspect.signature(function).parameters)

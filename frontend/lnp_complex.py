@@ -13,7 +13,7 @@ from .elementwise import compare, full_like_tracer, prepare
 from .lnp_ufuncs import arctan2
 from .promotion import dtype_of, is_complex_dtype
 from .tracer import Tracer
-from .tracing import build, concrete_array, lift, operand, token
+from .tracing import build, concrete_array, is_traced, lift, operand, token
 
 __all__ = [
     "angle", "conj", "conjugate", "imag", "iscomplex", "iscomplexobj", "isreal", "isrealobj", "real", "real_if_close",
@@ -67,7 +67,9 @@ def isreal(x: Any, /) -> Any:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """`np.iscomplexobj`: whether the dtype is complex."""
+    """`np.iscomplexobj`: whether the dtype is complex. What is no array is not complex, as a class."""
+    if not is_traced((x,)) and np.asarray(x).dtype.kind not in "biufcV":
+        return False
     return is_complex_dtype(dtype_of(token(operand(x))))
 
 

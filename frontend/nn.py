@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DTypeError, ShapeError
 from . import lnp  # noqa: F401  operators of tracers call it
 from .eager import api
-from .elementwise import full_like_tracer, select
+from .elementwise import broadcast_shapes, compare, full_like_tracer, select
 from .lnp_create import iota
 from .lnp_index import as_index
-from .lnp_logic import as_bool
-from .lnp_reduce import mean, sum
-from .lnp_ufuncs import log
+from .lnp_logic import as_bool, isfinite
+from .lnp_reduce import max, mean, sum
+from .lnp_ufuncs import absolute, exp, log, sign
 from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
-from .promotion import FLOAT32, INT64, canonical, is_integer_dtype
+from .promotion import FLOAT32, INT64, canonical, is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, lift_float
 
@@ -114,16 +114,43 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
 
 
 @api
-def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
-    """`log(sum(exp(x)))` along `axis` (all axes by default), without overflow; of elements where `where` is True."""
+def logsumexp(
+    x: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
+) -> Any:
+    """`log(sum(b * exp(x)))` along `axis` (all axes by default), without overflow; of elements where `where` is True.
+
+    Args:
+        b: factors, 1 by default; where they are 0, what is in `x` does not count.
+        return_sign: return the logarithm of the absolute value, and the sign of the sum.
+
+    Returns:
+        The logarithm, NaN of a sum below 0 unless `return_sign`.
+    """
     x = lift_float(x)
+    if b is not None:
+        return _logsumexp_weighted(x, lift_float(b), normalize_axes(axis, x.ndim), keepdims, return_sign, where)
     if where is not None:
         x = select(broadcast_tracer(as_bool(where), x.shape), x, full_like_tracer(x, -math.inf))
     axes = normalize_axes(axis, x.ndim)
     if not axes:
         return x
     y = build("logsumexp", x, dims=axes)
-    return reshape_tracer(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape))) if keepdims else y
+    y = reshape_tracer(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape))) if keepdims else y
+    return (y, sign(exp(y))) if return_sign else y
+
+
+def _logsumexp_weighted(x: Tracer, b: Tracer, axes: tuple[int, ...], keepdims: bool, return_sign: bool, where: Any) -> Any:
+    dtype, shape = result_type([x.dtype, b.dtype]), broadcast_shapes([x.shape, b.shape])
+    x, b = (broadcast_tracer(lift_as(each, dtype), shape) for each in (x, b))
+    counts = compare("ne", b, full_like_tracer(b, 0))
+    if where is not None:
+        counts = build("and_", counts, broadcast_tracer(as_bool(where), shape))
+    x, b = select(counts, x, full_like_tracer(x, -math.inf)), select(counts, b, full_like_tracer(b, 0))
+    top = build("stop_gradient", max(x, axes, keepdims=True))
+    top = select(isfinite(top), top, full_like_tracer(top, 0))
+    total = sum(b * exp(x - top), axes, keepdims=keepdims)
+    high = top if keepdims else reshape_tracer(top, total.shape)
+    return (log(absolute(total)) + high, sign(total)) if return_sign else log(total) + high
 
 
 @api

@@ -40,11 +40,17 @@ from .pytree import (
 PyTreeDef = TreeDef
 
 
+_NOTHING: Any = object()
+
+
 def reduce(
-    function: Callable[[Any, Any], Any], tree: Any, *initializer: Any, is_leaf: Callable[[Any], bool] | None = None
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _NOTHING,
+    is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """`functools.reduce` over the leaves."""
-    return functools.reduce(function, leaves(tree, is_leaf), *initializer)
+    """`functools.reduce` over the leaves, from `initializer` if there is one."""
+    return functools.reduce(function, leaves(tree, is_leaf), *(() if initializer is _NOTHING else (initializer,)))
 
 
 def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
@@ -71,13 +77,16 @@ def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_t
     return inner.unflatten(outer_treedef.unflatten(column) for column in zip(*[row for row, _ in rows], strict=True))
 
 
-def broadcast(prefix: Any, tree: Any) -> Any:
+def broadcast(prefix: Any, tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """Each leaf of a tree that begins as `tree` does, in the place of all leaves below it.
+
+    Args:
+        is_leaf: what else is a leaf of `prefix`.
 
     >>> broadcast([1, 2], [{"a": 0, "b": 0}, 0])
     [{'a': 1, 'b': 1}, 2]
     """
-    found, outer = flatten(prefix)
+    found, outer = flatten(prefix, is_leaf)
     parts = upto(outer, tree)
     return outer.unflatten(map(lambda _, value=value: value, part) for value, part in zip(found, parts, strict=True))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import LaminaError
 from ..runtime.arrays import plain
-from .autodiff import Point, differentiated, function_name, like, pull_back, push_forward, require_float, trace_at
+from .autodiff import Point, differentiated, function_name, like, pull_back, push_forward, require_float, require_pair, trace_at
 from .functions import Program, abstract, call_function, is_staging, staging, trace_function
 from .locations import located
 from .lowered import Lowered
@@ -43,7 +43,10 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
             value, pull = call_function(point.traced, point.leaves), _Staged(point, has_aux)
         else:
             pull = _Pull(function, primals, has_aux)
+            point = pull.point
             value = pull.value
+        if has_aux:
+            require_pair(point, "vjp")
     except LaminaError as error:
         raise located(error) from None
     return (value[0], pull, value[1]) if has_aux else (value, pull)
@@ -155,17 +158,30 @@ class _Push(_Eager):
 
     what = "linearize"
 
+    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
+        self.has_aux = has_aux
+        super().__init__(function, primals)
+
     def derivative(self, point: Point, vectors: Any) -> Any:
-        return push_forward(point, tuple(vectors), self.what)[1]
+        return _pushed(point, vectors, self.has_aux)
 
     def __call__(self, *tangents: Any) -> Any:
         return self.run(tangents)
 
 
-def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def _pushed(point: Point, tangents: Any, has_aux: bool) -> Any:
+    moved = push_forward(point, tuple(tangents), "linearize")[1]
+    return moved[0] if has_aux else moved
+
+
+def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function, and the linear map from tangents of its arguments to that of its result.
 
     The function is traced once, here; each call of the map computes it again, from the same contents.
+
+    Args:
+        has_aux: whether `function` returns a pair, of which the second part is not differentiated and is returned as a third
+            result here.
 
     >>> import numpy as np, lamina as lm
     >>> y, push = lm.linearize(lambda x: x * x, np.float32(3))
@@ -174,14 +190,20 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callabl
     """
     try:
         if not is_staging():
-            push = _Push(function, primals)
+            push = _Push(function, primals, has_aux)
+            if has_aux:
+                require_pair(push.point, "linearize")
+                return push.value[0], push, push.value[1]
             return push.value, push
         point = trace_at(function, primals, {}, "linearize")
+        if has_aux:
+            require_pair(point, "linearize")
     except LaminaError as error:
         raise located(error) from None
 
     def pushed(*tangents: Any) -> Any:
         leaves = [staging().lift(x) for x in point.leaves]
-        return push_forward(dataclasses.replace(point, leaves=leaves), tangents, "linearize")[1]
+        return _pushed(dataclasses.replace(point, leaves=leaves), tangents, has_aux)
 
-    return call_function(point.traced, point.leaves), pushed
+    value = call_function(point.traced, point.leaves)
+    return (value[0], pushed, value[1]) if has_aux else (value, pushed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, TypeGuard, TypeVar
 
@@ -50,6 +51,18 @@ def _untracked(cls: _Type) -> _Type:
     return made
 
 
+def _reduction(name: str) -> Any:
+    """A method of ndarray that takes `where=None` as no mask, as the function of `lamina.numpy`: to NumPy None is False."""
+    method = getattr(np.ndarray, name)
+
+    def reduced(self: Array, *args: Any, **kwargs: Any) -> Any:
+        if kwargs and kwargs.get("where", True) is None:
+            del kwargs["where"]
+        return method(self, *args, **kwargs)
+
+    return functools.update_wrapper(reduced, method)
+
+
 @_untracked
 class Array(np.ndarray[Any, Any]):
     """What compiled functions and those of `lamina.numpy` return: an ndarray, and what programs written for jax ask of one.
@@ -83,6 +96,9 @@ class Array(np.ndarray[Any, Any]):
             return np.ndarray.dot(self, other, out)
         except TracingError:
             return traced.dot(self, other)
+
+    sum, prod, mean, var, std = map(_reduction, ("sum", "prod", "mean", "var", "std"))
+    max, min, any, all = map(_reduction, ("max", "min", "any", "all"))
 
     def block_until_ready(self) -> Array:
         """The array itself: it is there when a call returns."""
