@@ -32,8 +32,6 @@ from numpy import (  # noqa: F401
     int32,
     int64,
     integer,
-    isdtype,
-    issubdtype,
     nan,
     newaxis,
     number,
@@ -127,7 +125,7 @@ _CONSTANTS = (
     "complex_", "complexfloating", "csingle", "double", "dtype", "e", "euler_gamma", "flexible", "float16", "float32",
     "float64", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float_",
     "floating", "generic", "index_exp", "inexact", "inf", "int16", "int32", "int4", "int64", "int8", "int_", "integer",
-    "isdtype", "issubdtype", "nan", "ndarray", "newaxis", "number", "object_", "pi", "promote_types", "result_type", "s_",
+    "nan", "ndarray", "newaxis", "number", "object_", "pi", "promote_types", "result_type", "s_",
     "signedinteger", "single", "uint", "uint16", "uint32", "uint4", "uint64", "uint8", "unsignedinteger",
 )  # fmt: skip
 _HOMES = {

@@ -61,9 +61,10 @@ def _paired(x: Tracer, y: Tracer, i: int, k: int, what: str) -> None:
 
 
 @operation
-def matmul(x1: Any, x2: Any, /, *, preferred_element_type: Any = None) -> Any:
+def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.matmul`: product of matrices, leading dims broadcast. Costs `2*m*n*k` flops a matrix.
 
+    `precision` says nothing here and in the other products, as factors are never rounded.
     `preferred_element_type` is the dtype of the sums and of the result, as in jax: int32 for matrices of int8. Without it,
     sums of halves are made in float32 and rounded, and integers wrap in their own dtype.
     """
@@ -88,7 +89,7 @@ def matmul(x1: Any, x2: Any, /, *, preferred_element_type: Any = None) -> Any:
 
 
 @operation
-def dot(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.dot`: over the last dim of `a` and the last but one of `b`."""
     (x, y), dtype = common_operands(a, b, preferred=preferred_element_type)
     if x.ndim == 0 or y.ndim == 0:
@@ -99,7 +100,7 @@ def dot(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
 
 
 @operation
-def inner(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.inner`: over the last dims."""
     (x, y), dtype = common_operands(a, b, preferred=preferred_element_type)
     if x.ndim == 0 or y.ndim == 0:
@@ -109,7 +110,7 @@ def inner(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
 
 
 @operation
-def vdot(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.vdot`: the sum of products of all elements, complex ones of the first array conjugated."""
     (x, y), dtype = common_operands(a, b, preferred=preferred_element_type)
     x = conjugate(x)
@@ -119,10 +120,10 @@ def vdot(a: Any, b: Any, *, preferred_element_type: Any = None) -> Any:
 
 
 @operation
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.vecdot`: along an axis, the others broadcast; complex numbers of the first array are conjugated."""
     x1, x2 = (moveaxis(lift(x), axis, -1) for x in (x1, x2))
-    return einsum("...i,...i->...", conjugate(x1), x2)
+    return einsum("...i,...i->...", conjugate(x1), x2, preferred_element_type=preferred_element_type)
 
 
 @operation
@@ -172,7 +173,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
 
 @operation
-def tensordot(a: Any, b: Any, axes: Any = 2, *, preferred_element_type: Any = None) -> Any:
+def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.tensordot`: over the last `axes` dims of `a` and the first of `b`, or over paired lists of dims."""
     (x, y), dtype = common_operands(a, b, preferred=preferred_element_type)
     if isinstance(axes, tuple | list | np.ndarray):
@@ -195,7 +196,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, preferred_element_type: Any = No
 
 
 @operation
-def einsum(subscripts: str, *operands: Any, optimize: Any = None, preferred_element_type: Any = None) -> Any:
+def einsum(
+    subscripts: str, *operands: Any, optimize: Any = None, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
     """`np.einsum` with subscripts as text; three or more operands are contracted in NumPy's greedy order."""
     if not isinstance(subscripts, str):
         raise TypeError("einsum takes its subscripts as text first, for example einsum('ij,jk->ik', a, b)")

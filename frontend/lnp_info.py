@@ -9,17 +9,19 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..dialects.element_types import TABLE
+from ..dialects.element_types import TABLE, Kind
 from ..runtime.array import as_array
 from .lnp_create import asarray, on_device
 from .tracer import Tracer
 
-__all__ = ["finfo", "from_dlpack", "iinfo"]
+__all__ = ["finfo", "from_dlpack", "iinfo", "isdtype", "issubdtype"]
 
 _KINDS = {
     "bool": "b", "signed integer": "i", "unsigned integer": "u", "real floating": "f", "complex floating": "c",
     "integral": "iu", "numeric": "iufc",
 }  # fmt: skip
+_CLASSES = {Kind.FLOAT: np.floating, Kind.SIGNED: np.signedinteger, Kind.UNSIGNED: np.unsignedinteger}
+_ADDED = {row.dtype: _CLASSES[row.kind] for row in TABLE if row.dtype.isbuiltin == 2}
 _COMPUTED = {row.dtype.name: row.dtype for row in TABLE if not row.is_stored}
 
 
@@ -41,6 +43,36 @@ def finfo(type: Any, /) -> SimpleNamespace | np.finfo[Any]:
 def iinfo(type: Any, /) -> np.iinfo[Any]:
     """The limits of an integer dtype, or of that of an array."""
     return np.iinfo(_dtype_of(type))
+
+
+def _abstract(arg: Any) -> type | None:
+    """NumPy's class of a dtype that ml_dtypes adds, which does not say so itself; None of others."""
+    try:
+        return _ADDED.get(np.dtype(arg))
+    except TypeError:  # an abstract class
+        return None
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """`np.issubdtype`, to which bfloat16, the floats of 8 bits and the integers of 4 bits belong.
+
+    >>> issubdtype("bfloat16", np.floating), issubdtype(np.float32, np.integer)
+    (True, False)
+    """
+    found = _abstract(arg1)
+    if found is None:
+        return bool(np.issubdtype(arg1, arg2))
+    return issubclass(found, arg2) if isinstance(arg2, type) and _abstract(arg2) is None else np.dtype(arg1) == np.dtype(arg2)
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """`np.isdtype`, to which bfloat16, the floats of 8 bits and the integers of 4 bits belong."""
+    found = _abstract(dtype)
+    if found is None:
+        return bool(np.isdtype(dtype, kind))
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    letter = "f" if found is np.floating else "u" if found is np.unsignedinteger else "i"
+    return any(letter in _KINDS[k] if isinstance(k, str) else np.dtype(dtype) == np.dtype(k) for k in kinds)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:

@@ -193,3 +193,29 @@ def test_what_config_refuses():
             pass
         with pytest.raises(error, match=text):
             lm.config.update(**wrong)
+
+
+def test_classes_of_dtypes_that_numpy_lacks() -> None:
+    """Against jax's meaning: ml_dtypes' floats are floats, its integers integers."""
+    for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float16", "float32"):
+        dtype = np.dtype(getattr(lnp, name))
+        for one in (dtype, dtype.type, name if name != "float8_e5m2" else dtype):
+            assert lnp.issubdtype(one, lnp.floating) and lnp.issubdtype(one, np.number) and lnp.issubdtype(one, dtype)
+            assert not lnp.issubdtype(one, np.integer) and not lnp.issubdtype(one, np.float64)
+        assert (
+            lnp.isdtype(dtype, "real floating") and lnp.isdtype(dtype, ("bool", dtype)) and not lnp.isdtype(dtype, "integral")
+        )
+    for name, kind in (("int4", np.signedinteger), ("uint4", np.unsignedinteger), ("int8", np.signedinteger)):
+        dtype = np.dtype(getattr(lnp, name))
+        assert lnp.issubdtype(dtype, kind) and lnp.issubdtype(dtype, lnp.integer) and not lnp.issubdtype(dtype, np.inexact)
+        assert lnp.isdtype(dtype, "numeric") and not lnp.isdtype(dtype, "real floating")
+    assert lnp.issubdtype(np.floating, np.inexact) and not lnp.issubdtype(np.floating, np.float32)
+    assert not lnp.issubdtype(lnp.float32, lnp.bfloat16)
+
+
+def test_precision_of_products_is_taken() -> None:
+    """jax's programs name a precision; factors are never rounded, so it changes nothing."""
+    x = np.arange(9.0).reshape(3, 3)
+    for f in (lnp.matmul, lnp.dot, lnp.inner, lnp.vdot, lnp.vecdot, lnp.tensordot):
+        np.testing.assert_array_equal(f(x, x, precision="highest"), f(x, x))
+    np.testing.assert_array_equal(lnp.einsum("ij,jk", x, x, precision="highest"), x @ x)
