@@ -15,7 +15,7 @@ from ..dialects.loop.memory import CheckOp
 from ..dialects.loop.parameters import Interface, Parameter, Sizes
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, KernelError, LaminaError, TracingError
-from ..runtime.scalars import scalar_bits
+from ..runtime.scalars import is_a, scalar_bits
 from ..runtime.signature import ScalarParam
 from .functions import TensorSpec, is_staging, staging
 from .kernels import KernelBase
@@ -109,7 +109,7 @@ class _Given:
             return tensor(parameter.element if weak else element_type(value.dtype), value.shape)
         if isinstance(value, TensorSpec) and parameter.writes:
             return tensor(element_type(value.dtype), value.shape)
-        is_array = isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray)
+        is_array = is_a(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray)
         if not parameter.is_array and not (is_array and value.shape):
             self._number(parameter, value)
             return tensor(parameter.element, ())
@@ -125,7 +125,7 @@ class _Given:
 
     def _number(self, parameter: Parameter, value: Any) -> Any:
         """A number as the kernel takes it, by the rules of its calls."""
-        dtype, value = numpy_dtype(parameter.element), value[()] if isinstance(value, np.ndarray) else value
+        dtype, value = numpy_dtype(parameter.element), value[()] if is_a(value, np.ndarray) else value
         scalar_bits(f"kernel '{self.name}' argument '{parameter.name}'", ScalarParam(parameter.name, str(dtype)), value)
         with np.errstate(over="ignore"):
             return dtype.type(value)

@@ -29,6 +29,7 @@ from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
 from ..runtime.array import as_array, is_ndarray
 from ..runtime.arrays import plain
+from ..runtime.scalars import is_a
 from .config import Options, config
 from .locations import located
 from .promotion import STORED
@@ -425,7 +426,7 @@ def _flat(x: Any) -> Hashable:
         key = _key(x, leaves)
     except _NoKeyError:
         raise KeyError from None
-    if any(isinstance(leaf, np.ndarray | np.generic) for leaf in leaves):
+    if any(is_a(leaf, (np.ndarray, np.generic)) for leaf in leaves):
         raise KeyError
     return key
 

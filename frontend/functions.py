@@ -206,6 +206,8 @@ def abstract(leaf: Any, path: str = "an argument") -> Aval:
         TypeError: not an array or number.
     """
     kind = type(leaf)
+    if kind is Tracer:
+        return Aval(leaf.dtype, leaf.shape, leaf.weak)
     if kind is np.ndarray or isinstance(leaf, np.ndarray | np.generic):
         if isinstance(leaf, np.ma.MaskedArray):
             raise TypeError(f"{path} is a masked array: fill it with .filled() first")
@@ -221,8 +223,6 @@ def abstract(leaf: Any, path: str = "an argument") -> Aval:
         return Aval(FLOAT64, (), True)
     if kind is complex:
         return Aval(COMPLEX128, (), True)
-    if isinstance(leaf, Tracer):
-        return Aval(leaf.dtype, leaf.shape, leaf.weak)
     if isinstance(leaf, Size):
         return Aval(INT64, (), True)
     if isinstance(leaf, TensorSpec):

@@ -25,6 +25,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from ..dialects.types import element_type, tensor
 from ..runtime.array import as_array
+from ..runtime.scalars import is_a
 from . import eager, tracer
 from .config import config
 from .eager import EagerProgram
@@ -148,7 +149,7 @@ def _waits(*operands: Any) -> bool:
     options = config.options
     if not options.lazy or options.promotion != "numpy" or not options.x64:
         return False
-    return all(type(x) in (int, float) or (isinstance(x, Lazy | np.ndarray) and x.dtype.kind in "fiu") for x in operands)
+    return all(type(x) in (int, float) or (is_a(x, (Lazy, np.ndarray)) and x.dtype.kind in "fiu") for x in operands)
 
 
 def _seen(x: Any) -> Any:

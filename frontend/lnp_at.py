@@ -379,7 +379,7 @@ def dynamic_update_slice(x: Any, update: Any, starts: Any) -> Any:
 
 def _block(x: Tracer, starts: Any, sizes: Sequence[int], name: str) -> tuple[tuple[int, ...], list[Tracer]]:
     """The dims that a block does not take whole, and its starts there; negative ones count from the end."""
-    given = list(starts) if isinstance(starts, tuple | list | np.ndarray) else [starts]
+    given = list(starts) if isinstance(starts, tuple | list) or np.ndim(starts) else [starts]
     if len(given) != x.ndim or len(sizes) != x.ndim:
         raise ShapeError(f"{name} needs one start and size a dim of {list(x.shape)}, got {len(given)} and {len(sizes)}")
     for d, n in enumerate(sizes):

@@ -16,6 +16,7 @@ import numpy as np
 from ..dialects.symbolic import Size, ceil_quotient, greatest, least, positive
 from ..dialects.types import INDICES, numpy_dtype
 from ..errors import DTypeError, ShapeError, SizeError, TracingError
+from ..runtime.scalars import is_a
 from .eager import api
 from .elementwise import broadcast_shapes, compare, full_like_tracer, select
 from .moves import (
@@ -81,7 +82,7 @@ def expanded(x: Tracer, index: Any) -> tuple[list[Any], bool]:
 
 
 def _is_mask(part: Any) -> bool:
-    return isinstance(part, np.ndarray) and part.dtype == BOOL
+    return is_a(part, np.ndarray) and part.dtype == BOOL
 
 
 def _without_masks(parts: Sequence[Any], shape: Sequence[int]) -> list[Any]:
@@ -249,7 +250,7 @@ def within(index: Any, n: int, dim: int) -> Any:
 
 def _within_size(index: Any, n: Any, dim: int) -> Any:
     """The same where only a call knows how many there are: that the index is in range must follow from bounds."""
-    if isinstance(index, np.ndarray):
+    if is_a(index, np.ndarray):
         low, high = (int(index.min()), int(index.max())) if index.size else (0, 0)
         if not index.size or (low >= 0 and n > high):
             return index

@@ -10,6 +10,7 @@ import numpy as np
 from ..dialects.symbolic import Size
 from ..dialects.types import element_type, tensor
 from ..errors import DTypeError, ShapeError, TracingError
+from ..runtime.scalars import is_a
 from .eager import api, operation
 from .lnp_index import take
 from .lnp_shape import atleast_1d, atleast_2d, atleast_3d, expand_dims, swapaxes
@@ -115,7 +116,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     x = lift(ary)
     dim = normalize_axis(axis, x.ndim)
     n = x.shape[dim]
-    if isinstance(indices_or_sections, tuple | list | np.ndarray):
+    if isinstance(indices_or_sections, tuple | list) or is_a(indices_or_sections, np.ndarray):
         cuts = [slice(None, static_int(c, "a split index")).indices(n)[1] for c in indices_or_sections]
     else:
         sections = static_int(indices_or_sections, "sections")
@@ -132,7 +133,10 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """`np.split`: equal parts, or parts between indices."""
     x = lift(ary)
     dim = normalize_axis(axis, x.ndim)
-    if not isinstance(indices_or_sections, tuple | list | np.ndarray) and x.shape[dim] % indices_or_sections:
+    if (
+        not (isinstance(indices_or_sections, tuple | list) or is_a(indices_or_sections, np.ndarray))
+        and x.shape[dim] % indices_or_sections
+    ):
         raise ShapeError(f"split of size {x.shape[dim]} into {indices_or_sections} parts is not equal: use array_split")
     return array_split(x, indices_or_sections, dim)
 

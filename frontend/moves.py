@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dialects.symbolic import Size
 from ..errors import ShapeError, TracingError
+from ..runtime.scalars import is_a
 from .tracer import Tracer
 from .tracing import build, here
 
@@ -46,7 +47,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def static_shape(shape: Any) -> tuple[int, ...]:
     """A shape from an int or a sequence of ints."""
-    if isinstance(shape, np.ndarray):
+    if is_a(shape, np.ndarray):
         shape = shape.tolist()
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
     return tuple(static_int(n, "a size") for n in sizes)

@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ..errors import TracingError
-from ..runtime.array import array_namespace
+from ..runtime.array import Array, array_namespace
 from .locations import located
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class Tracer:
         self.shape = shape
         self.dtype = dtype
         self.weak = weak
+
+    @property
+    def __class__(self) -> type:
+        """`isinstance(x, lm.Array)` holds of traced arrays as of results: programs ask it of their arguments."""
+        return Array
 
     # -- facts
 

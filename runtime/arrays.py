@@ -43,7 +43,7 @@ def _check(signature: Signature, param: ArrayParam, value: Any) -> Array:
     rule = f"{where(signature, param)}: expected {param.spell(signature.symbols)}"
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{rule}, got a masked array: fill it with .filled() first")
-    if not isinstance(value, np.ndarray | np.generic):
+    if not is_a(value, (np.ndarray, np.generic)):
         raise TypeError(f"{rule}, got {describe(value)}")
     if value.dtype != param.np_dtype and value.dtype.newbyteorder("=") != param.np_dtype:
         raise TypeError(f"{rule}, got {describe(value)}")

@@ -361,9 +361,9 @@ def describe_type(dtype: str, shape: tuple[int, ...]) -> str:
     return f"{dtype}[{','.join(map(str, shape))}]"
 
 
-def describe(value: object) -> str:
+def describe(value: Any) -> str:
     """What a value is, in the same spelling; anything but an array or NumPy scalar by the name of its type."""
-    if isinstance(value, np.ndarray | np.generic):
+    if issubclass(type(value), np.ndarray | np.generic):
         dtype = value.dtype
         name = dtype.name if dtype.isnative else f"{dtype.name} (byte-swapped)"
         return describe_type(name, value.shape)
