@@ -86,7 +86,7 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
         take(Vectorize(rest, 1 << (left - 1).bit_length()))
     take(Vectorize(columns, lanes))
     rows, count, registers = name_of(product.rows), product.rows.trip_count() or ROWS, max(1, lanes // target.lanes(bits))
-    at_once = -(-count // -(-count * registers // sums)) if deep else _rows_at_once(count, sums, registers)
+    at_once = (_rows_of_deep if deep else _rows_at_once)(count, sums, registers)
     if at_once < 2:
         return
     made = take(UnrollAndJam(rows, at_once))
@@ -117,6 +117,15 @@ def registers_of(columns: int, bits: int, target: Target) -> int:
     full, left = divmod(columns, lanes)
     last = lanes if left > lanes // 2 else 1 << (left - 1).bit_length() if left else 0
     return full * -(-lanes // native) + -(-last // native)
+
+
+def _rows_of_deep(count: int, sums: int, registers: int) -> int:
+    """The same of a deep product: tiles that leave no rest if they have two thirds of `sums`, else of about equal height.
+
+    Two tiles take twice as long to compile as one, and the small one runs longer for what it does.
+    """
+    even = (n for n in range(min(count, sums // registers), 1, -1) if count % n == 0 and 3 * n * registers >= 2 * sums)
+    return next(even, -(-count // -(-count * registers // sums)))
 
 
 def _rows_at_once(count: int, sums: int, registers: int) -> int:
