@@ -327,7 +327,7 @@ def build(
 
     target = _runnable(module, target)
     key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
-    with Ahead(target) as ahead:
+    with Ahead(target, runs=True) as ahead:
 
         def make() -> tuple[Signature, str]:
             return lower(module if consume else module.clone(), entry, names, target, ahead.add)

@@ -44,10 +44,14 @@ class Ahead:
     """Compiles texts on other threads while the rest of their module is written.
 
     Each is a module of its own, and names that others use are visible in it.
+
+    Args:
+        runs: whether the code is going to be loaded here: what its parallel loops call is compiled meanwhile, too.
     """
 
-    def __init__(self, target: Target | None = None):
+    def __init__(self, target: Target | None = None, *, runs: bool = False):
         self.target = target
+        self._prepares = runs
         self._pool: ThreadPoolExecutor | None = None
         self._objects: list[tuple[str, Future[bytes] | None]] = []
 
@@ -69,6 +73,11 @@ class Ahead:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(_processors())
             future = self._pool.submit(compile_object, text, self.target)
+            if self._prepares and "@lamina_parallel" in text:
+                from . import parallel
+
+                self._prepares = False
+                self._pool.submit(parallel.imports)  # whatever it raises, loading raises, too
         except RuntimeError:  # there are no more threads to have, as when the interpreter is about to end
             future = None
         self._objects.append((text, future))

@@ -17,6 +17,7 @@ from ..schedule.peel import Peel
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
+from .product_nest import rows_without_rest
 
 ROWS = 64
 """What a number of rows that is not known is taken to be a multiple of."""
@@ -120,12 +121,8 @@ def registers_of(columns: int, bits: int, target: Target) -> int:
 
 
 def _rows_of_deep(count: int, sums: int, registers: int) -> int:
-    """The same of a deep product: tiles that leave no rest if they have two thirds of `sums`, else of about equal height.
-
-    Two tiles take twice as long to compile as one, and the small one runs longer for what it does.
-    """
-    even = (n for n in range(min(count, sums // registers), 1, -1) if count % n == 0 and 3 * n * registers >= 2 * sums)
-    return next(even, -(-count // -(-count * registers // sums)))
+    """The same of a deep product: tiles without a rest, else of about equal height."""
+    return rows_without_rest(count, sums, registers) or -(-count // -(-count * registers // sums))
 
 
 def _rows_at_once(count: int, sums: int, registers: int) -> int:
