@@ -70,7 +70,7 @@ def operand_group(k: int) -> Any:
         return slice(begin, begin + sizes[k])
 
     def get(op: Operation) -> Sequence[SSAValue]:
-        return tuple.__getitem__(op._operands, group(op.properties["operandSegmentSizes"].data.data))  # pyright: ignore
+        return op._operands[group(op.properties["operandSegmentSizes"].data.data)]  # pyright: ignore
 
     return property(get)
 

@@ -179,14 +179,13 @@ def test_an_error_of_what_was_given_ahead_arrives():
         compile_parts("define void @f() {\n  ret void\n}", ahead=ahead)
 
 
-@pytest.mark.parametrize("runs", [True, False])
-def test_what_parallel_loops_call_is_made_ready_on_another_thread(monkeypatch: pytest.MonkeyPatch, runs: bool):
+def test_what_parallel_loops_call_is_made_ready_once_on_another_thread():
     called: list[threading.Thread] = []
-    monkeypatch.setattr("lamina.codegen.parallel.imports", lambda: called.append(threading.current_thread()))
     text = "declare void @lamina_parallel(ptr, ptr, i64, i64, i64)\ndefine void @f() {\n  ret void\n}"
-    with Ahead(runs=runs) as ahead:
+    with Ahead(workers=lambda: called.append(threading.current_thread())) as ahead:
         ahead.add(text.replace("lamina_parallel", "other"))
+        assert len(ahead.objects()) == 1 and not called
         ahead.add(text)
         ahead.add(text.replace("@f", "@g"))
         assert len(ahead.objects()) == 3
-    assert len(called) == runs and threading.current_thread() not in called
+    assert len(called) == 1 and threading.current_thread() not in called
