@@ -327,12 +327,19 @@ def build(
 
     target = _runnable(module, target)
     key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
-    with Ahead(target) as ahead:
+    with Ahead(target, workers=_load_workers) as ahead:
 
         def make() -> tuple[Signature, str]:
             return lower(module if consume else module.clone(), entry, names, target, ahead.add)
 
         return cached_executable(key, make, entry, target, ahead)
+
+
+def _load_workers() -> None:
+    """Load what parallel loops call."""
+    from .codegen import parallel
+
+    parallel.imports()
 
 
 def lower(

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,10 +44,15 @@ class Ahead:
     """Compiles texts on other threads while the rest of their module is written.
 
     Each is a module of its own, and names that others use are visible in it.
+
+    Args:
+        workers: makes ready what parallel loops call, where the code is going to be loaded here: called on another thread,
+            once, if there are such loops; what it raises, loading raises, too.
     """
 
-    def __init__(self, target: Target | None = None):
+    def __init__(self, target: Target | None = None, *, workers: Callable[[], object] | None = None):
         self.target = target
+        self._workers = workers
         self._pool: ThreadPoolExecutor | None = None
         self._objects: list[tuple[str, Future[bytes] | None]] = []
 
@@ -69,6 +74,9 @@ class Ahead:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(_processors())
             future = self._pool.submit(compile_object, text, self.target)
+            if self._workers is not None and "@lamina_parallel" in text:
+                self._pool.submit(self._workers)
+                self._workers = None
         except RuntimeError:  # there are no more threads to have, as when the interpreter is about to end
             future = None
         self._objects.append((text, future))

@@ -87,14 +87,15 @@ class _Winograd:
     def _both(self, matrix: np.ndarray, load: Load, store: Store, rows: Any = None) -> None:
         """`store(i, row i of matrix @ values @ matrix^T)` for a square of values `load(i, j)`; of the first `rows` rows only.
 
-        Columns first: what they become waits in a local buffer, a register for each value.
+        Columns first: what they become waits in a local buffer. These loops stay loops: more values wait than there are
+        registers, and written out they would be most of what is compiled of a convolution.
         """
         b, (size, inner) = self.b, matrix.shape
-        half = b.local((size, inner), self.element, "register" if rows is None else "stack", name="half")
-        with b.loop(inner, "unroll") as j:
+        half = b.local((size, inner), self.element, "stack", name="half")
+        with b.loop(inner, "seq") as j:
             for i, value in enumerate(multiply(b, matrix, [load(i, j.index) for i in range(inner)])):
                 b.store(value, half, [i, j.index])
-        with b.loop(*((size, "unroll") if rows is None else (rows, "seq"))) as i:
+        with b.loop(size if rows is None else rows, "seq") as i:
             store(i.index, multiply(b, matrix, [b.load(half, [i.index, j]) for j in range(inner)]))
 
     def _line(self, size: int, count: Any, write: Callable[[Index, Index, SSAValue], None]) -> Store:

@@ -168,11 +168,9 @@ class FreshNames:
         """The names of all values in the kernel, and those that are given."""
         used: set[str | None] = set(self._taken)
         for op in walk(self._kernel):
-            for result in op.results:
-                used.add(result._name)
-            for region in op.regions:
-                for block in region.blocks:
-                    used.update([argument._name for argument in block._args])
+            used.update([result._name for result in op.results])
+            if op.regions:
+                used.update([argument._name for region in op.regions for block in region.blocks for argument in block._args])
         return used
 
     def of(self, wanted: str) -> str:

@@ -7,7 +7,7 @@ on threads. If there are enough columns, their blocks go on threads instead, and
 A left operand whose rows run along the depth, and are short, is read in place: a tile needs one number of each of its rows
 at a time, and the next ones are in the same cache line. If threads share the columns, a left operand in another order is
 first copied into such rows, for all of them. Otherwise it is packed for each block of rows. A tile of `rows x columns` sums
-runs through the depth, `UNROLLED` terms at a time. Packing absorbs any order of the operands' dims and fills up the tiles
+runs through the depth, a few terms at a time. Packing absorbs any order of the operands' dims and fills up the tiles
 at the edges with zeros; rows of an unpacked operand beyond the end are the last one again, so that there is but one inner
 loop. The tile goes to memory, where the epilogue reads it.
 
@@ -69,7 +69,10 @@ FEWEST_TILES = 4
 AHEAD = 16
 """Rows that packing prefetches: the part that it copies of each may lie in a page of its own, where no hardware prefetches."""
 UNROLLED = 8
-"""Terms of the sums of a tile at a time: without it one in eight instructions counts and branches."""
+"""Terms of the sums of a tile that are written out at most."""
+WRITTEN_OUT = 48
+"""Multiplications of a tile that are written out: beside fewer, counting and branching take time; more only take longer to
+compile."""
 CHEAP = ("math.absf", "math.fma", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
 """Functions that are one instruction."""
 MANY_ROWS = 256
@@ -211,6 +214,11 @@ def _tile(m: int, n: int, bits: int, target: Target) -> tuple[int, int]:
     return rows, columns
 
 
+def _terms_at_once(sums: int) -> int:
+    """How many terms of so many sums are written out: a power of two."""
+    return min(UNROLLED, 1 << max(1, (WRITTEN_OUT // sums).bit_length() - 1))
+
+
 def _up(size: int, multiple: int) -> int:
     return -(-size // multiple) * multiple
 
@@ -261,8 +269,9 @@ class Blocked:
             take(UnrollAndJam(i, blocks.rows))
         if blocks.columns > self.lanes:
             take(UnrollAndJam(j, blocks.columns // self.lanes))
-        if (loops(self.kernel)[at.k].trip_count() or 0) >= UNROLLED:
-            take(Unroll(at.k, UNROLLED))
+        terms = _terms_at_once(blocks.rows * blocks.columns // self.lanes)
+        if (loops(self.kernel)[at.k].trip_count() or 0) >= terms:
+            take(Unroll(at.k, terms))
         take(Vectorize(rest[-1], self.lanes))
 
     def _blocks(self) -> _Names:

@@ -16,6 +16,8 @@ LEAST_DEPTH = 4
 """Sums of fewer terms are not worth a register tile."""
 DEEPEST = 4096
 """Terms that are added one after the other at most: rounding errors grow with them (docs/semantics.md)."""
+LEAST_SUMS = 12
+"""Sums of a tile that hide the latency of their additions, with some to spare: 8 take a tenth longer."""
 GROUPS = 512
 """Deeper sums over a matrix that is read once are added in groups of so many tiles of its rows."""
 
@@ -44,6 +46,20 @@ class Product:
     def sizes(self) -> tuple[int, int, int]:
         """How many rows, columns and terms; of rows that only a call knows as many as are expected."""
         return expected_trips(self.rows), self.columns.trip_count() or 0, self.depth.trip_count() or 0
+
+
+def rows_without_rest(count: int, sums: int, registers: int) -> int | None:
+    """Rows of a tile, of so many registers each, that leave none of `count`; None where such tiles would be too small.
+
+    A rest takes a tile of its own, which costs as much time to compile. Two thirds of the `sums` that registers hold are
+    enough, if additions do not wait for one another.
+
+    >>> rows_without_rest(128, 24, 2), rows_without_rest(14, 24, 4)
+    (8, None)
+    """
+    least = max(LEAST_SUMS, sums * 2 // 3)
+    fitting = range(min(count, sums // registers), 1, -1)
+    return next((rows for rows in fitting if count % rows == 0 and rows * registers >= least), None)
 
 
 def find_product(nest: ForOp, target: Target) -> Product | None:

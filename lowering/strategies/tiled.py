@@ -19,7 +19,7 @@ from ..schedule.stage import Stage
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take, copies, inside
-from .product_nest import Product, bits_of
+from .product_nest import Product, bits_of, rows_without_rest
 from .prologues import inline_prologue
 
 TILES_OF_A_PANEL = 4
@@ -104,8 +104,10 @@ def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product:
         inline_prologue(kernel, panel, 1, take)
         take(Vectorize(copies[1], lanes))
     take(Vectorize(columns, lanes))
-    most, trips = _rows(target, bits_of(product.depth), lanes), loops(kernel)[rows].trip_count() or 0
-    at_once = min(most, trips)
+    bits = bits_of(product.depth)
+    most, trips = _rows(target, bits, lanes), loops(kernel)[rows].trip_count() or 0
+    registers = max(1, lanes // target.lanes(bits))
+    at_once = rows_without_rest(trips, most * registers, registers) or min(most, trips)
     if at_once < 2:
         return
     made = take(UnrollAndJam(rows, at_once))

@@ -177,3 +177,15 @@ def test_an_error_of_what_was_given_ahead_arrives():
     with Ahead() as ahead, pytest.raises(CompileError, match="frob"):
         ahead.add("define void @g() {\n  frob\n  ret void\n}")
         compile_parts("define void @f() {\n  ret void\n}", ahead=ahead)
+
+
+def test_what_parallel_loops_call_is_made_ready_once_on_another_thread():
+    called: list[threading.Thread] = []
+    text = "declare void @lamina_parallel(ptr, ptr, i64, i64, i64)\ndefine void @f() {\n  ret void\n}"
+    with Ahead(workers=lambda: called.append(threading.current_thread())) as ahead:
+        ahead.add(text.replace("lamina_parallel", "other"))
+        assert len(ahead.objects()) == 1 and not called
+        ahead.add(text)
+        ahead.add(text.replace("@f", "@g"))
+        assert len(ahead.objects()) == 3
+    assert len(called) == 1 and threading.current_thread() not in called
