@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .names import names_of, own_nodes
+from .notes import Notes
 from .sites import RefusedError
 
 RETURNED, RESULT, HELPERS = "returned@", "result@", "capture@"
@@ -26,22 +27,21 @@ Loop = ast.For | ast.While
 _Try = (ast.Try, ast.TryStar)
 
 
-def lower_jumps(node: ast.FunctionDef) -> None:
-    """Rewrite the body of a function. Loops get the attributes `stops`, the flags that end them, and `definite`, the names that
-    are assigned whenever the loop has been entered; guards get `guard`."""
+def lower_jumps(node: ast.FunctionDef, notes: Notes) -> None:
+    """Rewrite the body of a function. Noted are `stops`, `definite` and `always` of loops, `guard` and `quiet` of branches."""
     for loop in own_nodes(node.body, (ast.For, ast.While)):
         if isinstance(loop, ast.While) and own_nodes([loop.test], ast.NamedExpr):
             _ask_inside(loop)
-        loop.definite, loop.always = _definite_after(loop)  # pyright: ignore[reportAttributeAccessIssue]
+        notes[loop].definite, notes[loop].always = _definite_after(loop)
     returns = own_nodes(node.body, ast.Return)
     if any(r not in node.body for r in returns):
         if not leaves(node.body):
             node.body.append(at(ast.Return(ast.Constant(None)), node.body[-1]))
         end = node.body[-1]
-        body = _Lowering(True).block(node.body, None)
+        body = _Lowering(notes, True).block(node.body, None)
         node.body = [at(assign(RETURNED, ast.Constant(False)), node), *body, at(ast.Return(load(RESULT)), end)]
     else:
-        node.body = _Lowering(False).block(node.body, None)
+        node.body = _Lowering(notes, False).block(node.body, None)
 
 
 def _ask_inside(loop: ast.While) -> None:
@@ -73,8 +73,8 @@ def at(node: Any, place: ast.AST) -> Any:
 class _Lowering:
     """One function. `returns`: whether its `return` statements become flags."""
 
-    def __init__(self, returns: bool):
-        self.returns = returns
+    def __init__(self, notes: Notes, returns: bool):
+        self.notes, self.returns = notes, returns
         self.count = 0
 
     def block(self, statements: Sequence[ast.stmt], loop: tuple[str, str] | None) -> list[ast.stmt]:
@@ -92,12 +92,12 @@ class _Lowering:
                 elif after and rest:
                     statement.body, rest = [*statement.body, *rest], []
                 if before or after:  # what one branch binds is not read where the other one has jumped away
-                    statement.quiet = {*names_of([*statement.body, *statement.orelse]).bound}  # pyright: ignore
+                    self.notes[statement].quiet = {*names_of([*statement.body, *statement.orelse]).bound}
             out += self.statement(statement, loop)
             if not rest and flags:
                 return out
             if flags:
-                return [*out, guard(flags, self.block(rest, loop), rest[0])]
+                return [*out, self.guard(flags, self.block(rest, loop), rest[0])]
         return out
 
     def jump(self, statement: ast.stmt, loop: tuple[str, str] | None) -> list[ast.stmt]:
@@ -122,7 +122,7 @@ class _Lowering:
         if isinstance(s, _Try):
             flags = [flag for inner in s.body for flag in self.flags(inner, loop)]
             orelse = self.block(s.orelse, loop)
-            s.orelse = [guard(flags, orelse, s.orelse[0])] if orelse and flags else orelse
+            s.orelse = [self.guard(flags, orelse, s.orelse[0])] if orelse and flags else orelse
             s.finalbody = self.block(s.finalbody, loop)
             for handler in s.handlers:
                 handler.body = self.block(handler.body, loop)
@@ -139,22 +139,21 @@ class _Lowering:
         self.count += 1
         stop, skip = f"stop{self.count}@", f"skip{self.count}@"
         breaks, continues = (any(_jumps_out(inner, kind) for inner in s.body) for kind in (ast.Break, ast.Continue))
-        s.stops = [*([stop] if breaks else []), *([RETURNED] if self.returns and _has(s, ast.Return) else [])]  # pyright: ignore
+        flags = [*([stop] if breaks else []), *([RETURNED] if self.returns and _has(s, ast.Return) else [])]
+        self.notes[s].stops = flags
         orelse, s.orelse = s.orelse, []
         body = self.block(s.body, (stop, skip))
         s.body = [*([at(assign(skip, ast.Constant(False)), s)] if continues else []), *body]
         before = [at(assign(stop, ast.Constant(False)), s)] if breaks else []
         after = self.block(orelse, outer)
-        flags = s.stops  # pyright: ignore
-        return [*before, s, *([guard(flags, after, orelse[0])] if after and flags else after)]
+        return [*before, s, *([self.guard(flags, after, orelse[0])] if after and flags else after)]
 
-
-def guard(flags: Sequence[str], body: list[ast.stmt], place: ast.AST) -> ast.If:
-    """Statements that run while no flag is set."""
-    helper = ast.Attribute(load(HELPERS), "going", ast.Load())
-    made = at(ast.If(ast.Call(helper, [load(f) for f in flags], []), body, []), place)
-    made.guard = True
-    return made
+    def guard(self, flags: Sequence[str], body: list[ast.stmt], place: ast.AST) -> ast.If:
+        """Statements that run while no flag is set."""
+        helper = ast.Attribute(load(HELPERS), "going", ast.Load())
+        made = at(ast.If(ast.Call(helper, [load(f) for f in flags], []), body, []), place)
+        self.notes[made].guard = True
+        return made
 
 
 def _has(node: ast.AST, kind: Any) -> bool:

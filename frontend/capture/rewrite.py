@@ -18,6 +18,7 @@ from typing import Any
 from .jumps import HELPERS, assign, at, load, lower_jumps
 from .liveness import annotate
 from .names import Names, local_names, names_of, own_nodes, parameters
+from .notes import Note, Notes
 from .sites import RefusedError, Site
 
 SCOPE, SITES, ITEM, ERROR = "scope@", "sites@", "item@", "error@"
@@ -57,7 +58,7 @@ class _Function(ast.NodeTransformer):
         self.in_try = 0
         self.in_lambda = 0
         self.variables: set[str] = set()
-        self.names = Names()
+        self.names, self.notes = Names(), Notes()
 
     # -- the function
 
@@ -66,14 +67,14 @@ class _Function(ast.NodeTransformer):
         for use in own_nodes(node.body, ast.Call):
             if isinstance(use.func, ast.Name) and use.func.id in _UNREADABLE:
                 raise RefusedError(use, f"{use.func.id}() reads variables by name, which capture cannot follow")
-        lower_jumps(node)
+        lower_jumps(node, self.notes)
         own, names = local_names(node)
         self.names = names
         free = {n for n in names.changed if n in self.outer and n not in own and n not in names.global_}
         self.nonlocals = names.nonlocal_ | free
         self.variables = own | self.nonlocals | names.global_
         always = names.escaping | self.nonlocals | names.global_
-        annotate(node.body, set(), always)
+        annotate(node.body, set(), always, self.notes)
         body = self.block(node.body)
         node.body = [*self.prologue(own), self.guarded(body)]
         ast.fix_missing_locations(at(node, node))
@@ -143,8 +144,8 @@ class _Function(ast.NodeTransformer):
         called = {n for names in inside for n in names.rebound}
         if any(own_nodes(list(block), ast.Call) for block in blocks):
             called |= self.names.rebound
-        live = node.live | getattr(node, "live_in", set())
-        names = (bound | changed | called) & live & self.variables
+        note = self.notes[node]
+        names = (bound | changed | called) & (note.live | note.live_in) & self.variables
         lines = tuple({**b.changed, **b.bound} for b in inside)
         augmented = {
             n.target.id for block in blocks for n in own_nodes(list(block), ast.AugAssign) if isinstance(n.target, ast.Name)
@@ -155,7 +156,7 @@ class _Function(ast.NodeTransformer):
                 tuple(sorted(names)),
                 frozenset(changed - bound - called),
                 lines,
-                frozenset(node.live),
+                frozenset(note.live),
                 frozenset(changed | augmented),
                 frozenset(n for names in inside for n in names.read),
                 **facts,
@@ -164,16 +165,16 @@ class _Function(ast.NodeTransformer):
         return ast.Subscript(load(SITES), ast.Constant(len(self.sites) - 1), ast.Load())
 
     def visit_If(self, node: ast.If) -> Any:
-        is_guard = getattr(node, "guard", False)
-        site = self.site(node, (node.body, node.orelse), guard=is_guard, quiet=frozenset(getattr(node, "quiet", ())))
+        note = self.notes[node]
+        site = self.site(node, (node.body, node.orelse), guard=note.guard, quiet=frozenset(note.quiet))
         k = len(self.sites)
-        test = node.test if is_guard else self.truth(node.test)
+        test = node.test if note.guard else self.truth(node.test)
         then, otherwise = self.as_function(f"then@{k}", node.body), self.as_function(f"else@{k}", node.orelse)
         call = at(helper("if_", load(SCOPE), site, test, load(then.name), load(otherwise.name)), node.test)
         return [then, otherwise, ast.Expr(call)]
 
     def visit_While(self, node: ast.While) -> Any:
-        site = self.site(node, (node.body,), **_loop_facts(node))
+        site = self.site(node, (node.body,), **_loop_facts(self.notes[node]))
         k = len(self.sites)
         test = _def(f"test@{k}", _nothing(), [ast.Return(self.truth(node.test))])
         body = self.as_function(f"body@{k}", node.body)
@@ -183,8 +184,8 @@ class _Function(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> Any:
         k = len(self.sites) + 1
         binding = at(ast.Assign([node.target], load(ITEM)), node.target)
-        binding.live = node.live_in  # pyright: ignore[reportAttributeAccessIssue]
-        site = self.site(node, ([binding, *node.body],), **_loop_facts(node))
+        self.notes[binding].live = self.notes[node].live_in
+        site = self.site(node, ([binding, *node.body],), **_loop_facts(self.notes[node]))
         iterable = self.visit(node.iter)
         body = self.as_function(f"body@{k}", [binding, *node.body], ITEM)
         call = at(helper("for_", load(SCOPE), site, iterable, load(body.name)), node.iter)
@@ -218,7 +219,7 @@ class _Function(ast.NodeTransformer):
         return node
 
     def match_of_values(self, node: ast.Match) -> Any:
-        subject = self.temporary()
+        subject, note = self.temporary(), self.notes[node]
         chain: list[ast.stmt] = []
         for case in reversed(node.cases):
             test = _matches(case.pattern, load(subject))
@@ -226,17 +227,17 @@ class _Function(ast.NodeTransformer):
             bound: list[ast.stmt] = []
             if isinstance(case.pattern, ast.MatchAs) and case.pattern.name:
                 bound = [at(assign(case.pattern.name, load(subject)), case.pattern)]
-                bound[0].live = node.live  # pyright: ignore[reportAttributeAccessIssue]
+                self.notes[bound[0]] = note
             if case.guard is not None:
                 test = ast.BoolOp(ast.And(), [test, case.guard]) if not _is_always(case.pattern) else case.guard
             elif _is_always(case.pattern):
                 chain = [*bound, *body]
                 continue
             one = at(ast.If(test, body, chain), case.pattern)
-            one.live = node.live  # pyright: ignore[reportAttributeAccessIssue]
+            self.notes[one] = note
             chain = [*bound, one]
         first = at(assign(subject, node.subject), node.subject)
-        first.live = node.live  # pyright: ignore[reportAttributeAccessIssue]
+        self.notes[first] = note
         return self.block([first, *chain])
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
@@ -313,7 +314,7 @@ class _Function(ast.NodeTransformer):
 
     def store_item(self, base: ast.expr, index: ast.expr, value: ast.expr, node: Any) -> list[ast.stmt]:
         if isinstance(base, ast.Name) and base.id in self.variables:
-            live = constant(tuple(sorted(node.live & self.variables)))
+            live = constant(tuple(sorted(self.notes[node].live & self.variables)))
             new = helper("set_item", load(SCOPE), ast.Constant(base.id), load(base.id), index, value, live)
             return [assign(base.id, at(new, node))]
         if isinstance(base, ast.Attribute):
@@ -350,7 +351,7 @@ class _Function(ast.NodeTransformer):
         operator, target = type(node.op).__name__, node.target
         value = self.visit(node.value)
         if isinstance(target, ast.Name):
-            live = constant(tuple(sorted(node.live & self.variables)))  # pyright: ignore[reportAttributeAccessIssue]
+            live = constant(tuple(sorted(self.notes[node].live & self.variables)))
             facts = load(SCOPE), ast.Constant(target.id), load(target.id), ast.Constant(operator), value, live
             return [assign(target.id, at(helper("augment", *facts), node))]
         nowhere = load(SCOPE), ast.Constant(None)
@@ -479,12 +480,12 @@ def _nothing() -> ast.arguments:
     return ast.arguments([], [], None, [], [], None, [])
 
 
-def _loop_facts(node: Any) -> dict[str, Any]:
+def _loop_facts(note: Note) -> dict[str, Any]:
     return {
-        "stops": tuple(node.stops),
-        "definite": frozenset(node.definite),
-        "always": frozenset(node.always),
-        "live_in": frozenset(node.live_in),
+        "stops": tuple(note.stops),
+        "definite": frozenset(note.definite),
+        "always": frozenset(note.always),
+        "live_in": frozenset(note.live_in),
     }
 
 
