@@ -29,10 +29,7 @@ _Try = (ast.Try, ast.TryStar)
 
 def lower_jumps(node: ast.FunctionDef, notes: Notes) -> None:
     """Rewrite the body of a function. Noted are `stops`, `definite` and `always` of loops, `guard` and `quiet` of branches."""
-    for loop in own_nodes(node.body, (ast.For, ast.While)):
-        if isinstance(loop, ast.While) and own_nodes([loop.test], ast.NamedExpr):
-            _ask_inside(loop)
-        notes[loop].definite, notes[loop].always = _definite_after(loop)
+    _note_loops(node.body, notes)
     returns = own_nodes(node.body, ast.Return)
     if any(r not in node.body for r in returns):
         if not leaves(node.body):
@@ -42,6 +39,19 @@ def lower_jumps(node: ast.FunctionDef, notes: Notes) -> None:
         node.body = [at(assign(RETURNED, ast.Constant(False)), node), *body, at(ast.Return(load(RESULT)), end)]
     else:
         node.body = _Lowering(notes, False).block(node.body, None)
+
+
+def lower_loops(statements: Sequence[ast.stmt], notes: Notes) -> list[ast.stmt]:
+    """Statements from which nothing jumps out, without the jumps that are in them."""
+    _note_loops(statements, notes)
+    return _Lowering(notes, False).block(statements, None)
+
+
+def _note_loops(statements: Sequence[ast.stmt], notes: Notes) -> None:
+    for loop in own_nodes(statements, (ast.For, ast.While)):
+        if isinstance(loop, ast.While) and own_nodes([loop.test], ast.NamedExpr):
+            _ask_inside(loop)
+        notes[loop].definite, notes[loop].always = _definite_after(loop)
 
 
 def _ask_inside(loop: ast.While) -> None:
@@ -113,7 +123,7 @@ class _Lowering:
         """The flags that a statement may set for the block that it stands in."""
         found = [RETURNED] if self.returns and _has(statement, ast.Return) else []
         if loop is not None and not isinstance(statement, Loop):
-            found += [flag for flag, kind in zip(loop, (ast.Break, ast.Continue), strict=True) if _jumps_out(statement, kind)]
+            found += [flag for flag, kind in zip(loop, (ast.Break, ast.Continue), strict=True) if jumps_out(statement, kind)]
         return found
 
     def statement(self, s: ast.stmt, loop: tuple[str, str] | None) -> list[ast.stmt]:
@@ -138,7 +148,7 @@ class _Lowering:
     def loop(self, s: Loop, outer: tuple[str, str] | None) -> list[ast.stmt]:
         self.count += 1
         stop, skip = f"stop{self.count}@", f"skip{self.count}@"
-        breaks, continues = (any(_jumps_out(inner, kind) for inner in s.body) for kind in (ast.Break, ast.Continue))
+        breaks, continues = (any(jumps_out(inner, kind) for inner in s.body) for kind in (ast.Break, ast.Continue))
         flags = [*([stop] if breaks else []), *([RETURNED] if self.returns and _has(s, ast.Return) else [])]
         self.notes[s].stops = flags
         orelse, s.orelse = s.orelse, []
@@ -160,15 +170,15 @@ def _has(node: ast.AST, kind: Any) -> bool:
     return isinstance(node, kind) or bool(own_nodes(node, kind))
 
 
-def _jumps_out(node: ast.AST, kind: Any) -> bool:
+def jumps_out(node: ast.AST, kind: Any) -> bool:
     """Whether a break or continue in a statement is of the loop around it."""
     if isinstance(node, kind):
         return True
     if isinstance(node, Loop):
-        return any(_jumps_out(inner, kind) for inner in node.orelse)
+        return any(jumps_out(inner, kind) for inner in node.orelse)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return False
-    return any(_jumps_out(child, kind) for child in ast.iter_child_nodes(node))
+    return any(jumps_out(child, kind) for child in ast.iter_child_nodes(node))
 
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:
@@ -182,7 +192,7 @@ def _leaves(s: ast.stmt) -> bool:
     if isinstance(s, ast.If):
         return leaves(s.body) and leaves(s.orelse)
     if isinstance(s, ast.While):
-        return _is_true(s.test) and not any(_jumps_out(inner, ast.Break) for inner in s.body)
+        return _is_true(s.test) and not any(jumps_out(inner, ast.Break) for inner in s.body)
     if isinstance(s, ast.With):
         return leaves(s.body)
     if isinstance(s, _Try):

@@ -30,7 +30,7 @@ from ..tracing import lift_as
 from .blocks import Block, Value, is_array, is_same, label, line_of, scalar, shown, shown_leaf, slots_of, value_of, zero_like
 from .branches import choose, going
 from .iteration import Items, items_of
-from .session import UNBOUND, Frame, Held, Missing, Place, Scope, Slot, Variable, frame, record, state, undo
+from .session import UNBOUND, Contents, Frame, Held, Missing, Place, Scope, Slot, Variable, frame, record, state, undo
 from .sites import Site
 from .writes import holders
 
@@ -404,7 +404,7 @@ class _Rolled:
                 one.slot.put(UNBOUND)
             raise self.differs(one, after, after.missing.reason or "it is deleted in the loop")
         if start.structure != after.structure:
-            raise self.differs(one, after, "keep one type")
+            raise one.slot.refused() if isinstance(one.slot, Contents) else self.differs(one, after, "keep one type")
         settled = True
         for j, (x, y) in enumerate(zip(start.leaves, after.leaves, strict=True)):
             if not is_array(x):

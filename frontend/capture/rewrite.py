@@ -12,15 +12,19 @@ Names with an `@` cannot be written in Python, so they meet none of the user's. 
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from .generators import is_capturable, is_generator, lower_yields
 from .jumps import HELPERS, assign, at, load, lower_jumps
 from .liveness import annotate
 from .names import Names, local_names, names_of, own_nodes, parameters
 from .notes import Note, Notes
 from .sites import RefusedError, Site
 
+FOLDS = {"sum", "any", "all", "min", "max", "len"}
 SCOPE, SITES, ITEM, ERROR = "scope@", "sites@", "item@", "error@"
 _UNREADABLE = {"eval", "exec", "locals", "vars"}
 
@@ -28,10 +32,6 @@ _UNREADABLE = {"eval", "exec", "locals", "vars"}
 def rewritten(node: ast.FunctionDef, owner: str | None, sites: list[Site]) -> ast.FunctionDef:
     """A function as it is captured. `sites` receives what its helpers know of its statements."""
     return _Function(node, sites, owner, set()).function()
-
-
-def is_generator(node: ast.AST) -> bool:
-    return bool(own_nodes(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)))
 
 
 def helper(name: str, *args: ast.expr) -> ast.Call:
@@ -59,6 +59,8 @@ class _Function(ast.NodeTransformer):
         self.in_lambda = 0
         self.variables: set[str] = set()
         self.names, self.notes = Names(), Notes()
+        self.structural: set[ast.Match] = set()
+        """Matches that only bind, and say whether a pattern holds."""
 
     # -- the function
 
@@ -67,13 +69,14 @@ class _Function(ast.NodeTransformer):
         for use in own_nodes(node.body, ast.Call):
             if isinstance(use.func, ast.Name) and use.func.id in _UNREADABLE:
                 raise RefusedError(use, f"{use.func.id}() reads variables by name, which capture cannot follow")
-        lower_jumps(node, self.notes)
+        yields = is_generator(node)
+        (lower_yields if yields else lower_jumps)(node, self.notes)
         own, names = local_names(node)
         self.names = names
         free = {n for n in names.changed if n in self.outer and n not in own and n not in names.global_}
         self.nonlocals = names.nonlocal_ | free
         self.variables = own | self.nonlocals | names.global_
-        always = names.escaping | self.nonlocals | names.global_
+        always = self.variables if yields else names.escaping | self.nonlocals | names.global_
         annotate(node.body, set(), always, self.notes)
         body = self.block(node.body)
         node.body = [*self.prologue(own), self.guarded(body)]
@@ -164,8 +167,23 @@ class _Function(ast.NodeTransformer):
         )
         return ast.Subscript(load(SITES), ast.Constant(len(self.sites) - 1), ast.Load())
 
+    def plain(self, node: Any) -> Any:
+        """A statement that stays Python's, and asks only for what Python knows."""
+        if isinstance(node, ast.For):
+            node.iter = at(helper("steps", self.visit(node.iter)), node.iter)
+            if not _is_name(node.target):
+                item = self.temporary()
+                node.body.insert(0, at(ast.Assign([node.target], load(item)), node.target))
+                node.target = ast.Name(item, ast.Store())
+        else:
+            node.test = at(helper("known", self.truth(node.test)), node.test)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse) if node.orelse else []
+        return node
+
     def visit_If(self, node: ast.If) -> Any:
         note = self.notes[node]
+        if note.plain:
+            return self.plain(node)
         site = self.site(node, (node.body, node.orelse), guard=note.guard, quiet=frozenset(note.quiet))
         k = len(self.sites)
         test = node.test if note.guard else self.truth(node.test)
@@ -174,6 +192,8 @@ class _Function(ast.NodeTransformer):
         return [then, otherwise, ast.Expr(call)]
 
     def visit_While(self, node: ast.While) -> Any:
+        if self.notes[node].plain:
+            return self.plain(node)
         site = self.site(node, (node.body,), **_loop_facts(self.notes[node]))
         k = len(self.sites)
         test = _def(f"test@{k}", _nothing(), [ast.Return(self.truth(node.test))])
@@ -182,6 +202,8 @@ class _Function(ast.NodeTransformer):
         return [test, body, ast.Expr(call)]
 
     def visit_For(self, node: ast.For) -> Any:
+        if self.notes[node].plain:
+            return self.plain(node)
         k = len(self.sites) + 1
         binding = at(ast.Assign([node.target], load(ITEM)), node.target)
         self.notes[binding].live = self.notes[node].live_in
@@ -210,35 +232,39 @@ class _Function(ast.NodeTransformer):
         return node
 
     def visit_Match(self, node: ast.Match) -> Any:
-        if all(_is_value(case.pattern) for case in node.cases):
-            return self.match_of_values(node)
-        node.subject = self.visit(node.subject)
-        for case in node.cases:
-            case.guard = self.visit(case.guard) if case.guard else None
-            case.body = self.block(case.body)
-        return node
-
-    def match_of_values(self, node: ast.Match) -> Any:
+        """A chain of branches: values are compared as in an `if`, and other patterns ask for what Python knows."""
+        if node in self.structural:
+            return node
         subject, note = self.temporary(), self.notes[node]
         chain: list[ast.stmt] = []
         for case in reversed(node.cases):
-            test = _matches(case.pattern, load(subject))
             body = list(case.body)
-            bound: list[ast.stmt] = []
-            if isinstance(case.pattern, ast.MatchAs) and case.pattern.name:
-                bound = [at(assign(case.pattern.name, load(subject)), case.pattern)]
-                self.notes[bound[0]] = note
+            found, test = self.matched(case.pattern, subject)
             if case.guard is not None:
-                test = ast.BoolOp(ast.And(), [test, case.guard]) if not _is_always(case.pattern) else case.guard
-            elif _is_always(case.pattern):
-                chain = [*bound, *body]
-                continue
-            one = at(ast.If(test, body, chain), case.pattern)
-            self.notes[one] = note
-            chain = [*bound, one]
+                test = case.guard if test is None else ast.BoolOp(ast.And(), [test, case.guard])
+            if test is None:
+                chain = [*found, *body]
+            else:
+                chain = [*found, at(ast.If(test, body, chain), case.pattern)]
+                self.notes[chain[-1]] = replace(note)
+            for one in found:
+                self.notes[one] = note
         first = at(assign(subject, node.subject), node.subject)
         self.notes[first] = note
         return self.block([first, *chain])
+
+    def matched(self, pattern: ast.pattern, subject: str) -> tuple[list[ast.stmt], ast.expr | None]:
+        """What a pattern binds, and then the test that it holds; None if it always does."""
+        if _is_value(pattern):
+            name = pattern.name if isinstance(pattern, ast.MatchAs) else None
+            bound = [at(assign(name, load(subject)), pattern)] if name else []
+            return bound, None if _is_always(pattern) else _matches(pattern, load(subject))
+        flag = self.temporary()
+        yes, no = (at(assign(flag, ast.Constant(holds)), pattern) for holds in (True, False))
+        cases = [ast.match_case(pattern, None, [yes]), ast.match_case(ast.MatchAs(), None, [no])]
+        made = at(ast.Match(load(subject), cases), pattern)
+        self.structural.add(made)
+        return [made], load(flag)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
@@ -247,7 +273,7 @@ class _Function(ast.NodeTransformer):
         for argument in ast.walk(node.args):
             if isinstance(argument, ast.arg):
                 argument.annotation = None
-        return node if is_generator(node) else _Function(node, self.sites, self.owner, self.outer | self.variables).function()
+        return _Function(node, self.sites, self.owner, self.outer | self.variables).function() if is_capturable(node) else node
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
         return node
@@ -382,7 +408,7 @@ class _Function(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         node.value, node.attr = self.visit(node.value), self.mangled(node.attr)
-        return node
+        return at(helper("attribute", node.value, ast.Constant(node.attr)), node) if isinstance(node.ctx, ast.Load) else node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         if not isinstance(node.ctx, ast.Load):
@@ -446,11 +472,30 @@ class _Function(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first is not None:
             node.args = [at(load("__class__"), node), at(load(self.first), node)]
             return node
+        if (folded := self.folded(node)) is not None:
+            return folded
         node.func = at(helper("convert", self.visit(node.func)), node.func)
         node.args = [self.visit(a) for a in node.args]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
         return node
+
+    def folded(self, node: ast.Call) -> ast.expr | None:
+        """`sum(x for ... if t)` and the like, whose filter may be traced: pairs of a filter's truth and what gives the item."""
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        given = node.args[0] if len(node.args) == 1 else None
+        if name is None or name not in FOLDS - self.variables or not isinstance(given, ast.GeneratorExp | ast.ListComp):
+            return None
+        if not (tests := given.generators[-1].ifs):
+            return None
+        generators = copy.deepcopy(given.generators)
+        generators[-1].ifs = []
+        test = copy.deepcopy(tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests))
+        pair = ast.Tuple([self.truth(test), thunk(self.visit(copy.deepcopy(given.elt)))], ast.Load())
+        pairs = ast.GeneratorExp(pair, [self.visit(one) for one in generators])
+        call = helper("fold", load(name), pairs, thunk(self.visit(given)))
+        call.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        return at(call, node)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         self.visit_defaults(node.args)
