@@ -18,7 +18,7 @@ from ..locations import located, user_location
 from ..pytree import TreeDef, flatten, register_pytree_node
 from ..tracer import Tracer
 from ..tracing import Trace
-from .session import Contents, Missing, Place, Slot, frame, state, undo
+from .session import Contents, Missing, Place, Slot, frame, shared_slots, state, undo
 
 NOTHING = flatten(((), {}))[1]
 
@@ -266,7 +266,10 @@ def shown_leaf(x: Any) -> str:
 def slots_of(scope: Any, site: Any) -> list[Slot]:
     """The variables that a statement may bind. Objects of which it assigns only elements keep their identity."""
     names = [n for n in site.names if n not in site.changed or isinstance(scope.read(n), Tracer | np.ndarray)]
-    return scope.slots(names)
+    slots = scope.slots(names)
+    if not site.calls:
+        return slots
+    return [*slots, *(slot for slot in shared_slots() if slot.scope is not scope)]
 
 
 def label(slot: Slot) -> str:

@@ -35,7 +35,7 @@ from .blocks import (
     zero_like,
 )
 from .messages import check_unless
-from .session import UNBOUND, Contents, Held, Missing, Place, Scope, Slot, frame, state, undo
+from .session import UNBOUND, Contents, Held, Missing, Place, Scope, Slot, frame, shared_slots, state, undo
 from .sites import Site
 
 Statements = Callable[[], Any]
@@ -254,7 +254,7 @@ def _expression(test: Tracer, then: Callable[[], Any], otherwise: Callable[[], A
     def storing(thunk: Callable[[], Any]) -> Statements:
         return lambda: result.write(thunk())
 
-    choose(None, [result], site, scalar(test, "the condition"), storing(then), storing(otherwise))
+    choose(None, [result, *shared_slots()], site, scalar(test, "the condition"), storing(then), storing(otherwise))
     return result.value
 
 

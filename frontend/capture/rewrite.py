@@ -101,7 +101,10 @@ class _Function(ast.NodeTransformer):
             out.append(_def(deleter, nothing, [*declared, ast.Delete([ast.Name(name, ast.Del())])]))
             table[name] = ast.Tuple([thunk(load(name)), load(setter), load(deleter)], ast.Load())
         keys: list[ast.expr | None] = [ast.Constant(name) for name in table]
-        out.append(assign(SCOPE, helper("enter", load(SITES), ast.Constant(node.name), ast.Dict(keys, list(table.values())))))
+        in_expressions = {n.target.id for n in own_nodes(node.body, ast.NamedExpr)}
+        shared = constant(tuple(sorted((self.names.rebound | in_expressions) & self.variables)))
+        entered = helper("enter", load(SITES), ast.Constant(node.name), ast.Dict(keys, list(table.values())), shared)
+        out.append(assign(SCOPE, entered))
         return [at(statement, node) for statement in out]
 
     def guarded(self, body: list[ast.stmt]) -> ast.stmt:
@@ -145,7 +148,8 @@ class _Function(ast.NodeTransformer):
         bound = {n for names in inside for n in names.bound}
         changed = {n for names in inside for n in names.changed}
         called = {n for names in inside for n in names.rebound}
-        if any(own_nodes(list(block), ast.Call) for block in blocks):
+        calls = any(own_nodes(list(block), ast.Call) for block in blocks)
+        if calls:
             called |= self.names.rebound
         note = self.notes[node]
         names = (bound | changed | called) & (note.live | note.live_in) & self.variables
@@ -162,6 +166,7 @@ class _Function(ast.NodeTransformer):
                 frozenset(note.live),
                 frozenset(changed | augmented),
                 frozenset(n for names in inside for n in names.read),
+                calls=calls,
                 **facts,
             )
         )

@@ -208,10 +208,13 @@ def undo(writes: Iterable[tuple[Any, Any]]) -> None:
 
 
 class Scope:
-    """The variables of a call of a captured function, which the functions made from its blocks share."""
+    """The variables of a call of a captured function, which the functions made from its blocks share.
 
-    def __init__(self, key: Any, name: str, variables: Variables):
-        self.key, self.name, self.variables = key, name, variables
+    An expression may bind those that are `shared`: functions inside assign them, or `:=` does.
+    """
+
+    def __init__(self, key: Any, name: str, variables: Variables, shared: tuple[str, ...] = ()):
+        self.key, self.name, self.variables, self.shared = key, name, variables, shared
         self.missing: dict[str, Missing] = {}
         self.depth = traced_depth()
         above = {one.depth for one in state.scopes if one.key is key and one.depth < self.depth}
@@ -269,6 +272,11 @@ class Scope:
             trace = trace.tb_next
         place = _place_in(trace.tb_frame.f_code, trace.tb_lasti, trace.tb_lineno)
         return placed(TracingError(text), place)
+
+
+def shared_slots() -> list[Variable]:
+    """The variables that an expression may bind, of all calls."""
+    return [Variable(scope, name) for scope in state.scopes for name in scope.shared]
 
 
 RECURSION = 24
