@@ -332,21 +332,19 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def compare(first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
-    """`first < b < c` and the like: each operand is computed once, and only while the result is open."""
-    found: Any = True
-    for k, (name, thunk) in enumerate(rest):
-        second = thunk()
-        one = _COMPARISONS[name](first, second)
-        found = one if k == 0 else lnp.logical_and(found, one) if isinstance(found, Tracer) or isinstance(one, Tracer) else one
-        if not isinstance(found, Tracer) and not _is_open(found, k, len(rest)):
-            return found
-        first = second
-    return found
-
-
-def _is_open(found: Any, k: int, n: int) -> bool:
-    return k == n - 1 or bool(found)
+def compare(together: bool, first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
+    """`first < b < c` and the like: each operand is computed once, and only while the result is open; if `together`, whatever
+    those before are."""
+    (name, thunk), *others = rest
+    second = thunk()
+    found = _COMPARISONS[name](first, second)
+    if not others or not (isinstance(found, Tracer) or found):
+        return found
+    if not isinstance(found, Tracer):
+        return compare(together, second, *others)
+    if together:
+        return lnp.logical_and(found, compare(together, second, *others))
+    return _expression(found, lambda: _flag(compare(together, second, *others), True), lambda: False)
 
 
 def contains(items: Any, x: Any) -> Any:

@@ -306,14 +306,19 @@ class _Function(ast.NodeTransformer):
     # -- assignment
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        value = self.viewed(node.value)
-        if len(node.targets) == 1:
-            return self.store(node.targets[0], value, node)
-        name = self.temporary()
-        return [assign(name, value), *(s for target in node.targets for s in self.store(target, load(name), node))]
+        return self.stores(node.targets, node.value, node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        return None if node.value is None else self.store(node.target, self.viewed(node.value), node)
+        return None if node.value is None else self.stores([node.target], node.value, node)
+
+    def stores(self, targets: Sequence[ast.expr], given: ast.expr, node: Any) -> list[ast.stmt]:
+        """Assign a value, which is computed before what stands in the targets."""
+        calls = _may_bind(given)
+        value = self.viewed(given)
+        if len(targets) == 1 and (_is_name(targets[0]) or not calls):
+            return self.store(targets[0], value, node)
+        name = self.temporary()
+        return [assign(name, value), *(s for target in targets for s in self.store(target, load(name), node))]
 
     def viewed(self, value: ast.expr) -> ast.expr:
         """A value, of which it is kept that it may share memory with a variable: `x.T`, `x.reshape(...)`."""
@@ -429,7 +434,7 @@ class _Function(ast.NodeTransformer):
         return self.logical(node, False)
 
     def logical(self, node: ast.BoolOp, is_test: bool) -> ast.expr:
-        together = not any(own_nodes([v], (ast.Call, ast.NamedExpr)) for v in node.values[1:])
+        together = not any(map(_may_bind, node.values[1:]))
         values = [self.truth(v) if is_test else self.visit(v) for v in node.values]
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         facts = ast.Constant(together), ast.Constant(is_test)
@@ -449,13 +454,14 @@ class _Function(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> Any:
+        together = ast.Constant(not any(map(_may_bind, node.comparators[1:])))
         first, *rest = [self.visit(x) for x in (node.left, *node.comparators)]
         names = [type(op).__name__ for op in node.ops]
         if len(names) == 1 and names[0] not in ("In", "NotIn"):
             node.left, node.comparators = first, rest
             return node
         pairs = [ast.Tuple([ast.Constant(n), thunk(x)], ast.Load()) for n, x in zip(names, rest, strict=True)]
-        return at(helper("compare", first, *pairs), node)
+        return at(helper("compare", together, first, *pairs), node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         node.value = self.visit(node.value)
@@ -537,6 +543,11 @@ def _loop_facts(note: Note) -> dict[str, Any]:
         "always": frozenset(note.always),
         "live_in": frozenset(note.live_in),
     }
+
+
+def _may_bind(node: ast.expr) -> bool:
+    """Whether an expression may do more than give a value."""
+    return bool(own_nodes([node], (ast.Call, ast.NamedExpr)))
 
 
 def _is_name(target: ast.expr) -> bool:

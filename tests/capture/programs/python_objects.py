@@ -561,6 +561,64 @@ def nonlocal_two_levels(x):
     return total
 
 
+def value_before_target(x, k):
+    c = 0
+
+    def bump(y):
+        nonlocal c
+        if y > 0:
+            c = c + 1
+        return c * 1.0
+
+    x[c + k] = bump(x[1])
+    x[c], y = bump(x[0]), c
+    return x, c, y
+
+
+def call_in_comparison(x):
+    c = 0
+
+    def bump(y):
+        nonlocal c
+        c += 1
+        return y * 2
+
+    found = 0 < bump(x) < bump(x) + 1 < bump(x) * 3
+    return c, found
+
+
+def nonlocal_in_ternary(x):
+    c = 1.0
+
+    def bump(y):
+        nonlocal c
+        c = c + y
+        return c
+
+    y = bump(x) if x > 0 else x
+    z = x > 1 and bump(y) > 2
+    return y, z, c
+
+
+def sibling_binds(x):
+    c = 1.0
+
+    def bump(y):
+        nonlocal c
+        c = c + y
+
+    def visit(y):
+        if y > 1:
+            bump(y)
+        while y < 3:
+            y = y + 1
+            bump(y)
+
+    visit(x)
+    visit(x / 2)
+    return c
+
+
 def closures_in_list(x):
     functions = [lambda v, k=k: v * k if v > k else v + k for k in range(4)]
     for f in functions:
@@ -777,6 +835,8 @@ CASES = {
     return_in_with: BOTH, break_in_with: [(f(3),), (f(100),)], try_finally_state: BOTH, return_in_try_finally: BOTH,
     try_else: BOTH, suppressed: BOTH, walrus_in_if: BOTH, walrus_in_while: [(i(9),), (i(0),)], walrus_in_comprehension: ROW,
     star_arguments: [(f(2.5), f(0.5)), (f(-1), f(3))], star_targets: ROW, nonlocal_traced: ROW, nonlocal_two_levels: ROW,
+    value_before_target: [(a(1, -2, 3), i(0)), (a(1, 2, 3), i(1))], call_in_comparison: BOTH + [(f(0.3),)],
+    nonlocal_in_ternary: BOTH, sibling_binds: BOTH,
     closures_in_list: BOTH, reduce_of_function: ROW, accumulate_of_function: ROW, product_of_lists: [(V, W)], pairwise: ROW,
     deque_as_queue: BOTH, defaultdict_of_sums: ROW, cached_function: BOTH, property_and_classmethod: [(f(1.5),), (f(-4),)],
     class_with_state: ROW, string_building: BOTH, slice_objects: ROW, sorted_by_key: BOTH, try_loop_retry: BOTH,
