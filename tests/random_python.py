@@ -31,6 +31,8 @@ class Writer:
         self.rng = random.Random(seed)
         self.count = 0
         self.locals: list[str] = []
+        self.may_have_returned = False
+        """After that the list does not grow, or how long it is would depend on a value."""
 
     def source(self) -> str:
         body = [
@@ -118,8 +120,9 @@ class Writer:
             word = self.rng.choice(["break", "continue"])
             return [f"if {self.condition()}:", *self.indented([word])]
         if kind == 9:
+            self.may_have_returned = True
             return [f"if {self.condition()}:", *self.indented([RETURN])]
-        if kind == 10 and depth == 0:
+        if kind == 10 and depth == 0 and not self.may_have_returned:
             return self.chosen("out.append({})", [*NAMES])
         if kind == 11:
             return ["try:", *self.block(depth, None), "finally:", *self.indented([f"{target} = ({target} + 1) % 97"])]
