@@ -66,9 +66,10 @@ test: $(VENV)/.test  ## set up, then run every test (pytest and lit)
 	$(PYTEST) tests
 	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q filecheck
 
-fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random programs against the interpreter (PROGRAMS=1000)
+fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random programs against the interpreter (PROGRAMS=1000), random Python (FUNCTIONS=200)
 	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)
 	$(BIN)/python tests/random_programs.py $(or $(PROGRAMS),1000)
+	$(BIN)/python tests/random_python.py $(or $(FUNCTIONS),200)
 
 test-targets: $(VENV)/.test  ## run what depends on the target for other targets than this machine (TARGETS='v2 --share 1/1')
 	$(BIN)/python tests/on_targets.py -n $(JOBS) $(TARGETS)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .codegen.targets import get as target  # noqa: F401
     from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
+    from .errors import DeviceError as DeviceError
     from .errors import DifferentiationError as DifferentiationError
     from .errors import DTypeError as DTypeError
     from .errors import ExtensionError as ExtensionError
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
     from .frontend.custom import custom_gradient as custom_gradient
     from .frontend.custom import custom_jvp as custom_jvp
     from .frontend.custom import custom_vjp as custom_vjp
+    from .frontend.devices import Device as Device
+    from .frontend.devices import DeviceArray as DeviceArray
+    from .frontend.devices import register_device as register_device
     from .frontend.dynamic import dim as dim
     from .frontend.effects import after as after
     from .frontend.effects import check as check
@@ -140,6 +144,7 @@ _HOMES = {
             "CompileError",
             "DTypeError",
             "DifferentiationError",
+            "DeviceError",
             "ExtensionError",
             "InternalError",
             "LaminaError",
@@ -187,6 +192,7 @@ _HOMES = {
         ".frontend.kernel.annotations",
     ),
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
+    **dict.fromkeys(("Device", "DeviceArray", "register_device"), ".frontend.devices"),
     "dim": ".frontend.dynamic",
     **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
     **dict.fromkeys(

@@ -78,6 +78,10 @@ class ExtensionError(LaminaError):
     """What is to be registered lacks something that the compiler asks of its kind, or its name is taken."""
 
 
+class DeviceError(LaminaError):
+    """Arrays or programs that a device cannot take, or no device of that name."""
+
+
 class InternalError(Exception):
     """A fault of the compiler itself: please report it with the IR it names."""
 

@@ -26,7 +26,7 @@ class Extension:
     """One thing that is registered.
 
     Attributes:
-        kind: what it is: op, rule, pass, primitive, strategy, kernel, target.
+        kind: what it is: op, rule, pass, primitive, strategy, kernel, target, device.
         name: the name it has among those of its kind.
         module: the Python module that defines it.
     """

@@ -7,7 +7,7 @@
 
 Three layers can be extended apart from each other, and each relies on no more of the one above than the contract says
 (docs/extending.md): the graph (ops, rewrite rules, passes), the schedule of its kernels (primitives, strategies, kernels
-written by hand for an op) and the machine (targets). A package that names a module under the entry point group
+written by hand for an op) and the machine (targets, devices). A package that names a module under the entry point group
 `lamina.extensions` is found when it is installed; registering by hand does the same for one process. What is registered
 counts for what is compiled from then on, and is part of every key of the object cache.
 """
@@ -51,6 +51,7 @@ from ..lowering.schedule.base import Primitive
 from ..lowering.strategies import KernelStrategy, NestStrategy, Strategy, Take, register_strategy
 from ..passes import register_pass
 from ..pipeline import find_kernel, register_step
+from .devices import Device, register_device
 from .eager import api
 from .functions import TensorSpec
 from .kernels import KernelBase
@@ -65,6 +66,7 @@ __all__ = [
     "CompositeOp",
     "Custom",
     "Derivative",
+    "Device",
     "Elementwise",
     "Equation",
     "Extension",
@@ -93,6 +95,7 @@ __all__ = [
     "find_loop",
     "graph_op",
     "loops",
+    "register_device",
     "register_kernel",
     "register_op",
     "register_pass",

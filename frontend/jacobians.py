@@ -201,17 +201,21 @@ remat = checkpoint
 
 
 def device_put(tree: Any, device: Any = None) -> Any:
-    """The arrays and numbers of a tree as arrays of ours; there is one device, the CPU.
+    """The arrays and numbers of a tree as arrays of ours, or in the memory of a registered device (`lm.register_device`).
 
     >>> import lamina as lm
     >>> lm.device_put({"w": [1.0, 2.0]})
     {'w': [array(1.), array(2.)]}
     """
-    return tree_map(asarray, tree)
+    if device in (None, "cpu"):
+        return tree_map(asarray, tree)
+    from .devices import put
+
+    return put(tree, device)
 
 
 def device_get(tree: Any) -> Any:
-    """The arrays of a tree as NumPy's, on the same memory."""
+    """The arrays of a tree as NumPy's, on the same memory; those on a device are copied."""
     return tree_map(np.asarray, tree)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
-from ..errors import SizeError
+from ..errors import DeviceError, SizeError
 from ..pipeline import collecting_later
 from ..runtime.arguments import prepare
 from ..runtime.arrays import plain
@@ -334,6 +334,7 @@ def jit(
     donate_argnames: str | Sequence[str] = (),
     dynamic: Mapping[str, Sequence[Any]] | None = None,
     capture: str = "auto",
+    device: str | None = None,
 ) -> Any:
     """Compile a function of arrays to native code.
 
@@ -361,6 +362,9 @@ def jit(
         capture: what happens where Python asks a traced array for its value, as `if x > 0` does. "auto" traces the function
             from its source, so that its control flow becomes that of the program (docs/capture.md); "source" does so at once,
             and "trace" raises.
+        device: the name of a device that another package has registered (`lm.register_device`), where the program then runs.
+            Arguments are copied there unless they are there, and results stay there; `donate_argnums` and `dynamic` are for
+            the CPU alone.
 
     Returns:
         A callable with `lower(*args)`. A call with flat arrays costs about 0.3 us, with a tree of 14 leaves about 3 us.
@@ -393,6 +397,7 @@ def jit(
             donate_argnames=donate_argnames,
             dynamic=dynamic,
             capture=capture,
+            device=device,
         )
     if capture not in CAPTURES:
         raise ValueError(f"jit takes capture= as one of {', '.join(CAPTURES)}, got {capture!r:.60}")
@@ -402,7 +407,14 @@ def jit(
     donated = _donated(function, donate_argnums, donate_argnames, positions)
     compiled = _jit_class()(_Dispatcher(function, positions, names, donated, Dynamic(dynamic), capture))
     functools.update_wrapper(compiled, function)
-    return compiled
+    if device in (None, "cpu"):
+        return compiled
+    from .devices import DeviceFunction, find_device
+
+    find_device(device)
+    if donated or dynamic:
+        raise DeviceError(f"jit(device={device!r}) takes no donate_argnums= and no dynamic=")
+    return DeviceFunction(compiled, device)
 
 
 def _static(

@@ -40,7 +40,7 @@ from ...errors import ShapeError
 from ..assembly import parse_signature, parse_values, print_signature, print_values
 from ..element_types import STORED
 from ..types import COMPLEX, element_of, shape_of
-from .base import GraphOp, Linear, Props, graph_op
+from .base import GraphOp, Linear, Props, Types, graph_op
 
 METHODS = ("none", "sequential", "expand_dims", "broadcast_all")
 """How a callback takes a batch: not at all, element by element, or whole, where what is the same for all has a first dim of 1,
@@ -308,9 +308,7 @@ class AfterOp(GraphOp):
     batching = _batch_after
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if not operands:
             raise ShapeError("needs an operand")
         return (operands[0],)  # C1

@@ -19,11 +19,11 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 
 from ...errors import DifferentiationError, DTypeError
 from ..types import complex_of, element_of, is_complex, numpy_dtype, tensor, width_of
-from .base import Custom, Props, graph_op, word
+from .base import Custom, Props, Types, graph_op, word
 from .field import Element, Field
 from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
 from .orthogonal import Reflector
-from .spectral import epsilon_of, np_phases, phase_of
+from .phases import epsilon_of, np_phases, phase_of
 
 _MOST_STEPS = 30
 """QR steps for an eigenvalue at most: LAPACK's limit; two or three are usual."""
@@ -82,7 +82,7 @@ class EigOp(MatrixOp):
         return True
 
     @classmethod
-    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Types, props: Props) -> Types:
         shape = require_matrices(operands[0], square=True)  # C1, C2
         if word(props["mode"]) not in ("values", "vectors"):  # C3
             raise DTypeError(f"mode must be one of values, vectors, got {word(props['mode'])}")

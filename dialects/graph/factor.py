@@ -23,7 +23,7 @@ from ..types import (
     show_shape,
     tensor,
 )
-from .base import Custom, GraphOp, Props, Zero, graph_op, integer, require_same_element, word
+from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_element, word
 from .field import Element
 from .matrices import (
     Matrices,
@@ -84,7 +84,7 @@ class CholeskyOp(MatrixOp):
     derivative = Custom(_jvp_cholesky)
 
     @classmethod
-    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Types, props: Props) -> Types:
         require_matrices(operands[0], square=True)  # C1, C2
         return (operands[0],)
 
@@ -195,7 +195,7 @@ class TriangularSolveOp(MatrixOp):
     derivative = Custom(_jvp_triangular_solve, transpose=_transpose_triangular_solve, linear=(1,))
 
     @classmethod
-    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Types, props: Props) -> Types:
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
         if a[:-1] != y[:-1]:  # C2
@@ -321,7 +321,7 @@ class LuOp(MatrixOp):
     derivative = Custom(_jvp_lu)
 
     @classmethod
-    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Types, props: Props) -> Types:
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
         return operands[0], tensor(i32, (*lead, min(rows, columns)))
 
@@ -412,9 +412,7 @@ class PermutationOp(GraphOp):
     batching = _batch_permutation
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape, rows = operands[0].get_shape(), integer(props["rows"])
         if operands[0].element_type != i32 or not shape:  # C1
             raise DTypeError(f"pivots must be vectors of i32, got {operands[0]}")

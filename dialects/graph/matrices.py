@@ -30,7 +30,7 @@ from ..types import (
     show_shape,
     tensor,
 )
-from .base import GraphOp, Props
+from .base import GraphOp, Props, Types
 from .complex import conjugate
 from .field import Element, Field
 
@@ -186,7 +186,7 @@ class MatrixOp(GraphOp, ABC):
 
     @classmethod
     @abstractmethod
-    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Types, props: Props) -> Types:
         """Result types of operands that are not split."""
 
     @abstractmethod
@@ -222,9 +222,7 @@ class MatrixOp(GraphOp, ABC):
         return [tensor(complex_of(o.element_type), o.get_shape()) for o in operands[:n]]
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         found = cls.whole_types(cls.joined_types(operands), props)
         if not cls.splits(len(operands)):
             return found

@@ -22,7 +22,7 @@ from xdsl.traits import Pure
 
 from ...errors import DifferentiationError, DTypeError
 from ..types import COMPLEX, element_of, is_complex, shape_of, tensor
-from .base import CompositeOp, Custom, NotDifferentiable, Props, graph_op, word
+from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, word
 from .complex import imaginary
 from .factor import solve_right, solve_with
 from .field import Element, Field
@@ -222,7 +222,7 @@ class HouseholderOp(MatrixOp):
     derivative = NotDifferentiable(lambda op: "differentiate graph.qr")
 
     @classmethod
-    def whole_types(cls, operands: Sequence[TensorType], props: Props) -> tuple[TensorType, ...]:
+    def whole_types(cls, operands: Types, props: Props) -> Types:
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
         k, element = min(rows, columns), operands[0].element_type
         return tensor(element, (*lead, rows, k)), tensor(element, (*lead, k, columns))
@@ -316,9 +316,7 @@ class QrOp(CompositeOp):
     batching = batch_leading
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
         if word(props["mode"]) not in ("reduced", "complete"):  # C3
             raise DTypeError(f"mode must be one of reduced, complete, got {word(props['mode'])}")

@@ -13,7 +13,7 @@ from xdsl.traits import Pure
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, element_of, part_of, shape_of, show_shape, tensor
-from .base import CompositeOp, Custom, Props, graph_op, require_same_element, word
+from .base import CompositeOp, Custom, Props, Types, graph_op, require_same_element, word
 from .factor import permuted, permuted_back, solve_with
 from .matrices import batch_leading, diagonal_of, identity, in_field, multiply, on_rows, require_matrices, stacked
 
@@ -59,9 +59,7 @@ class SolveOp(CompositeOp):
     batching = batch_leading
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
         if a[:-1] != y[:-1]:  # C2
@@ -175,9 +173,7 @@ class DetOp(CompositeOp):
     batching = batch_leading
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         shape = require_matrices(operands[0], square=True)  # C1, C2
         return (tensor(operands[0].element_type, shape[:-2]),)
 
@@ -236,9 +232,7 @@ class PinvOp(CompositeOp):
     batching = batch_leading
 
     @classmethod
-    def infer_types(
-        cls, operands: Sequence[TensorType], props: Props, results: Sequence[TensorType] | None = None
-    ) -> tuple[TensorType, ...]:
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         if operands[1].element_type != part_of(operands[0].element_type):  # C1
             x, rtol = (o.element_type for o in operands)
             raise DTypeError(f"rtol must have the element type of parts of the matrix, the matrix is {x}, rtol is {rtol}")

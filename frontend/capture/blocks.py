@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +15,10 @@ from ...errors import TracingError
 from .. import lnp
 from ..functions import Aval, TracedFunction, end_function, staging
 from ..locations import located, user_location
-from ..pytree import TreeDef, flatten
+from ..pytree import TreeDef, flatten, register_pytree_node
 from ..tracer import Tracer
 from ..tracing import Trace
-from .session import Missing, Place, Slot, frame, state, undo
+from .session import Contents, Missing, Place, Slot, frame, shared_slots, state, undo
 
 NOTHING = flatten(((), {}))[1]
 
@@ -52,12 +54,66 @@ class Value:
         return self.structure.unflatten(leaves)
 
 
-def value_of(x: Any) -> Value:
-    """A value as leaves and structure."""
+def value_of(x: Any, is_open: Callable[[Any], bool] = lambda leaf: False) -> Value:
+    """A value as leaves and structure. Frozen dataclasses are taken apart, and further objects that `is_open` says."""
     if isinstance(x, Missing):
         return Value(missing=x)
-    leaves, structure = flatten(x)
-    return Value(leaves, structure, None, x)
+    leaves: list[Any] = []
+    return Value(leaves, _taken_apart(flatten(x), leaves, is_open), None, x)
+
+
+class _Attributes:
+    """The kind of node that stands for an object of a class, whose attributes are the children."""
+
+
+def _with_attributes(rest: tuple[type, tuple[str, ...]], values: Sequence[Any]) -> Any:
+    cls, names = rest
+    made = object.__new__(cls)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(made, name, value)
+    return made
+
+
+register_pytree_node(_Attributes, lambda made: ((), None), _with_attributes)
+
+
+def _taken_apart(flat: tuple[list[Any], TreeDef], out: list[Any], is_open: Callable[[Any], bool]) -> TreeDef:
+    """The structure of a tree in which objects are nodes, whose leaves go to `out`."""
+    leaves = iter(flat[0])
+
+    def walk(node: TreeDef) -> TreeDef:
+        if node.kind is not None:
+            return TreeDef(node.kind, node.data, tuple(map(walk, node.children)))
+        leaf = next(leaves)
+        names = attributes_of(leaf, is_open)
+        if names is None:
+            out.append(leaf)
+            return node
+        inside = [_taken_apart(flatten(getattr(leaf, name)), out, is_open) for name in names]
+        return TreeDef(_Attributes, (type(leaf), names), tuple(inside))
+
+    return walk(flat[1]) if any(attributes_of(x, is_open) is not None for x in flat[0]) else _given(flat, out)
+
+
+def _given(flat: tuple[list[Any], TreeDef], out: list[Any]) -> TreeDef:
+    out += flat[0]
+    return flat[1]
+
+
+def attributes_of(x: Any, is_open: Callable[[Any], bool]) -> tuple[str, ...] | None:
+    """The attributes of which an object is made anew; None for what stays itself."""
+    if is_array(x):
+        return None
+    parameters = getattr(type(x), "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen and not isinstance(x, type):
+        return tuple(f.name for f in dataclasses.fields(x))
+    is_plain = type(x).__new__ is object.__new__ and type(x).__setattr__ is object.__setattr__ and hasattr(x, "__dict__")
+    return tuple(vars(x)) if is_plain and is_open(x) else None
+
+
+def is_object(x: Any) -> bool:
+    """Whether a value is an object of a class of the user's that says nothing of how it is shown."""
+    return type(x).__repr__ is object.__repr__ and hasattr(x, "__dict__")
 
 
 def is_array(x: Any) -> bool:
@@ -73,7 +129,7 @@ def is_same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, float):
         return a == b and np.signbit(a) == np.signbit(b)
-    return bool(a == b)
+    return type(a).__module__ in ("builtins", "numpy") and bool(a == b)  # classes of the user's compare their attributes
 
 
 def equal(a: Value, b: Value) -> bool:
@@ -81,6 +137,12 @@ def equal(a: Value, b: Value) -> bool:
     if a.missing is not None or b.missing is not None:
         return a.missing is not None and b.missing is not None and a.missing.reason == b.missing.reason
     return a.structure == b.structure and all(is_same(x, y) for x, y in zip(a.leaves, b.leaves, strict=True))
+
+
+def _only_once(fresh: Mapping[int, Any], values: Sequence[Any]) -> Callable[[Any], bool]:
+    """Says whether an object was made in a block, and one variable holds it: an equal one can stand for it after the block."""
+    found = Counter(id(leaf) for value in values for leaf in flatten(value)[0])
+    return lambda x: id(x) in fresh and found[id(x)] <= 1
 
 
 class Block:
@@ -110,7 +172,8 @@ class Block:
                     arguments = [self.trace.argument(a.dtype, a.shape, a.weak) for a in self.avals]
                     self.trace.own_arguments = len(arguments)
                     self.result = statements(*arguments)
-                    self.after = [value_of(slot.read()) for slot in slots]
+                    is_new = _only_once(kept.fresh, [slot.read() for slot in slots])
+                    self.after = [value_of(slot.read(), is_new) for slot in slots]
                     known = {slot.key_of_write for slot in slots}
                     self.places = {k: (one, value_of(one.read())) for k, (one, _) in kept.writes.items() if k not in known}
             except RaisedError as error:
@@ -123,6 +186,18 @@ class Block:
             finally:
                 undo(kept.writes.values())
         return self
+
+    def value_at(self, place: Any) -> Value:
+        """What an attribute, an item or the contents of a list are at the end."""
+        if place.key_of_write in self.places:
+            return self.places[place.key_of_write][1]
+        if not isinstance(place, Contents):
+            return value_of(place.read())
+        items = place.read()
+        for item, value in self.places.values():
+            if isinstance(item, Place) and item.owner is place.owner:
+                items[item.key] = value.whole
+        return value_of(items)
 
     def function(self, name: str, results: Sequence[Any]) -> TracedFunction:
         """The function that returns some of its values."""
@@ -170,6 +245,8 @@ def shown(value: Value) -> str:
         return "nothing"
     if value.whole is None:
         return "None"
+    if is_object(value.whole):
+        return f"a {type(value.whole).__name__}"
     if value.structure is not None and value.structure.kind is not None:
         return f"{type(value.whole).__name__} {value.structure}"
     return shown_leaf(value.whole)
@@ -189,7 +266,10 @@ def shown_leaf(x: Any) -> str:
 def slots_of(scope: Any, site: Any) -> list[Slot]:
     """The variables that a statement may bind. Objects of which it assigns only elements keep their identity."""
     names = [n for n in site.names if n not in site.changed or isinstance(scope.read(n), Tracer | np.ndarray)]
-    return scope.slots(names)
+    slots = scope.slots(names)
+    if not site.calls:
+        return slots
+    return [*slots, *(slot for slot in shared_slots() if slot.scope is not scope)]
 
 
 def label(slot: Slot) -> str:

@@ -23,6 +23,7 @@ from .blocks import (
     Value,
     equal,
     is_array,
+    is_object,
     is_same,
     label,
     line_of,
@@ -34,7 +35,7 @@ from .blocks import (
     zero_like,
 )
 from .messages import check_unless
-from .session import UNBOUND, Held, Missing, Place, Scope, Slot, frame, state, undo
+from .session import UNBOUND, Contents, Held, Missing, Place, Scope, Slot, frame, shared_slots, state, undo
 from .sites import Site
 
 Statements = Callable[[], Any]
@@ -46,6 +47,18 @@ def if_(scope: Scope, site: Site, test: Any, then: Statements, otherwise: Statem
         (then if test else otherwise)()
         return
     choose(scope, slots_of(scope, site), site, scalar(test, "the condition"), then, otherwise)
+
+
+def known(test: Any) -> bool:
+    """The condition of a statement in which a generator yields.
+
+    Raises:
+        TracingError: it is traced.
+    """
+    if isinstance(test, Tracer):
+        text = "a traced value decides how many items a generator gives"
+        raise located(TracingError(f"{text}: end both paths of the `if` with one `yield`, or fill an array in a loop"))
+    return bool(test)
 
 
 def choose(
@@ -103,11 +116,11 @@ def _raised_here(statements: Statements) -> BaseException:
 def _merge(slots: Sequence[Slot], before: Sequence[Value], site: Site, blocks: tuple[Block, Block], test: Tracer) -> None:
     then, otherwise = blocks
     rows: list[tuple[Slot, Value, Value]] = list(zip(slots, then.after, otherwise.after, strict=True))
-    for key in {**then.places, **otherwise.places}:
-        place = (then.places.get(key) or otherwise.places[key])[0]
-        old = value_of(place.read())
-        a, b = (block.places[key][1] if key in block.places else old for block in blocks)
-        rows.append((place, a, b))
+    places = {**then.places, **otherwise.places}
+    for place, _ in places.values():
+        if isinstance(place, Place) and Contents(place.owner).key_of_write in places:
+            continue  # an item of a list that is chosen as a whole
+        rows.append((place, then.value_at(place), otherwise.value_at(place)))
     merged = [_Merged(slot, site, a, b, blocks) for slot, a, b in rows]
     pairs = [pair for one in merged for pair in one.pairs]
     results = iter(_chosen(test, blocks, pairs, [(one, k) for one in merged for k in range(len(one.pairs))]))
@@ -123,6 +136,9 @@ class _Merged:
         self.final: Any = UNBOUND
         self.pairs: list[tuple[Any, Any]] = []
         self.places: list[int] = []
+        if a.whole is b.whole and isinstance(a.whole, list | dict):
+            self.final, self.model = a.whole, None  # what is assigned in it is chosen by itself
+            return
         if equal(a, b):
             self.final, self.model = (a.missing if a.missing is not None else a.whole), None
             return
@@ -164,11 +180,15 @@ class _Merged:
         return f"{text}, which a traced value chooses: assign it before, or on both paths"
 
     def mismatch(self, a: str, b: str) -> LaminaError:
+        if isinstance(self.slot, Contents):
+            return self.slot.refused()
         names = [line_of(self.site.lines, k, self.slot.name) for k in (0, 1)]
         chosen = f"the `if` in line {self.site.line}, which a traced value chooses"
         remedy = "give both paths one type"
         if "None" in (a, b):
             remedy = "return a value on every path" if label(self.slot) == "the result" else "use an array on both paths"
+        if type(self.a.whole) is type(self.b.whole) and is_object(self.a.whole):
+            remedy = "make the object on both paths, or its class a frozen dataclass or a pytree (lm.register_dataclass)"
         text = f"{label(self.slot)} is {a} on one path ({names[0]}) and {b} on the other ({names[1]}) of {chosen}: {remedy}"
         return located(TracingError(text))
 
@@ -179,7 +199,11 @@ class _Merged:
         leaves = list(self.model.leaves)
         for k in self.places:
             leaves[k] = next(results)
-        self.slot.write(self.model.with_leaves(leaves))
+        final = self.model.with_leaves(leaves)
+        if isinstance(self.slot, Contents):  # items that are one object on both paths stay that object
+            rows = zip(final, self.a.whole, self.b.whole, strict=True)
+            final = [x if x is y and isinstance(x, list | dict) else new for new, x, y in rows]
+        self.slot.write(final)
 
 
 def _chosen(test: Tracer, blocks: tuple[Block, Block], pairs: Sequence[tuple[Any, Any]], owners: Sequence[Any]) -> list[Tracer]:
@@ -200,7 +224,7 @@ def _chosen(test: Tracer, blocks: tuple[Block, Block], pairs: Sequence[tuple[Any
             raise one.mismatch(*(shown_leaf(leaf) for leaf in pairs[k]))
     functions.reverse()  # false, true
     consts = share_captured(trace, functions)
-    op = CaseOp.make(test.value, [f.op for f in functions], [x.value for x in consts])
+    op = CaseOp.make(trace.lift(test).value, [f.op for f in functions], [x.value for x in consts])
     avals = [a._replace(weak=all(f.out_avals[k].weak for f in functions)) for k, a in enumerate(functions[0].out_avals)]
     return results_of(trace, op, avals)
 
@@ -230,7 +254,7 @@ def _expression(test: Tracer, then: Callable[[], Any], otherwise: Callable[[], A
     def storing(thunk: Callable[[], Any]) -> Statements:
         return lambda: result.write(thunk())
 
-    choose(None, [result], site, scalar(test, "the condition"), storing(then), storing(otherwise))
+    choose(None, [result, *shared_slots()], site, scalar(test, "the condition"), storing(then), storing(otherwise))
     return result.value
 
 
@@ -308,21 +332,19 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def compare(first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
-    """`first < b < c` and the like: each operand is computed once, and only while the result is open."""
-    found: Any = True
-    for k, (name, thunk) in enumerate(rest):
-        second = thunk()
-        one = _COMPARISONS[name](first, second)
-        found = one if k == 0 else lnp.logical_and(found, one) if isinstance(found, Tracer) or isinstance(one, Tracer) else one
-        if not isinstance(found, Tracer) and not _is_open(found, k, len(rest)):
-            return found
-        first = second
-    return found
-
-
-def _is_open(found: Any, k: int, n: int) -> bool:
-    return k == n - 1 or bool(found)
+def compare(together: bool, first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
+    """`first < b < c` and the like: each operand is computed once, and only while the result is open; if `together`, whatever
+    those before are."""
+    (name, thunk), *others = rest
+    second = thunk()
+    found = _COMPARISONS[name](first, second)
+    if not others or not (isinstance(found, Tracer) or found):
+        return found
+    if not isinstance(found, Tracer):
+        return compare(together, second, *others)
+    if together:
+        return lnp.logical_and(found, compare(together, second, *others))
+    return _expression(found, lambda: _flag(compare(together, second, *others), True), lambda: False)
 
 
 def contains(items: Any, x: Any) -> Any:

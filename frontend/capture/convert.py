@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import sysconfig
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -18,8 +19,9 @@ from ..jit import JitBase
 from ..locations import is_ours, placed
 from ..tracer import Tracer
 from . import builtin, session, writes
+from .generators import is_capturable
 from .jumps import HELPERS, at
-from .rewrite import SITES, is_generator, rewritten
+from .rewrite import SITES, rewritten
 from .session import state
 from .sites import RefusedError, Site
 from .source import find
@@ -113,7 +115,7 @@ def _captured_argument(x: Any) -> Any:
 def _maker(function: FunctionType) -> Callable[[FunctionType], FunctionType] | None:
     """What makes the captured form of functions of one code object; None if that is the function itself."""
     code = function.__code__
-    if code.co_flags & 0x2A0:  # a generator or coroutine: its items are made in Python
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
     source = find(function)
     if source is None:
@@ -121,7 +123,7 @@ def _maker(function: FunctionType) -> Callable[[FunctionType], FunctionType] | N
     node = source.node
     if isinstance(node, ast.Lambda):
         node = at(_as_def(node), node)
-    if not isinstance(node, ast.FunctionDef) or is_generator(node):
+    if not isinstance(node, ast.FunctionDef) or not is_capturable(node):
         return None
     node.decorator_list, node.returns = [], None
     node.args.defaults = [at(ast.Constant(None), d) for d in node.args.defaults]
@@ -174,7 +176,9 @@ def _named(code: CodeType, name: str, qualified: str) -> CodeType:
 
 
 def _all_codes(code: CodeType) -> set[CodeType]:
-    return {code, *(inner for c in code.co_consts if isinstance(c, CodeType) for inner in _all_codes(c))}
+    """A function's code and that of the functions in it, but for methods: bodies of classes stay as they are."""
+    inside = [c for c in code.co_consts if isinstance(c, CodeType) and c.co_flags & inspect.CO_OPTIMIZED]
+    return {code, *(inner for c in inside for inner in _all_codes(c))}
 
 
 # Calls
@@ -201,6 +205,14 @@ def convert(function: Any) -> Any:
         return _Made(function)
     call = _call_of(function)
     return captured(function) if isinstance(call, FunctionType) else _Outside(function)
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """`owner.name`, of which a property of the user's class is captured."""
+    found = getattr(type(owner), name, None)
+    if isinstance(found, property) and isinstance(found.fget, FunctionType) and is_users(found.fget.__code__):
+        return captured(found.fget)(owner)
+    return getattr(owner, name)
 
 
 def _mutating(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:

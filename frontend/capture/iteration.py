@@ -153,6 +153,11 @@ def items_of(x: Any) -> Items | None:
     return Listed(x) if isinstance(x, list | tuple) else None
 
 
+def steps(x: Any) -> Any:
+    """What a loop of a generator goes over, step by step in Python."""
+    return x if (items := items_of(x)) is None else items
+
+
 def _is_traced_integer(x: Any) -> bool:
     return isinstance(x, Size) or (isinstance(x, Tracer) and not x.shape and is_integer_dtype(x.dtype))
 

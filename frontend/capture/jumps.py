@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .names import names_of, own_nodes
+from .notes import Notes
 from .sites import RefusedError
 
 RETURNED, RESULT, HELPERS = "returned@", "result@", "capture@"
@@ -26,22 +27,31 @@ Loop = ast.For | ast.While
 _Try = (ast.Try, ast.TryStar)
 
 
-def lower_jumps(node: ast.FunctionDef) -> None:
-    """Rewrite the body of a function. Loops get the attributes `stops`, the flags that end them, and `definite`, the names that
-    are assigned whenever the loop has been entered; guards get `guard`."""
-    for loop in own_nodes(node.body, (ast.For, ast.While)):
-        if isinstance(loop, ast.While) and own_nodes([loop.test], ast.NamedExpr):
-            _ask_inside(loop)
-        loop.definite, loop.always = _definite_after(loop)  # pyright: ignore[reportAttributeAccessIssue]
+def lower_jumps(node: ast.FunctionDef, notes: Notes) -> None:
+    """Rewrite the body of a function. Noted are `stops`, `definite` and `always` of loops, `guard` and `quiet` of branches."""
+    _note_loops(node.body, notes)
     returns = own_nodes(node.body, ast.Return)
     if any(r not in node.body for r in returns):
         if not leaves(node.body):
             node.body.append(at(ast.Return(ast.Constant(None)), node.body[-1]))
         end = node.body[-1]
-        body = _Lowering(True).block(node.body, None)
+        body = _Lowering(notes, True).block(node.body, None)
         node.body = [at(assign(RETURNED, ast.Constant(False)), node), *body, at(ast.Return(load(RESULT)), end)]
     else:
-        node.body = _Lowering(False).block(node.body, None)
+        node.body = _Lowering(notes, False).block(node.body, None)
+
+
+def lower_loops(statements: Sequence[ast.stmt], notes: Notes) -> list[ast.stmt]:
+    """Statements from which nothing jumps out, without the jumps that are in them."""
+    _note_loops(statements, notes)
+    return _Lowering(notes, False).block(statements, None)
+
+
+def _note_loops(statements: Sequence[ast.stmt], notes: Notes) -> None:
+    for loop in own_nodes(statements, (ast.For, ast.While)):
+        if isinstance(loop, ast.While) and own_nodes([loop.test], ast.NamedExpr):
+            _ask_inside(loop)
+        notes[loop].definite, notes[loop].always = _definite_after(loop)
 
 
 def _ask_inside(loop: ast.While) -> None:
@@ -73,8 +83,8 @@ def at(node: Any, place: ast.AST) -> Any:
 class _Lowering:
     """One function. `returns`: whether its `return` statements become flags."""
 
-    def __init__(self, returns: bool):
-        self.returns = returns
+    def __init__(self, notes: Notes, returns: bool):
+        self.notes, self.returns = notes, returns
         self.count = 0
 
     def block(self, statements: Sequence[ast.stmt], loop: tuple[str, str] | None) -> list[ast.stmt]:
@@ -92,12 +102,12 @@ class _Lowering:
                 elif after and rest:
                     statement.body, rest = [*statement.body, *rest], []
                 if before or after:  # what one branch binds is not read where the other one has jumped away
-                    statement.quiet = {*names_of([*statement.body, *statement.orelse]).bound}  # pyright: ignore
+                    self.notes[statement].quiet = {*names_of([*statement.body, *statement.orelse]).bound}
             out += self.statement(statement, loop)
             if not rest and flags:
                 return out
             if flags:
-                return [*out, guard(flags, self.block(rest, loop), rest[0])]
+                return [*out, self.guard(flags, self.block(rest, loop), rest[0])]
         return out
 
     def jump(self, statement: ast.stmt, loop: tuple[str, str] | None) -> list[ast.stmt]:
@@ -113,7 +123,7 @@ class _Lowering:
         """The flags that a statement may set for the block that it stands in."""
         found = [RETURNED] if self.returns and _has(statement, ast.Return) else []
         if loop is not None and not isinstance(statement, Loop):
-            found += [flag for flag, kind in zip(loop, (ast.Break, ast.Continue), strict=True) if _jumps_out(statement, kind)]
+            found += [flag for flag, kind in zip(loop, (ast.Break, ast.Continue), strict=True) if jumps_out(statement, kind)]
         return found
 
     def statement(self, s: ast.stmt, loop: tuple[str, str] | None) -> list[ast.stmt]:
@@ -122,7 +132,7 @@ class _Lowering:
         if isinstance(s, _Try):
             flags = [flag for inner in s.body for flag in self.flags(inner, loop)]
             orelse = self.block(s.orelse, loop)
-            s.orelse = [guard(flags, orelse, s.orelse[0])] if orelse and flags else orelse
+            s.orelse = [self.guard(flags, orelse, s.orelse[0])] if orelse and flags else orelse
             s.finalbody = self.block(s.finalbody, loop)
             for handler in s.handlers:
                 handler.body = self.block(handler.body, loop)
@@ -138,38 +148,37 @@ class _Lowering:
     def loop(self, s: Loop, outer: tuple[str, str] | None) -> list[ast.stmt]:
         self.count += 1
         stop, skip = f"stop{self.count}@", f"skip{self.count}@"
-        breaks, continues = (any(_jumps_out(inner, kind) for inner in s.body) for kind in (ast.Break, ast.Continue))
-        s.stops = [*([stop] if breaks else []), *([RETURNED] if self.returns and _has(s, ast.Return) else [])]  # pyright: ignore
+        breaks, continues = (any(jumps_out(inner, kind) for inner in s.body) for kind in (ast.Break, ast.Continue))
+        flags = [*([stop] if breaks else []), *([RETURNED] if self.returns and _has(s, ast.Return) else [])]
+        self.notes[s].stops = flags
         orelse, s.orelse = s.orelse, []
         body = self.block(s.body, (stop, skip))
         s.body = [*([at(assign(skip, ast.Constant(False)), s)] if continues else []), *body]
         before = [at(assign(stop, ast.Constant(False)), s)] if breaks else []
         after = self.block(orelse, outer)
-        flags = s.stops  # pyright: ignore
-        return [*before, s, *([guard(flags, after, orelse[0])] if after and flags else after)]
+        return [*before, s, *([self.guard(flags, after, orelse[0])] if after and flags else after)]
 
-
-def guard(flags: Sequence[str], body: list[ast.stmt], place: ast.AST) -> ast.If:
-    """Statements that run while no flag is set."""
-    helper = ast.Attribute(load(HELPERS), "going", ast.Load())
-    made = at(ast.If(ast.Call(helper, [load(f) for f in flags], []), body, []), place)
-    made.guard = True
-    return made
+    def guard(self, flags: Sequence[str], body: list[ast.stmt], place: ast.AST) -> ast.If:
+        """Statements that run while no flag is set."""
+        helper = ast.Attribute(load(HELPERS), "going", ast.Load())
+        made = at(ast.If(ast.Call(helper, [load(f) for f in flags], []), body, []), place)
+        self.notes[made].guard = True
+        return made
 
 
 def _has(node: ast.AST, kind: Any) -> bool:
     return isinstance(node, kind) or bool(own_nodes(node, kind))
 
 
-def _jumps_out(node: ast.AST, kind: Any) -> bool:
+def jumps_out(node: ast.AST, kind: Any) -> bool:
     """Whether a break or continue in a statement is of the loop around it."""
     if isinstance(node, kind):
         return True
     if isinstance(node, Loop):
-        return any(_jumps_out(inner, kind) for inner in node.orelse)
+        return any(jumps_out(inner, kind) for inner in node.orelse)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
         return False
-    return any(_jumps_out(child, kind) for child in ast.iter_child_nodes(node))
+    return any(jumps_out(child, kind) for child in ast.iter_child_nodes(node))
 
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:
@@ -183,7 +192,7 @@ def _leaves(s: ast.stmt) -> bool:
     if isinstance(s, ast.If):
         return leaves(s.body) and leaves(s.orelse)
     if isinstance(s, ast.While):
-        return _is_true(s.test) and not any(_jumps_out(inner, ast.Break) for inner in s.body)
+        return _is_true(s.test) and not any(jumps_out(inner, ast.Break) for inner in s.body)
     if isinstance(s, ast.With):
         return leaves(s.body)
     if isinstance(s, _Try):

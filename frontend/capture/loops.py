@@ -30,7 +30,22 @@ from ..tracing import lift_as
 from .blocks import Block, Value, is_array, is_same, label, line_of, scalar, shown, shown_leaf, slots_of, value_of, zero_like
 from .branches import choose, going
 from .iteration import Items, items_of
-from .session import UNBOUND, Frame, Held, Missing, Place, Scope, Slot, Variable, frame, record, state, undo
+from .session import (
+    UNBOUND,
+    Contents,
+    Frame,
+    Held,
+    Missing,
+    Place,
+    Scope,
+    Slot,
+    Variable,
+    frame,
+    record,
+    shared_slots,
+    state,
+    undo,
+)
 from .sites import Site
 from .writes import holders
 
@@ -121,7 +136,7 @@ def _guarded(scope: Scope, site: Site, open_: Any, statements: Statements) -> No
 
 
 def _quiet(site: Site) -> Site:
-    return Site(site.line, site.names, site.changed, ({}, {}), site.live, guard=True)
+    return Site(site.line, site.names, site.changed, ({}, {}), site.live, calls=site.calls, guard=True)
 
 
 def _counted(scope: Scope, site: Site, items: Items, body: Callable[[Any], None]) -> None:
@@ -215,6 +230,7 @@ class _Moment:
         self.trace, self.last, self.back = trace, trace.block.last_op, trace.program.checkpoint()
         self.function = trace.program.module.body.block.last_op
         self.values = scope.values()
+        self.shared = [(slot, slot.read()) for slot in shared_slots() if slot.scope is not scope]
         self.frame = Frame(traced=False)
 
     def can_go_back(self) -> bool:
@@ -237,6 +253,8 @@ class _Moment:
         """Take it back: the values of variables, what was written into objects, and ops."""
         undo(self.frame.writes.values())
         scope.restore(self.values)
+        for slot, value in self.shared:
+            slot.put(value)
         self.trace.rewind(self.last)
         self.back()
 
@@ -404,7 +422,7 @@ class _Rolled:
                 one.slot.put(UNBOUND)
             raise self.differs(one, after, after.missing.reason or "it is deleted in the loop")
         if start.structure != after.structure:
-            raise self.differs(one, after, "keep one type")
+            raise one.slot.refused() if isinstance(one.slot, Contents) else self.differs(one, after, "keep one type")
         settled = True
         for j, (x, y) in enumerate(zip(start.leaves, after.leaves, strict=True)):
             if not is_array(x):

@@ -12,14 +12,19 @@ Names with an `@` cannot be written in Python, so they meet none of the user's. 
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from .generators import is_capturable, is_generator, lower_yields
 from .jumps import HELPERS, assign, at, load, lower_jumps
 from .liveness import annotate
 from .names import Names, local_names, names_of, own_nodes, parameters
+from .notes import Note, Notes
 from .sites import RefusedError, Site
 
+FOLDS = {"sum", "any", "all", "min", "max", "len"}
 SCOPE, SITES, ITEM, ERROR = "scope@", "sites@", "item@", "error@"
 _UNREADABLE = {"eval", "exec", "locals", "vars"}
 
@@ -27,10 +32,6 @@ _UNREADABLE = {"eval", "exec", "locals", "vars"}
 def rewritten(node: ast.FunctionDef, owner: str | None, sites: list[Site]) -> ast.FunctionDef:
     """A function as it is captured. `sites` receives what its helpers know of its statements."""
     return _Function(node, sites, owner, set()).function()
-
-
-def is_generator(node: ast.AST) -> bool:
-    return bool(own_nodes(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)))
 
 
 def helper(name: str, *args: ast.expr) -> ast.Call:
@@ -57,7 +58,9 @@ class _Function(ast.NodeTransformer):
         self.in_try = 0
         self.in_lambda = 0
         self.variables: set[str] = set()
-        self.names = Names()
+        self.names, self.notes = Names(), Notes()
+        self.structural: set[ast.Match] = set()
+        """Matches that only bind, and say whether a pattern holds."""
 
     # -- the function
 
@@ -66,14 +69,15 @@ class _Function(ast.NodeTransformer):
         for use in own_nodes(node.body, ast.Call):
             if isinstance(use.func, ast.Name) and use.func.id in _UNREADABLE:
                 raise RefusedError(use, f"{use.func.id}() reads variables by name, which capture cannot follow")
-        lower_jumps(node)
+        yields = is_generator(node)
+        (lower_yields if yields else lower_jumps)(node, self.notes)
         own, names = local_names(node)
         self.names = names
         free = {n for n in names.changed if n in self.outer and n not in own and n not in names.global_}
         self.nonlocals = names.nonlocal_ | free
         self.variables = own | self.nonlocals | names.global_
-        always = names.escaping | self.nonlocals | names.global_
-        annotate(node.body, set(), always)
+        always = self.variables if yields else names.escaping | self.nonlocals | names.global_
+        annotate(node.body, set(), always, self.notes)
         body = self.block(node.body)
         node.body = [*self.prologue(own), self.guarded(body)]
         ast.fix_missing_locations(at(node, node))
@@ -97,7 +101,10 @@ class _Function(ast.NodeTransformer):
             out.append(_def(deleter, nothing, [*declared, ast.Delete([ast.Name(name, ast.Del())])]))
             table[name] = ast.Tuple([thunk(load(name)), load(setter), load(deleter)], ast.Load())
         keys: list[ast.expr | None] = [ast.Constant(name) for name in table]
-        out.append(assign(SCOPE, helper("enter", load(SITES), ast.Constant(node.name), ast.Dict(keys, list(table.values())))))
+        in_expressions = {n.target.id for n in own_nodes(node.body, ast.NamedExpr)}
+        shared = constant(tuple(sorted((self.names.rebound | in_expressions) & self.variables)))
+        entered = helper("enter", load(SITES), ast.Constant(node.name), ast.Dict(keys, list(table.values())), shared)
+        out.append(assign(SCOPE, entered))
         return [at(statement, node) for statement in out]
 
     def guarded(self, body: list[ast.stmt]) -> ast.stmt:
@@ -141,10 +148,11 @@ class _Function(ast.NodeTransformer):
         bound = {n for names in inside for n in names.bound}
         changed = {n for names in inside for n in names.changed}
         called = {n for names in inside for n in names.rebound}
-        if any(own_nodes(list(block), ast.Call) for block in blocks):
+        calls = any(own_nodes(list(block), ast.Call) for block in blocks)
+        if calls:
             called |= self.names.rebound
-        live = node.live | getattr(node, "live_in", set())
-        names = (bound | changed | called) & live & self.variables
+        note = self.notes[node]
+        names = (bound | changed | called) & (note.live | note.live_in) & self.variables
         lines = tuple({**b.changed, **b.bound} for b in inside)
         augmented = {
             n.target.id for block in blocks for n in own_nodes(list(block), ast.AugAssign) if isinstance(n.target, ast.Name)
@@ -155,25 +163,43 @@ class _Function(ast.NodeTransformer):
                 tuple(sorted(names)),
                 frozenset(changed - bound - called),
                 lines,
-                frozenset(node.live),
+                frozenset(note.live),
                 frozenset(changed | augmented),
                 frozenset(n for names in inside for n in names.read),
+                calls=calls,
                 **facts,
             )
         )
         return ast.Subscript(load(SITES), ast.Constant(len(self.sites) - 1), ast.Load())
 
+    def plain(self, node: Any) -> Any:
+        """A statement that stays Python's, and asks only for what Python knows."""
+        if isinstance(node, ast.For):
+            node.iter = at(helper("steps", self.visit(node.iter)), node.iter)
+            if not _is_name(node.target):
+                item = self.temporary()
+                node.body.insert(0, at(ast.Assign([node.target], load(item)), node.target))
+                node.target = ast.Name(item, ast.Store())
+        else:
+            node.test = at(helper("known", self.truth(node.test)), node.test)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse) if node.orelse else []
+        return node
+
     def visit_If(self, node: ast.If) -> Any:
-        is_guard = getattr(node, "guard", False)
-        site = self.site(node, (node.body, node.orelse), guard=is_guard, quiet=frozenset(getattr(node, "quiet", ())))
+        note = self.notes[node]
+        if note.plain:
+            return self.plain(node)
+        site = self.site(node, (node.body, node.orelse), guard=note.guard, quiet=frozenset(note.quiet))
         k = len(self.sites)
-        test = node.test if is_guard else self.truth(node.test)
+        test = node.test if note.guard else self.truth(node.test)
         then, otherwise = self.as_function(f"then@{k}", node.body), self.as_function(f"else@{k}", node.orelse)
         call = at(helper("if_", load(SCOPE), site, test, load(then.name), load(otherwise.name)), node.test)
         return [then, otherwise, ast.Expr(call)]
 
     def visit_While(self, node: ast.While) -> Any:
-        site = self.site(node, (node.body,), **_loop_facts(node))
+        if self.notes[node].plain:
+            return self.plain(node)
+        site = self.site(node, (node.body,), **_loop_facts(self.notes[node]))
         k = len(self.sites)
         test = _def(f"test@{k}", _nothing(), [ast.Return(self.truth(node.test))])
         body = self.as_function(f"body@{k}", node.body)
@@ -181,10 +207,12 @@ class _Function(ast.NodeTransformer):
         return [test, body, ast.Expr(call)]
 
     def visit_For(self, node: ast.For) -> Any:
+        if self.notes[node].plain:
+            return self.plain(node)
         k = len(self.sites) + 1
         binding = at(ast.Assign([node.target], load(ITEM)), node.target)
-        binding.live = node.live_in  # pyright: ignore[reportAttributeAccessIssue]
-        site = self.site(node, ([binding, *node.body],), **_loop_facts(node))
+        self.notes[binding].live = self.notes[node].live_in
+        site = self.site(node, ([binding, *node.body],), **_loop_facts(self.notes[node]))
         iterable = self.visit(node.iter)
         body = self.as_function(f"body@{k}", [binding, *node.body], ITEM)
         call = at(helper("for_", load(SCOPE), site, iterable, load(body.name)), node.iter)
@@ -209,35 +237,39 @@ class _Function(ast.NodeTransformer):
         return node
 
     def visit_Match(self, node: ast.Match) -> Any:
-        if all(_is_value(case.pattern) for case in node.cases):
-            return self.match_of_values(node)
-        node.subject = self.visit(node.subject)
-        for case in node.cases:
-            case.guard = self.visit(case.guard) if case.guard else None
-            case.body = self.block(case.body)
-        return node
-
-    def match_of_values(self, node: ast.Match) -> Any:
-        subject = self.temporary()
+        """A chain of branches: values are compared as in an `if`, and other patterns ask for what Python knows."""
+        if node in self.structural:
+            return node
+        subject, note = self.temporary(), self.notes[node]
         chain: list[ast.stmt] = []
         for case in reversed(node.cases):
-            test = _matches(case.pattern, load(subject))
             body = list(case.body)
-            bound: list[ast.stmt] = []
-            if isinstance(case.pattern, ast.MatchAs) and case.pattern.name:
-                bound = [at(assign(case.pattern.name, load(subject)), case.pattern)]
-                bound[0].live = node.live  # pyright: ignore[reportAttributeAccessIssue]
+            found, test = self.matched(case.pattern, subject)
             if case.guard is not None:
-                test = ast.BoolOp(ast.And(), [test, case.guard]) if not _is_always(case.pattern) else case.guard
-            elif _is_always(case.pattern):
-                chain = [*bound, *body]
-                continue
-            one = at(ast.If(test, body, chain), case.pattern)
-            one.live = node.live  # pyright: ignore[reportAttributeAccessIssue]
-            chain = [*bound, one]
+                test = case.guard if test is None else ast.BoolOp(ast.And(), [test, case.guard])
+            if test is None:
+                chain = [*found, *body]
+            else:
+                chain = [*found, at(ast.If(test, body, chain), case.pattern)]
+                self.notes[chain[-1]] = replace(note)
+            for one in found:
+                self.notes[one] = note
         first = at(assign(subject, node.subject), node.subject)
-        first.live = node.live  # pyright: ignore[reportAttributeAccessIssue]
+        self.notes[first] = note
         return self.block([first, *chain])
+
+    def matched(self, pattern: ast.pattern, subject: str) -> tuple[list[ast.stmt], ast.expr | None]:
+        """What a pattern binds, and then the test that it holds; None if it always does."""
+        if _is_value(pattern):
+            name = pattern.name if isinstance(pattern, ast.MatchAs) else None
+            bound = [at(assign(name, load(subject)), pattern)] if name else []
+            return bound, None if _is_always(pattern) else _matches(pattern, load(subject))
+        flag = self.temporary()
+        yes, no = (at(assign(flag, ast.Constant(holds)), pattern) for holds in (True, False))
+        cases = [ast.match_case(pattern, None, [yes]), ast.match_case(ast.MatchAs(), None, [no])]
+        made = at(ast.Match(load(subject), cases), pattern)
+        self.structural.add(made)
+        return [made], load(flag)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
@@ -246,7 +278,7 @@ class _Function(ast.NodeTransformer):
         for argument in ast.walk(node.args):
             if isinstance(argument, ast.arg):
                 argument.annotation = None
-        return node if is_generator(node) else _Function(node, self.sites, self.owner, self.outer | self.variables).function()
+        return _Function(node, self.sites, self.owner, self.outer | self.variables).function() if is_capturable(node) else node
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
         return node
@@ -274,14 +306,19 @@ class _Function(ast.NodeTransformer):
     # -- assignment
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        value = self.viewed(node.value)
-        if len(node.targets) == 1:
-            return self.store(node.targets[0], value, node)
-        name = self.temporary()
-        return [assign(name, value), *(s for target in node.targets for s in self.store(target, load(name), node))]
+        return self.stores(node.targets, node.value, node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        return None if node.value is None else self.store(node.target, self.viewed(node.value), node)
+        return None if node.value is None else self.stores([node.target], node.value, node)
+
+    def stores(self, targets: Sequence[ast.expr], given: ast.expr, node: Any) -> list[ast.stmt]:
+        """Assign a value, which is computed before what stands in the targets."""
+        calls = _may_bind(given)
+        value = self.viewed(given)
+        if len(targets) == 1 and (_is_name(targets[0]) or not calls):
+            return self.store(targets[0], value, node)
+        name = self.temporary()
+        return [assign(name, value), *(s for target in targets for s in self.store(target, load(name), node))]
 
     def viewed(self, value: ast.expr) -> ast.expr:
         """A value, of which it is kept that it may share memory with a variable: `x.T`, `x.reshape(...)`."""
@@ -313,7 +350,7 @@ class _Function(ast.NodeTransformer):
 
     def store_item(self, base: ast.expr, index: ast.expr, value: ast.expr, node: Any) -> list[ast.stmt]:
         if isinstance(base, ast.Name) and base.id in self.variables:
-            live = constant(tuple(sorted(node.live & self.variables)))
+            live = constant(tuple(sorted(self.notes[node].live & self.variables)))
             new = helper("set_item", load(SCOPE), ast.Constant(base.id), load(base.id), index, value, live)
             return [assign(base.id, at(new, node))]
         if isinstance(base, ast.Attribute):
@@ -350,7 +387,7 @@ class _Function(ast.NodeTransformer):
         operator, target = type(node.op).__name__, node.target
         value = self.visit(node.value)
         if isinstance(target, ast.Name):
-            live = constant(tuple(sorted(node.live & self.variables)))  # pyright: ignore[reportAttributeAccessIssue]
+            live = constant(tuple(sorted(self.notes[node].live & self.variables)))
             facts = load(SCOPE), ast.Constant(target.id), load(target.id), ast.Constant(operator), value, live
             return [assign(target.id, at(helper("augment", *facts), node))]
         nowhere = load(SCOPE), ast.Constant(None)
@@ -381,7 +418,7 @@ class _Function(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         node.value, node.attr = self.visit(node.value), self.mangled(node.attr)
-        return node
+        return at(helper("attribute", node.value, ast.Constant(node.attr)), node) if isinstance(node.ctx, ast.Load) else node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         if not isinstance(node.ctx, ast.Load):
@@ -397,7 +434,7 @@ class _Function(ast.NodeTransformer):
         return self.logical(node, False)
 
     def logical(self, node: ast.BoolOp, is_test: bool) -> ast.expr:
-        together = not any(own_nodes([v], (ast.Call, ast.NamedExpr)) for v in node.values[1:])
+        together = not any(map(_may_bind, node.values[1:]))
         values = [self.truth(v) if is_test else self.visit(v) for v in node.values]
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         facts = ast.Constant(together), ast.Constant(is_test)
@@ -417,13 +454,14 @@ class _Function(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> Any:
+        together = ast.Constant(not any(map(_may_bind, node.comparators[1:])))
         first, *rest = [self.visit(x) for x in (node.left, *node.comparators)]
         names = [type(op).__name__ for op in node.ops]
         if len(names) == 1 and names[0] not in ("In", "NotIn"):
             node.left, node.comparators = first, rest
             return node
         pairs = [ast.Tuple([ast.Constant(n), thunk(x)], ast.Load()) for n, x in zip(names, rest, strict=True)]
-        return at(helper("compare", first, *pairs), node)
+        return at(helper("compare", together, first, *pairs), node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         node.value = self.visit(node.value)
@@ -445,11 +483,30 @@ class _Function(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first is not None:
             node.args = [at(load("__class__"), node), at(load(self.first), node)]
             return node
+        if (folded := self.folded(node)) is not None:
+            return folded
         node.func = at(helper("convert", self.visit(node.func)), node.func)
         node.args = [self.visit(a) for a in node.args]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
         return node
+
+    def folded(self, node: ast.Call) -> ast.expr | None:
+        """`sum(x for ... if t)` and the like, whose filter may be traced: pairs of a filter's truth and what gives the item."""
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        given = node.args[0] if len(node.args) == 1 else None
+        if name is None or name not in FOLDS - self.variables or not isinstance(given, ast.GeneratorExp | ast.ListComp):
+            return None
+        if not (tests := given.generators[-1].ifs):
+            return None
+        generators = copy.deepcopy(given.generators)
+        generators[-1].ifs = []
+        test = copy.deepcopy(tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests))
+        pair = ast.Tuple([self.truth(test), thunk(self.visit(copy.deepcopy(given.elt)))], ast.Load())
+        pairs = ast.GeneratorExp(pair, [self.visit(one) for one in generators])
+        call = helper("fold", load(name), pairs, thunk(self.visit(given)))
+        call.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        return at(call, node)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         self.visit_defaults(node.args)
@@ -479,13 +536,18 @@ def _nothing() -> ast.arguments:
     return ast.arguments([], [], None, [], [], None, [])
 
 
-def _loop_facts(node: Any) -> dict[str, Any]:
+def _loop_facts(note: Note) -> dict[str, Any]:
     return {
-        "stops": tuple(node.stops),
-        "definite": frozenset(node.definite),
-        "always": frozenset(node.always),
-        "live_in": frozenset(node.live_in),
+        "stops": tuple(note.stops),
+        "definite": frozenset(note.definite),
+        "always": frozenset(note.always),
+        "live_in": frozenset(note.live_in),
     }
+
+
+def _may_bind(node: ast.expr) -> bool:
+    """Whether an expression may do more than give a value."""
+    return bool(own_nodes([node], (ast.Call, ast.NamedExpr)))
 
 
 def _is_name(target: ast.expr) -> bool:

@@ -6,8 +6,10 @@ import builtins
 import sys
 
 from . import convert as _convert
-from .branches import and_, compare, going, if_, not_, or_, ternary
-from .convert import convert, run
+from .branches import and_, compare, going, if_, known, not_, or_, ternary
+from .convert import attribute, convert, run
+from .folds import fold
+from .iteration import steps
 from .loops import for_, while_
 from .messages import assert_, raised, text
 from .session import Scope as enter
@@ -17,8 +19,9 @@ NameError = builtins.NameError
 slice = builtins.slice
 
 __all__ = [
-    "NameError", "and_", "assert_", "augment", "bind", "compare", "convert", "enter", "for_", "fresh", "going", "if_", "item",
-    "not_", "or_", "raised", "run", "set_attribute", "set_item", "set_item_of", "slice", "ternary", "text", "view", "while_",
+    "NameError", "and_", "assert_", "attribute", "augment", "bind", "compare", "convert", "enter", "fold", "for_", "fresh",
+    "going", "if_", "item", "known", "not_", "or_", "raised", "run", "set_attribute", "set_item", "set_item_of", "slice",
+    "steps", "ternary", "text", "view", "while_",
 ]  # fmt: skip
 
 _convert.helpers = sys.modules[__name__]

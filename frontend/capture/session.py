@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ...errors import TracingError
+from ...errors import LaminaError, TracingError
 from ..locations import located, placed
 from ..tracer import Tracer
 
@@ -47,7 +47,6 @@ class Frame:
 class _State(threading.local):
     def __init__(self) -> None:
         self.frames: list[Frame] = []
-        self.calls: list[tuple[Any, int]] = []
         self.scopes: list[Scope] = []
         self.flow = 0
         self.counted = 0
@@ -168,7 +167,38 @@ class Held:
     put = write
 
 
-Slot = Variable | Place | Held
+class Contents:
+    """What a list holds, as a variable. `what` changed it, at a `place` in the source."""
+
+    def __init__(self, owner: list[Any], what: str = "", place: tuple[str, int, int] | None = None):
+        self.owner, self.what, self.place = owner, what, place
+        self.name = "what a list holds"
+        self.key_of_write = id(owner), "contents", None
+
+    def read(self) -> Any:
+        return list(self.owner)
+
+    def write(self, value: Any) -> None:
+        record(self)
+        self.put(value)
+
+    def put(self, value: Any) -> None:
+        self.owner[:] = value
+
+    def refused(self) -> LaminaError:
+        """The error where the number of items is not known."""
+        error = TracingError(restructured_text(self.what, self.owner))
+        return located(error) if self.place is None else placed(error, self.place)
+
+
+def restructured_text(what: str, x: Any) -> str:
+    """Why a list, dict or set must not be changed by a statement."""
+    text = f"{what} changes a {type(x).__name__} in a branch or loop that a traced value controls"
+    text = f"{text}: the number of its items must be known"
+    return f"{text}; preallocate an array (lnp.zeros) and assign its elements, or use lm.scan"
+
+
+Slot = Variable | Place | Held | Contents
 
 
 def undo(writes: Iterable[tuple[Any, Any]]) -> None:
@@ -178,25 +208,27 @@ def undo(writes: Iterable[tuple[Any, Any]]) -> None:
 
 
 class Scope:
-    """The variables of a call of a captured function, which the functions made from its blocks share."""
+    """The variables of a call of a captured function, which the functions made from its blocks share.
 
-    def __init__(self, key: Any, name: str, variables: Variables):
-        self.name, self.variables = name, variables
+    An expression may bind those that are `shared`: functions inside assign them, or `:=` does.
+    """
+
+    def __init__(self, key: Any, name: str, variables: Variables, shared: tuple[str, ...] = ()):
+        self.key, self.name, self.variables, self.shared = key, name, variables, shared
         self.missing: dict[str, Missing] = {}
-        depth = traced_depth()
-        above = {d for k, d in state.calls if k is key and d < depth}
+        self.depth = traced_depth()
+        above = {one.depth for one in state.scopes if one.key is key and one.depth < self.depth}
         if len(above) >= RECURSION:
             text = f"{name}() calls itself in branches that traced values choose, and has no end that Python knows"
             raise located(
                 TracingError(f"{text}: write a while loop, or make the argument that ends it static (static_argnums)")
             )
-        state.calls.append((key, depth))
         state.scopes.append(self)
 
     def leave(self) -> None:
-        """The call ends."""
-        state.calls.pop()
-        state.scopes.pop()
+        """The call ends, one of a generator perhaps before calls that began later, or after the trace."""
+        if self in state.scopes:
+            state.scopes.remove(self)
 
     def read(self, name: str) -> Any:
         """The value of a variable; a `Missing` if it has none."""
@@ -240,6 +272,11 @@ class Scope:
             trace = trace.tb_next
         place = _place_in(trace.tb_frame.f_code, trace.tb_lasti, trace.tb_lineno)
         return placed(TracingError(text), place)
+
+
+def shared_slots() -> list[Variable]:
+    """The variables that an expression may bind, of all calls."""
+    return [Variable(scope, name) for scope in state.scopes for name in scope.shared]
 
 
 RECURSION = 24

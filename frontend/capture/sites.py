@@ -19,6 +19,7 @@ class Site:
         live: variables that are read after it.
         in_place: variables of which it assigns elements, or which it augments.
         read: variables that it reads.
+        calls: whether it calls functions, which may bind variables of functions around them.
         guard: whether it stands for the rest of a block after a jump, and not for an `if` of the user's.
         stops: the flags that end the loop.
         quiet: variables that a branch binds before it jumps away, so that nobody reads them after the other one.
@@ -34,6 +35,7 @@ class Site:
     live: frozenset[str]
     in_place: frozenset[str] = frozenset()
     read: frozenset[str] = frozenset()
+    calls: bool = False
     guard: bool = False
     stops: tuple[str, ...] = ()
     quiet: frozenset[str] = frozenset()

@@ -13,9 +13,22 @@ import numpy as np
 from ...errors import ShapeError, TracingError
 from .. import lnp
 from ..functions import is_staging
-from ..locations import located
+from ..locations import located, user_place
 from ..tracer import Tracer
-from .session import Frame, Missing, Place, Scope, Slot, Variable, impure, record, state, traced_depth
+from .session import (
+    Contents,
+    Frame,
+    Missing,
+    Place,
+    Scope,
+    Slot,
+    Variable,
+    impure,
+    record,
+    restructured_text,
+    state,
+    traced_depth,
+)
 
 slice = builtins.slice
 
@@ -249,9 +262,10 @@ def restructured(x: Any, what: str) -> None:
     for one in reversed(state.frames):
         if id(x) in one.fresh:
             return
+        if one.traced and type(x) is not list:
+            raise located(TracingError(restructured_text(what, x)))
         if one.traced:
-            kind = type(x).__name__
-            text = f"{what} changes a {kind} in a branch or loop that a traced value controls"
-            text = f"{text}: the number of its items must be known"
-            raise located(TracingError(f"{text}; preallocate an array (lnp.zeros) and assign its elements, or use lm.scan"))
+            record(Contents(x, what, user_place()))
         one.impure = one.impure or what
+        if one.traced:
+            return

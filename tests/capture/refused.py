@@ -53,6 +53,40 @@ def list_grows_in_branch(x):
     return out
 
 
+def list_grows_unequally(x):
+    out = []
+    if x > 0:
+        out.append(x)
+        out.append(x)
+    else:
+        out.append(x)
+    return out
+
+
+def yields_on_one_path(x):
+    def numbers():
+        yield 1.0
+        if x > 0:
+            yield x
+
+    return sum(numbers())
+
+
+def extreme_of_none(x):
+    return max(v for v in x if v > 0)
+
+
+def objects_differ(x):
+    class Box:
+        def __init__(self, v):
+            self.v = v
+
+    box = Box(x)
+    if x > 0:
+        box = Box(-x)
+    return box.v
+
+
 def tree_recursion(n):
     if n < 2:
         return n
@@ -252,7 +286,9 @@ def parser(text):
 f, i = np.float64, np.int64
 CASES = {
     one_path: (f(3),), two_shapes: (np.ones(3),), two_dtypes: (f(3),), none_or_array: (f(3),), none_variable: (f(3),),
-    list_grows: (f(3),), list_grows_in_branch: (f(3),), tree_recursion: (i(5),), endless_ternary: (i(5),),
+    list_grows: (f(3),), list_grows_in_branch: (f(3),), list_grows_unequally: (f(3),), yields_on_one_path: (f(3),),
+    extreme_of_none: (np.ones(3),), objects_differ: (f(3),),
+    tree_recursion: (i(5),), endless_ternary: (i(5),),
     raise_caught: (f(3),), text_changes: (f(3),), shape_changes: (np.ones(3),), dtype_changes: (i(3),),
     structure_changes: (f(3),), read_before: (i(3),), loop_may_not_run: (i(3),), may_break_before: (f(3),),
     write_through_view: (np.ones((2, 2)),), view_read_later: (np.ones((2, 2)),), swapped_rows: (np.ones((2, 2)),),

@@ -7,7 +7,9 @@ array([ 0.       ,  0.9998668, 50.       ], dtype=float32)
 
 from __future__ import annotations
 
-from . import kernels, ops, passes, schedules, targets
+from . import devices, kernels, ops, passes, schedules, targets
 from .ops import DifferencesOp, SoftCapOp, differences, soft_cap
 
-__all__ = ["DifferencesOp", "SoftCapOp", "differences", "kernels", "ops", "passes", "schedules", "soft_cap", "targets"]
+__all__ = [
+    "DifferencesOp", "SoftCapOp", "devices", "differences", "kernels", "ops", "passes", "schedules", "soft_cap", "targets",
+]  # fmt: skip

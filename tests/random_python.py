@@ -1,0 +1,226 @@
+"""Random Python functions with control flow: what `jit` captures of them against Python's own run, equal in every bit.
+
+All values are integers, so that no rounding decides a branch.
+
+python tests/random_python.py [COUNT [SEED]]     seeds from SEED on, 0 by default; forever without a count
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import random
+import sys
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import lamina as lm
+import numpy as np
+
+NAMES = ("a", "b", "c")
+RETURN = "return a, b, c, v, sum(out)"
+DEEPEST = 3
+"""Statements inside of statements."""
+
+
+class Writer:
+    """The source of a function: three numbers and a vector of four come in, and they come out, and the sum of a list."""
+
+    def __init__(self, seed: int):
+        self.rng = random.Random(seed)
+        self.count = 0
+        self.locals: list[str] = []
+        self.may_have_returned = False
+        """After that the list does not grow, or how long it is would depend on a value."""
+
+    def source(self) -> str:
+        body = [
+            "out = []",
+            "def bump(x):",
+            "    nonlocal c",
+            *self.indented(["if x > c:", *self.indented(["c = (c + x) % 31"])]),
+            "    return x - 1",
+            "def halves(x):",
+            *self.indented(["for k in range(2):", *self.indented(self.chosen("yield {}", ["x", "k"]))]),
+            *[line for _ in range(self.rng.randint(2, 4)) for line in self.statement(0, None)],
+            RETURN,
+        ]
+        return "def program(a, b, c, v):\n" + textwrap.indent("\n".join(body), "    ") + "\n"
+
+    def indented(self, lines: list[str]) -> list[str]:
+        return [f"    {line}" for line in lines]
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"t{self.count}"
+
+    # -- expressions
+
+    def number(self, depth: int = 2, names: list[str] | None = None) -> str:
+        known = [*NAMES, *self.locals] if names is None else names
+        kind = self.rng.randrange(11) if depth else self.rng.randrange(3)
+        x, y = (self.number(depth - 1, names) if depth else "" for _ in range(2))
+        match kind:
+            case 0 | 1:
+                return self.rng.choice(known)
+            case 2:
+                return str(self.rng.randint(-3, 7))
+            case 3:
+                return f"v[{x} % 4]"
+            case 4 | 5:
+                return f"({x} {self.rng.choice(['+', '-', '*', '//'])} {y if self.rng.random() < 0.5 else 3})".replace(
+                    f"// {y}", f"// (1 + abs({y}))"
+                )
+            case 6:
+                return f"({x} if {self.condition(depth - 1, names)} else {y})"
+            case 7:
+                return f"{self.rng.choice(['min', 'max'])}({x}, {y})"
+            case 8:
+                return f"sum(w * {self.rng.randint(1, 3)} for w in v if w > {x})"
+            case 9:
+                return f"max((w for w in v if w % 3 == {x} % 3), default={y})"
+            case _:
+                return f"bump({x})" if names is None and not self.locals else f"abs({x})"
+
+    def condition(self, depth: int = 1, names: list[str] | None = None) -> str:
+        x, y, z = (self.number(max(depth, 0), names) for _ in range(3))
+        match self.rng.randrange(8) if depth > 0 else self.rng.randrange(4):
+            case 0 | 1:
+                return f"{x} {self.rng.choice(['<', '>', '<=', '>=', '==', '!='])} {y}"
+            case 2:
+                return f"{x} % 2 == 0"
+            case 3:
+                return f"{x} < {y} < {z}"
+            case 4:
+                return f"({self.condition(0, names)} and {self.condition(0, names)})"
+            case 5:
+                return f"({self.condition(0, names)} or {self.condition(0, names)})"
+            case 6:
+                return f"not {self.condition(0, names)}"
+            case _:
+                return f"any(w > {x} for w in v if w != {y})"
+
+    # -- statements
+
+    def statement(self, depth: int, loop: str | None) -> list[str]:
+        """A statement; `loop`: what `break` and `continue` would be of."""
+        target = self.rng.choice(NAMES)
+        plain = depth >= DEEPEST
+        kind = self.rng.randrange(5 if plain else 17)
+        if kind < 3:
+            return [f"{target} = ({self.number()}) % 97"]
+        if kind == 3:
+            return [f"{target} {self.rng.choice(['+', '-', '*'])}= {self.number(1)}", f"{target} %= 89"]
+        if kind == 4:
+            return [f"v[{self.number(1)} % 4] = ({self.number(1)}) % 97"]
+        if kind < 8:
+            return self.branch(depth, loop)
+        if kind == 8 and loop is not None:
+            word = self.rng.choice(["break", "continue"])
+            return [f"if {self.condition()}:", *self.indented([word])]
+        if kind == 9:
+            self.may_have_returned = True
+            return [f"if {self.condition()}:", *self.indented([RETURN])]
+        if kind == 10 and depth == 0 and not self.may_have_returned:
+            return self.chosen("out.append({})", [*NAMES])
+        if kind == 11:
+            return ["try:", *self.block(depth, None), "finally:", *self.indented([f"{target} = ({target} + 1) % 97"])]
+        if kind == 12:
+            return self.match(depth, loop)
+        if kind == 13:
+            return [f"for {(name := self.fresh())} in halves({self.number(1)}):", *self.within(depth, name)]
+        return self.loop(depth)
+
+    def block(self, depth: int, loop: str | None) -> list[str]:
+        return self.indented([line for _ in range(self.rng.randint(1, 3)) for line in self.statement(depth + 1, loop)])
+
+    def within(self, depth: int, name: str | None, first: list[str] | None = None) -> list[str]:
+        """The body of a loop whose variable is `name`."""
+        if name is not None:
+            self.locals.append(name)
+        body = self.block(depth, "loop")
+        if name is not None:
+            self.locals.remove(name)
+        return [*self.indented(first or []), *body]
+
+    def chosen(self, form: str, names: list[str]) -> list[str]:
+        """One statement on both paths."""
+        lines = [f"if {self.condition(1, names)}:", *self.indented([form.format(self.number(1, names))]), "else:"]
+        return [*lines, *self.indented([form.format(self.number(1, names))])]
+
+    def branch(self, depth: int, loop: str | None) -> list[str]:
+        lines = [f"if {self.condition()}:", *self.block(depth, loop)]
+        if self.rng.random() < 0.3:
+            lines += [f"elif {self.condition()}:", *self.block(depth, loop)]
+        if self.rng.random() < 0.6:
+            lines += ["else:", *self.block(depth, loop)]
+        return lines
+
+    def match(self, depth: int, loop: str | None) -> list[str]:
+        cases = [("0 | 1", ""), ("other", f" if {self.condition(0)}"), ("_", "")]
+        lines = [f"match {self.rng.choice(NAMES)} % 4:"]
+        for pattern, guard in cases:
+            lines += self.indented([f"case {pattern}{guard}:", *self.block(depth, loop)])
+        return ["other = 0", *lines]
+
+    def loop(self, depth: int) -> list[str]:
+        kind, name = self.rng.randrange(4), self.fresh()
+        if kind == 0:
+            return [f"for {name} in range({self.rng.randint(1, 7)}):", *self.within(depth, name)]
+        if kind == 1:
+            return [f"for {name} in range({self.number(1)} % 5):", *self.within(depth, name)]
+        if kind == 2:
+            return [f"for {name} in v.copy():", *self.within(depth, name)]
+        going = f"{name} < {self.rng.randint(1, 6)} and {self.condition()}"
+        return [f"{name} = 0", f"while {going}:", *self.within(depth, name, [f"{name} += 1"])]
+
+
+def program(seed: int) -> tuple[Callable[..., Any], str]:
+    """The function of a seed, and its source."""
+    source, file = Writer(seed).source(), f"<random function {seed}>"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    space: dict[str, Any] = {}
+    exec(compile(source, file, "exec"), space)
+    return space["program"], source
+
+
+def arguments(seed: int, k: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng((seed, k))
+    return (*rng.integers(0, 12, 3), rng.integers(-4, 12, 4))
+
+
+def check(seed: int, runs: int = 3) -> None:
+    """Compare some calls of one program.
+
+    Raises:
+        AssertionError: the results differ, with the source.
+    """
+    function, source = program(seed)
+    compiled = lm.jit(function)
+    for k in range(runs):
+        want = function(*arguments(seed, k))
+        try:
+            got = compiled(*arguments(seed, k))
+        except Exception as error:
+            raise AssertionError(f"seed {seed} raises {type(error).__name__}: {error}\n{source}") from error
+        flat, expected = lm.tree.leaves(got), lm.tree.leaves(want)
+        is_equal = len(flat) == len(expected) and all(np.array_equal(x, y) for x, y in zip(flat, expected, strict=True))
+        assert is_equal, f"seed {seed}, call {k}: captured {got}, in Python {want}\n{source}"
+
+
+def main(arguments: list[str]) -> int:
+    count, first = (int(x) for x in [*arguments, *("0", "0")[len(arguments) :]][:2])
+    failed = 0
+    for seed in range(first, first + count) if count else itertools.count(first):
+        try:
+            check(seed)
+        except AssertionError as error:
+            failed += 1
+            print(error, flush=True)
+    print(f"{count} functions, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
