@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Hashable, Sequence
 from threading import RLock
 from typing import Any, TypeVar
@@ -27,14 +26,15 @@ from ..dialects.graph.shape import BroadcastOp
 from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
-from ..runtime.array import as_array, is_ndarray
+from ..runtime.array import is_ndarray
 from ..runtime.arrays import plain
 from .config import Options, config
+from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, UNKNOWN, Form, Step, Writer, body, evaluated, fresh_all, places
 from .locations import located
 from .promotion import STORED
 from .results import finished
 from .tracer import Tracer
-from .tracing import Deferred, Trace, current, input_array, is_traced
+from .tracing import Deferred, Trace, current, input_array, is_traced, state
 
 Array = np.ndarray[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -48,14 +48,13 @@ _NEST_WEIGHT = 16
 _KEPT = 4096
 """Programs that are kept."""
 
-_DIRECT = 512
-"""Of them, for each function, what calls find without a search of their arguments."""
+_FORMS = 256
+"""Lists of argument types of a function whose calls are kept."""
 
 deferred: Any = None
 """What gives the result of a program later: `lazy.py` puts it here when it is imported."""
 
 _compiling = RLock()
-ndarray = np.ndarray
 
 
 class EagerTrace(Trace):
@@ -116,17 +115,18 @@ class EagerProgram:
         numbers = {value: k for k, value in enumerate(values)}
         self._compiled = bool(trace.inputs and self._results) and sum(map(work, ops)) >= COMPILED_WORK
         self._outputs = [numbers[value] for value in self._results]
-        self._steps: list[tuple[Callable[..., tuple[Array, ...]], list[int], int]] = []
+        self._steps: list[Step] = []
         self._single = isinstance(out, Tracer)
         for op in ops if not self._compiled else ():
             if isinstance(op, BroadcastOp) and _is_broadcast_by_users(op) and op.y not in self._results:
                 numbers[op.y] = numbers[op.x]
                 continue
             assert isinstance(op, GraphOp)
-            self._steps.append((op.evaluator(), [numbers[o] for o in op.operands], numbers[op.results[0]]))
+            self._steps.append((op.evaluator(), [numbers[o] for o in op.operands], [numbers[r] for r in op.results]))
+        self._exact: list[bool] = []
         self._optimized: Block | None = None
         self._elementwise = self._compiled and self._single and all(_is_elementwise(op) for op in ops)
-        self._slots = [None] * (len(values) - len(self.dtypes))
+        self._values = len(values)
         self._native: Callable[..., Any] | None = None
 
     def _template(self, trace: EagerTrace, out: Any) -> Callable[[Sequence[Any]], Any]:
@@ -143,35 +143,44 @@ class EagerProgram:
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """The result for arrays of the dtypes and shapes that were recorded."""
-        results = self._call(inputs) if self._compiled else self._interpret(inputs)
-        return self._rebuild([as_array(x) for x in results])
-
-    def _interpret(self, inputs: Sequence[Array]) -> list[Array]:
-        values: list[Any] = [x.view(np.ndarray) for x in inputs]  # NumPy takes twice as long on a subclass
-        values += self._slots
-        for evaluate, operands, first in self._steps:
-            for k, result in enumerate(evaluate(*[values[k] for k in operands]), first):
-                values[k] = result
-        found: list[Array] = []
-        for k in self._outputs:
-            array = values[k]
-            owned = _owned(array) and k >= len(inputs)
-            found.append(array if owned and not any(array is other for other in found) else array.copy())
-        return found
-
-    def single(self) -> Callable[..., tuple[Array, ...]] | None:
-        """What evaluates the one op of the program, which takes all inputs in order and gives the result."""
-        if self._compiled or not self._single or len(self._steps) != 1:
-            return None
-        evaluate, operands, first = self._steps[0]
-        return evaluate if operands == list(range(len(self.dtypes))) and self._outputs == [first] else None
+        if self._compiled:
+            return self._rebuild(self._call(inputs))
+        inputs = [x.view(np.ndarray) for x in inputs]
+        values: list[Any] = [None] * self._values
+        self._exact = evaluated(self._steps, inputs, values)
+        return self._rebuild(fresh_all([values[k] for k in self._outputs], inputs))
 
     def _call(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        out = self.native()(*[plain(array, dtype) for array, dtype in zip(inputs, self.dtypes, strict=True)])
+        return out if isinstance(out, tuple) else (out,)
+
+    def native(self) -> Callable[..., Any]:
+        """The compiled program."""
         if self._native is None:
             with _compiling:
                 self._native = self._native or self._compile()
-        out = self._native(*[plain(array, dtype) for array, dtype in zip(inputs, self.dtypes, strict=True)])
-        return out if isinstance(out, tuple) else (out,)
+        return self._native
+
+    def writes(self, writer: Writer) -> None:
+        """Write the run of a program that has been run before, of the operands of the writer."""
+        operands = ", ".join(writer.operands)
+        if self._compiled:
+            from .executables import MISS
+
+            writer.line(f"y = {writer.name('native', self.native())}({operands})")
+            writer.line(f"if y is {writer.name('MISS', MISS)}:")  # not as machine code reads them in place
+            writer.line(f"    return {writer.name('run', self.run)}([{operands}])")
+            rebuilt = f"{writer.name('rebuild', self._rebuild)}(y if type(y) is tuple else (y,))"
+            writer.line("return y" if self._single else f"return {rebuilt}")
+            return
+        if self._outputs:
+            writer.quiet_call(body(self._steps, self._exact, self._outputs, len(self.dtypes)))
+        if self._single:
+            writer.line(f"return {writer.fresh('y')}")
+        else:
+            results = "y" if len(self._outputs) > 1 else "(y,)" if self._outputs else "()"
+            fresh = f"{writer.name('fresh_all', fresh_all)}({results}, ({operands}{',' if operands else ''}))"
+            writer.line(f"return {writer.name('rebuild', self._rebuild)}({fresh})")
 
     def _compile(self) -> Callable[..., Any]:
         from .executables import native_function
@@ -226,11 +235,6 @@ def _is_broadcast_by_users(op: BroadcastOp) -> bool:
     )
 
 
-def _owned(array: Array) -> bool:
-    flags = array.flags
-    return flags.owndata and flags.c_contiguous
-
-
 def work(op: Operation) -> int:
     """About how many scalar operations an op takes."""
     assert isinstance(op, GraphOp)
@@ -258,38 +262,16 @@ class _Kept:
             return deferred(self.program, [leaves[k] for k, _ in self.places])
         return self.program.run([np.asarray(leaves[k], dtype) for k, dtype in self.places])
 
-    def direct(self, values: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
-        """The same for calls whose leaves are arguments, as `values`; None where they stand in lists."""
+    def written(self, values: Sequence[Any]) -> Callable[..., Any] | None:
+        """The same as a function of the arguments, for calls like one that has been run."""
         if config.lazy and self.program.may_wait():
             return None
-        positions: list[int | None] = []  # of each leaf
-        for k, value in enumerate(values):
-            leaves: list[Any] = []
-            _key(value, leaves)
-            positions += [k] if leaves and leaves[0] is value else [None] * len(leaves)
-        inputs = [(k, dtype) for place, dtype in self.places if (k := positions[place]) is not None]
-        if len(inputs) < len(self.places):
-            return None
-        evaluate = self.program.single()
-        arrays = [k for k, _ in inputs if is_ndarray(values[k])]
-        if evaluate is None or not arrays or any(values[k].dtype != dtype for k, dtype in inputs if k in arrays):
-            run = self.program.run
-            return lambda values: run([np.asarray(values[k], dtype) for k, dtype in inputs])
-        first, last = arrays[0], arrays[-1]
-        if len(arrays) == 1:  # calls alike have the same numbers
-            at = [k for k, _ in inputs].index(first)
-            before, after = ([np.asarray(values[k], dtype) for k, dtype in part] for part in (inputs[:at], inputs[at + 1 :]))
-            return lambda values: _fresh(*evaluate(*before, values[first].view(ndarray), *after))
-        if len(arrays) == len(inputs) == 2:
-            return lambda values: _fresh(*evaluate(values[first].view(ndarray), values[last].view(ndarray)))
-        if len(arrays) == len(inputs):
-            return lambda values: _fresh(*evaluate(*[values[k].view(ndarray) for k in arrays]))
-        return lambda values: _fresh(*evaluate(*[np.asarray(values[k], dtype).view(ndarray) for k, dtype in inputs]))
-
-
-def _fresh(result: Array) -> Array:
-    flags = result.flags
-    return (result if flags.owndata and flags.c_contiguous else result.copy()).view(ResultArray)
+        leaves = list(places(values))
+        writer = Writer(len(values))
+        for k, dtype in self.places:
+            writer.operand(*leaves[k], dtype, None)
+        self.program.writes(writer)
+        return writer.written()
 
 
 _kept: dict[Hashable, _Kept] = {}
@@ -302,11 +284,6 @@ def forget() -> None:
     _kept.clear()
     for reset in _resets:
         reset()
-
-
-def evaluated(function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a function of `lamina.numpy` on plain arrays."""
-    return _program(function, promotes, args, kwargs)[0]
 
 
 def _program(
@@ -327,7 +304,7 @@ def _program(
             args, kwargs = _distinct(args), {name: _distinct(value) for name, value in kwargs.items()}
             leaves = []
             _key((args, *kwargs.values()), leaves)
-    with EagerTrace([x for x in leaves if type(x) in _NUMBERS]) as trace:
+    with EagerTrace([x for x in leaves if type(x) in NUMBERS]) as trace:
         trace.depth = 1
         out = finished(function(*args, **kwargs), promotes, args, kwargs)
     program = EagerProgram(trace, out)
@@ -384,10 +361,6 @@ class _NoKeyError(Exception):
     """An argument that no key stands for."""
 
 
-_NUMBERS = (int, float, complex)
-_PLAIN = (bool, str, type(None), type(Ellipsis), type)
-
-
 def _key(x: Any, leaves: list[Any]) -> Hashable:
     """What a recorded program may depend on: all of an argument but the elements of its arrays, which become leaves."""
     kind = type(x)
@@ -397,12 +370,12 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
     if isinstance(x, Deferred):
         leaves.append(x)
         return x.dtype, x.shape
-    if kind in _NUMBERS:
+    if kind in NUMBERS:
         leaves.append(x)
         return kind, x if kind is int else x.hex() if kind is float else (x.real.hex(), x.imag.hex())
-    if kind in (tuple, list) and len(x) <= 64:
+    if kind in (tuple, list) and len(x) <= MOST_ITEMS:
         return kind, *[_key(item, leaves) for item in x]
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return kind, x
     if kind is slice:
         return kind, *[_key(item, leaves) for item in (x.start, x.stop, x.step)]
@@ -412,52 +385,6 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
     if isinstance(x, np.dtype):
         return np.dtype, x
     raise _NoKeyError
-
-
-def _flat(x: Any) -> Hashable:
-    """As `_key`, of what holds no arrays.
-
-    Raises:
-        KeyError: it holds some.
-    """
-    leaves: list[Any] = []
-    try:
-        key = _key(x, leaves)
-    except _NoKeyError:
-        raise KeyError from None
-    if any(isinstance(leaf, np.ndarray | np.generic) for leaf in leaves):
-        raise KeyError
-    return key
-
-
-def _valued(x: Any) -> Hashable:
-    return _key(x, [])
-
-
-_FACTS: dict[type, Callable[[Any], Hashable]] = {
-    **dict.fromkeys((np.ndarray, ResultArray), operator.attrgetter("dtype", "shape")),
-    **dict.fromkeys((*_NUMBERS, *_PLAIN), _valued),
-    **dict.fromkeys((tuple, list, slice), _flat),
-}
-"""As `_key`, in less time, of arguments that are arrays or hold none."""
-
-_ARRAYS = frozenset((np.ndarray, ResultArray))
-
-
-def _flat_key(values: Sequence[Any], names: dict[str, Any]) -> Hashable:
-    """As `_key`, in less time, of a call whose arrays are arguments themselves; None for another one."""
-    if len(values) == 1 and not names:
-        (x,) = values
-        if type(x) in _ARRAYS:
-            return x.dtype, x.shape
-    elif len(values) == 2 and not names:
-        x, y = values
-        if type(x) in _ARRAYS and type(y) in _ARRAYS:
-            return x.dtype, x.shape, y.dtype, y.shape
-    try:
-        return (*[_FACTS[type(x)](x) for x in values], *names)
-    except KeyError:
-        return None
 
 
 def api(function: Function) -> Function:
@@ -479,37 +406,56 @@ def creation(function: Function) -> Function:
 
 
 def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
-    direct: tuple[Options | None, dict[Hashable, Callable[[Sequence[Any]], Any]]] = None, {}
-    """What runs calls on plain arrays that came before, and under which options it was recorded."""
+    options: Options | None = None
+    """Those under which the calls that came before were recorded."""
+    forms: dict[Hashable, Callable[..., Any]] = {}
+    kept: dict[Hashable, Form | None] = {}
 
     def reset() -> None:
-        nonlocal direct
-        direct = None, {}
+        forms.clear()
+        kept.clear()
+
+    def keep(run: _Kept, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        nonlocal options
+        if (common := config.common) is None:
+            return
+        if common is not options:
+            reset()
+            options = common
+        values = (*args, *kwargs.values())
+        kinds = tuple(map(type, values))
+        pattern = (*kinds[: len(args)], *kwargs, *kinds[len(args) :])
+        if pattern not in kept:
+            if len(kept) >= _FORMS:
+                reset()
+            kept[pattern] = Form.of(kinds)
+        form = kept[pattern]
+        if form is not None and (written := run.written(values)) is not None:
+            form.keep(values, written)
+            forms[pattern] = form.call
 
     _resets.append(reset)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        nonlocal direct
-        trace = current()
-        key = None
-        options, table = direct
-        if trace is None and (common := config.common) is not None:
-            if common is not options:
-                direct = common, (table := {})
-            values = (*args, *kwargs.values()) if kwargs else args
-            key = _flat_key(values, kwargs)
-            if key is not None and (run := table.get(key)) is not None:
-                return run(values)
         try:
+            if not state.stack and config.common is options:
+                if kwargs:
+                    values = kwargs.values()
+                    found = forms.get((*map(type, args), *kwargs, *map(type, values)))
+                    if found is not None and (out := found(*args, *values)) is not UNKNOWN:
+                        return out
+                else:
+                    found = forms.get(tuple(map(type, args)))
+                    if found is not None and (out := found(*args)) is not UNKNOWN:
+                        return out
+            trace = current()
             if trace is None or not (
                 stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))
             ):
-                out, kept = _program(function, promotes, args, kwargs)
-                if key is not None and kept is not None and (run := kept.direct((*args, *kwargs.values()))) is not None:
-                    if len(table) >= _DIRECT:
-                        table.clear()
-                    table[key] = run
+                out, run = _program(function, promotes, args, kwargs)
+                if trace is None and run is not None:
+                    keep(run, args, kwargs)
                 return out
             return _staged(trace, function, promotes, args, kwargs)
         except LaminaError as error:

@@ -37,12 +37,12 @@ class _State(threading.local):
         self.stack: list[Trace] = []
 
 
-_state = _State()
+state = _State()
 
 
 def current() -> Trace | None:
     """The innermost trace of this thread."""
-    stack = _state.stack
+    stack = state.stack
     return stack[-1] if stack else None
 
 
@@ -120,13 +120,13 @@ class Trace:
         self.reads: list[Read] | None = outer.reads if outer is not None else None
 
     def __enter__(self) -> Self:
-        _state.stack.append(self)
+        state.stack.append(self)
         self.active = True
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.active = False
-        _state.stack.pop()
+        state.stack.pop()
 
     # -- values into the trace
 
