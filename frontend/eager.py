@@ -28,13 +28,14 @@ from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
 from ..runtime.array import is_ndarray
 from ..runtime.arrays import plain
-from .config import Options, config
-from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, UNKNOWN, Form, Step, Writer, body, evaluated, fresh_all, places
+from ..runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
+from .config import config
+from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Step, Writer, body, evaluated, fresh_all, identities, places
 from .locations import located
 from .promotion import STORED
 from .results import finished
 from .tracer import Tracer
-from .tracing import Deferred, Trace, current, input_array, is_traced, state
+from .tracing import Deferred, Trace, current, input_array, is_traced
 
 Array = np.ndarray[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -48,8 +49,8 @@ _NEST_WEIGHT = 16
 _KEPT = 4096
 """Programs that are kept."""
 
-_FORMS = 256
-"""Lists of argument types of a function whose calls are kept."""
+_WORTH_AN_ENTRY = 100
+"""Calls of what is known already after which the native entry is loaded, which takes as long as thousands of calls."""
 
 deferred: Any = None
 """What gives the result of a program later: `lazy.py` puts it here when it is imported."""
@@ -275,21 +276,20 @@ class _Kept:
 
 
 _kept: dict[Hashable, _Kept] = {}
-_resets: list[Callable[[], None]] = []
-"""What forgets the calls of each function."""
+_functions: list[DispatchedBase] = []
 
 
 def forget() -> None:
     """Forget all programs: the next call of each function records anew."""
     _kept.clear()
-    for reset in _resets:
-        reset()
+    for function in _functions:
+        function.forget()
 
 
 def _program(
     function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, _Kept | None]:
-    """The result, and the program that gives it if calls alike have the same one."""
+    """The result, and the program that gives it if a call alike came before."""
     leaves: list[Any] = []
     given = leaves
     key: Hashable = None
@@ -308,16 +308,15 @@ def _program(
         trace.depth = 1
         out = finished(function(*args, **kwargs), promotes, args, kwargs)
     program = EagerProgram(trace, out)
-    kept = None
-    if key is not None and (places := _places(trace.sources, leaves)) is not None:
+    if key is not None and (numbers := _places(trace.sources, leaves)) is not None:
         if len(_kept) >= _KEPT:
             _kept.clear()
-        kept = _kept[key] = _Kept(program, places)
-        return kept.result(given), kept
+        found = _kept[key] = _Kept(program, numbers)
+        return found.result(given), None
     for k, source in enumerate(trace.sources):
         if isinstance(source, Deferred):
             trace.inputs[k] = np.asarray(source, program.dtypes[k])
-    return program.run(trace.inputs), kept
+    return program.run(trace.inputs), None
 
 
 class _Twin(Deferred):
@@ -406,62 +405,49 @@ def creation(function: Function) -> Function:
 
 
 def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
-    options: Options | None = None
-    """Those under which the calls that came before were recorded."""
-    forms: dict[Hashable, Callable[..., Any]] = {}
-    kept: dict[Hashable, Form | None] = {}
-
-    def reset() -> None:
-        forms.clear()
-        kept.clear()
-
-    def keep(run: _Kept, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        nonlocal options
-        if (common := config.common) is None:
-            return
-        if common is not options:
-            reset()
-            options = common
-        values = (*args, *kwargs.values())
-        kinds = tuple(map(type, values))
-        pattern = (*kinds[: len(args)], *kwargs, *kinds[len(args) :])
-        if pattern not in kept:
-            if len(kept) >= _FORMS:
-                reset()
-            kept[pattern] = Form.of(kinds)
-        form = kept[pattern]
-        if form is not None and (written := run.written(values)) is not None:
-            form.keep(values, written)
-            forms[pattern] = form.call
-
-    _resets.append(reset)
-
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def slow(*args: Any, **kwargs: Any) -> Any:
         try:
-            if not state.stack and config.common is options:
-                if kwargs:
-                    values = kwargs.values()
-                    found = forms.get((*map(type, args), *kwargs, *map(type, values)))
-                    if found is not None and (out := found(*args, *values)) is not UNKNOWN:
-                        return out
-                else:
-                    found = forms.get(tuple(map(type, args)))
-                    if found is not None and (out := found(*args)) is not UNKNOWN:
-                        return out
             trace = current()
             if trace is None or not (
                 stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))
             ):
-                out, run = _program(function, promotes, args, kwargs)
-                if trace is None and run is not None:
-                    keep(run, args, kwargs)
+                number = gate.number
+                out, found = _program(function, promotes, args, kwargs)
+                if found is not None and trace is None and config.common is not None:
+                    _serve(made, found, args, kwargs, number)
                 return out
             return _staged(trace, function, promotes, args, kwargs)
         except LaminaError as error:
             raise located(error) from None
 
-    return wrapper  # pyright: ignore[reportReturnType]
+    made: Any = functools.update_wrapper(Dispatched(slow), function)
+    _functions.append(made)
+    return made
+
+
+@functools.cache
+def _entry() -> tuple[Any, Callable[..., bytes | None]] | None:
+    """The native entry and what makes keys; None where calls go through ctypes."""
+    from ..codegen.executable import native_entry
+    from ..runtime.abi import native_calls
+
+    return (native_entry(), key_of(native_entry())) if native_calls() else None
+
+
+_repeated = 0
+"""Calls that found a program but were not served."""
+
+
+def _serve(function: DispatchedBase, found: _Kept, args: tuple[Any, ...], kwargs: dict[str, Any], number: int) -> None:
+    """Let calls like one that has been run twice be served by native code."""
+    global _repeated
+    _repeated += 1
+    if _repeated <= _WORTH_AN_ENTRY or (entry := _entry()) is None:
+        return
+    native, make_key = entry
+    values = *args, *kwargs.values()
+    if (key := make_key(*args, **kwargs)) is not None and (run := found.written(values)) is not None:
+        function.serve(native, key, [*kwargs, *identities(values)], run, number)
 
 
 def _staged(trace: Trace, function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

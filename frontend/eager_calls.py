@@ -1,14 +1,12 @@
-"""Calls of eager functions that came before: Python code, written for the types of their arguments and for their program.
+"""Calls of eager functions that came before, as Python code that is written for the arguments and the program.
 
-A function keeps one `Form` for each list of argument types. A form makes a key of what a program may depend on: dtypes and
-shapes of arrays, and all of what is no array. Under the key stands the function that runs the program: the calls of NumPy one
-after the other, or one call of compiled code. Both are text of Python that is compiled once for all that look alike.
+The code calls NumPy for one op after the other, or compiled code once. Its text is compiled once for all calls that look alike.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,52 +19,14 @@ Array = np.ndarray[Any, Any]
 Step = tuple[Callable[..., Any], Sequence[int], Sequence[int]]
 """What evaluates an op, and the numbers of its operands and results."""
 
-UNKNOWN: Any = object()
-"""What a form gives for a call that did not come before."""
-
 MOST_ITEMS = 64
 """Items of a list in a key."""
-
-_CALLS = 512
-"""Calls that a form keeps."""
 
 NUMBERS = (int, float, complex)
 PLAIN = (bool, str, type(None), type(Ellipsis), type)
 
-_ARRAY, _ITSELF, _FLOAT, _NESTED = "{0}.dtype, {0}.shape", "{0}", "{0} or {0}.hex()", "nested({0})"
 
-_KEYS: dict[type, str] = {
-    **dict.fromkeys((np.ndarray, ResultArray), _ARRAY),
-    **dict.fromkeys((int, *PLAIN), _ITSELF),
-    float: _FLOAT,  # 0.0 is not -0.0
-    complex: "({0}.real.hex(), {0}.imag.hex())",
-    **dict.fromkeys((tuple, list), _NESTED),
-    slice: "nested(({0}.start, {0}.stop, {0}.step))",
-}
-"""What an argument of a type has in the key, as text; the types themselves tell forms apart."""
-
-_SIMPLE = frozenset((int, *PLAIN))
-
-
-def _key_text(kind: type) -> str | None:
-    if (text := _KEYS.get(kind)) is not None:
-        return text
-    if issubclass(kind, np.generic):
-        return "{0}.tobytes()"
-    return _ITSELF if issubclass(kind, np.dtype) else None
-
-
-def _nested(items: Sequence[Any]) -> Hashable:
-    """The key of a list; one that equals no other if something in it has no key."""
-    kinds = tuple(map(type, items))
-    if len(kinds) > MOST_ITEMS:
-        return object()
-    if _SIMPLE.issuperset(kinds):
-        return kinds, *items
-    return kinds, *[_key_of(kind)(item) for kind, item in zip(kinds, items, strict=True)]
-
-
-@functools.cache
+@functools.lru_cache(4096)
 def _code(text: str) -> Any:
     return compile(text, "<a call of lamina.numpy>", "exec")
 
@@ -77,53 +37,19 @@ def _written(text: str, names: dict[str, Any]) -> Callable[..., Any]:
     return names["call"]
 
 
-@functools.lru_cache(256)
-def _key_of(kind: type) -> Callable[[Any], Hashable]:
-    text = _key_text(kind)
-    if text is None:
-        return lambda x: object()
-    return _written(f"def call(x): return ({text.format('x')}, )", {"nested": _nested})
-
-
-class Form:
-    """The calls of a function whose arguments have given types.
-
-    Attributes:
-        call: gives the result of a call that came before, else `UNKNOWN`.
-    """
-
-    __slots__ = ("_key", "_table", "call")
-
-    def __init__(self, parameters: str, key: str):
-        self._table: dict[Hashable, Callable[..., Any]] = {}
-        names = {"nested": _nested, "get": self._table.get, "UNKNOWN": UNKNOWN}
-        self._key = _written(f"def call({parameters}): return ({key}, )", names)
-        text = f"def call({parameters}):\n    run = get(({key}, ))\n    return UNKNOWN if run is None else run({parameters})"
-        self.call = _written(text, names)
-
-    @staticmethod
-    def of(kinds: Iterable[type]) -> Form | None:
-        """The form of arguments of these types; None if one of them has no key."""
-        keys = [_key_text(kind) for kind in kinds]
-        if not keys or any(key is None for key in keys):
-            return None
-        parameters = [f"x{k}" for k in range(len(keys))]
-        texts = [str(key).format(name) for key, name in zip(keys, parameters, strict=True)]
-        return Form(", ".join(parameters), ", ".join(texts))
-
-    def keep(self, values: Sequence[Any], run: Callable[..., Any]) -> None:
-        """Let calls like this one be run so."""
-        if len(self._table) >= _CALLS:
-            self._table.clear()
-        self._table[self._key(*values)] = run
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Programs
+def identities(values: Iterable[Any]) -> Iterator[Any]:
+    """What may stand in a key by its address: all but the arrays and lists themselves."""
+    for x in values:
+        if isinstance(x, np.ndarray):
+            yield x.dtype
+        elif isinstance(x, tuple | list):
+            yield from identities(x)
+        else:
+            yield x
 
 
 def places(values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """The arrays and numbers among the arguments of a call, in the order of `eager._key`, and where they stand."""
+    """Where the arrays and numbers of a call stand among its arguments, and they, in the order of `eager._key`."""
     for k, value in enumerate(values):
         yield from _places(f"x{k}", value)
 
@@ -181,7 +107,7 @@ class Writer:
     def fresh(self, array: str) -> str:
         """The text of an array as a result that owns its elements, in the order of C, and is no argument."""
         others = "".join(f" and {array} is not {x}" for x in self.operands if x.isidentifier() and x in self._parameters)
-        owned = f"{array}.flags.owndata and {array}.flags.c_contiguous{others}"
+        owned = f"(flags := {array}.flags).owndata and flags.c_contiguous{others}"
         return f"({array} if {owned} else {array}.copy()).view(Array)"
 
     def written(self) -> Callable[..., Any]:

@@ -20,6 +20,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.symbolic import Size
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
+from ..runtime.dispatch import gate
 from . import tracer
 from .locations import shortened, user_location
 from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, computed, inexact
@@ -37,12 +38,12 @@ class _State(threading.local):
         self.stack: list[Trace] = []
 
 
-state = _State()
+_state = _State()
 
 
 def current() -> Trace | None:
     """The innermost trace of this thread."""
-    stack = state.stack
+    stack = _state.stack
     return stack[-1] if stack else None
 
 
@@ -120,13 +121,15 @@ class Trace:
         self.reads: list[Read] | None = outer.reads if outer is not None else None
 
     def __enter__(self) -> Self:
-        state.stack.append(self)
+        gate.close()
+        _state.stack.append(self)
         self.active = True
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.active = False
-        state.stack.pop()
+        _state.stack.pop()
+        gate.open()
 
     # -- values into the trace
 
