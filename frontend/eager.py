@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -32,10 +33,10 @@ from ..runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
 from .config import config
 from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Step, Writer, body, evaluated, fresh_all, identities, places
 from .locations import located
-from .promotion import STORED
+from .promotion import STORED, computed
 from .results import finished
 from .tracer import Tracer
-from .tracing import Deferred, Trace, current, input_array, is_traced
+from .tracing import Deferred, Derived, Trace, Watched, current, input_array, is_traced
 
 Array = np.ndarray[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -81,10 +82,12 @@ class EagerTrace(Trace):
         return self.wrap(self.constant(array), weak)
 
     def _lift_array(self, x: Any) -> Tracer:
+        if isinstance(x, Derived):
+            return self._input(x, x.array)
         known = self._by_identity.get(id(x))
         if known is None:
-            waits = isinstance(x, Deferred) and x.dtype not in STORED
-            array = np.empty(x.shape, x.dtype) if waits else input_array(x)
+            waits = isinstance(x, Watched) or (isinstance(x, Deferred) and x.dtype not in STORED)
+            array = np.empty(x.shape, computed(x.dtype)) if waits else input_array(x)
             known = self._by_identity[id(x)] = self._input(x, array)
         return known
 
@@ -250,18 +253,33 @@ def work(op: Operation) -> int:
 # Calls
 
 
-class _Kept:
-    """A program, and which leaves of a call are its inputs."""
+@dataclass(frozen=True)
+class _Input:
+    """An input of a program: a leaf of the call, what is made of one, or, without a leaf, an array that all calls share."""
 
-    def __init__(self, program: EagerProgram, places: Sequence[int]):
+    leaf: int | None
+    made: Any = None
+
+    def of(self, leaves: Sequence[Any]) -> Any:
+        if self.leaf is None:
+            return self.made
+        x = leaves[self.leaf]
+        return x if self.made is None else self.made(np.asarray(x))
+
+
+class _Kept:
+    """A program, and how its inputs are made of the leaves of a call."""
+
+    def __init__(self, program: EagerProgram, inputs: Sequence[_Input]):
         self.program = program
-        self.places = list(zip(places, program.dtypes, strict=True))
+        self.inputs = inputs
 
     def result(self, leaves: Sequence[Any]) -> Any:
         """What the program gives, or an array that waits for it."""
+        values = [x.of(leaves) for x in self.inputs]
         if config.lazy and self.program.may_wait():
-            return deferred(self.program, [leaves[k] for k, _ in self.places])
-        return self.program.run([np.asarray(leaves[k], dtype) for k, dtype in self.places])
+            return deferred(self.program, values)
+        return self.program.run([np.asarray(x, dtype) for x, dtype in zip(values, self.program.dtypes, strict=True)])
 
     def written(self, values: Sequence[Any]) -> Callable[..., Any] | None:
         """The same as a function of the arguments, for calls like one that has been run."""
@@ -269,19 +287,25 @@ class _Kept:
             return None
         leaves = list(places(values))
         writer = Writer(len(values))
-        for k, dtype in self.places:
-            writer.operand(*leaves[k], dtype, None)
+        for x, dtype in zip(self.inputs, self.program.dtypes, strict=True):
+            if x.leaf is None:
+                writer.shared(np.asarray(x.made, dtype))
+            else:
+                writer.operand(*leaves[x.leaf], dtype, x.made)
         self.program.writes(writer)
         return writer.written()
 
 
 _kept: dict[Hashable, _Kept] = {}
+_reading: dict[Hashable, None] = {}
+"""Calls of functions that look at the elements of their arguments."""
 _functions: list[DispatchedBase] = []
 
 
 def forget() -> None:
     """Forget all programs: the next call of each function records anew."""
     _kept.clear()
+    _reading.clear()
     for function in _functions:
         function.forget()
 
@@ -301,59 +325,83 @@ def _program(
         if (found := _kept.get(key)) is not None:
             return found.result(leaves), found
         if len({id(x) for x in leaves}) < len(leaves):  # inputs are told apart by identity
-            args, kwargs = _distinct(args), {name: _distinct(value) for name, value in kwargs.items()}
+            args, kwargs = _each(_twin, args), {name: _each(_twin, value) for name, value in kwargs.items()}
             leaves = []
             _key((args, *kwargs.values()), leaves)
-    with EagerTrace([x for x in leaves if type(x) in NUMBERS]) as trace:
-        trace.depth = 1
-        out = finished(function(*args, **kwargs), promotes, args, kwargs)
-    program = EagerProgram(trace, out)
-    if key is not None and (numbers := _places(trace.sources, leaves)) is not None:
-        if len(_kept) >= _KEPT:
-            _kept.clear()
-        found = _kept[key] = _Kept(program, numbers)
-        return found.result(given), None
+    trace, program = _recorded(function, promotes, args, kwargs, leaves)
+    if key is not None:
+        inputs = _inputs(trace, leaves)
+        if inputs is None and key not in _reading:
+            program, inputs = _watched(function, promotes, args, kwargs) or (program, None)
+            if inputs is None:
+                _make_room(_reading)[key] = None
+        if inputs is not None:
+            found = _make_room(_kept)[key] = _Kept(program, inputs)
+            return found.result(given), None
     for k, source in enumerate(trace.sources):
         if isinstance(source, Deferred):
             trace.inputs[k] = np.asarray(source, program.dtypes[k])
     return program.run(trace.inputs), None
 
 
-class _Twin(Deferred):
-    """Another object for an array whose elements wait."""
-
-    def __init__(self, of: Deferred):
-        self.of = of
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.of.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.of.shape
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        return np.array(self.of, dtype, copy=copy)
+def _recorded(
+    function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+) -> tuple[EagerTrace, EagerProgram]:
+    with EagerTrace([x for x in leaves if type(x) in NUMBERS]) as trace:
+        trace.depth = 1
+        out = finished(function(*args, **kwargs), promotes, args, kwargs)
+    return trace, EagerProgram(trace, out)
 
 
-def _distinct(x: Any) -> Any:
-    """The same arguments, arrays as objects of their own."""
-    if is_ndarray(x):
-        return x.view()
-    if isinstance(x, Deferred):
-        return _Twin(x)
-    return type(x)(map(_distinct, x)) if type(x) in (tuple, list) else x
+def _watched(
+    function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[EagerProgram, list[_Input]] | None:
+    """The program of a function that looks at no element of its arguments, but has arrays of its own; None of another one."""
+    args, kwargs = _each(Watched, args), {name: _each(Watched, value) for name, value in kwargs.items()}
+    leaves: list[Any] = []
+    _key((args, *kwargs.values()), leaves)
+    try:
+        trace, program = _recorded(function, promotes, args, kwargs, leaves)
+    except (LaminaError, TypeError, ValueError, AttributeError, IndexError):  # it needs an array
+        return None
+    if any(isinstance(x, Watched) and x.was_read for x in leaves):
+        return None
+    places = {id(leaf): k for k, leaf in enumerate(leaves)}
+    inputs: list[_Input] = []
+    for source, array in zip(trace.sources, trace.inputs, strict=True):
+        if isinstance(source, Derived):
+            inputs.append(_Input(places[id(source.of)], source.make))
+        else:
+            known = places.get(id(source))
+            inputs.append(_Input(None, array) if known is None else _Input(known))
+    return program, inputs
 
 
-def _places(sources: Sequence[Any], leaves: Sequence[Any]) -> list[int] | None:
-    """The leaf that each input was made of; None if the function may have looked at the elements of an array."""
+def _make_room(kept: dict[Hashable, Any]) -> dict[Hashable, Any]:
+    if len(kept) >= _KEPT:
+        kept.clear()
+    return kept
+
+
+def _each(make: Callable[[Any], Any], x: Any) -> Any:
+    """The same arguments with other objects for the arrays among them."""
+    if is_ndarray(x) or isinstance(x, Deferred):
+        return make(x)
+    return type(x)([_each(make, item) for item in x]) if type(x) in (tuple, list) else x
+
+
+def _twin(x: Any) -> Any:
+    return x.view() if is_ndarray(x) else Watched(x)
+
+
+def _inputs(trace: EagerTrace, leaves: Sequence[Any]) -> list[_Input] | None:
+    """How inputs are made of leaves; None if the function may have looked at the elements of an array."""
     places = {id(leaf): k for k, leaf in enumerate(leaves)}
     arrays = [id(leaf) for leaf in leaves if is_ndarray(leaf) or isinstance(leaf, Deferred)]
-    used = {id(source) for source in sources}
+    used = {id(source) for source in trace.sources}
     if not used <= places.keys() or not used.issuperset(arrays) or len({*arrays}) != len(arrays):
         return None
-    return [places[id(source)] for source in sources]
+    return [_Input(places[id(source)]) for source in trace.sources]
 
 
 class _NoKeyError(Exception):

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..dialects.graph.quiet import Quiet, contexts, new_context, run_quietly
+from ..errors import LaminaError
 from ..runtime.array import Array as ResultArray
 from ..runtime.array import as_array
+from .locations import located
 
 Array = np.ndarray[Any, Any]
 Step = tuple[Callable[..., Any], Sequence[int], Sequence[int]]
@@ -80,10 +82,10 @@ class Writer:
         self._names[name] = value
         return name
 
-    def operand(self, place: str, x: Any, dtype: np.dtype[Any], prepare: Callable[[Any], Array] | None) -> None:
+    def operand(self, place: str, x: Any, dtype: np.dtype[Any], prepare: Any = None) -> None:
         """An input of the program, as an ndarray: NumPy takes twice as long on a subclass."""
         if prepare is not None:
-            text = f"{self.name('prepare', prepare)}({place})"
+            text = f"{self.name('prepare', _located(prepare))}({place})"
         elif not isinstance(x, np.ndarray):  # the key holds the number
             text = self.name("number", np.asarray(x, dtype))
         elif x.dtype != dtype:
@@ -91,6 +93,10 @@ class Writer:
         else:
             text = place if type(x) is np.ndarray else f"{place}.view(ndarray)"
         self.operands.append(text)
+
+    def shared(self, array: Array) -> None:
+        """An input that is the same in all calls."""
+        self.operands.append(self.name("array", array))
 
     def line(self, text: str) -> None:
         """One more line."""
@@ -113,6 +119,16 @@ class Writer:
     def written(self) -> Callable[..., Any]:
         """The function."""
         return _written(f"def call({self._parameters}):\n{''.join(self._lines)}", self._names)
+
+
+def _located(prepare: Callable[[Any], Array]) -> Callable[[Any], Array]:
+    def located_too(x: Any) -> Array:
+        try:
+            return prepare(x)
+        except LaminaError as error:
+            raise located(error) from None
+
+    return located_too
 
 
 def fresh_all(arrays: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -311,6 +311,61 @@ class Deferred:
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """The sizes."""
+
+
+class Watched(Deferred):
+    """Another object for an array, which knows whether somebody has looked at its elements."""
+
+    def __init__(self, of: Any):
+        self.of = of
+        self.was_read = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.of.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.of.shape
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        self.was_read = True
+        return np.array(self.of, dtype, copy=copy)
+
+
+class Derived:
+    """An input of a program that each call makes anew of one of its arrays: `make(of)`, which may raise; `array` is one.
+
+    Its elements are for `make` alone: the program must not depend on them.
+    """
+
+    def __init__(self, of: Watched, make: Callable[[Any], np.ndarray[Any, Any]]):
+        self.of, self.make, self.array = of, make, make(of.of)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the input."""
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the input."""
+        return self.array.shape
+
+    @property
+    def ndim(self) -> int:
+        """Of the input."""
+        return self.array.ndim
+
+    @property
+    def size(self) -> int:
+        """Of the input."""
+        return self.array.size
+
+    def then(self, make: Callable[[Any], np.ndarray[Any, Any]]) -> Derived:
+        """What is made of this one."""
+        before = self.make
+        return Derived(self.of, lambda x: make(before(x)))
 
 
 def token(x: Any) -> Token:
