@@ -30,7 +30,7 @@ PLAIN = (bool, str, type(None), type(Ellipsis), type)
 
 @functools.lru_cache(4096)
 def _code(text: str) -> Any:
-    return compile(text, "<a call of lamina.numpy>", "exec")
+    return compile(text, "<lamina>", "exec")
 
 
 def _written(text: str, names: dict[str, Any]) -> Callable[..., Any]:
