@@ -59,9 +59,8 @@ def all_functions(rounds: int) -> None:
         over[name] = medians["lamina"] * 1e6, medians["NumPy"] * 1e6
     differences = {name: ours - theirs for name, (ours, theirs) in over.items()}
     cheap = sum(difference <= 1.5 for difference in differences.values())
-    print(
-        f"{len(over)} functions: {statistics.median(differences.values()):.2f} us over NumPy in the middle, {cheap} within 1.5 us"
-    )
+    middle = statistics.median(differences.values())
+    print(f"{len(over)} functions: {middle:.2f} us over NumPy in the middle, {cheap} within 1.5 us")
     for name in sorted(differences, key=lambda name: -differences[name])[:10]:
         print(f"{name:24} {over[name][0]:9.2f} us, NumPy {over[name][1]:.2f} us")
 
@@ -71,7 +70,7 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", default=[*ROWS], metavar="ROW")
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument(
-        "--all", action="store_true", help="all functions of lamina.numpy beside NumPy's: the median, the worst"
+        "--all", action="store_true", help="all functions of lamina.numpy: the median, the worst"
     )
     given = parser.parse_args()
     if given.all:
