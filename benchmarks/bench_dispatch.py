@@ -69,9 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", default=[*ROWS], metavar="ROW")
     parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument(
-        "--all", action="store_true", help="all functions of lamina.numpy: the median, the worst"
-    )
+    parser.add_argument("--all", action="store_true", help="all functions of lamina.numpy: the median, the worst")
     given = parser.parse_args()
     if given.all:
         return all_functions(given.rounds)
