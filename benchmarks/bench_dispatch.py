@@ -1,12 +1,17 @@
 """What an operation costs outside of `jit`: arrays of 8 float32, against NumPy, torch and jax, all outside of theirs.
 
 python benchmarks/bench_dispatch.py [--rounds 31] [ROW ...]
+python benchmarks/bench_dispatch.py --all   # all of lamina.numpy, with the arguments that the tests have for them
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import statistics
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -34,11 +39,40 @@ ROWS: dict[str, Callable[[Any, Any, Any, Any, Any], Any]] = {
 }
 
 
+def all_functions(rounds: int) -> None:
+    """Print what calls take beyond NumPy's function of the same name: the middle one, how many stay below 1.5 us, the worst."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "frontend"))
+    from test_eager import FUNCTIONS, KEYWORDS, arguments  # pyright: ignore[reportMissingImports]
+
+    over: dict[str, tuple[float, float]] = {}
+    for name in FUNCTIONS:
+        args, options = arguments(name), KEYWORDS.get(name, {})
+        calls = {"lamina": functools.partial(getattr(lnp, name), *args, **options)}
+        try:
+            calls["NumPy"] = functools.partial(getattr(np, name), *args)
+            calls["NumPy"]()
+        except (AttributeError, TypeError):  # NumPy has no such function, or other arguments
+            continue
+        for _ in range(5):
+            calls["lamina"]()
+        medians = interleaved(calls, rounds)
+        over[name] = medians["lamina"] * 1e6, medians["NumPy"] * 1e6
+    differences = {name: ours - theirs for name, (ours, theirs) in over.items()}
+    cheap = sum(difference <= 1.5 for difference in differences.values())
+    middle = statistics.median(differences.values())
+    print(f"{len(over)} functions: {middle:.2f} us over NumPy in the middle, {cheap} within 1.5 us")
+    for name in sorted(differences, key=lambda name: -differences[name])[:10]:
+        print(f"{name:24} {over[name][0]:9.2f} us, NumPy {over[name][1]:.2f} us")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", default=[*ROWS], metavar="ROW")
     parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--all", action="store_true", help="all functions of lamina.numpy: the median, the worst")
     given = parser.parse_args()
+    if given.all:
+        return all_functions(given.rounds)
     torch.set_num_threads(1)
     a, b, m = np.linspace(0.5, 2, 8, dtype=np.float32), np.ones(8, np.float32), np.full((8, 8), 0.5, np.float32)
     arrays = a, b, m, a > b

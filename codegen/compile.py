@@ -78,7 +78,7 @@ def _in_child(what: str, text: str, target: Target) -> bytes:
 @contextmanager
 def _prepared(text: str, target: Target) -> Iterator[tuple[Any, Any]]:
     """The target machine and the optimized module."""
-    machine = target_machine(target)
+    machine = target_machine(target, level=0 if _COMPUTES.search(text) is None else 1)
     with _parsed(_tuned(text, target)) as module:
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         _optimize(module, machine)
@@ -93,7 +93,12 @@ def _tuned(text: str, target: Target) -> str:
     return _DEFINITION.sub(rf'\1 "tune-cpu"="{target.tune}" {{', "\n" + text)[1:] if target.tune else text
 
 
-def target_machine(target: Target) -> Any:
+_COMPUTES = re.compile(r" = (?!getelementptr|load (?:ptr|i64)\b|alloca|icmp|(?:tail )?call|private|external)")
+"""Where LLVM IR does more than to call others with addresses. A host function of a hundred layers is of thousands of calls with
+dozens of addresses each: to find them the best registers takes LLVM five times as long as to take any, and gains nothing."""
+
+
+def target_machine(target: Target, level: int = 1) -> Any:
     """A fresh llvmlite `TargetMachine`."""
     binding = llvm()
     native = binding.get_process_triple().split("-")[0] == target.triple.split("-")[0]
@@ -103,7 +108,7 @@ def target_machine(target: Target) -> Any:
     # level 1 leaves out of 2 what processors that run out of order do themselves: scheduling after registers are allocated
     try:
         return binding.Target.from_triple(target.triple).create_target_machine(
-            cpu=target.cpu, features=target.features, opt=1, reloc="pic", codemodel="small"
+            cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small"
         )
     except RuntimeError as error:
         raise CompileError(f"LLVM has no target '{target.name}' ({target.triple}): {error}") from None

@@ -11,6 +11,8 @@ them: `out`, arrays for the results, and `threads`, a number.
 
 `@lamina.vectorcall(callable, args, nargsf, kwnames)`, which CPython calls: it starts at the head of the chain.
 
+`@lamina.dispatch` serves functions of Python whose calls came before (`entry_dispatch.py`).
+
 A node is one specialization of one callable, laid out as in `runtime/abi.py`: signatures are data, not code, as an entry
 written for each signature took 7 ms to compile with two arguments and 40 ms with twenty, to save about 10 ns a call.
 
@@ -25,12 +27,13 @@ from typing import Any
 from ..runtime import abi
 from ..runtime.signature import MOST_THREADS, STATUS_WORDS, Atom, Positive, Signature, Size, Symbol, is_symbol
 from .entry_arguments import REFUSED, define_arguments
+from .entry_dispatch import define_dispatch
 from .entry_results import define_results
 from .flow import Flow, define
 from .pool import POOL_SYMBOLS, pool_module
 from .text import I1, I32, I64, PTR, Module
 
-ENTRY_SYMBOLS = ("lamina.entry", "lamina.vectorcall", *POOL_SYMBOLS)
+ENTRY_SYMBOLS = ("lamina.entry", "lamina.vectorcall", "lamina.dispatch", "lamina.key", *POOL_SYMBOLS)
 
 STACK_ARENA_BYTES = 16 << 10
 """An arena up to this many bytes is on the stack; above, it is a block of the pool."""
@@ -48,6 +51,7 @@ def entry_module() -> str:
     define(module, "internal ptr @attempt(ptr %args, i64 %nargs, i64 %threads, ptr %out, ptr %node) noinline", _attempt)
     define_arguments(module)
     define_results(module)
+    define_dispatch(module)
     pool_module(module)
     return module.text()
 

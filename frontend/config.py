@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from ..runtime.dispatch import gate
+
 PROMOTIONS = ("numpy", "jax", "strict")
 
 
@@ -61,6 +63,7 @@ class Config:
         self.common: Options | None = DEFAULT
         """The options of all threads; None while some thread has its own."""
         self._served: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._numbers = {DEFAULT: gate.number}
 
     @property
     def options(self) -> Options:
@@ -93,7 +96,7 @@ class Config:
         chosen = _changed(self.options, options)
         with self._lock:
             self._open += 1
-            self.common = None
+            self._share(None)
             self._withdraw()
         self._thread.blocks.append(chosen)
         try:
@@ -102,7 +105,7 @@ class Config:
             self._thread.blocks.pop()
             with self._lock:
                 self._open -= 1
-                self.common = None if self._open else self._process
+                self._share(None if self._open else self._process)
 
     @contextmanager
     def lenient(self) -> Generator[None]:
@@ -124,7 +127,7 @@ class Config:
         """
         with self._lock:
             self._process = _changed(self._process, options)
-            self.common = None if self._open else self._process
+            self._share(None if self._open else self._process)
             self._withdraw()
 
     def serve(self, function: Any, executable: Any) -> None:
@@ -133,6 +136,11 @@ class Config:
             if not self._open:
                 self._served.add(function)
                 function.install(executable)
+
+    def _share(self, common: Options | None) -> None:
+        """Say what the options of all threads are, also to calls outside of a trace (`eager.py`)."""
+        self.common = common
+        gate.change(0 if common is None else self._numbers.setdefault(common, len(self._numbers) + 1))
 
     def _withdraw(self) -> None:
         for function in list(self._served):

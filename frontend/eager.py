@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -27,15 +27,16 @@ from ..dialects.graph.shape import BroadcastOp
 from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
-from ..runtime.array import as_array, is_ndarray
+from ..runtime.array import is_ndarray
 from ..runtime.arrays import plain
-from ..runtime.scalars import is_a
-from .config import Options, config
+from ..runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
+from .config import config
+from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Step, Writer, body, evaluated, fresh_all, identities, places
 from .locations import located
-from .promotion import STORED
+from .promotion import STORED, computed
 from .results import finished
 from .tracer import Tracer
-from .tracing import Deferred, Trace, current, input_array, is_traced
+from .tracing import Deferred, Derived, Trace, Watched, current, input_array, is_traced
 
 Array = np.ndarray[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,14 +50,13 @@ _NEST_WEIGHT = 16
 _KEPT = 4096
 """Programs that are kept."""
 
-_DIRECT = 512
-"""Of them, for each function, what calls find without a search of their arguments."""
+_WORTH_AN_ENTRY = 100
+"""Calls of what is known already after which the native entry is loaded, which takes as long as thousands of calls."""
 
 deferred: Any = None
 """What gives the result of a program later: `lazy.py` puts it here when it is imported."""
 
 _compiling = RLock()
-ndarray = np.ndarray
 
 
 class EagerTrace(Trace):
@@ -82,10 +82,12 @@ class EagerTrace(Trace):
         return self.wrap(self.constant(array), weak)
 
     def _lift_array(self, x: Any) -> Tracer:
+        if isinstance(x, Derived):
+            return self._input(x, x.array)
         known = self._by_identity.get(id(x))
         if known is None:
-            waits = isinstance(x, Deferred) and x.dtype not in STORED
-            array = np.empty(x.shape, x.dtype) if waits else input_array(x)
+            waits = isinstance(x, Watched) or (isinstance(x, Deferred) and x.dtype not in STORED)
+            array = np.empty(x.shape, computed(x.dtype)) if waits else input_array(x)
             known = self._by_identity[id(x)] = self._input(x, array)
         return known
 
@@ -117,17 +119,18 @@ class EagerProgram:
         numbers = {value: k for k, value in enumerate(values)}
         self._compiled = bool(trace.inputs and self._results) and sum(map(work, ops)) >= COMPILED_WORK
         self._outputs = [numbers[value] for value in self._results]
-        self._steps: list[tuple[Callable[..., tuple[Array, ...]], list[int], int]] = []
+        self._steps: list[Step] = []
         self._single = isinstance(out, Tracer)
         for op in ops if not self._compiled else ():
             if isinstance(op, BroadcastOp) and _is_broadcast_by_users(op) and op.y not in self._results:
                 numbers[op.y] = numbers[op.x]
                 continue
             assert isinstance(op, GraphOp)
-            self._steps.append((op.evaluator(), [numbers[o] for o in op.operands], numbers[op.results[0]]))
+            self._steps.append((op.evaluator(), [numbers[o] for o in op.operands], [numbers[r] for r in op.results]))
+        self._exact: list[bool] = []
         self._optimized: Block | None = None
         self._elementwise = self._compiled and self._single and all(_is_elementwise(op) for op in ops)
-        self._slots = [None] * (len(values) - len(self.dtypes))
+        self._values = len(values)
         self._native: Callable[..., Any] | None = None
 
     def _template(self, trace: EagerTrace, out: Any) -> Callable[[Sequence[Any]], Any]:
@@ -144,35 +147,44 @@ class EagerProgram:
 
     def run(self, inputs: Sequence[Array]) -> Any:
         """The result for arrays of the dtypes and shapes that were recorded."""
-        results = self._call(inputs) if self._compiled else self._interpret(inputs)
-        return self._rebuild([as_array(x) for x in results])
-
-    def _interpret(self, inputs: Sequence[Array]) -> list[Array]:
-        values: list[Any] = [x.view(np.ndarray) for x in inputs]  # NumPy takes twice as long on a subclass
-        values += self._slots
-        for evaluate, operands, first in self._steps:
-            for k, result in enumerate(evaluate(*[values[k] for k in operands]), first):
-                values[k] = result
-        found: list[Array] = []
-        for k in self._outputs:
-            array = values[k]
-            owned = _owned(array) and k >= len(inputs)
-            found.append(array if owned and not any(array is other for other in found) else array.copy())
-        return found
-
-    def single(self) -> Callable[..., tuple[Array, ...]] | None:
-        """What evaluates the one op of the program, which takes all inputs in order and gives the result."""
-        if self._compiled or not self._single or len(self._steps) != 1:
-            return None
-        evaluate, operands, first = self._steps[0]
-        return evaluate if operands == list(range(len(self.dtypes))) and self._outputs == [first] else None
+        if self._compiled:
+            return self._rebuild(self._call(inputs))
+        inputs = [x.view(np.ndarray) for x in inputs]
+        values: list[Any] = [None] * self._values
+        self._exact = evaluated(self._steps, inputs, values)
+        return self._rebuild(fresh_all([values[k] for k in self._outputs], inputs))
 
     def _call(self, inputs: Sequence[Array]) -> Sequence[Array]:
+        out = self.native()(*[plain(array, dtype) for array, dtype in zip(inputs, self.dtypes, strict=True)])
+        return out if isinstance(out, tuple) else (out,)
+
+    def native(self) -> Callable[..., Any]:
+        """The compiled program."""
         if self._native is None:
             with _compiling:
                 self._native = self._native or self._compile()
-        out = self._native(*[plain(array, dtype) for array, dtype in zip(inputs, self.dtypes, strict=True)])
-        return out if isinstance(out, tuple) else (out,)
+        return self._native
+
+    def writes(self, writer: Writer) -> None:
+        """Write the run of a program that has been run before, of the operands of the writer."""
+        operands = ", ".join(writer.operands)
+        if self._compiled:
+            from .executables import MISS
+
+            writer.line(f"y = {writer.name('native', self.native())}({operands})")
+            writer.line(f"if y is {writer.name('MISS', MISS)}:")  # not as machine code reads them in place
+            writer.line(f"    return {writer.name('run', self.run)}([{operands}])")
+            rebuilt = f"{writer.name('rebuild', self._rebuild)}(y if type(y) is tuple else (y,))"
+            writer.line("return y" if self._single else f"return {rebuilt}")
+            return
+        if self._outputs:
+            writer.quiet_call(body(self._steps, self._exact, self._outputs, len(self.dtypes)))
+        if self._single:
+            writer.line(f"return {writer.fresh('y')}")
+        else:
+            results = "y" if len(self._outputs) > 1 else "(y,)" if self._outputs else "()"
+            fresh = f"{writer.name('fresh_all', fresh_all)}({results}, ({operands}{',' if operands else ''}))"
+            writer.line(f"return {writer.name('rebuild', self._rebuild)}({fresh})")
 
     def _compile(self) -> Callable[..., Any]:
         from .executables import native_function
@@ -227,11 +239,6 @@ def _is_broadcast_by_users(op: BroadcastOp) -> bool:
     )
 
 
-def _owned(array: Array) -> bool:
-    flags = array.flags
-    return flags.owndata and flags.c_contiguous
-
-
 def work(op: Operation) -> int:
     """About how many scalar operations an op takes."""
     assert isinstance(op, GraphOp)
@@ -246,74 +253,67 @@ def work(op: Operation) -> int:
 # Calls
 
 
-class _Kept:
-    """A program, and which leaves of a call are its inputs."""
+@dataclass(frozen=True)
+class _Input:
+    """An input of a program: a leaf of the call, what is made of one, or, without a leaf, an array that all calls share."""
 
-    def __init__(self, program: EagerProgram, places: Sequence[int]):
+    leaf: int | None
+    made: Any = None
+
+    def of(self, leaves: Sequence[Any]) -> Any:
+        if self.leaf is None:
+            return self.made
+        x = leaves[self.leaf]
+        return x if self.made is None else self.made(np.asarray(x))
+
+
+class _Kept:
+    """A program, and how its inputs are made of the leaves of a call."""
+
+    def __init__(self, program: EagerProgram, inputs: Sequence[_Input]):
         self.program = program
-        self.places = list(zip(places, program.dtypes, strict=True))
+        self.inputs = inputs
 
     def result(self, leaves: Sequence[Any]) -> Any:
         """What the program gives, or an array that waits for it."""
+        values = [x.of(leaves) for x in self.inputs]
         if config.lazy and self.program.may_wait():
-            return deferred(self.program, [leaves[k] for k, _ in self.places])
-        return self.program.run([np.asarray(leaves[k], dtype) for k, dtype in self.places])
+            return deferred(self.program, values)
+        return self.program.run([np.asarray(x, dtype) for x, dtype in zip(values, self.program.dtypes, strict=True)])
 
-    def direct(self, values: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
-        """The same for calls whose leaves are arguments, as `values`; None where they stand in lists."""
+    def written(self, values: Sequence[Any]) -> Callable[..., Any] | None:
+        """The same as a function of the arguments, for calls like one that has been run."""
         if config.lazy and self.program.may_wait():
             return None
-        positions: list[int | None] = []  # of each leaf
-        for k, value in enumerate(values):
-            leaves: list[Any] = []
-            _key(value, leaves)
-            positions += [k] if leaves and leaves[0] is value else [None] * len(leaves)
-        inputs = [(k, dtype) for place, dtype in self.places if (k := positions[place]) is not None]
-        if len(inputs) < len(self.places):
-            return None
-        evaluate = self.program.single()
-        arrays = [k for k, _ in inputs if is_ndarray(values[k])]
-        if evaluate is None or not arrays or any(values[k].dtype != dtype for k, dtype in inputs if k in arrays):
-            run = self.program.run
-            return lambda values: run([np.asarray(values[k], dtype) for k, dtype in inputs])
-        first, last = arrays[0], arrays[-1]
-        if len(arrays) == 1:  # calls alike have the same numbers
-            at = [k for k, _ in inputs].index(first)
-            before, after = ([np.asarray(values[k], dtype) for k, dtype in part] for part in (inputs[:at], inputs[at + 1 :]))
-            return lambda values: _fresh(*evaluate(*before, values[first].view(ndarray), *after))
-        if len(arrays) == len(inputs) == 2:
-            return lambda values: _fresh(*evaluate(values[first].view(ndarray), values[last].view(ndarray)))
-        if len(arrays) == len(inputs):
-            return lambda values: _fresh(*evaluate(*[values[k].view(ndarray) for k in arrays]))
-        return lambda values: _fresh(*evaluate(*[np.asarray(values[k], dtype).view(ndarray) for k, dtype in inputs]))
-
-
-def _fresh(result: Array) -> Array:
-    flags = result.flags
-    return (result if flags.owndata and flags.c_contiguous else result.copy()).view(ResultArray)
+        leaves = list(places(values))
+        writer = Writer(len(values))
+        for x, dtype in zip(self.inputs, self.program.dtypes, strict=True):
+            if x.leaf is None:
+                writer.shared(np.asarray(x.made, dtype))
+            else:
+                writer.operand(*leaves[x.leaf], dtype, x.made)
+        self.program.writes(writer)
+        return writer.written()
 
 
 _kept: dict[Hashable, _Kept] = {}
-_resets: list[Callable[[], None]] = []
-"""What forgets the calls of each function."""
+_reading: dict[Hashable, None] = {}
+"""Calls of functions that look at the elements of their arguments."""
+_functions: list[DispatchedBase] = []
 
 
 def forget() -> None:
     """Forget all programs: the next call of each function records anew."""
     _kept.clear()
-    for reset in _resets:
-        reset()
-
-
-def evaluated(function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a function of `lamina.numpy` on plain arrays."""
-    return _program(function, promotes, args, kwargs)[0]
+    _reading.clear()
+    for function in _functions:
+        function.forget()
 
 
 def _program(
     function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, _Kept | None]:
-    """The result, and the program that gives it if calls alike have the same one."""
+    """The result, and the program that gives it if a call alike came before."""
     leaves: list[Any] = []
     given = leaves
     key: Hashable = None
@@ -325,68 +325,87 @@ def _program(
         if (found := _kept.get(key)) is not None:
             return found.result(leaves), found
         if len({id(x) for x in leaves}) < len(leaves):  # inputs are told apart by identity
-            args, kwargs = _distinct(args), {name: _distinct(value) for name, value in kwargs.items()}
+            args, kwargs = _each(_twin, args), {name: _each(_twin, value) for name, value in kwargs.items()}
             leaves = []
             _key((args, *kwargs.values()), leaves)
-    with EagerTrace([x for x in leaves if type(x) in _NUMBERS]) as trace:
-        trace.depth = 1
-        out = finished(function(*args, **kwargs), promotes, args, kwargs)
-    program = EagerProgram(trace, out)
-    kept = None
-    if key is not None and (places := _places(trace.sources, leaves)) is not None:
-        if len(_kept) >= _KEPT:
-            _kept.clear()
-        kept = _kept[key] = _Kept(program, places)
-        return kept.result(given), kept
+    trace, program = _recorded(function, promotes, args, kwargs, leaves)
+    if key is not None:
+        inputs = _inputs(trace, leaves)
+        if inputs is None and key not in _reading:
+            program, inputs = _watched(function, promotes, args, kwargs) or (program, None)
+            if inputs is None:
+                _make_room(_reading)[key] = None
+        if inputs is not None:
+            found = _make_room(_kept)[key] = _Kept(program, inputs)
+            return found.result(given), None
     for k, source in enumerate(trace.sources):
         if isinstance(source, Deferred):
             trace.inputs[k] = np.asarray(source, program.dtypes[k])
-    return program.run(trace.inputs), kept
+    return program.run(trace.inputs), None
 
 
-class _Twin(Deferred):
-    """Another object for an array whose elements wait."""
-
-    def __init__(self, of: Deferred):
-        self.of = of
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.of.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.of.shape
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        return np.array(self.of, dtype, copy=copy)
+def _recorded(
+    function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+) -> tuple[EagerTrace, EagerProgram]:
+    with EagerTrace([x for x in leaves if type(x) in NUMBERS]) as trace:
+        trace.depth = 1
+        out = finished(function(*args, **kwargs), promotes, args, kwargs)
+    return trace, EagerProgram(trace, out)
 
 
-def _distinct(x: Any) -> Any:
-    """The same arguments, arrays as objects of their own."""
-    if is_ndarray(x):
-        return x.view()
-    if isinstance(x, Deferred):
-        return _Twin(x)
-    return type(x)(map(_distinct, x)) if type(x) in (tuple, list) else x
+def _watched(
+    function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[EagerProgram, list[_Input]] | None:
+    """The program of a function that looks at no element of its arguments, but has arrays of its own; None of another one."""
+    args, kwargs = _each(Watched, args), {name: _each(Watched, value) for name, value in kwargs.items()}
+    leaves: list[Any] = []
+    _key((args, *kwargs.values()), leaves)
+    try:
+        trace, program = _recorded(function, promotes, args, kwargs, leaves)
+    except (LaminaError, TypeError, ValueError, AttributeError, IndexError):  # it needs an array
+        return None
+    if any(isinstance(x, Watched) and x.was_read for x in leaves):
+        return None
+    places = {id(leaf): k for k, leaf in enumerate(leaves)}
+    inputs: list[_Input] = []
+    for source, array in zip(trace.sources, trace.inputs, strict=True):
+        if isinstance(source, Derived):
+            inputs.append(_Input(places[id(source.of)], source.make))
+        else:
+            known = places.get(id(source))
+            inputs.append(_Input(None, array) if known is None else _Input(known))
+    return program, inputs
 
 
-def _places(sources: Sequence[Any], leaves: Sequence[Any]) -> list[int] | None:
-    """The leaf that each input was made of; None if the function may have looked at the elements of an array."""
+def _make_room(kept: dict[Hashable, Any]) -> dict[Hashable, Any]:
+    if len(kept) >= _KEPT:
+        kept.clear()
+    return kept
+
+
+def _each(make: Callable[[Any], Any], x: Any) -> Any:
+    """The same arguments with other objects for the arrays among them."""
+    if is_ndarray(x) or isinstance(x, Deferred):
+        return make(x)
+    return type(x)([_each(make, item) for item in x]) if type(x) in (tuple, list) else x
+
+
+def _twin(x: Any) -> Any:
+    return x.view() if is_ndarray(x) else Watched(x)
+
+
+def _inputs(trace: EagerTrace, leaves: Sequence[Any]) -> list[_Input] | None:
+    """How inputs are made of leaves; None if the function may have looked at the elements of an array."""
     places = {id(leaf): k for k, leaf in enumerate(leaves)}
     arrays = [id(leaf) for leaf in leaves if is_ndarray(leaf) or isinstance(leaf, Deferred)]
-    used = {id(source) for source in sources}
+    used = {id(source) for source in trace.sources}
     if not used <= places.keys() or not used.issuperset(arrays) or len({*arrays}) != len(arrays):
         return None
-    return [places[id(source)] for source in sources]
+    return [_Input(places[id(source)]) for source in trace.sources]
 
 
 class _NoKeyError(Exception):
     """An argument that no key stands for."""
-
-
-_NUMBERS = (int, float, complex)
-_PLAIN = (bool, str, type(None), type(Ellipsis), type)
 
 
 def _key(x: Any, leaves: list[Any]) -> Hashable:
@@ -398,12 +417,12 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
     if isinstance(x, Deferred):
         leaves.append(x)
         return x.dtype, x.shape
-    if kind in _NUMBERS:
+    if kind in NUMBERS:
         leaves.append(x)
         return kind, x if kind is int else x.hex() if kind is float else (x.real.hex(), x.imag.hex())
-    if kind in (tuple, list) and len(x) <= 64:
+    if kind in (tuple, list) and len(x) <= MOST_ITEMS:
         return kind, *[_key(item, leaves) for item in x]
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return kind, x
     if kind is slice:
         return kind, *[_key(item, leaves) for item in (x.start, x.stop, x.step)]
@@ -413,52 +432,6 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
     if isinstance(x, np.dtype):
         return np.dtype, x
     raise _NoKeyError
-
-
-def _flat(x: Any) -> Hashable:
-    """As `_key`, of what holds no arrays.
-
-    Raises:
-        KeyError: it holds some.
-    """
-    leaves: list[Any] = []
-    try:
-        key = _key(x, leaves)
-    except _NoKeyError:
-        raise KeyError from None
-    if any(is_a(leaf, (np.ndarray, np.generic)) for leaf in leaves):
-        raise KeyError
-    return key
-
-
-def _valued(x: Any) -> Hashable:
-    return _key(x, [])
-
-
-_FACTS: dict[type, Callable[[Any], Hashable]] = {
-    **dict.fromkeys((np.ndarray, ResultArray), operator.attrgetter("dtype", "shape")),
-    **dict.fromkeys((*_NUMBERS, *_PLAIN), _valued),
-    **dict.fromkeys((tuple, list, slice), _flat),
-}
-"""As `_key`, in less time, of arguments that are arrays or hold none."""
-
-_ARRAYS = frozenset((np.ndarray, ResultArray))
-
-
-def _flat_key(values: Sequence[Any], names: dict[str, Any]) -> Hashable:
-    """As `_key`, in less time, of a call whose arrays are arguments themselves; None for another one."""
-    if len(values) == 1 and not names:
-        (x,) = values
-        if type(x) in _ARRAYS:
-            return x.dtype, x.shape
-    elif len(values) == 2 and not names:
-        x, y = values
-        if type(x) in _ARRAYS and type(y) in _ARRAYS:
-            return x.dtype, x.shape, y.dtype, y.shape
-    try:
-        return (*[_FACTS[type(x)](x) for x in values], *names)
-    except KeyError:
-        return None
 
 
 def api(function: Function) -> Function:
@@ -480,43 +453,49 @@ def creation(function: Function) -> Function:
 
 
 def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
-    direct: tuple[Options | None, dict[Hashable, Callable[[Sequence[Any]], Any]]] = None, {}
-    """What runs calls on plain arrays that came before, and under which options it was recorded."""
-
-    def reset() -> None:
-        nonlocal direct
-        direct = None, {}
-
-    _resets.append(reset)
-
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        nonlocal direct
-        trace = current()
-        key = None
-        options, table = direct
-        if trace is None and (common := config.common) is not None:
-            if common is not options:
-                direct = common, (table := {})
-            values = (*args, *kwargs.values()) if kwargs else args
-            key = _flat_key(values, kwargs)
-            if key is not None and (run := table.get(key)) is not None:
-                return run(values)
+    def slow(*args: Any, **kwargs: Any) -> Any:
         try:
+            trace = current()
             if trace is None or not (
                 stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))
             ):
-                out, kept = _program(function, promotes, args, kwargs)
-                if key is not None and kept is not None and (run := kept.direct((*args, *kwargs.values()))) is not None:
-                    if len(table) >= _DIRECT:
-                        table.clear()
-                    table[key] = run
+                number = gate.number
+                out, found = _program(function, promotes, args, kwargs)
+                if found is not None and trace is None and config.common is not None:
+                    _serve(made, found, args, kwargs, number)
                 return out
             return _staged(trace, function, promotes, args, kwargs)
         except LaminaError as error:
             raise located(error) from None
 
-    return wrapper  # pyright: ignore[reportReturnType]
+    made: Any = functools.update_wrapper(Dispatched(slow), function)
+    _functions.append(made)
+    return made
+
+
+@functools.cache
+def _entry() -> tuple[Any, Callable[..., bytes | None]] | None:
+    """The native entry and what makes keys; None where calls go through ctypes."""
+    from ..codegen.executable import native_entry
+    from ..runtime.abi import native_calls
+
+    return (native_entry(), key_of(native_entry())) if native_calls() else None
+
+
+_repeated = 0
+"""Calls that found a program but were not served."""
+
+
+def _serve(function: DispatchedBase, found: _Kept, args: tuple[Any, ...], kwargs: dict[str, Any], number: int) -> None:
+    """Let calls like one that has been run twice be served by native code."""
+    global _repeated
+    _repeated += 1
+    if _repeated <= _WORTH_AN_ENTRY or (entry := _entry()) is None:
+        return
+    native, make_key = entry
+    values = *args, *kwargs.values()
+    if (key := make_key(*args, **kwargs)) is not None and (run := found.written(values)) is not None:
+        function.serve(native, key, [*kwargs, *identities(values)], run, number)
 
 
 def _staged(trace: Trace, function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -297,7 +297,7 @@ def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) ->
 
 def _segments(data: Any, segment_ids: Any, num_segments: int | None, what: str, kind: str, start: Any) -> Tracer:
     """The rows of `data` combined by their ids; `start`, or a bound of the dtype, is what a segment without rows has."""
-    x, ids = lift(data), index_array(segment_ids)
+    x, ids = lift(data), index_array(segment_ids, checked=num_segments is not None)
     if x.ndim == 0 or ids.shape != x.shape[:1]:
         raise ShapeError(f"{what} needs one id a row, data is {list(x.shape)}, segment_ids {list(ids.shape)}")
     if x.dtype == BOOL:
@@ -311,7 +311,7 @@ def _segments(data: Any, segment_ids: Any, num_segments: int | None, what: str, 
         limit = math.inf if start == "max" else -math.inf
         start = limit if x.dtype.kind == "f" else int(getattr(np.iinfo(x.dtype), start))
     empty = broadcast_tracer(lift_as(start, x.dtype), (max(size, 0), *x.shape[1:]))
-    return build("scatter", empty, x, lift(ids), kind=kind, at=(0,)) if size > 0 else empty
+    return build("scatter", empty, x, as_index(lift(ids)), kind=kind, at=(0,)) if size > 0 else empty
 
 
 @api

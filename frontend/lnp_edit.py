@@ -200,7 +200,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, *, inp
         TracingError: `inplace` is not False.
     """
     _refuse_in_place("put_along_axis", inplace)
-    x, index = lift(arr), index_array(indices)
+    x, index = lift(arr), index_array(indices, checked=axis is not None)
     if axis is None:
         flat = put_along_axis(ravel(x), index.reshape(-1), ravel(lift_as(values, x.dtype)), 0, inplace=False)
         return reshape_tracer(flat, x.shape)

@@ -30,7 +30,7 @@ from .moves import (
 )
 from .promotion import BOOL, INT64, is_integer_dtype
 from .tracer import Tracer
-from .tracing import build, here, lift, lift_as
+from .tracing import Derived, Watched, build, here, lift, lift_as
 
 __all__ = ["getitem", "take", "take_along_axis"]
 
@@ -134,13 +134,18 @@ def _entry(part: Any) -> Any:
         ) from None
 
 
-def index_array(indices: Any) -> Tracer | np.ndarray[Any, Any]:
-    """Integer indices: a tracer, or an int64 array whose values are known.
+def index_array(indices: Any, checked: bool = False) -> Any:
+    """Integer indices: a tracer, or an int64 array whose values are known; or `Derived`.
+
+    `checked`: the caller needs the values for `counted` alone, which may do this in each call of a program.
 
     Raises:
         TracingError: a boolean mask.
         DTypeError: not integers.
     """
+    if checked and isinstance(indices, Watched):
+        indices = Derived(indices, lambda x: x if is_integer_dtype(x.dtype) else index_array(x))
+        return indices if is_integer_dtype(indices.dtype) else index_array(indices.of)
     if not isinstance(indices, Tracer):
         indices = lift(indices) if _holds_tracer(indices) else np.asarray(indices)
         if indices.size == 0 and indices.dtype.kind == "f":
@@ -270,6 +275,8 @@ def _within_size(index: Any, n: Any, dim: int) -> Any:
 
 def counted(index: Any, n: int, dim: int) -> Tracer:
     """Indices of a dim of `n` elements as a tracer, counted from the start; traced ones may still be out of range."""
+    if isinstance(index, Derived):
+        return lift(index.then(lambda x: np.asarray(within(x.astype(np.int64), n, dim))))
     if not isinstance(index, Tracer):
         return lift(np.asarray(within(index, n, dim), np.int64))
     negative = compare("lt", index, full_like_tracer(index, 0))
@@ -391,7 +398,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str | None = No
     if axis is None:
         x, axis = reshape_tracer(x, (x.size,)), 0
     axis = normalize_axis(axis, x.ndim)
-    index = static_int(indices, "an index") if isinstance(indices, int) else index_array(indices)
+    index = static_int(indices, "an index") if isinstance(indices, int) else index_array(indices, mode in (None, "raise"))
     y = gathered(x, [index], [axis], mode, fill_value)
     n_points = y.ndim - x.ndim + 1
     return transpose_tracer(y, [*range(n_points, n_points + axis), *range(n_points), *range(n_points + axis, y.ndim)])
@@ -407,7 +414,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     array([[1, 2, 3],
            [0, 4, 5]])
     """
-    x, index = lift(arr), index_array(indices)
+    x, index = lift(arr), index_array(indices, checked=True)
     if axis is None:
         x, axis = reshape_tracer(x, (x.size,)), 0
     axis = normalize_axis(axis, x.ndim)

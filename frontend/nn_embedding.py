@@ -32,7 +32,7 @@ def embedding(ids: Any, table: Any) -> Any:
     array([[4., 5.],
            [0., 1.]])
     """
-    rows, index = lift(table), index_array(ids)
+    rows, index = lift(table), index_array(ids, checked=True)
     if rows.ndim != 2 or rows.shape[0] == 0:
         raise ShapeError(f"embedding needs a table of rows and features, got {list(rows.shape)}")
     return build("embedding", counted(index, rows.shape[0], 0), rows)

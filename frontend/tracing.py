@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +20,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.symbolic import Size
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
+from ..runtime.dispatch import gate
 from . import tracer
 from .locations import shortened, user_location
 from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, computed, inexact
@@ -120,6 +121,7 @@ class Trace:
         self.reads: list[Read] | None = outer.reads if outer is not None else None
 
     def __enter__(self) -> Self:
+        gate.close()
         _state.stack.append(self)
         self.active = True
         return self
@@ -127,6 +129,7 @@ class Trace:
     def __exit__(self, *exc: object) -> None:
         self.active = False
         _state.stack.pop()
+        gate.open()
 
     # -- values into the trace
 
@@ -308,6 +311,61 @@ class Deferred:
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
         """The sizes."""
+
+
+class Watched(Deferred):
+    """Another object for an array, which knows whether somebody has looked at its elements."""
+
+    def __init__(self, of: Any):
+        self.of = of
+        self.was_read = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.of.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.of.shape
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+        self.was_read = True
+        return np.array(self.of, dtype, copy=copy)
+
+
+class Derived:
+    """An input of a program that each call makes anew of one of its arrays: `make(of)`, which may raise; `array` is one.
+
+    Its elements are for `make` alone: the program must not depend on them.
+    """
+
+    def __init__(self, of: Watched, make: Callable[[Any], np.ndarray[Any, Any]]):
+        self.of, self.make, self.array = of, make, make(of.of)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the input."""
+        return self.array.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the input."""
+        return self.array.shape
+
+    @property
+    def ndim(self) -> int:
+        """Of the input."""
+        return self.array.ndim
+
+    @property
+    def size(self) -> int:
+        """Of the input."""
+        return self.array.size
+
+    def then(self, make: Callable[[Any], np.ndarray[Any, Any]]) -> Derived:
+        """What is made of this one."""
+        before = self.make
+        return Derived(self.of, lambda x: make(before(x)))
 
 
 def token(x: Any) -> Token:

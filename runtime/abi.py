@@ -91,6 +91,18 @@ DIM_SLOT = 0
 DIM_CONSTANT = 8
 DIM_BYTES = 16
 
+# the struct of the calls that a function keeps (see dispatch.py and codegen/entry_dispatch.py), and of one of them
+TABLE_GATE = 0  # the address of the number that calls must find
+TABLE_NUMBER = 8
+TABLE_MASK = 16  # the number of places, a power of two, minus 1
+TABLE_PLACES = 24
+TABLE_BYTES = 32
+PLACE_HASH = 0
+PLACE_COUNT = 8  # words of the key
+PLACE_WORDS = 16
+PLACE_RUN = 24  # the callable, or null: the place is free
+PLACE_BYTES = 32
+
 
 def invoke_symbol(host: str) -> str:
     """The symbol of the function that calls `@host` with slots."""
@@ -106,11 +118,13 @@ _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyEval_SaveThread", "PyEval_RestoreThread",
     "PyObject_Vectorcall", "PyObject_CallNoArgs", "PyErr_NoMemory", "PyErr_Clear", "PyErr_BadArgument",
     "PyLong_AsLongLongAndOverflow", "PyTuple_Size", "PyTuple_GetItem", "PyObject_CallFunction", "PyTraceMalloc_Track",
+    "PyList_Size", "PyList_GetItem", "PyBytes_FromStringAndSize",
 )  # fmt: skip
 _PYTHON_OBJECTS = {
     "_Py_NoneStruct": None, "_Py_TrueStruct": True, "_Py_FalseStruct": False, "PyFloat_Type": float, "PyLong_Type": int,
     "PyBool_Type": bool, "PyTuple_Type": tuple, "PyArray_Type": np.ndarray, "PyDoubleArrType_Type": np.float64,
-    "LaminaArray_Type": Array,
+    "LaminaArray_Type": Array, "PyList_Type": list, "PyUnicode_Type": str, "PyType_Type": type, "LaminaNone_Type": type(None),
+    "LaminaEllipsis_Type": type(...), "LaminaDTypeMeta_Type": type(np.dtype),
 }  # fmt: skip
 
 # position in NumPy's C API table (numpy/__multiarray_api.h); the table only ever grows

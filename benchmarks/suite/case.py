@@ -33,6 +33,8 @@ class Case:
     """Inputs that are parameters of a network: an ONNX model holds them, so that its runtime may pack them beforehand."""
     as_kernel: bool = False
     """Whether ours is what is written as `@lm.kernel`."""
+    as_written: bool = False
+    """Whether lamina and jax run their functions op by op, as they stand, without `jit`."""
     rtol: float = 1e-5
     atol: float = 1e-5
 

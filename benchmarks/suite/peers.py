@@ -101,12 +101,12 @@ class Lamina(Peer):
         """What is called with arrays: a jitted function, or a kernel with its result array."""
         import lamina as lm
 
-        return case.kernel if case.as_kernel else lm.jit(case.lamina)
+        return case.kernel if case.as_kernel else case.lamina if case.as_written else lm.jit(case.lamina)
 
     def prepare(self, case: Case, inputs: list[np.ndarray]) -> tuple[Call, Call]:
         function = self.function(case)
         call = lambda: function(*inputs)  # noqa: E731
-        if case.as_kernel:
+        if case.as_kernel or case.as_written:
             return call, call
         # what the first call does, in two steps, so that the memory of the run can be told from that of the compiler
         try:
@@ -145,7 +145,7 @@ class Jax(Peer):
         import jax
 
         arrays = [jax.device_put(x) for x in inputs]
-        compiled = jax.jit(case.jax).lower(*arrays).compile()
+        compiled: Any = case.jax if case.as_written else jax.jit(case.jax).lower(*arrays).compile()
         call = lambda: np.asarray(compiled(*arrays))  # noqa: E731
         return call, call
 

@@ -14,6 +14,7 @@ from ...errors import DTypeError
 from ..types import COMPLEX, STORED, computed_in, element_of, i1, is_bool, is_complex, is_stored, tensor, width_of
 from .base import GraphOp, Linear, Props, Types, Zero, graph_op, require_same_element, require_same_shape
 from .elementwise import ElementwiseOp, convert_array, joined_shape
+from .quiet import Quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -68,7 +69,10 @@ class CmpOp(ElementwiseOp):
         return b.cmp(self.predicate.data, *operands)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (_COMPARE[self.predicate.data](*operands),)
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        return Quiet(_COMPARE[self.predicate.data], np.dtype(bool))
 
 
 @graph_op

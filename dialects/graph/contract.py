@@ -15,7 +15,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, compatible, element_of, is_bool, numpy_dtype, show_shape, tensor, unify
 from .base import Bilinear, Equation, GraphOp, Props, Read, Types, graph_op, ints, normalize_dims, require_same_element
-from .quiet import quiet
+from .quiet import Quiet
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
@@ -193,14 +193,14 @@ class DotOp(ContractionOp):
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         dtype = numpy_dtype(element_of(self.lhs))
         if self._is_matmul():
-            return quiet(np.matmul, dtype)
+            return Quiet(np.matmul, dtype)
         left, right, space = self.labels()
         result = space[: len(space) - len(ints(self.lhs_contract))]
 
         def meaning(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
             return np.einsum(lhs, left, rhs, right, result, dtype=dtype, optimize=True)
 
-        return quiet(meaning, dtype)
+        return Quiet(meaning, dtype)
 
     def _is_matmul(self) -> bool:
         """Whether it is a product of two matrices or vectors as `np.matmul` takes them."""

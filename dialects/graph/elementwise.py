@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineMap
 from ...errors import DTypeError
 from ..types import is_bool, is_float, is_integer, part_of, unify
 from .base import Derivative, Equation, GraphOp, Read, graph_op
-from .quiet import quiet
+from .quiet import Quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -52,7 +52,7 @@ class ElementwiseOp(GraphOp, ABC):
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         if type(self).evaluate is not ElementwiseOp.evaluate:
             return self.evaluate  # a meaning of its own
-        return quiet(self.numpy, self.result_dtype())
+        return Quiet(self.numpy, self.result_dtype())
 
 
 FamilyT = TypeVar("FamilyT", bound=ElementwiseOp)

@@ -58,6 +58,7 @@ from .base import (
     word,
 )
 from .batching import batch_size, later, repeated
+from .quiet import Quiet
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
@@ -280,11 +281,21 @@ class GatherOp(GraphOp):
         return find_places(tensor_of(self.x), tensors_of(self.indices), self.properties)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        x, *indices = operands
-        places = self.places
-        starts = [np.clip(i.astype(np.int64), 0, last) for i, last in zip(indices, places.last, strict=True)]
-        points = np.indices(indices[0].shape, sparse=True)
-        return (np.asarray(np.broadcast_to(x[places.elements(points, starts)], self.result_shape()).copy()),)
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        places, shape = self.places, self.result_shape()
+        points, (last, *others) = np.indices(places.points, sparse=True), places.last
+
+        def rows(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+            return x.take(np.minimum(np.maximum(index, 0), last), 0)
+
+        def elements(x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+            starts = [np.clip(i.astype(np.int64), 0, most) for i, most in zip(indices, (last, *others), strict=True)]
+            return np.broadcast_to(x[places.elements(points, starts)], shape).copy()
+
+        is_of_rows = places.at == (0,) and not places.window and not places.batch
+        return Quiet(rows if is_of_rows else elements, numpy_dtype(element_of(self.x)))
 
     def equations(self) -> tuple[Equation, ...]:
         places = self.places

@@ -18,7 +18,7 @@ from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, numpy_dtype, shape_of, show_shape, tensor, width_of
 from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, word
 from .batching import along
-from .quiet import quiet
+from .quiet import Quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -148,11 +148,11 @@ class ReduceOp(GraphOp):
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         kind, axis, dtype = self.kind.data, ints(self.dims), numpy_dtype(element_of(self.x))
         if kind == "add":
-            return quiet(lambda x: np.add.reduce(x, axis, dtype), dtype)
+            return Quiet(lambda x: np.add.reduce(x, axis, dtype), dtype)
         from ..scalar import identity_value  # arith and math are for lowering: not imported to trace
 
         neutral = np.asarray(identity_value(kind, element_of(self.x))).astype(dtype)
-        return quiet(functools.partial(_NUMPY[kind], axis=axis, initial=neutral), dtype)
+        return Quiet(functools.partial(_NUMPY[kind], axis=axis, initial=neutral), dtype)
 
     def equations(self) -> tuple[Equation, ...]:
         shape, dims = self.shape(), sorted(ints(self.dims))

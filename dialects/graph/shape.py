@@ -15,9 +15,10 @@ from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, var_operand_d
 from ...errors import DTypeError, ShapeError
 from ..size_lists import SizesAttr
 from ..symbolic import ceil_quotient, greatest, least, positive
-from ..types import COMPLEX, DYNAMIC, STORED, compatible, element_of, shape_of, show_shape, tensor, unify
+from ..types import COMPLEX, DYNAMIC, STORED, compatible, element_of, numpy_dtype, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
 from .batching import along, later, repeated
+from .quiet import Quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -81,7 +82,7 @@ class ReshapeOp(GraphOp):
 
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         shape = [-1 if size == DYNAMIC else size for size in self.result_shape()]
-        return lambda x: (x.reshape(shape),)
+        return Quiet(lambda x: x.reshape(shape), numpy_dtype(element_of(self.x)))
 
     @property
     def moves_unit_dims(self) -> bool:
@@ -143,7 +144,11 @@ class TransposeOp(GraphOp):
         return (tensor(operands[0].element_type, [shape[p] for p in perm]),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (np.transpose(operands[0], ints(self.perm)),)
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        perm = ints(self.perm)
+        return Quiet(lambda x: x.transpose(perm), numpy_dtype(element_of(self.x)))
 
     def equations(self) -> tuple[Equation, ...]:
         perm = ints(self.perm)
@@ -218,15 +223,15 @@ class BroadcastOp(GraphOp):
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         result, dims = self.result_shape(), ints(self.dims)
 
-        def meaning(x: np.ndarray) -> tuple[np.ndarray, ...]:
+        def meaning(x: np.ndarray) -> np.ndarray:
             shape = [1] * len(result)
             for k, d in enumerate(dims):
                 shape[d] = x.shape[k]
             y = np.empty(result, x.dtype)
             y[...] = x.reshape(shape)
-            return (y,)
+            return y
 
-        return meaning
+        return Quiet(meaning, numpy_dtype(element_of(self.x)))
 
     def equations(self) -> tuple[Equation, ...]:
         result, shape = self.result_shape(), self.shape()
@@ -293,8 +298,11 @@ class SliceOp(GraphOp):
         return (tensor(operands[0].element_type, sizes),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        parts = zip(ints(self.start), ints(self.stop), ints(self.step), strict=True)
-        return (operands[0][tuple(slice(*part) for part in parts)].copy(),)
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        parts = tuple(slice(*part) for part in zip(ints(self.start), ints(self.stop), ints(self.step), strict=True))
+        return Quiet(lambda x: x[parts].copy(), numpy_dtype(element_of(self.x)))
 
     def equations(self) -> tuple[Equation, ...]:
         exprs = [_affine(d, step, start) for d, (start, step) in enumerate(zip(ints(self.start), ints(self.step), strict=True))]
@@ -372,7 +380,11 @@ class ConcatOp(GraphOp):
         return (tensor(first.element_type, shape),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (np.concatenate(operands, axis=self.dim.value.data),)
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        dim = self.dim.value.data
+        return Quiet(lambda *parts: np.concatenate(parts, dim), numpy_dtype(element_of(self.operands[0])))
 
     def equations(self) -> tuple[Equation, ...]:
         dim, rank = self.dim.value.data, len(self.result_shape())
@@ -543,7 +555,12 @@ class ReverseOp(GraphOp):
         return (operands[0],)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        return (np.flip(operands[0], ints(self.dims)).copy(),)
+        return self.evaluator()(*operands)
+
+    def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
+        dims = ints(self.dims)
+        parts = tuple(slice(None, None, -1 if d in dims else 1) for d in range(len(self.shape())))
+        return Quiet(lambda x: x[parts].copy(), numpy_dtype(element_of(self.x)))
 
     def equations(self) -> tuple[Equation, ...]:
         shape, dims = self.result_shape(), ints(self.dims)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 
+import lamina.codegen.compile as compiling
 import pytest
 from lamina.codegen.compile import compile_object, emit_asm, optimized_llvm, verify_llvm
 from lamina.codegen.jit import load_object
@@ -31,6 +32,29 @@ def test_compile_load_call():
 def test_optimizer_removes_the_slot():
     assert "alloca" not in optimized_llvm(SQUARE)
     assert "define i64 @square" in optimized_llvm(SQUARE)
+
+
+def test_functions_that_only_call_take_any_registers(monkeypatch):
+    levels = []
+    make = compiling.target_machine
+    monkeypatch.setattr(compiling, "target_machine", lambda target, level=1: levels.append(level) or make(target, level))
+    calls = """
+declare i64 @llabs(i64)
+define void @main(ptr %slots) {
+  %a = load i64, ptr %slots
+  %b = tail call i64 @llabs(i64 %a)
+  %to = getelementptr i64, ptr %slots, i64 1
+  store i64 %b, ptr %to
+  ret void
+}
+"""
+    main = load_object(compile_object(calls), ["main"]).function("main", None, ctypes.c_void_p)
+    assert levels[-1] == 0
+    slots = (ctypes.c_int64 * 2)(-7, 0)
+    main(slots)
+    assert slots[1] == 7
+    compile_object(SQUARE)
+    assert levels[-1] == 1
 
 
 def test_always_inline_helpers_disappear():
