@@ -18,7 +18,7 @@ from ..schedule.split import Split
 from ..schedule.stage import Stage
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take, copies, inside
+from .base import Take, copies, inside, jam_rows
 from .product_nest import Product, bits_of
 from .prologues import inline_prologue
 
@@ -104,7 +104,10 @@ def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product:
         inline_prologue(kernel, panel, 1, take)
         take(Vectorize(copies[1], lanes))
     take(Vectorize(columns, lanes))
-    most, trips = _rows(target, bits_of(product.depth), lanes), loops(kernel)[rows].trip_count() or 0
+    most, trips = _rows(target, bits_of(product.depth), lanes), loops(kernel)[rows].trip_count()
+    if trips is None:
+        jam_rows(kernel, rows, most, take)
+        return
     at_once = min(most, trips)
     if at_once < 2:
         return
