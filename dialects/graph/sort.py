@@ -1,10 +1,12 @@
 """Order: rows sorted by keys, and the greatest elements of rows.
 
-Elements are compared as unsigned integers that order as they do: `_ordered` turns floats and signed integers into those. Loops
-sort in one of two ways, both stable, neither with a branch that depends on data:
+Elements are compared as unsigned integers that order as they do: `ordered` turns floats and signed integers into those. Loops
+sort in one of three ways, none with a branch that depends on data:
 
-* short rows by ranks: how many elements come before each one is where it goes, and these counts are sums over vectors;
-* long rows by digits, the least significant one first: blocks count their digits, running sums of the counts say where the
+* many rows by a network of comparators, which is the same for all of them, so that each lane of a vector sorts a row of its own:
+  bitonic merges (Batcher, "Sorting networks and their applications", 1968), every comparator with its least element first;
+* few short rows by ranks: how many elements come before each one is where it goes, and these counts are sums over vectors;
+* few long rows by digits, the least significant one first: blocks count their digits, running sums of the counts say where the
   elements with each digit go, and blocks move them there. All operands move; digits are read off those that are keys.
 """
 
@@ -39,6 +41,7 @@ from ..types import (
 )
 from .base import Custom, GraphOp, Props, Types, graph_op, integer, require_same_shape
 from .batching import alike
+from .create import IotaOp
 
 SHORT = 64
 """The longest row that is sorted by ranks, in `n * n / lanes` steps."""
@@ -46,6 +49,10 @@ _DIGIT_BITS = 11
 """Bits of a digit at most: 3 passes for 32 bits, and the 2048 counts of a block stay in the nearest cache."""
 _FEW_DIGIT_BITS, _FEW = 8, 4096
 """The same for rows of fewer elements, where it takes longer to go over counts than over elements."""
+_NETWORK_BYTES = 8 << 10
+"""Of a row at most, with positions, that is sorted by a network: the rows of all lanes of a vector fit the second-level cache."""
+_LEAST_LANES = 16
+"""Rows at least that are worth a network."""
 _BLOCK = 1 << 15
 """Elements of a block at least: sixteen times as many as counts."""
 _MOST_BLOCKS = 64
@@ -111,6 +118,29 @@ def _digits(elements: Sequence[Attribute], most: int) -> list[_Digit]:
         each = -(-width // -(-width // most))
         found += [_Digit(operand, shift, min(each, width - shift)) for shift in range(0, width, each)]
     return found
+
+
+def _total(b: Any, x: SSAValue) -> SSAValue:
+    """An unsigned integer that orders as a scalar does and tells it: -0.0 comes before 0.0, all NaN are positive ones."""
+    element = x.type
+    if not is_float(element):
+        return ordered(b, x)
+    key = _key_type(element)
+    bits, sign = b.bitcast(x, key), b.const(1 << (width_of(element) - 1), key)
+    is_negative = b.cmp("gt", bits, b.bitcast(b.const(float("-inf"), element), key))  # the NaN among these
+    is_negative = b.binary("xor", b.cmp("ge", bits, sign), is_negative)
+    return b.select(is_negative, b.invert(bits), b.binary("or", bits, sign))
+
+
+def _element(b: Any, key: SSAValue, element: Attribute) -> SSAValue:
+    """The scalar of which `_total` makes an integer."""
+    if is_bool(element) or is_unsigned(element):
+        return b.convert(key, element)
+    sign = b.const(1 << (width_of(element) - 1), key.type)
+    flipped = b.binary("xor", key, sign)
+    if is_float(element):
+        flipped = b.select(b.cmp("ge", key, sign), flipped, b.invert(key))
+    return b.bitcast(flipped, element)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -182,7 +212,9 @@ class SortOp(GraphOp):
             def read(k: int, at: Any) -> SSAValue:
                 return b.read(k, [*row, at])
 
-            if is_short:
+            if _takes_network(b.op):
+                _by_network(b, n, elements[0], len(elements) > 1, read, write)
+            elif is_short:
                 _by_ranks(b, n, len(keys), elements, read, write)
             else:
                 _by_digits(b, n, keys, elements, 1 if many else _blocks(expected(n)), read, _Rows(load, write))
@@ -197,6 +229,77 @@ class _Rows(NamedTuple):
 
 def _blocks(n: int) -> int:
     return max(1, min(_MOST_BLOCKS, n // _BLOCK))
+
+
+def _takes_network(op: SortOp) -> bool:
+    """Whether there are many rows, of elements alone or of places by one key."""
+    *rows, n = op.result_shape()
+    key, *others = op.operands
+    are_places = (
+        len(others) == 1
+        and isinstance(others[0].owner, IotaOp)
+        and integer(others[0].owner.dim) == len(rows)
+        and not list(op.results[0].uses)
+    )
+    if not (isinstance(n, int) and rows and isinstance(rows[-1], int)) or not (are_places or not others):
+        return False
+    bits = width_of(element_of(key)) + (width_of(element_of(others[0])) if others else 0)
+    return n > 2 and rows[-1] >= _LEAST_LANES and n * max(8, bits) // 8 <= _NETWORK_BYTES
+
+
+def _by_network(b: Any, n: int, element: Attribute, are_places: bool, read: Any, write: Any) -> None:
+    """Sort a row by comparators; if `are_places`, its elements' places, and where elements are equal these decide."""
+    keys = b.local((n,), _key_type(element), "scratch", name="keys")
+    words = [keys, b.local((n,), _key_type(i32), "scratch", name="places")] if are_places else [keys]
+    with b.loop(n) as i:
+        b.store((ordered if are_places else _total)(b.scalar, read(0, i.index)), keys, [i.index])
+    if are_places:
+        with b.loop(n) as i:
+            b.store(b.scalar.convert(b.position(i.index), _key_type(i32)), words[1], [i.index])
+
+    def exchange(low: SSAValue, high: SSAValue) -> None:
+        """Bring two elements into order."""
+        at = [b.index_of(low)], [b.index_of(high)]
+        first, second = ([b.load(word, place) for word in words] for place in at)
+        if are_places:
+            before = b.scalar.cmp("lt", second[1], first[1])
+            before = b.scalar.binary("and", b.scalar.cmp("eq", second[0], first[0]), before)
+            before = b.scalar.binary("or", b.scalar.cmp("lt", second[0], first[0]), before)
+            pairs = [(b.scalar.select(before, y, x), b.scalar.select(before, x, y)) for x, y in zip(first, second, strict=True)]
+        else:
+            pairs = [(b.scalar.min(first[0], second[0]), b.scalar.max(first[0], second[0]))]
+        for word, pair in zip(words, pairs, strict=True):
+            for value, place in zip(pair, at, strict=True):
+                b.store(value, word, place)
+
+    def step(power: SSAValue, is_first: bool) -> None:
+        """The comparators of blocks of `2 << power` elements: from the middle outwards, or each with the one half a block on."""
+        one, size = b.scalar.const(1, index), b.scalar.const(n, index)
+        half = b.scalar.binary("shl", one, power)
+        mask = b.scalar.sub(half, one)
+        whole = b.scalar.binary("shl", b.scalar.binary("shr", size, b.scalar.add(power, one)), power)
+        left = b.scalar.binary("and", size, b.scalar.add(half, mask))  # elements of a block that is not full
+        more = b.scalar.max(b.scalar.sub(left, half), b.scalar.const(0, index))
+        with b.loop(b.index_of(b.scalar.add(whole, more))) as pair:
+            at = b.position(pair.index)
+            place = b.scalar.binary("and", at, mask)
+            begin = b.scalar.sub(b.scalar.add(at, at), place)
+            if is_first:
+                middle = b.scalar.add(b.scalar.sub(begin, place), half)
+                exchange(b.scalar.sub(b.scalar.sub(middle, one), place), b.scalar.add(middle, place))
+            else:
+                exchange(begin, b.scalar.add(begin, half))
+
+    with b.loop((n - 1).bit_length(), "seq") as merge:
+        step(b.position(merge.index), True)
+        with b.loop(merge.index, "seq") as part:
+            step(b.position(merge.index + part.index * -1 - 1), False)
+    with b.loop(n) as i:
+        if are_places:
+            place = b.load(words[1], [i.index])
+            write(1, b.scalar.convert(place, element_of(b.op.results[1])), i.index)
+        else:
+            write(0, _element(b.scalar, b.load(keys, [i.index]), element), i.index)
 
 
 def _by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any, write: Any) -> None:
