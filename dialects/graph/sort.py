@@ -3,8 +3,8 @@
 Elements are compared as unsigned integers that order as they do: `ordered` turns floats and signed integers into those. Loops
 sort in one of three ways, none with a branch that depends on data:
 
-* many rows by a network of comparators, which is the same for all of them, so that each lane of a vector sorts a row of its own:
-  bitonic merges (Batcher, "Sorting networks and their applications", 1968), every comparator with its least element first;
+* many rows by a network of comparators, which is the same for all of them, so that each lane of a vector sorts a row of its
+  own: bitonic merges (Batcher, "Sorting networks and their applications", 1968), each comparator with its least element first;
 * few short rows by ranks: how many elements come before each one is where it goes, and these counts are sums over vectors;
 * few long rows by digits, the least significant one first: blocks count their digits, running sums of the counts say where the
   elements with each digit go, and blocks move them there. All operands move; digits are read off those that are keys.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
@@ -39,9 +40,8 @@ from ..types import (
     tensor,
     width_of,
 )
-from .base import Custom, GraphOp, Props, Types, graph_op, integer, require_same_shape
+from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_shape
 from .batching import alike
-from .create import IotaOp
 
 SHORT = 64
 """The longest row that is sorted by ranks, in `n * n / lanes` steps."""
@@ -49,8 +49,8 @@ _DIGIT_BITS = 11
 """Bits of a digit at most: 3 passes for 32 bits, and the 2048 counts of a block stay in the nearest cache."""
 _FEW_DIGIT_BITS, _FEW = 8, 4096
 """The same for rows of fewer elements, where it takes longer to go over counts than over elements."""
-_NETWORK_BYTES = 8 << 10
-"""Of a row at most, with positions, that is sorted by a network: the rows of all lanes of a vector fit the second-level cache."""
+_NETWORK_BYTES = 16 << 10
+"""Of a row at most that is sorted by a network: the rows of all lanes of a vector fit the second-level cache."""
 _LEAST_LANES = 16
 """Rows at least that are worth a network."""
 _BLOCK = 1 << 15
@@ -148,8 +148,7 @@ def _element(b: Any, key: SSAValue, element: Attribute) -> SSAValue:
 
 
 def _jvp_sort(b: Any, op: SortOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
-    shape = op.shape()
-    *_, places = b.sort(*op.operands, b.iota(dim=len(shape) - 1, result=tensor(position_type(shape[-1]), shape)), keys=op.keys)
+    places = b.argsort(*op.operands[: integer(op.keys)])
     return [None if t is None else take_in_rows(b, t, places) for t in tangents]
 
 
@@ -158,7 +157,7 @@ class SortOp(GraphOp):
     """Rows, along the last dim, in the ascending order of the first `keys` operands; the others are moved along with them.
 
     The first key decides, the next one where it is equal, and so on; what is equal in all keys keeps its order. Zeros of either
-    sign are equal, and so are all NaN, which come last.
+    sign are equal, and so are all NaN, which come last; of a row that is sorted alone, which zero comes first is open.
 
     ```mlir
     %y = graph.sort %x keys 1 : tensor<2x9xf32> -> tensor<2x9xf32>
@@ -193,31 +192,95 @@ class SortOp(GraphOp):
         return tuple(np.take_along_axis(x, order, -1) for x in operands)
 
     def nest(self, b: Any) -> None:
-        *rows, n = self.result_shape()
-        if 0 in (*rows, n):
-            return
-        elements = [element_of(x) for x in self.operands]
-        keys = elements[: integer(self.keys)]
-        is_short = is_at_most(n, SHORT)
-        many = expected(prod(rows)) >= _MANY_ROWS or is_short
-        with ExitStack() as loops:
-            row = [loops.enter_context(b.loop(size, "parallel" if many else "seq")).index for size in rows]
+        def load(k: int, at: Any) -> SSAValue:
+            return b.load(b.results[k], at)
 
-            def write(k: int, value: SSAValue, at: Any) -> None:
-                b.write(value, [*row, at], k)
+        def write(k: int, value: SSAValue, at: Any) -> None:
+            b.write(value, at, k)
 
-            def load(k: int, at: Any) -> SSAValue:
-                return b.load(b.results[k], [*row, at])
+        _sort(b, [element_of(x) for x in self.operands], integer(self.keys), b.read, write, load)
 
-            def read(k: int, at: Any) -> SSAValue:
-                return b.read(k, [*row, at])
 
-            if _takes_network(b.op):
-                _by_network(b, n, elements[0], len(elements) > 1, read, write)
-            elif is_short:
-                _by_ranks(b, n, len(keys), elements, read, write)
-            else:
-                _by_digits(b, n, keys, elements, 1 if many else _blocks(expected(n)), read, _Rows(load, write))
+@graph_op
+class ArgsortOp(GraphOp):
+    """The positions of the elements of rows, along the last dim, in the ascending order of the keys, as `graph.sort` has it.
+
+    ```mlir
+    %p = graph.argsort %x : tensor<2x9xf32> -> tensor<2x9xi64>
+    %q = graph.argsort %x, %y : (tensor<2x9xf32>, tensor<2x9xi32>) -> tensor<2x9xi64>
+    ```
+
+    (C1) All operands have one shape, with at least one dim.
+    (C2) There is a key at least.
+    """
+
+    name = "graph.argsort"
+    xs = var_operand_def(TensorType)
+    places = result_def(TensorType)
+    syntax = "*xs"
+    derivative = Zero()
+    batching = alike
+
+    @classmethod
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
+        if not operands:  # C2
+            raise ShapeError("keys must be at least 1, got none")
+        require_same_shape(operands, [f"operand {k}" for k in range(len(operands))])  # C1
+        if not operands[0].get_shape():  # C1
+            raise ShapeError(f"rows need a dim, got {show_shape(())}")
+        return (tensor(i64, operands[0].get_shape()),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        order = np.lexsort(operands[::-1], axis=-1) if operands[0].size else np.zeros(operands[0].shape, np.int64)
+        return (order.astype(np.int64),)
+
+    def nest(self, b: Any) -> None:
+        keys = [element_of(x) for x in self.operands]
+        place = position_type(self.result_shape()[-1])
+
+        def read(k: int, at: Any) -> SSAValue:
+            return b.read(k, at) if k < len(keys) else b.scalar.convert(b.position(at[-1]), place)
+
+        def write(k: int, value: SSAValue, at: Any) -> None:
+            if k == len(keys):
+                b.write(b.scalar.convert(value, i64), at)
+
+        _sort(b, [*keys, place], len(keys), read, write, None)
+
+
+def _sort(b: Any, elements: Sequence[Attribute], keys: int, read: Any, write: Any, load: Any) -> None:
+    """Sort the rows of an op.
+
+    Args:
+        elements: the types of what is moved, the keys first.
+        read, write: element `k` at a point before and after; what has no result is not written.
+        load: what has been written at a point; None where not all is.
+    """
+    *rows, n = b.op.result_shape()
+    if 0 in (*rows, n):
+        return
+    network = _Network.of(rows, n, elements, keys, are_places=load is None)
+    is_short = is_at_most(n, SHORT)
+    many = expected(prod(rows)) >= _MANY_ROWS or is_short or network is not None
+    with ExitStack() as loops:
+        row = [loops.enter_context(b.loop(size, "parallel" if many else "seq")).index for size in rows]
+
+        def from_row(k: int, at: Any) -> SSAValue:
+            return read(k, [*row, at])
+
+        def to_row(k: int, value: SSAValue, at: Any) -> None:
+            write(k, value, [*row, at])
+
+        if network is not None:
+            network.sort(b, n, from_row, to_row)
+        elif is_short:
+            _by_ranks(b, n, keys, elements, from_row, to_row)
+        else:
+            result = _rows_of(b, n, elements) if load is None else _Rows(lambda k, at: load(k, [*row, at]), to_row)
+            _by_digits(b, n, elements[:keys], elements, 1 if many else _blocks(expected(n)), from_row, result)
+            if load is None:
+                with b.loop(n) as i:
+                    to_row(keys, result.load(keys, i.index), i.index)
 
 
 class _Rows(NamedTuple):
@@ -227,53 +290,95 @@ class _Rows(NamedTuple):
     store: Callable[[int, SSAValue, Any], None]
 
 
+def _rows_of(b: Any, n: int, elements: Sequence[Attribute]) -> _Rows:
+    """Local rows for all operands."""
+    buffers = [b.local((n,), element, "scratch", name="moved") for element in elements]
+    return _Rows(lambda k, at: b.load(buffers[k], [at]), lambda k, value, at: b.store(value, buffers[k], [at]))
+
+
 def _blocks(n: int) -> int:
     return max(1, min(_MOST_BLOCKS, n // _BLOCK))
 
 
-def _takes_network(op: SortOp) -> bool:
-    """Whether there are many rows, of elements alone or of places by one key."""
-    *rows, n = op.result_shape()
-    key, *others = op.operands
-    are_places = (
-        len(others) == 1
-        and isinstance(others[0].owner, IotaOp)
-        and integer(others[0].owner.dim) == len(rows)
-        and not list(op.results[0].uses)
-    )
-    if not (isinstance(n, int) and rows and isinstance(rows[-1], int)) or not (are_places or not others):
-        return False
-    bits = width_of(element_of(key)) + (width_of(element_of(others[0])) if others else 0)
-    return n > 2 and rows[-1] >= _LEAST_LANES and n * max(8, bits) // 8 <= _NETWORK_BYTES
+@dataclass(frozen=True)
+class _Network:
+    """A network of comparators for rows of which each lane of a vector has one.
+
+    Attributes:
+        elements: the types of what is sorted.
+        keys: how many of these decide; where they are equal the place in the row does, unless there are no others to tell.
+        told: the elements that need not be moved beside keys and places, since these tell them.
+    """
+
+    elements: Sequence[Attribute]
+    keys: int
+    told: frozenset[int]
+
+    @staticmethod
+    def of(rows: Sequence[int], n: int, elements: Sequence[Attribute], keys: int, *, are_places: bool) -> _Network | None:
+        """That of the rows of an op; None where they are few, long, or of a number that only a call knows."""
+        if not (isinstance(n, int) and rows and isinstance(rows[-1], int)):
+            return None
+        told = range(len(elements)) if are_places else [k for k, e in enumerate(elements[:keys]) if not is_float(e)]
+        size = n * sum(max(8, width_of(e)) for e in elements) // 8
+        fits = n > 2 and rows[-1] >= _LEAST_LANES and size <= _NETWORK_BYTES
+        return _Network(elements, keys, frozenset(told)) if fits else None
+
+    def sort(self, b: Any, n: int, read: Any, write: Any) -> None:
+        """Sort a row."""
+        alone = len(self.elements) == 1
+        to_key = _total if alone else ordered
+        words = [b.local((n,), _key_type(e), "scratch", name="keys") for e in self.elements[: self.keys]]
+        decide = len(words) + (not alone)
+        moved = self.moved
+        words += [b.local((n,), self.elements[k], "scratch", name="moved") for k in moved]
+        for k, word in enumerate(words):
+            with b.loop(n) as i:
+                value = read(k, i.index) if k < self.keys else read(moved[k - self.keys], i.index)
+                b.store(to_key(b.scalar, value) if k < self.keys else value, word, [i.index])
+        if not alone:
+            words.insert(self.keys, b.local((n,), i32, "scratch", name="places"))
+            with b.loop(n) as i:
+                b.store(b.scalar.convert(b.position(i.index), i32), words[self.keys], [i.index])
+        _bitonic(b, n, lambda low, high: _exchange(b, words, decide, low, high))
+        for k, element in enumerate(self.elements):
+            with b.loop(n) as i:
+                if k in moved:
+                    write(k, b.load(words[decide + moved.index(k)], [i.index]), i.index)
+                elif k < self.keys:
+                    write(k, _element(b.scalar, b.load(words[k], [i.index]), element), i.index)
+                else:
+                    write(k, b.load(words[self.keys], [i.index]), i.index)
+
+    @property
+    def moved(self) -> list[int]:
+        """Which elements are moved as they are, beside keys and places: those that neither tells."""
+        return [k for k, e in enumerate(self.elements) if k not in self.told and (k >= self.keys or len(self.elements) > 1)]
 
 
-def _by_network(b: Any, n: int, element: Attribute, are_places: bool, read: Any, write: Any) -> None:
-    """Sort a row by comparators; if `are_places`, its elements' places, and where elements are equal these decide."""
-    keys = b.local((n,), _key_type(element), "scratch", name="keys")
-    words = [keys, b.local((n,), _key_type(i32), "scratch", name="places")] if are_places else [keys]
-    with b.loop(n) as i:
-        b.store((ordered if are_places else _total)(b.scalar, read(0, i.index)), keys, [i.index])
-    if are_places:
-        with b.loop(n) as i:
-            b.store(b.scalar.convert(b.position(i.index), _key_type(i32)), words[1], [i.index])
+def _exchange(b: Any, words: Sequence[SSAValue], decide: int, low: SSAValue, high: SSAValue) -> None:
+    """Bring two elements of words into order, the first `decide` of which say what that is."""
+    at = [b.index_of(low)], [b.index_of(high)]
+    first, second = ([b.load(word, place) for word in words] for place in at)
+    if len(words) == 1:
+        pairs = [(b.scalar.min(first[0], second[0]), b.scalar.max(first[0], second[0]))]
+    else:
+        *others, last = range(decide)
+        before = b.scalar.cmp("lt", second[last], first[last])
+        for k in reversed(others):
+            before = b.scalar.binary("and", b.scalar.cmp("eq", second[k], first[k]), before)
+            before = b.scalar.binary("or", b.scalar.cmp("lt", second[k], first[k]), before)
+        pairs = [(b.scalar.select(before, y, x), b.scalar.select(before, x, y)) for x, y in zip(first, second, strict=True)]
+    for word, pair in zip(words, pairs, strict=True):
+        for value, place in zip(pair, at, strict=True):
+            b.store(value, word, place)
 
-    def exchange(low: SSAValue, high: SSAValue) -> None:
-        """Bring two elements into order."""
-        at = [b.index_of(low)], [b.index_of(high)]
-        first, second = ([b.load(word, place) for word in words] for place in at)
-        if are_places:
-            before = b.scalar.cmp("lt", second[1], first[1])
-            before = b.scalar.binary("and", b.scalar.cmp("eq", second[0], first[0]), before)
-            before = b.scalar.binary("or", b.scalar.cmp("lt", second[0], first[0]), before)
-            pairs = [(b.scalar.select(before, y, x), b.scalar.select(before, x, y)) for x, y in zip(first, second, strict=True)]
-        else:
-            pairs = [(b.scalar.min(first[0], second[0]), b.scalar.max(first[0], second[0]))]
-        for word, pair in zip(words, pairs, strict=True):
-            for value, place in zip(pair, at, strict=True):
-                b.store(value, word, place)
+
+def _bitonic(b: Any, n: int, exchange: Callable[[SSAValue, SSAValue], None]) -> None:
+    """Merges of blocks of 2, 4, 8 ... elements; those that a row lacks would be the greatest, and stay where they are."""
 
     def step(power: SSAValue, is_first: bool) -> None:
-        """The comparators of blocks of `2 << power` elements: from the middle outwards, or each with the one half a block on."""
+        """The comparators of blocks of `2 << power` elements: from the middle outwards, or half a block apart."""
         one, size = b.scalar.const(1, index), b.scalar.const(n, index)
         half = b.scalar.binary("shl", one, power)
         mask = b.scalar.sub(half, one)
@@ -294,12 +399,6 @@ def _by_network(b: Any, n: int, element: Attribute, are_places: bool, read: Any,
         step(b.position(merge.index), True)
         with b.loop(merge.index, "seq") as part:
             step(b.position(merge.index + part.index * -1 - 1), False)
-    with b.loop(n) as i:
-        if are_places:
-            place = b.load(words[1], [i.index])
-            write(1, b.scalar.convert(place, element_of(b.op.results[1])), i.index)
-        else:
-            write(0, _element(b.scalar, b.load(keys, [i.index]), element), i.index)
 
 
 def _by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any, write: Any) -> None:
@@ -340,8 +439,7 @@ def _by_digits(
     counts = b.local(
         (blocks, 1 << max(d.bits for d in digits)), i32 if is_at_most(n, 2**31 - 1) else i64, "scratch", name="counts"
     )
-    spare = [b.local((n,), element, "scratch", name="moved") for element in elements] if len(digits) > 1 else []
-    between = _Rows(lambda k, at: b.load(spare[k], [at]), lambda k, value, at: b.store(value, spare[k], [at]))
+    between = _rows_of(b, n, elements) if len(digits) > 1 else result
     load = read
     for k, digit in enumerate(digits):
         target = result if (len(digits) - k) % 2 else between
