@@ -18,6 +18,7 @@ from .control import fori_loop, scan
 from .eager import api
 from .elementwise import compare
 from .elementwise import select as select_of
+from .implicit import custom_linear_solve, custom_root
 from .lax_conv import *
 from .lax_indexing import *
 from .lax_reductions import *
@@ -76,7 +77,7 @@ __all__ = [
     "approx_max_k", "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e",
     "betainc", "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcast_to_rank", "broadcasted_iota", "clamp",
     "clz", "collapse", "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp", "cummax", "cummin",
-    "cumprod", "cumsum", "digamma", "div", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim",
+    "cumprod", "cumsum", "custom_linear_solve", "custom_root", "digamma", "div", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim",
     "dynamic_update_index_in_dim", "dynamic_update_slice_in_dim", "empty", "erf", "erf_inv", "erfc", "expand_dims",
     "fori_loop", "full", "full_like", "igamma", "igamma_grad_a", "igammac", "index_in_dim", "index_take", "integer_pow",
     "iota", "lgamma", "linalg", "logistic", "map", "mulhi", "optimization_barrier", "pad", "polygamma", "pow", "ragged_dot",
