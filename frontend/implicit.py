@@ -185,9 +185,10 @@ def _iterative(
     """Solve by a method that stops where the residual is at most `max(tol * norm(b), atol)`, as scipy's solvers do."""
     symmetric = kind == "cg"
     b = tree_map(lambda leaf: lnp.asarray(leaf) * 1.0, b)
-    x0 = tree_map(lnp.zeros_like, b) if x0 is None else tree_map(lambda x, like: lnp.asarray(x) + lnp.zeros_like(like), x0, b)
+    x0 = tree_map(lnp.zeros_like, b) if x0 is None else x0
     if flatten(x0)[1] != flatten(b)[1] or [lnp.shape(x) for x in flatten(x0)[0]] != [lnp.shape(x) for x in flatten(b)[0]]:
         raise ValueError(f"{kind}() needs x0 of the structure and shapes of b")
+    x0 = tree_map(lambda x, like: x + lnp.zeros_like(like), x0, b)
     size = 0
     for leaf in flatten(b)[0]:
         size = size + leaf.size

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import Size
 from ..errors import DTypeError, ShapeError
 from . import lax_conv, lax_indexing, lax_reductions, lnp, lnp_bits
 from . import lax_linalg as linalg
@@ -77,7 +78,8 @@ __all__ = [
     "approx_max_k", "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e",
     "betainc", "bitcast_convert_type", "broadcast", "broadcast_in_dim", "broadcast_to_rank", "broadcasted_iota", "clamp",
     "clz", "collapse", "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp", "cummax", "cummin",
-    "cumprod", "cumsum", "custom_linear_solve", "custom_root", "digamma", "div", "dot", "dot_general", "dynamic_index_in_dim", "dynamic_slice_in_dim",
+    "cumprod", "cumsum", "custom_linear_solve", "custom_root", "digamma", "div", "dot", "dot_general",
+    "dynamic_index_in_dim", "dynamic_slice_in_dim",
     "dynamic_update_index_in_dim", "dynamic_update_slice_in_dim", "empty", "erf", "erf_inv", "erfc", "expand_dims",
     "fori_loop", "full", "full_like", "igamma", "igamma_grad_a", "igammac", "index_in_dim", "index_take", "integer_pow",
     "iota", "lgamma", "linalg", "logistic", "map", "mulhi", "optimization_barrier", "pad", "polygamma", "pow", "ragged_dot",
@@ -561,6 +563,9 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 
     (n,) = sizes
     xs: list[Any] = [lnp.flip(x, d) if reverse else x for x, d in zip(leaves, dims, strict=True)]
+    if isinstance(n, Size):
+        xs = _prefixes(combine, xs, dims, n)
+        return structure.unflatten([lnp.flip(x, d) if reverse else x for x, d in zip(xs, dims, strict=True)])
     reach = 1
     while reach < n:  # after each round every element covers twice as many
         combined = combine(part(xs, 0, n - reach), part(xs, reach, n))
@@ -568,6 +573,23 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         xs = [lnp.concatenate([a, b], d) for a, b, d in zip(kept, combined, dims, strict=True)]
         reach *= 2
     return structure.unflatten([lnp.flip(x, d) if reverse else x for x, d in zip(xs, dims, strict=True)])
+
+
+def _prefixes(combine: Callable[..., list[Any]], xs: list[Any], dims: Sequence[int], n: Size) -> list[Any]:
+    """The rounds of a scan over a number of elements that only a call knows: each takes elements that far back."""
+    at = lnp.arange(n)
+
+    def far_back(x: Any, d: int, reach: Any) -> Any:
+        more = lnp.zeros((*x.shape[:d], 1, *x.shape[d + 1 :]), x.dtype)  # so that there is an element
+        return lnp.take(lnp.concatenate([x, more], d), lnp.maximum(at - reach, 0), d)
+
+    def step(value: Any) -> Any:
+        reach, found = value
+        combined = combine([far_back(x, d, reach) for x, d in zip(found, dims, strict=True)], found)
+        reached = [lnp.reshape(at >= reach, (n, *(1,) * (lnp.ndim(x) - 1 - d))) for x, d in zip(found, dims, strict=True)]
+        return reach * 2, [lnp.where(r, new, old) for r, new, old in zip(reached, combined, found, strict=True)]
+
+    return while_loop(lambda value: value[0] < n, step, (1, xs))[1]
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

@@ -31,8 +31,8 @@ from .tracing import lift, lift_as
 
 __all__ = [
     *linalg_factors.__all__, *linalg_matrices.__all__,
-    "bicgstab", "cg", "cond", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot", "norm", "outer",
-    "tensordot", "trace", "vecdot", "vector_norm",
+    "bicgstab", "cg", "cond", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot",
+    "norm", "outer", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from ..errors import ShapeError
 from .eager import api, creation
 from .linalg_factors import expm, svd
+from .lnp_complex import conj
 from .lnp_contract import matmul
 from .lnp_create import eye, zeros
-from .lnp_complex import conj
 from .lnp_index import take
 from .lnp_join import concatenate
 from .lnp_shape import matrix_transpose
