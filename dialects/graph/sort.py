@@ -328,19 +328,23 @@ class _Network:
         """Sort a row."""
         alone = len(self.elements) == 1
         to_key = _total if alone else ordered
-        words = [b.local((n,), _key_type(e), "scratch", name="keys") for e in self.elements[: self.keys]]
+        size = -(-n // 4) * 4
+        words = [b.local((size,), _key_type(e), "scratch", name="keys") for e in self.elements[: self.keys]]
         decide = len(words) + (not alone)
         moved = self.moved
-        words += [b.local((n,), self.elements[k], "scratch", name="moved") for k in moved]
+        words += [b.local((size,), self.elements[k], "scratch", name="moved") for k in moved]
         for k, word in enumerate(words):
             with b.loop(n) as i:
                 value = read(k, i.index) if k < self.keys else read(moved[k - self.keys], i.index)
                 b.store(to_key(b.scalar, value) if k < self.keys else value, word, [i.index])
         if not alone:
-            words.insert(self.keys, b.local((n,), i32, "scratch", name="places"))
-            with b.loop(n) as i:
+            words.insert(self.keys, b.local((size,), i32, "scratch", name="places"))
+            with b.loop(size) as i:
                 b.store(b.scalar.convert(b.position(i.index), i32), words[self.keys], [i.index])
-        _bitonic(b, n, lambda low, high: _exchange(b, words, decide, low, high))
+        for word in words[: self.keys] if size > n else ():
+            with b.loop(size - n) as i:  # the greatest of all
+                b.store(b.scalar.identity("and", element_of(word)), word, [i.index + n])
+        _bitonic(b, size, words, decide)
         for k, element in enumerate(self.elements):
             with b.loop(n) as i:
                 if k in moved:
@@ -356,26 +360,44 @@ class _Network:
         return [k for k, e in enumerate(self.elements) if k not in self.told and (k >= self.keys or len(self.elements) > 1)]
 
 
-def _exchange(b: Any, words: Sequence[SSAValue], decide: int, low: SSAValue, high: SSAValue) -> None:
-    """Bring two elements of words into order, the first `decide` of which say what that is."""
-    at = [b.index_of(low)], [b.index_of(high)]
-    first, second = ([b.load(word, place) for word in words] for place in at)
-    if len(words) == 1:
-        pairs = [(b.scalar.min(first[0], second[0]), b.scalar.max(first[0], second[0]))]
-    else:
-        *others, last = range(decide)
-        before = b.scalar.cmp("lt", second[last], first[last])
-        for k in reversed(others):
-            before = b.scalar.binary("and", b.scalar.cmp("eq", second[k], first[k]), before)
-            before = b.scalar.binary("or", b.scalar.cmp("lt", second[k], first[k]), before)
-        pairs = [(b.scalar.select(before, y, x), b.scalar.select(before, x, y)) for x, y in zip(first, second, strict=True)]
-    for word, pair in zip(words, pairs, strict=True):
-        for value, place in zip(pair, at, strict=True):
-            b.store(value, word, place)
+_Element = list[SSAValue]
+"""The words of an element."""
 
 
-def _bitonic(b: Any, n: int, exchange: Callable[[SSAValue, SSAValue], None]) -> None:
-    """Merges of blocks of 2, 4, 8 ... elements; those that a row lacks would be the greatest, and stay where they are."""
+def _in_order(b: Any, first: _Element, second: _Element, decide: int) -> tuple[_Element, _Element]:
+    """Two elements in order, of which the first `decide` words say what that is."""
+    if len(first) == 1:
+        return [b.scalar.min(first[0], second[0])], [b.scalar.max(first[0], second[0])]
+    *others, last = range(decide)
+    before = b.scalar.cmp("lt", second[last], first[last])
+    for k in reversed(others):
+        before = b.scalar.binary("and", b.scalar.cmp("eq", second[k], first[k]), before)
+        before = b.scalar.binary("or", b.scalar.cmp("lt", second[k], first[k]), before)
+    pairs = list(zip(first, second, strict=True))
+    return [b.scalar.select(before, y, x) for x, y in pairs], [b.scalar.select(before, x, y) for x, y in pairs]
+
+
+_SORT_FOUR = ((0, 1), (2, 3), (0, 2), (1, 3), (1, 2))
+_MERGE_FOUR = ((0, 2), (1, 3), (0, 1), (2, 3))
+
+
+def _bitonic(b: Any, n: int, words: Sequence[SSAValue], decide: int) -> None:
+    """Merges of blocks of 4, 8, 16 ... of `n` elements, a multiple of 4; those that lack would be the greatest, and stay.
+
+    Four neighbours are sorted, and later go through the last two steps of each merge, in registers.
+    """
+
+    def compared(places: Sequence[AffineExpr], comparators: Sequence[tuple[int, int]]) -> None:
+        elements = [[b.load(word, [place]) for word in words] for place in places]
+        for i, j in comparators:
+            elements[i], elements[j] = _in_order(b, elements[i], elements[j], decide)
+        for place, element in zip(places, elements, strict=True):
+            for word, value in zip(words, element, strict=True):
+                b.store(value, word, [place])
+
+    def fours(comparators: Sequence[tuple[int, int]]) -> None:
+        with b.loop(n // 4) as four:
+            compared([four.index * 4 + k for k in range(4)], comparators)
 
     def step(power: SSAValue, is_first: bool) -> None:
         """The comparators of blocks of `2 << power` elements: from the middle outwards, or half a block apart."""
@@ -390,15 +412,20 @@ def _bitonic(b: Any, n: int, exchange: Callable[[SSAValue, SSAValue], None]) -> 
             place = b.scalar.binary("and", at, mask)
             begin = b.scalar.sub(b.scalar.add(at, at), place)
             if is_first:
-                middle = b.scalar.add(b.scalar.sub(begin, place), half)
-                exchange(b.scalar.sub(b.scalar.sub(middle, one), place), b.scalar.add(middle, place))
+                end = b.scalar.add(b.scalar.sub(begin, place), half)
+                low, high = b.scalar.sub(b.scalar.sub(end, one), place), b.scalar.add(end, place)
             else:
-                exchange(begin, b.scalar.add(begin, half))
+                low, high = begin, b.scalar.add(begin, half)
+            compared([b.index_of(low), b.index_of(high)], [(0, 1)])
 
-    with b.loop((n - 1).bit_length(), "seq") as merge:
-        step(b.position(merge.index), True)
-        with b.loop(merge.index, "seq") as part:
-            step(b.position(merge.index + part.index * -1 - 1), False)
+    fours(_SORT_FOUR)
+    merges = (n - 1).bit_length() - 2
+    if merges > 0:
+        with b.loop(merges, "seq") as merge:
+            step(b.position(merge.index + 2), True)
+            with b.loop(merge.index, "seq") as part:
+                step(b.position(merge.index + part.index * -1 + 1), False)
+            fours(_MERGE_FOUR)
 
 
 def _by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any, write: Any) -> None:

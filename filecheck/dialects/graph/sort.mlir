@@ -44,17 +44,21 @@ func.func @long(%x: tensor<70000xi8>) -> tensor<70000xi8> {
 //       LOOP:     arith.cmpi ult
 //       LOOP:   loop.store %[[RANK]],
 
-/// Many rows: keys and places go through four merges, each of a step from the middle outwards and steps of half the distance.
+/// Many rows: keys and places, of whole fours, are sorted by four in registers, then merged: from the middle outwards, at half the
+/// distance until that is four, and by four again.
 // LOOP-LABEL: loop.kernel @argsort{{[_0-9]*}}(%x: memref<100x9xi32>
 //       LOOP:   loop.for parallel %i = 0 to 100 {
-//       LOOP:     %[[KEYS:.*]] = loop.alloc scratch : memref<9xui32>
-//       LOOP:     %[[PLACES:.*]] = loop.alloc scratch : memref<9xi32>
-//       LOOP:     loop.for seq %[[MERGE:.*]] = 0 to 4 {
+//       LOOP:     %[[KEYS:.*]] = loop.alloc scratch : memref<12xui32>
+//       LOOP:     %[[PLACES:.*]] = loop.alloc scratch : memref<12xi32>
+//       LOOP:     loop.for parallel %{{.*}} = 0 to 3 {
+//       LOOP:       loop.load %keys[%{{.*}} * 4 + 3]
 //       LOOP:       arith.cmpi slt
 //       LOOP:       arith.cmpi eq
 //       LOOP:       arith.cmpi ult
 //       LOOP:       arith.select
+//       LOOP:     loop.for seq %[[MERGE:.*]] = 0 to 2 {
 //       LOOP:       loop.for seq %{{.*}} = 0 to %[[MERGE]] {
+//       LOOP:       loop.for parallel %{{.*}} = 0 to 3 {
 
 /// A long row, here of one digit: two blocks are counted, their places follow from running sums, two blocks are moved.
 // LOOP-LABEL: loop.kernel @sort{{[_0-9]*}}(%x: memref<70000xi8>
