@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from .frontend.extend import register_strategy as register_strategy
     from .frontend.extend import register_target as register_target
     from .frontend.functions import TensorSpec as TensorSpec
+    from .frontend.implicit import closure_convert as closure_convert
     from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
     from .frontend.jacobians import block_until_ready as block_until_ready
     from .frontend.jacobians import checkpoint as checkpoint
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from .frontend.jacobians import typeof as typeof
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
+    from .frontend.jit import make_jaxpr as make_jaxpr
     from .frontend.kernel.annotations import bool_ as bool_
     from .frontend.kernel.annotations import empty as empty
     from .frontend.kernel.annotations import f32 as f32
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
     from .frontend.record import Record as Record
     from .frontend.record import record as record
     from .frontend.tune import tune as tune
+    from .frontend.vjp import linear_transpose as linear_transpose
     from .frontend.vjp import linearize as linearize
     from .frontend.vjp import vjp as vjp
     from .modules.module import Module as Module
@@ -172,7 +175,7 @@ _HOMES = {
         ),
         ".frontend.jacobians",
     ),
-    **dict.fromkeys(("linearize", "vjp"), ".frontend.vjp"),
+    **dict.fromkeys(("linear_transpose", "linearize", "vjp"), ".frontend.vjp"),
     **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.custom"),
     **dict.fromkeys(("Record", "record"), ".frontend.record"),
     "tune": ".frontend.tune",
@@ -202,7 +205,8 @@ _HOMES = {
         ),
         ".frontend.extend",
     ),
-    **dict.fromkeys(("jit", "make_graph"), ".frontend.jit"),
+    **dict.fromkeys(("jit", "make_graph", "make_jaxpr"), ".frontend.jit"),
+    "closure_convert": ".frontend.implicit",
     "Array": ".runtime.array",
     **dict.fromkeys(("load", "save"), ".training.files"),
     **dict.fromkeys(("Module", "buffer", "static"), ".modules.module"),

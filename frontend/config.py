@@ -26,11 +26,13 @@ class Options:
         promotion: which dtype operands of several have: `numpy`, `jax`, or `strict`, which promotes Python numbers alone.
         x64: whether there are dtypes of 64 bits; if not, they become those of 32 bits wherever they are met, as in jax.
         lazy: whether elementwise functions outside of a trace wait until somebody looks, to be computed together (`lazy.py`).
+        variants: whether products of a number of rows that only a call knows get code of their own for one row and for few.
     """
 
     promotion: str = "numpy"
     x64: bool = True
     lazy: bool = False
+    variants: bool = True
 
 
 DEFAULT = Options()
@@ -44,7 +46,7 @@ class _Thread(threading.local):
 
 
 class Config:
-    """The options in use: `config.promotion`, `config.x64`, `config.lazy`; call it for a block, or `update` it for the process.
+    """The options in use, as `config.promotion`; call it for a block, or `update` it for the process.
 
     >>> import numpy as np, lamina as lm
     >>> x, n = np.ones(2, np.float32), np.arange(2, dtype=np.int32)
@@ -85,6 +87,11 @@ class Config:
     def lazy(self) -> bool:
         """Whether elementwise functions outside of a trace wait until somebody looks."""
         return self.options.lazy
+
+    @property
+    def variants(self) -> bool:
+        """Whether products of an open number of rows get code of their own for one row and for few."""
+        return self.options.variants
 
     @contextmanager
     def __call__(self, **options: Any) -> Generator[None]:

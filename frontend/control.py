@@ -11,9 +11,9 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import ForOp
-from ..dialects.symbolic import Size
+from ..dialects.symbolic import Size, is_at_least
 from ..dialects.types import element_type
-from ..errors import ShapeError, SizeError
+from ..errors import ShapeError
 from . import lnp
 from .autodiff import function_name
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
@@ -152,9 +152,7 @@ def _scan(
         given = "" if length is None else f" and length={length}"
         raise ShapeError(f"scan() needs arrays with one first dim, got {shown}{given}")
     (count,) = sizes
-    if isinstance(count, Size):
-        raise SizeError(f"scan() needs a length that is known while tracing, got {count}: leave that dim out of dynamic=")
-    if count is None or count < 0:
+    if count is None or (not isinstance(count, Size) and count < 0):
         raise ShapeError(f"scan() length must not be negative, got {count}")
     initial, of_init = flatten(init)
 
@@ -165,12 +163,46 @@ def _scan(
             raise TypeError(f"scan() needs {name}() to return a pair of the carried value and a result, got {out!r:.60}")
         return out
 
+    if isinstance(count, Size):
+        return _open(trace, step, function_name(function), count, init, stacks, structure, reverse)
     n_steps = count if unroll is True else min(operator.index(unroll), count)
     if n_steps < 1 and count:
         raise ValueError(f"scan() unroll must be at least 1, got {unroll}")
     if n_steps <= 1:
         return _loop(trace, step, "scan", function_name(function), count, initial, of_init, stacks, structure, reverse)
     return _unrolled(trace, step, function_name(function), (count, n_steps, reverse), initial, of_init, stacks, structure)
+
+
+def _open(
+    trace: Trace,
+    step: Callable[..., Any],
+    name: str,
+    count: Size,
+    init: Any,
+    stacks: Sequence[Tracer],
+    of_stacks: TreeDef,
+    reverse: bool,
+) -> tuple[Any, Any]:
+    """A loop over a number of slices that only a call knows: it reads and writes them by their numbers."""
+    initial, of_init = flatten(init)
+    carried = [trace.lift(leaf) for leaf in initial]
+    traced = _trace_body(trace, step, "scan", name, carried, of_init, stacks, of_stacks)
+    stacked = traced.out_avals[len(carried) :]
+    if len(traced.out_avals) < len(carried) or traced.out_structure.children[0] != of_init:
+        require_same(traced, traced.out_structure.children[0], "scan", name, carried, of_init)
+    spare = int(not is_at_least(count, 1))  # a slice has a place, whether or not the loop runs
+    if spare:
+        stacks = [lnp.concatenate([x, lnp.zeros((1, *x.shape[1:]), x.dtype)]) for x in stacks]
+    results = [lnp.zeros((count + spare, *aval.shape), aval.dtype) for aval in stacked]
+
+    def body(i: Any, value: Any) -> tuple[Any, Any]:
+        carry, ys = value
+        k = staging().lift(count) - 1 - i if reverse else i
+        carry, y = step(i, carry, of_stacks.unflatten([lnp.take(x, k, 0) for x in stacks]))
+        return carry, [all.at[k].set(one) for all, one in zip(ys, flatten(y)[0], strict=True)]
+
+    carry, ys = fori_loop(0, count, body, (init, results))
+    return carry, traced.out_structure.children[1].unflatten([y[:count] for y in ys] if spare else ys)
 
 
 def _unrolled(

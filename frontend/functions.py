@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Region
 
 from ..dialects import printing
+from ..dialects.loop.structure import ONE_VARIANT
 from ..dialects.symbolic import Size
 from ..errors import DTypeError, LaminaError, TracingError
 from . import lnp, values  # noqa: F401  tracers call them
+from .config import config
 from .locations import located, place_of
 from .promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten
@@ -83,7 +85,7 @@ class Program:
     """
 
     def __init__(self, const_limit: float = CONST_LIMIT, varying: frozenset[int] = frozenset()):
-        self.module = ModuleOp([])
+        self.module = ModuleOp([], {} if config.variants else {ONE_VARIANT: UnitAttr()})
         self.const_limit = const_limit
         self.varying = varying
         self.numbers: list[tuple[str, bytes]] = []

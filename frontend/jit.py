@@ -502,4 +502,7 @@ def make_graph(function: Callable[..., Any]) -> Callable[..., ModuleOp]:
     return make
 
 
-__all__ = ["Compiled", "Lowered", "TensorSpec", "jit", "make_graph"]
+make_jaxpr = make_graph
+"""The name that users of jax know: what it returns prints as graph IR."""
+
+__all__ = ["Compiled", "Lowered", "TensorSpec", "jit", "make_graph", "make_jaxpr"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dialects.symbolic import Size
 from ..errors import DTypeError, ShapeError
 from . import lax_conv, lax_indexing, lax_reductions, lax_shapes, lnp, lnp_bits
 from . import lax_linalg as linalg
@@ -18,6 +19,7 @@ from .control import fori_loop, scan
 from .eager import api
 from .elementwise import compare
 from .elementwise import select as select_of
+from .implicit import custom_linear_solve, custom_root
 from .lax_conv import *
 from .lax_indexing import *
 from .lax_reductions import *
@@ -65,7 +67,8 @@ __all__ = [
     *_RENAMED, *lax_conv.__all__, *lax_indexing.__all__, *lax_reductions.__all__, *lax_shapes.__all__, "approx_max_k",
     "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e", "betainc",
     "bitcast_convert_type", "clamp", "clz", "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp",
-    "cummax", "cummin", "cumprod", "cumsum", "digamma", "div", "dot", "dot_general", "erf", "erf_inv", "erfc",
+    "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve", "custom_root",
+    "digamma", "div", "dot", "dot_general", "erf", "erf_inv", "erfc",
     "expand_dims", "fori_loop", "full", "full_like", "igamma", "igamma_grad_a", "igammac", "integer_pow", "lgamma",
     "linalg", "logistic", "map", "mulhi", "optimization_barrier", "polygamma", "pow", "ragged_dot", "random_gamma_grad",
     "reciprocal", "reduce_precision", "reshape", "rsqrt", "scan", "select", "select_n", "shift_right_logical", "sort",
@@ -378,6 +381,9 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 
     (n,) = sizes
     xs: list[Any] = [lnp.flip(x, d) if reverse else x for x, d in zip(leaves, dims, strict=True)]
+    if isinstance(n, Size):
+        xs = _prefixes(combine, xs, dims, n)
+        return structure.unflatten([lnp.flip(x, d) if reverse else x for x, d in zip(xs, dims, strict=True)])
     reach = 1
     while reach < n:  # after each round every element covers twice as many
         combined = combine(part(xs, 0, n - reach), part(xs, reach, n))
@@ -385,6 +391,23 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         xs = [lnp.concatenate([a, b], d) for a, b, d in zip(kept, combined, dims, strict=True)]
         reach *= 2
     return structure.unflatten([lnp.flip(x, d) if reverse else x for x, d in zip(xs, dims, strict=True)])
+
+
+def _prefixes(combine: Callable[..., list[Any]], xs: list[Any], dims: Sequence[int], n: Size) -> list[Any]:
+    """The rounds of a scan over a number of elements that only a call knows: each takes elements that far back."""
+    at = lnp.arange(n)
+
+    def far_back(x: Any, d: int, reach: Any) -> Any:
+        more = lnp.zeros((*x.shape[:d], 1, *x.shape[d + 1 :]), x.dtype)  # so that there is an element
+        return lnp.take(lnp.concatenate([x, more], d), lnp.maximum(at - reach, 0), d)
+
+    def step(value: Any) -> Any:
+        reach, found = value
+        combined = combine([far_back(x, d, reach) for x, d in zip(found, dims, strict=True)], found)
+        reached = [lnp.reshape(at >= reach, (n, *(1,) * (lnp.ndim(x) - 1 - d))) for x, d in zip(found, dims, strict=True)]
+        return reach * 2, [lnp.where(r, new, old) for r, new, old in zip(reached, combined, found, strict=True)]
+
+    return while_loop(lambda value: value[0] < n, step, (1, xs))[1]
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

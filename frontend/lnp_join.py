@@ -32,8 +32,8 @@ from .tracer import Tracer
 from .tracing import concrete_array, current, lift, lift_as, sequence_of_operands, token
 
 __all__ = [
-    "array_split", "column_stack", "concat", "concatenate", "dstack", "flip", "fliplr", "flipud", "hsplit", "hstack", "pad",
-    "repeat", "roll", "rot90", "split", "stack", "tile", "vsplit", "vstack",
+    "array_split", "column_stack", "concat", "concatenate", "dsplit", "dstack", "flip", "fliplr", "flipud", "hsplit", "hstack",
+    "pad", "repeat", "roll", "rot90", "split", "stack", "tile", "vsplit", "vstack",
 ]  # fmt: skip
 
 
@@ -152,6 +152,15 @@ def hsplit(ary: Any, indices_or_sections: Any) -> Any:
 def vsplit(ary: Any, indices_or_sections: Any) -> Any:
     """`np.vsplit`."""
     return split(lift(ary), indices_or_sections, 0)
+
+
+@api
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """`np.dsplit`: along the third dim."""
+    x = lift(ary)
+    if x.ndim < 3:
+        raise ShapeError(f"dsplit() needs at least 3 dims, got {x.shape}")
+    return split(x, indices_or_sections, 2)
 
 
 # -- order and repetition

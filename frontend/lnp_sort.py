@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.graph.sort import position_type
-from ..dialects.types import numpy_dtype
 from ..errors import DTypeError, ShapeError
 from .eager import api
 from .elementwise import compare, full_like_tracer, select
@@ -68,8 +66,9 @@ def _sorted(keys: Sequence[Tracer], *others: Tracer) -> Sequence[Tracer]:
 
 def _order(keys: Sequence[Tracer]) -> Tracer:
     """The positions of the elements of rows in their order."""
-    shape = keys[0].shape
-    return _sorted(keys, iota(shape, len(shape) - 1, numpy_dtype(position_type(shape[-1]))))[-1]
+    trace = current()
+    assert trace is not None
+    return trace.wrap(trace.builder.build("argsort", [trace.lift(x).value for x in keys], {}))
 
 
 def sort_together(keys: Sequence[Tracer], others: Sequence[Tracer], axis: int) -> list[Tracer]:

@@ -52,6 +52,22 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     return (value[0], pull, value[1]) if has_aux else (value, pull)
 
 
+def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+    """The transpose of a linear function: takes a tree like its value, and returns a tuple with one for each primal.
+
+    Args:
+        function: linear in all of its arguments together.
+        primals: trees of arrays, or `ShapeDtypeStruct`, whose shapes and dtypes count alone.
+
+    >>> import lamina as lm, numpy as np
+    >>> lm.linear_transpose(lambda x: 3 * x, np.float64(0))(np.float64(2))
+    (array(6.),)
+    """
+    leaves, structure = flatten(primals)
+    zeros = structure.unflatten([np.zeros(a.shape, a.dtype) for a in map(abstract, leaves)])
+    return vjp(function, *zeros)[1]
+
+
 def _pulled(point: Point, cotangent: Any, has_aux: bool) -> Any:
     """The gradients by all leaves, as ops of the current trace."""
     args = point.traced.structure.children[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 
 from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
@@ -22,10 +22,12 @@ from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.subscripts import linear_form
 from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of, shape_of
+from .analysis.conditions import known_at
 from .analysis.facts import kept
 from .analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart, varying_values
 from .analysis.nests import around, holds, ops_in, walk
 from .analysis.parallel import LANES_AT_ONCE
+from .analysis.regions import lowers, uppers
 from .op_costs import CHEAP_MATH, INTEGER_DIVISIONS, weight
 
 TRIPS = 256.0
@@ -55,8 +57,23 @@ def trips(loop: ForOp) -> float:
     known = loop.trip_count()
     if known is not None:
         return known
+    if (between := trips_between(loop)) is not None:
+        least, most = between
+        return sqrt(max(1, least) * most) if most is not None else max(TRIPS, least)
     bounds = (*loop.lower_operands, *loop.upper_operands)
     return DATA_TRIPS if any(isinstance(v.owner, Operation) for v in bounds) else TRIPS
+
+
+def trips_between(loop: ForOp) -> tuple[int, int | None] | None:
+    """The least and the greatest number of iterations, where conditions around a loop say something of it."""
+    known = list(known_at(loop))
+    low, high = lowers(loop), uppers(loop)
+    if not known or len(low) != 1 or len(high) != 1 or loop.step.value.data != 1:
+        return None
+    span = high[0] - low[0]
+    most = [n for form in known if (n := (form + span).number) is not None]
+    least = [n for form in known if (n := (span - form).number) is not None]
+    return (max(least, default=0), min(most, default=None)) if most or least else None
 
 
 def expected_trips(loop: ForOp) -> int:

@@ -509,8 +509,8 @@ def _scan() -> Iterator[Row]:
 
 
 def _sort() -> Iterator[Row]:
-    """Rows of no, one and few elements, as many as are sorted by ranks, one more, and in blocks; zeros and NaN among them."""
-    sizes = ("0x", "1x", "2x", "33x", "64x", "65x", "3x0x", "0x3x", "5x7x", "17x67x", "3x130x")
+    """Rows of no, one and few elements, as many as are sorted by ranks, one more, in blocks and in lanes; zeros and NaN too."""
+    sizes = ("0x", "1x", "2x", "33x", "64x", "65x", "19x20x", "3x0x", "0x3x", "5x7x", "17x67x", "3x130x")
     for size, element in _at_times(sizes, ALL):
         yield Row("sort", (size + element,), {"keys": 1})
     for element in ("f32", "i16"):
@@ -520,6 +520,9 @@ def _sort() -> Iterator[Row]:
     ):
         yield Row("sort", (size + one, size + two), {"keys": 1}, domain=(-2, 2))
         yield Row("sort", (size + one, size + two, size + "i64"), {"keys": 2}, domain=(-2, 2))
+        yield Row("argsort", (size + one, size + two), domain=(-2, 2))
+    for size, element in _at_times(("0x", "1x", "2x3x", "33x", "90x", "17x5x", "3x130x", "2x18x67x"), ALL):
+        yield Row("argsort", (size + element,), domain=(-2, 2))
     for (size, k), element in _at_times((("7x", 3), ("1x", 1), ("5x", 0), ("0x", 0), ("3x70x", 70), ("5000x", 5)), ALL):
         yield Row("top_k", (size + element,), {"k": k})
 
@@ -777,6 +780,7 @@ def _deep() -> Iterator[Row]:
         yield Row("scan", (x,), {"kind": "add", "dim": 4, "direction": direction, "bound": "inclusive"})
     yield Row("recurrence", (x, x), {"dim": 4, "direction": "forward"}, domain=(0.1, 0.9), ulp=SUM, edges="simple", zeros=False)
     yield Row("sort", (x, x), {"keys": 1})
+    yield Row("argsort", (x,))
     yield Row("top_k", (x,), {"k": 2})
     slide = {"window": (1, 1, 2, 1, 3, 1, 1, 2), "stride": ones, "low": zeros, "high": zeros, "dilation": ones}
     yield Row("reduce_window", (x,), {"kind": "max", **slide}, zeros=False)

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from . import attention, control, convolutions, dispatch, elementwise, factors, kernel_cases, networks, products, transforms
+from . import (
+    attention,
+    control,
+    convolutions,
+    dispatch,
+    elementwise,
+    factors,
+    kernel_cases,
+    networks,
+    products,
+    sorts,
+    transforms,
+)
 from .case import Row
 
-_GROUPS = products, elementwise, transforms, convolutions, attention, networks, factors, control, dispatch, kernel_cases
+_GROUPS = (
+    *(products, elementwise, transforms, sorts, convolutions, attention, networks, factors, control, dispatch),
+    kernel_cases,
+)
 ROWS: list[Row] = [row for group in _GROUPS for row in group.ROWS]
 
 

@@ -1,10 +1,12 @@
 """Order: rows sorted by keys, and the greatest elements of rows.
 
-Elements are compared as unsigned integers that order as they do: `_ordered` turns floats and signed integers into those. Loops
-sort in one of two ways, both stable, neither with a branch that depends on data:
+Elements are compared as unsigned integers that order as they do: `ordered` turns floats and signed integers into those. Loops
+sort in one of three ways, none with a branch that depends on data:
 
-* short rows by ranks: how many elements come before each one is where it goes, and these counts are sums over vectors;
-* long rows by digits, the least significant one first: blocks count their digits, running sums of the counts say where the
+* many rows by a network of comparators, which is the same for all of them, so that each lane of a vector sorts a row of its
+  own: bitonic merges (Batcher, "Sorting networks and their applications", 1968), each comparator with its least element first;
+* few short rows by ranks: how many elements come before each one is where it goes, and these counts are sums over vectors;
+* few long rows by digits, the least significant one first: blocks count their digits, running sums of the counts say where the
   elements with each digit go, and blocks move them there. All operands move; digits are read off those that are keys.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
@@ -37,7 +40,7 @@ from ..types import (
     tensor,
     width_of,
 )
-from .base import Custom, GraphOp, Props, Types, graph_op, integer, require_same_shape
+from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_shape
 from .batching import alike
 
 SHORT = 64
@@ -46,6 +49,10 @@ _DIGIT_BITS = 11
 """Bits of a digit at most: 3 passes for 32 bits, and the 2048 counts of a block stay in the nearest cache."""
 _FEW_DIGIT_BITS, _FEW = 8, 4096
 """The same for rows of fewer elements, where it takes longer to go over counts than over elements."""
+_NETWORK_BYTES = 16 << 10
+"""Of a row at most that is sorted by a network: the rows of all lanes of a vector fit the second-level cache."""
+_LEAST_LANES = 16
+"""Rows at least that are worth a network."""
 _BLOCK = 1 << 15
 """Elements of a block at least: sixteen times as many as counts."""
 _MOST_BLOCKS = 64
@@ -113,13 +120,35 @@ def _digits(elements: Sequence[Attribute], most: int) -> list[_Digit]:
     return found
 
 
+def _total(b: Any, x: SSAValue) -> SSAValue:
+    """An unsigned integer that orders as a scalar does and tells it: -0.0 comes before 0.0, all NaN are positive ones."""
+    element = x.type
+    if not is_float(element):
+        return ordered(b, x)
+    key = _key_type(element)
+    bits, sign = b.bitcast(x, key), b.const(1 << (width_of(element) - 1), key)
+    is_negative = b.cmp("gt", bits, b.bitcast(b.const(float("-inf"), element), key))  # the NaN among these
+    is_negative = b.binary("xor", b.cmp("ge", bits, sign), is_negative)
+    return b.select(is_negative, b.invert(bits), b.binary("or", bits, sign))
+
+
+def _element(b: Any, key: SSAValue, element: Attribute) -> SSAValue:
+    """The scalar of which `_total` makes an integer."""
+    if is_bool(element) or is_unsigned(element):
+        return b.convert(key, element)
+    sign = b.const(1 << (width_of(element) - 1), key.type)
+    flipped = b.binary("xor", key, sign)
+    if is_float(element):
+        flipped = b.select(b.cmp("ge", key, sign), flipped, b.invert(key))
+    return b.bitcast(flipped, element)
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # sort
 
 
 def _jvp_sort(b: Any, op: SortOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
-    shape = op.shape()
-    *_, places = b.sort(*op.operands, b.iota(dim=len(shape) - 1, result=tensor(position_type(shape[-1]), shape)), keys=op.keys)
+    places = b.argsort(*op.operands[: integer(op.keys)])
     return [None if t is None else take_in_rows(b, t, places) for t in tangents]
 
 
@@ -128,7 +157,7 @@ class SortOp(GraphOp):
     """Rows, along the last dim, in the ascending order of the first `keys` operands; the others are moved along with them.
 
     The first key decides, the next one where it is equal, and so on; what is equal in all keys keeps its order. Zeros of either
-    sign are equal, and so are all NaN, which come last.
+    sign are equal, and so are all NaN, which come last; of a row that is sorted alone, which zero comes first is open.
 
     ```mlir
     %y = graph.sort %x keys 1 : tensor<2x9xf32> -> tensor<2x9xf32>
@@ -163,29 +192,95 @@ class SortOp(GraphOp):
         return tuple(np.take_along_axis(x, order, -1) for x in operands)
 
     def nest(self, b: Any) -> None:
-        *rows, n = self.result_shape()
-        if 0 in (*rows, n):
-            return
-        elements = [element_of(x) for x in self.operands]
-        keys = elements[: integer(self.keys)]
-        is_short = is_at_most(n, SHORT)
-        many = expected(prod(rows)) >= _MANY_ROWS or is_short
-        with ExitStack() as loops:
-            row = [loops.enter_context(b.loop(size, "parallel" if many else "seq")).index for size in rows]
+        def load(k: int, at: Any) -> SSAValue:
+            return b.load(b.results[k], at)
 
-            def write(k: int, value: SSAValue, at: Any) -> None:
-                b.write(value, [*row, at], k)
+        def write(k: int, value: SSAValue, at: Any) -> None:
+            b.write(value, at, k)
 
-            def load(k: int, at: Any) -> SSAValue:
-                return b.load(b.results[k], [*row, at])
+        _sort(b, [element_of(x) for x in self.operands], integer(self.keys), b.read, write, load)
 
-            def read(k: int, at: Any) -> SSAValue:
-                return b.read(k, [*row, at])
 
-            if is_short:
-                _by_ranks(b, n, len(keys), elements, read, write)
-            else:
-                _by_digits(b, n, keys, elements, 1 if many else _blocks(expected(n)), read, _Rows(load, write))
+@graph_op
+class ArgsortOp(GraphOp):
+    """The positions of the elements of rows, along the last dim, in the ascending order of the keys, as `graph.sort` has it.
+
+    ```mlir
+    %p = graph.argsort %x : tensor<2x9xf32> -> tensor<2x9xi64>
+    %q = graph.argsort %x, %y : (tensor<2x9xf32>, tensor<2x9xi32>) -> tensor<2x9xi64>
+    ```
+
+    (C1) All operands have one shape, with at least one dim.
+    (C2) There is a key at least.
+    """
+
+    name = "graph.argsort"
+    xs = var_operand_def(TensorType)
+    places = result_def(TensorType)
+    syntax = "*xs"
+    derivative = Zero()
+    batching = alike
+
+    @classmethod
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
+        if not operands:  # C2
+            raise ShapeError("keys must be at least 1, got none")
+        require_same_shape(operands, [f"operand {k}" for k in range(len(operands))])  # C1
+        if not operands[0].get_shape():  # C1
+            raise ShapeError(f"rows need a dim, got {show_shape(())}")
+        return (tensor(i64, operands[0].get_shape()),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        order = np.lexsort(operands[::-1], axis=-1) if operands[0].size else np.zeros(operands[0].shape, np.int64)
+        return (order.astype(np.int64),)
+
+    def nest(self, b: Any) -> None:
+        keys = [element_of(x) for x in self.operands]
+        place = position_type(self.result_shape()[-1])
+
+        def read(k: int, at: Any) -> SSAValue:
+            return b.read(k, at) if k < len(keys) else b.scalar.convert(b.position(at[-1]), place)
+
+        def write(k: int, value: SSAValue, at: Any) -> None:
+            if k == len(keys):
+                b.write(b.scalar.convert(value, i64), at)
+
+        _sort(b, [*keys, place], len(keys), read, write, None)
+
+
+def _sort(b: Any, elements: Sequence[Attribute], keys: int, read: Any, write: Any, load: Any) -> None:
+    """Sort the rows of an op.
+
+    Args:
+        elements: the types of what is moved, the keys first.
+        read, write: element `k` at a point before and after; what has no result is not written.
+        load: what has been written at a point; None where not all is.
+    """
+    *rows, n = b.op.result_shape()
+    if 0 in (*rows, n):
+        return
+    network = _Network.of(rows, n, elements, keys, are_places=load is None)
+    is_short = is_at_most(n, SHORT)
+    many = expected(prod(rows)) >= _MANY_ROWS or is_short or network is not None
+    with ExitStack() as loops:
+        row = [loops.enter_context(b.loop(size, "parallel" if many else "seq")).index for size in rows]
+
+        def from_row(k: int, at: Any) -> SSAValue:
+            return read(k, [*row, at])
+
+        def to_row(k: int, value: SSAValue, at: Any) -> None:
+            write(k, value, [*row, at])
+
+        if network is not None:
+            network.sort(b, n, from_row, to_row)
+        elif is_short:
+            _by_ranks(b, n, keys, elements, from_row, to_row)
+        else:
+            result = _rows_of(b, n, elements) if load is None else _Rows(lambda k, at: load(k, [*row, at]), to_row)
+            _by_digits(b, n, elements[:keys], elements, 1 if many else _blocks(expected(n)), from_row, result)
+            if load is None:
+                with b.loop(n) as i:
+                    to_row(keys, result.load(keys, i.index), i.index)
 
 
 class _Rows(NamedTuple):
@@ -195,8 +290,142 @@ class _Rows(NamedTuple):
     store: Callable[[int, SSAValue, Any], None]
 
 
+def _rows_of(b: Any, n: int, elements: Sequence[Attribute]) -> _Rows:
+    """Local rows for all operands."""
+    buffers = [b.local((n,), element, "scratch", name="moved") for element in elements]
+    return _Rows(lambda k, at: b.load(buffers[k], [at]), lambda k, value, at: b.store(value, buffers[k], [at]))
+
+
 def _blocks(n: int) -> int:
     return max(1, min(_MOST_BLOCKS, n // _BLOCK))
+
+
+@dataclass(frozen=True)
+class _Network:
+    """A network of comparators for rows of which each lane of a vector has one.
+
+    Attributes:
+        elements: the types of what is sorted.
+        keys: how many of these decide; where they are equal the place in the row does, unless there are no others to tell.
+        told: the elements that need not be moved beside keys and places, since these tell them.
+    """
+
+    elements: Sequence[Attribute]
+    keys: int
+    told: frozenset[int]
+
+    @staticmethod
+    def of(rows: Sequence[int], n: int, elements: Sequence[Attribute], keys: int, *, are_places: bool) -> _Network | None:
+        """That of the rows of an op; None where they are few, long, or of a number that only a call knows."""
+        if not (isinstance(n, int) and rows and isinstance(rows[-1], int)):
+            return None
+        told = range(len(elements)) if are_places else [k for k, e in enumerate(elements[:keys]) if not is_float(e)]
+        size = n * sum(max(8, width_of(e)) for e in elements) // 8
+        fits = n > 2 and rows[-1] >= _LEAST_LANES and size <= _NETWORK_BYTES
+        return _Network(elements, keys, frozenset(told)) if fits else None
+
+    def sort(self, b: Any, n: int, read: Any, write: Any) -> None:
+        """Sort a row."""
+        alone = len(self.elements) == 1
+        to_key = _total if alone else ordered
+        size = -(-n // 4) * 4
+        words = [b.local((size,), _key_type(e), "scratch", name="keys") for e in self.elements[: self.keys]]
+        decide = len(words) + (not alone)
+        moved = self.moved
+        words += [b.local((size,), self.elements[k], "scratch", name="moved") for k in moved]
+        for k, word in enumerate(words):
+            with b.loop(n) as i:
+                value = read(k, i.index) if k < self.keys else read(moved[k - self.keys], i.index)
+                b.store(to_key(b.scalar, value) if k < self.keys else value, word, [i.index])
+        if not alone:
+            words.insert(self.keys, b.local((size,), i32, "scratch", name="places"))
+            with b.loop(size) as i:
+                b.store(b.scalar.convert(b.position(i.index), i32), words[self.keys], [i.index])
+        for word in words[: self.keys] if size > n else ():
+            with b.loop(size - n) as i:  # the greatest of all
+                b.store(b.scalar.identity("and", element_of(word)), word, [i.index + n])
+        _bitonic(b, size, words, decide)
+        for k, element in enumerate(self.elements):
+            with b.loop(n) as i:
+                if k in moved:
+                    write(k, b.load(words[decide + moved.index(k)], [i.index]), i.index)
+                elif k < self.keys:
+                    write(k, _element(b.scalar, b.load(words[k], [i.index]), element), i.index)
+                else:
+                    write(k, b.load(words[self.keys], [i.index]), i.index)
+
+    @property
+    def moved(self) -> list[int]:
+        """Which elements are moved as they are, beside keys and places: those that neither tells."""
+        return [k for k, e in enumerate(self.elements) if k not in self.told and (k >= self.keys or len(self.elements) > 1)]
+
+
+_Element = list[SSAValue]
+"""The words of an element."""
+
+
+def _in_order(b: Any, first: _Element, second: _Element, decide: int) -> tuple[_Element, _Element]:
+    """Two elements in order, of which the first `decide` words say what that is."""
+    if len(first) == 1:
+        return [b.scalar.min(first[0], second[0])], [b.scalar.max(first[0], second[0])]
+    *others, last = range(decide)
+    before = b.scalar.cmp("lt", second[last], first[last])
+    for k in reversed(others):
+        before = b.scalar.binary("and", b.scalar.cmp("eq", second[k], first[k]), before)
+        before = b.scalar.binary("or", b.scalar.cmp("lt", second[k], first[k]), before)
+    pairs = list(zip(first, second, strict=True))
+    return [b.scalar.select(before, y, x) for x, y in pairs], [b.scalar.select(before, x, y) for x, y in pairs]
+
+
+_SORT_FOUR = ((0, 1), (2, 3), (0, 2), (1, 3), (1, 2))
+_MERGE_FOUR = ((0, 2), (1, 3), (0, 1), (2, 3))
+
+
+def _bitonic(b: Any, n: int, words: Sequence[SSAValue], decide: int) -> None:
+    """Merges of blocks of 4, 8, 16 ... of `n` elements, a multiple of 4; those that lack would be the greatest, and stay.
+
+    Four neighbours are sorted, and later go through the last two steps of each merge, in registers.
+    """
+
+    def compared(places: Sequence[AffineExpr], comparators: Sequence[tuple[int, int]]) -> None:
+        elements = [[b.load(word, [place]) for word in words] for place in places]
+        for i, j in comparators:
+            elements[i], elements[j] = _in_order(b, elements[i], elements[j], decide)
+        for place, element in zip(places, elements, strict=True):
+            for word, value in zip(words, element, strict=True):
+                b.store(value, word, [place])
+
+    def fours(comparators: Sequence[tuple[int, int]]) -> None:
+        with b.loop(n // 4) as four:
+            compared([four.index * 4 + k for k in range(4)], comparators)
+
+    def step(power: SSAValue, is_first: bool) -> None:
+        """The comparators of blocks of `2 << power` elements: from the middle outwards, or half a block apart."""
+        one, size = b.scalar.const(1, index), b.scalar.const(n, index)
+        half = b.scalar.binary("shl", one, power)
+        mask = b.scalar.sub(half, one)
+        whole = b.scalar.binary("shl", b.scalar.binary("shr", size, b.scalar.add(power, one)), power)
+        left = b.scalar.binary("and", size, b.scalar.add(half, mask))  # elements of a block that is not full
+        more = b.scalar.max(b.scalar.sub(left, half), b.scalar.const(0, index))
+        with b.loop(b.index_of(b.scalar.add(whole, more))) as pair:
+            at = b.position(pair.index)
+            place = b.scalar.binary("and", at, mask)
+            begin = b.scalar.sub(b.scalar.add(at, at), place)
+            if is_first:
+                end = b.scalar.add(b.scalar.sub(begin, place), half)
+                low, high = b.scalar.sub(b.scalar.sub(end, one), place), b.scalar.add(end, place)
+            else:
+                low, high = begin, b.scalar.add(begin, half)
+            compared([b.index_of(low), b.index_of(high)], [(0, 1)])
+
+    fours(_SORT_FOUR)
+    merges = (n - 1).bit_length() - 2
+    if merges > 0:
+        with b.loop(merges, "seq") as merge:
+            step(b.position(merge.index + 2), True)
+            with b.loop(merge.index, "seq") as part:
+                step(b.position(merge.index + part.index * -1 + 1), False)
+            fours(_MERGE_FOUR)
 
 
 def _by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any, write: Any) -> None:
@@ -237,8 +466,7 @@ def _by_digits(
     counts = b.local(
         (blocks, 1 << max(d.bits for d in digits)), i32 if is_at_most(n, 2**31 - 1) else i64, "scratch", name="counts"
     )
-    spare = [b.local((n,), element, "scratch", name="moved") for element in elements] if len(digits) > 1 else []
-    between = _Rows(lambda k, at: b.load(spare[k], [at]), lambda k, value, at: b.store(value, spare[k], [at]))
+    between = _rows_of(b, n, elements) if len(digits) > 1 else result
     load = read
     for k, digit in enumerate(digits):
         target = result if (len(digits) - k) % 2 else between

@@ -19,6 +19,7 @@ from ...dialects.loop.structure import ForOp, segment_sizes
 from ...dialects.loop.subscripts import canonical, linear_form
 from .accesses import Access, Instance, Terms, combine
 from .affine import Affine, Part, as_map, forms
+from .conditions import known_at
 from .linear import System, Undecided
 from .nests import around, walk
 
@@ -89,7 +90,12 @@ class Domain:
         """The same as constraints. 100 us for each loop."""
         # the names are by depth, as loops may be without one
         shared = {outer: f"loop.{depth}" for depth, outer in enumerate(self.outer)}
-        return Instance(System(), Access(self.loop, self.loop.index, False, self.outer), "at", shared)
+        made = Instance(System(), Access(self.loop, self.loop.index, False, self.outer), "at", shared)
+        for form in known_at(self.loop):
+            expr, values = as_map([form])
+            terms, constant = made.linear(expr.results[0], values)
+            made.system.ge(terms, constant)
+        return made
 
     def linear(self, x: Bound) -> Linear:
         """An expression as linear terms of the constraints."""

@@ -19,6 +19,7 @@ from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ...errors import ScheduleError
 from .accesses import Access, Instance, Terms, private_to
 from .affine import Affine, forms
+from .conditions import known_at
 from .dependence import CannotDecide, Conflict, find_conflict
 from .linear import System, Undecided
 from .nests import around, name_of, walk
@@ -139,6 +140,9 @@ def extent(loop: ForOp, given: Sequence[ForOp] | None = None) -> Extent | None:
     for low, high in pairs:
         if (number := (high - low).number) is not None:
             found.append((number, low))
+    if not found:  # what a condition around the nest says
+        known = list(known_at((around(loop) or [loop])[0]))
+        found = [(n, low) for low, high in pairs for form in known if (n := (form + (high - low)).number) is not None]
     if not found:  # 8 - i, say, where i is not negative
         domain = Domain(around(loop) if given is None else given)
         for low, high in pairs:

@@ -30,42 +30,15 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, YieldOp
-from ...dialects.vocabulary import CmpiOp
 from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map
 from ..analysis.bounds import set_bounds
+from ..analysis.conditions import difference_of
 from ..analysis.nests import find, name_of, walk
 from .base import Primitive
 from .rewriting import copied
 
 Range = tuple[int, int]
-
-_PREDICATES = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}
-"""`slt sle sgt sge` of a and b hold where `(a - b) * sign + constant` is 0 or more."""
-
-
-def _form(value: SSAValue) -> Affine | None:
-    """An index value as an affine expression of loop variables."""
-    op = value.owner
-    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
-        return Affine.of(value)
-    x, y = map(_form, op.operands)
-    if x is None or y is None:
-        return None
-    if isinstance(op, arith.MuliOp):
-        return x * y.number if y.number is not None else y * x.number if x.number is not None else None
-    return x + y if isinstance(op, arith.AddiOp) else x - y
-
-
-def _difference(op: Operation) -> Affine | None:
-    """What is 0 or more exactly where a comparison of index values holds."""
-    if not isinstance(op, CmpiOp) or (predicate := op.predicate.value.data) not in _PREDICATES:
-        return None
-    x, y = map(_form, op.operands)
-    if x is None or y is None:
-        return None
-    sign, constant = _PREDICATES[predicate]
-    return (x - y) * sign + constant
 
 
 def _conditions(loop: ForOp) -> Iterator[Affine]:
@@ -75,7 +48,7 @@ def _conditions(loop: ForOp) -> Iterator[Affine]:
         op = found.pop().owner
         if isinstance(op, arith.AndIOp):
             found += op.operands
-        elif isinstance(op, Operation) and (form := _difference(op)) is not None and loop.index in form.terms:
+        elif isinstance(op, Operation) and (form := difference_of(op)) is not None and loop.index in form.terms:
             slope, others = form.terms[loop.index], [value for value in form.values() if value is not loop.index]
             if not others or (abs(slope) == 1 and not any(is_inside(value, loop) for value in others)):
                 yield form
@@ -161,7 +134,7 @@ def _decide(loop: ForOp, part: _Part, decided: frozenset[Affine]) -> None:
                 known[op.result] = True
             elif left or right:
                 op.result.replace_all_uses_with(op.operands[1 if left else 0])
-        elif (form := _difference(op)) is not None and form in decided:
+        elif (form := difference_of(op)) is not None and form in decided:
             known[op.results[0]] = part.from_here if form.terms[loop.index] > 0 else part.up_to_here
         elif bounds is not None and form is not None and set(form.terms) == {loop.index}:
             ends = {form.terms[loop.index] * at + form.constant >= 0 for at in (bounds[0], bounds[1] - 1)}

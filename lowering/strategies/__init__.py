@@ -27,6 +27,7 @@ from .sums import schedule_sums
 from .sweeps import schedule_sweeps
 from .threads import schedule_threads
 from .transposes import schedule_transposes
+from .versions import schedule_versions
 from .windows import schedule_windows
 from .winograd import schedule_features, schedule_tiles
 
@@ -50,13 +51,14 @@ THREADS = KernelStrategy(
 )
 
 STRATEGIES: tuple[Strategy, ...] = (
+    NestStrategy(schedule_stacks, leaves=_LOOPS | steps("fission hoist pad serialize set-layout sink")),
     NestStrategy(schedule_indexed, leaves=steps("vectorize unroll-and-jam")),
     KernelStrategy(schedule_windows, leaves=_VECTORS | _LAYOUT | steps("peel reorder")),
     KernelStrategy(schedule_butterflies, leaves=_LOOPS | steps("sink")),
     KernelStrategy(schedule_attention, leaves=_LOOPS | steps("expand fission hoist pad set-layout sink")),
     KernelStrategy(schedule_tiles, leaves=_LOOPS | _LAYOUT | steps("coalesce collapse-dims demote fission pad serialize")),
     KernelStrategy(schedule_points, leaves=_LOOPS | steps("compute-at demote fission sink ungroup")),
-    NestStrategy(schedule_stacks, leaves=_LOOPS | steps("fission hoist pad serialize set-layout sink")),
+    NestStrategy(schedule_versions, leaves=steps("version")),
     NestStrategy(schedule_matvec, leaves=_LOOPS | _SUMS_IN_MEMORY | steps("sink")),
     NestStrategy(schedule_skinny, leaves=_PRODUCTS),
     NestStrategy(schedule_products, leaves=_PRODUCTS | steps("pad parallelize"), order_free=False),

@@ -15,6 +15,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ...errors import ScheduleError
 from ..analysis.nests import loops, name_of, ops_in
 from ..schedule.base import Primitive
+from ..schedule.unroll_and_jam import UnrollAndJam
 
 Take = Callable[[Primitive], tuple[str, ...]]
 """Takes a step of a schedule; the names of the loops it made."""
@@ -119,3 +120,15 @@ def stored_to(kernel: KernelOp, loop: str) -> str:
     stores = [use.operation for use in loops(kernel)[loop].results[0].uses]
     (buffer,) = {store.buffer for store in stores if isinstance(store, StoreOp)}
     return buffer.name_hint or ""
+
+
+def jam_rows(kernel: KernelOp, rows: str, most: int, take: Take) -> None:
+    """Tiles of `most` of the rows of which only a call knows how many there are, then smaller ones for what is left.
+
+    Where tiles are small there is one of each size, else they have 2^k and 3 * 2^k rows, so that two of them take all that is
+    left.
+    """
+    sizes = {one for k in range(most.bit_length()) for one in (1 << k, 3 << k)} if most > 8 else set(range(most))
+    for at_once in sorted((one for one in sizes | {most} if 1 < one <= most), reverse=True):
+        *_, rest = take(UnrollAndJam(rows, at_once))
+        rows = inside(kernel, rest)[0]

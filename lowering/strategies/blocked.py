@@ -33,6 +33,7 @@ from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import KernelOp
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, statements
+from ..analysis.regions import extent
 from ..schedule.demote import Demote
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
@@ -248,7 +249,8 @@ class Blocked:
         self.kernel, self.product, self.blocks, self.take = kernel, product, blocks, take
         self.lanes = target.lanes(bits_of(product.depth))
         self.on_threads = blocks.on_rows and len(product.band) == 2
-        self.apart = computes(product) and len(product.band) == 2 and product.sizes[0] >= MANY_ROWS
+        counted = not self.on_threads or extent(product.rows) is not None  # the sums of all rows stand beside threads
+        self.apart = computes(product) and len(product.band) == 2 and product.sizes[0] >= MANY_ROWS and counted
 
     def run(self) -> None:
         blocks, take = self.blocks, self.take

@@ -26,7 +26,7 @@ from ..schedule.prefetch_rows import PrefetchRows
 from ..schedule.stream import Stream
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take, attempt
+from .base import Take, attempt, is_scalar
 
 _REGISTERS = 4
 """Vector registers that one row takes at most."""
@@ -40,6 +40,8 @@ _ROWS = 8
 
 def schedule_indexed(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Schedule a nest that goes through data to its places, or carries values along memory."""
+    if not is_scalar(nest):
+        return
     if any(_at_data(op) for op in ops_in(nest, LoadOp, StoreOp)):
         for loop in [op for op in ops_in(nest, ForOp) if _is_row(op)]:
             if (lanes := _lanes(loop, target)) >= 2:

@@ -36,6 +36,7 @@ from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
 from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.bounds import constant_extent
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of
 from ..schedule.demote import Demote
@@ -51,7 +52,7 @@ from ..schedule.stage import Stage
 from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take, attempt, copies, inside, stored_to
+from .base import Take, attempt, copies, inside, jam_rows, stored_to
 from .product_nest import DEEPEST, GROUPS, Product, bits_of, find_product
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
@@ -105,7 +106,7 @@ def _is_large(product: Product, target: Target) -> bool:
 
 def find_strips(product: Product, target: Target) -> Strips | None:
     """How to run a product of few rows; None where it is none, or where its right operand fits the caches."""
-    m, n, k = product.sizes
+    _, n, k = product.sizes
     if not _is_large(product, target) or product.right is None or not runs_along(product.right, product.columns):
         return None
     bits = bits_of(product.depth)
@@ -115,7 +116,10 @@ def find_strips(product: Product, target: Target) -> Strips | None:
     columns = vectors * lanes
     if k < depth or n < LEAST_BLOCKS * columns:
         return None
-    tiles = target.l1_bytes // 2 // (m * columns * bits // 8)
+    most = constant_extent(product.rows)
+    if most is None:  # sums have room for all rows
+        return None
+    tiles = target.l1_bytes // 2 // (most * columns * bits // 8)
     return Strips(depth, columns, min(max(1, tiles), n // columns // LEAST_BLOCKS))
 
 
@@ -218,7 +222,7 @@ def run_dots(kernel: KernelOp, product: Product, dots: Dots, take: Take) -> None
 
 def _run_dot_tiles(kernel: KernelOp, jo: str, right: SSAValue, dots: Dots, take: Take) -> None:
     """Tiles of as many columns as an iteration of `jo` has."""
-    jo, i, j, ko, k = loops(loops(kernel)[jo])
+    jo, i, j, ko, _ = loops(loops(kernel)[jo])
     take(Expand(ko, jo))
     sums = stored_to(kernel, ko)
     take(Demote(ko))
@@ -226,9 +230,12 @@ def _run_dot_tiles(kernel: KernelOp, jo: str, right: SSAValue, dots: Dots, take:
     _, i = take(Fission(i, start))
     take(Reorder((ko, i, j)))
     compute_prologue_at(kernel, right, ko, dots.lanes, take)
-    columns, originals = loops(kernel)[j].trip_count() or 0, inside(kernel, i)
-    _, *left = take(UnrollAndJam(i, dots.rows))
-    if columns > 1:
-        take(UnrollAndJam(j, columns))
-    for loop in (k, *(copies(kernel, originals, rest)[k] for rest in left)):
+    columns = loops(kernel)[j].trip_count() or 0
+    if loops(kernel)[i].trip_count() is None:
+        jam_rows(kernel, i, dots.rows, take)
+    else:
+        take(UnrollAndJam(i, dots.rows))
+    for loop in [name for name, op in loops(loops(kernel)[ko]).items() if columns > 1 and op.trip_count() == columns]:
+        take(UnrollAndJam(loop, columns))
+    for loop in [name for name in inside(kernel, ko) if loops(kernel)[name].kind.data == "reduce"]:
         take(Vectorize(loop, dots.lanes))

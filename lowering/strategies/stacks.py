@@ -36,7 +36,7 @@ from ..schedule.set_layout import SetLayout
 from ..schedule.split import Split
 from ..schedule.vectorize import Vectorize
 from ..widening import obstacle
-from .base import Take, copies, inside
+from .base import Take, attempt, copies, inside
 from .transposes import find_transpose, tile_transpose
 
 _LEAST = 4
@@ -137,7 +137,7 @@ def schedule_stacks(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -
         parts.append([renamed[name] for name in parts[0]])
     for steps, *moves in parts:
         if loops(kernel)[steps].trip_count() != lanes:
-            take(Pad(steps, lanes))  # masks would make what is stored wait to be loaded again
+            attempt(Pad(steps, lanes), take)  # masks would make what is stored wait to be loaded again
         take(Vectorize(steps, lanes))
         for loop in inside(kernel, steps):
             if loops(kernel)[loop].kind.data == "parallel":

@@ -20,7 +20,9 @@ from ...codegen.targets import Target
 from ...dialects.loop import grain
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ..analysis.bounds import constant_extent
 from ..analysis.columns import find_columns
+from ..analysis.conditions import known_at
 from ..analysis.lanes import varying_values
 from ..analysis.nests import name_of, ops_in, statements, walk
 from ..analysis.parallel import EXPENSIVE, most_trips, weight, work, work_of, worth_threads
@@ -63,7 +65,7 @@ def _outermost(block: Block, least: float) -> Iterator[ForOp]:
 
 def _band(loop: ForOp) -> list[ForOp]:
     """The loops that are divided together, from the outermost one on: as few as are shared evenly."""
-    band, count = [loop], loop.trip_count()
+    band, count = [loop], constant_extent(loop) if any(known_at(loop)) else loop.trip_count()
     while count is not None and not grain.is_even(count):
         body = band[-1].body.block
         inner = divisible(band[-1])

@@ -18,7 +18,7 @@ from ..schedule.split import Split
 from ..schedule.stage import Stage
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
-from .base import Take, copies, inside
+from .base import Take, copies, inside, jam_rows
 from .product_nest import Product, bits_of, rows_without_rest
 from .prologues import inline_prologue
 
@@ -105,7 +105,10 @@ def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product:
         take(Vectorize(copies[1], lanes))
     take(Vectorize(columns, lanes))
     bits = bits_of(product.depth)
-    most, trips = _rows(target, bits, lanes), loops(kernel)[rows].trip_count() or 0
+    most, trips = _rows(target, bits, lanes), loops(kernel)[rows].trip_count()
+    if trips is None:
+        jam_rows(kernel, rows, most, take)
+        return
     registers = max(1, lanes // target.lanes(bits))
     at_once = rows_without_rest(trips, most * registers, registers) or min(most, trips)
     if at_once < 2:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
-from lamina.errors import CheckError, SizeError
+from lamina.errors import CheckError, DifferentiationError
 from lamina.runtime.interpreter import interpret
 
 
@@ -101,12 +101,31 @@ def test_effects_in_loops_of_open_sizes(capsys: pytest.CaptureFixture[str]) -> N
         f(np.float32([60]))
 
 
-def test_what_is_refused_says_where() -> None:
-    for function in (
-        lambda x: lm.scan(lambda c, v: (c + v, c), np.float32(0), x),
-        lambda x: lm.map(lambda v: v * 2, x),
-    ):
-        with pytest.raises(
-            SizeError, match=r"test_dynamic_control.py:\d+.*scan\(\) needs a length that is known while tracing, got n"
-        ):
-            lm.jit(function, dynamic={"x": ("n",)})(np.ones(3, np.float32))
+def test_scans_over_a_length_that_a_call_knows() -> None:
+    def sums(x: Any) -> Any:
+        return lm.scan(lambda c, v: (c + v, {"sum": c * v.sum(), "row": v}), np.zeros(3, np.float32), x)
+
+    def backwards(x: Any) -> Any:
+        return lm.scan(lambda c, v: (c + v, c * v), np.float32(0), x[:, 0], reverse=True)
+
+    def mapped(x: Any) -> Any:
+        return (
+            lm.lax.map(lambda row: row * 2 + 1, x),
+            lm.lax.associative_scan(lnp.maximum, x, reverse=True),
+            lm.lax.cumlogsumexp(x),
+        )
+
+    for function in (sums, backwards, mapped):
+        for n in ("n", lm.dim("n", min=1)):
+            f = lm.jit(function, dynamic={"x": (n, None)})
+            for size in (1, 2, 3, 8, 13, *((0,) if n == "n" else ())):
+                x = np.random.default_rng(size).normal(size=(size, 3)).astype(np.float32)
+                for found, wanted in zip(lm.tree.leaves(f(x)), lm.tree.leaves(lm.jit(function)(x)), strict=True):
+                    assert found.shape == wanted.shape
+                    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+    product = lm.jit(
+        lambda x: lm.jvp(lambda x: lm.scan(lambda c, v: (c * v, c), np.float32(1), x)[0], (x,), (x,)), dynamic={"x": ("n",)}
+    )
+    assert product(np.arange(1, 5, dtype=np.float32)) == (24, 96)
+    with pytest.raises(DifferentiationError, match="how often it runs must be known"):
+        lm.jit(lm.grad(lambda x: lm.scan(lambda c, v: (c * v, c), np.float32(1), x)[0]), dynamic={"x": ("n",)})(x[:, 0])

@@ -896,6 +896,11 @@ class _Steps:
             return {"loop": self.rng.choice(stepping), "count": 0}
         return {"loop": self.loop(), "count": self.rng.choice((1, 2, -1, -2, 5))}
 
+    def version(self) -> dict[str, Any]:
+        open_ = [name for name, op in self.loops.items() if op.trip_count() is None]
+        most = self.rng.choice((1, 2, 3, 8))
+        return {"loop": self.rng.choice(open_ or [self.loop()]), "most": most, "exact": self.rng.random() < 0.4}
+
     def siblings(self) -> Iterator[tuple[str, str]]:
         """Loops of one block, each with the next."""
         by_block: dict[Any, list[str]] = {}
@@ -955,7 +960,7 @@ class _Steps:
         return found
 
 
-RARE = {"prefetch": 1, "set_layout": 2, "peel": 3, "pad": 2, "split": 3}
+RARE = {"prefetch": 1, "version": 1, "set_layout": 2, "peel": 3, "pad": 2, "split": 3}
 OFTEN = 4
 
 

@@ -218,6 +218,30 @@ func.func @sort_c2_keys(%x: tensor<3xf32>) {
 
 // -----
 
+func.func @argsort_c1_shapes(%x: tensor<2x3xf32>, %i: tensor<3x2xi64>) {
+  // expected-error@+1 {{'graph.argsort' op operand shapes must be equal, operand 0 is [2,3], operand 1 is [3,2]}}
+  %r = graph.argsort %x, %i : (tensor<2x3xf32>, tensor<3x2xi64>) -> tensor<2x3xi64>
+  return
+}
+
+// -----
+
+func.func @argsort_c1_rank(%x: tensor<f32>) {
+  // expected-error@+1 {{'graph.argsort' op rows need a dim, got []}}
+  %r = graph.argsort %x : tensor<f32> -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @argsort_c2_no_keys() {
+  // expected-error@+1 {{'graph.argsort' op keys must be at least 1, got none}}
+  %r = "graph.argsort"() : () -> tensor<3xi64>
+  return
+}
+
+// -----
+
 func.func @sort_c2_no_keys(%x: tensor<3xf32>) {
   // expected-error@+1 {{'graph.sort' op keys must be between 1 and the number of operands, 1, got 0}}
   %r = graph.sort %x keys 0 : tensor<3xf32> -> tensor<3xf32>

@@ -1,0 +1,37 @@
+"""Products whose rows only a call knows: variants for one row, for few and for some, which a condition chooses at run time.
+
+A product of many rows packs its operands, which pays when each packed element is read often. One row takes as long as the
+matrix takes to be read, a few rows what a register tile in place takes. So the nest of a product gets copies for fewer rows
+(`loop-version`), and the strategies that follow schedule each by itself, as they would products of known sizes. A module with
+the attribute `lamina.one_variant` gets none: each copy is code that has to be compiled.
+"""
+
+from __future__ import annotations
+
+from ...codegen.targets import Target
+from ...dialects.loop.structure import ONE_VARIANT, ForOp, KernelOp
+from ..analysis.nests import name_of
+from ..schedule.version import Version, bound_of, nest_of
+from .base import Take
+from .blocked import MANY_ROWS
+from .product_nest import find_product
+
+FEW = 32
+"""Rows for which a matrix is read in place."""
+LEAST_WORK = 1 << 12
+"""Multiplications of a row: smaller products take as long as a call."""
+
+
+def schedule_versions(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Copy a product of an unknown number of rows for one, for few and for some rows."""
+    module = kernel.parent_op()
+    product = None if module is not None and ONE_VARIANT in module.attributes else find_product(nest, target)
+    if product is None or product.right is None or bound_of(product.rows) is None or nest_of(product.rows) is not nest:
+        return
+    _, n, k = product.sizes
+    if n * k < LEAST_WORK:
+        return
+    rows = name_of(product.rows)
+    take(Version(rows, 1, exact=True))
+    take(Version(rows, FEW))
+    take(Version(rows, MANY_ROWS - 1))
