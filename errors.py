@@ -99,3 +99,12 @@ def about(op: object) -> Iterator[None]:
     except Exception as error:
         placed(error, op)
         raise
+
+
+class GraphBreakError(LaminaError):
+    """A function of `lm.compile` has a statement that no graph can take, inside of `lm.no_breaks()`: do what the message says, or
+    leave the block."""
+
+
+class RecompileError(LaminaError):
+    """A call of a function of `lm.compile` fails a guard, inside of `lm.no_recompile()`: call it for such values before the block."""

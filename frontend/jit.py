@@ -392,6 +392,7 @@ def jit(
             dynamic=dynamic,
             capture=capture,
         )
+    function = getattr(function, "compiled_from", function)
     if capture not in CAPTURES:
         raise ValueError(f"jit takes capture= as one of {', '.join(CAPTURES)}, got {capture!r:.60}")
     if not callable(function):

@@ -256,6 +256,11 @@ def node_of(tree: Any) -> tuple[type, Any, list[Any]] | None:
     return None
 
 
+def is_registered(cls: type) -> bool:
+    """Whether a class was made a pytree node."""
+    return cls in _registry
+
+
 def _sorted(tree: dict[Any, Any]) -> tuple[Any, ...]:
     try:
         return tuple(sorted(tree))

@@ -21,6 +21,8 @@ from .names import Names, local_names, names_of, own_nodes, parameters
 from .sites import RefusedError, Site
 
 SCOPE, SITES, ITEM, ERROR = "scope@", "sites@", "item@", "error@"
+HOOKS = "guard@"
+"""The variable whose attributes are hooks."""
 _UNREADABLE = {"eval", "exec", "locals", "vars"}
 
 
@@ -35,6 +37,11 @@ def is_generator(node: ast.AST) -> bool:
 
 def helper(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(load(HELPERS), name, ast.Load()), list(args), [])
+
+
+def is_hook(node: ast.expr) -> bool:
+    """Whether a function that is called is a hook of `frontend/compile`, which decides itself what it runs."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == HOOKS
 
 
 def constant(value: Any) -> ast.expr:
@@ -445,7 +452,8 @@ class _Function(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first is not None:
             node.args = [at(load("__class__"), node), at(load(self.first), node)]
             return node
-        node.func = at(helper("convert", self.visit(node.func)), node.func)
+        if not is_hook(node.func):
+            node.func = at(helper("convert", self.visit(node.func)), node.func)
         node.args = [self.visit(a) for a in node.args]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)
