@@ -324,6 +324,8 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
         raise GraphBreak(f"{name}() is run by Python", "compute with lamina.numpy, or call it outside")
     if isinstance(owner, list | dict | set | bytearray | collections.deque):
         if reading.is_known(owner):
+            if type(owner) not in (*CONTAINERS, set, frozenset):
+                raise GraphBreak(f"{type(owner).__name__}.{name}() is run by Python", "use a list or a dict")
             if writes.is_mutator(function) or name not in _READERS:
                 raise GraphBreak(f"{reading.known[id(owner)][1].text} is changed, which others see", "return the new value instead")
             if name == "get" and type(owner) is dict and args and type(args[0]) in VALUES:
@@ -379,7 +381,7 @@ def _class(hooks: Hooks, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
         return _plain(hooks, cls, args, kwargs)
     if _root(cls) == "numpy":
         return _library(hooks, cls, args, kwargs)
-    if issubclass(cls, BaseException) or (issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__new__.__module__.startswith("namedtuple")):
+    if (issubclass(cls, BaseException) and not isinstance(cls.__init__, FunctionType)) or (issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__new__.__module__.startswith("namedtuple")):
         return cls(*args, **kwargs)
     if is_ours(getattr(inspect.getmodule(cls), "__file__", "") or ""):
         return cls(*[_argument(hooks, a) for a in args], **{k: _argument(hooks, v) for k, v in kwargs.items()})

@@ -200,6 +200,19 @@ class Compiled:
             finally:
                 region.sizes = {}
             region.static_sizes = True
+        failed = [(v, v.probe(*args)) for v in region.variants]
+        found = {v.integers[at[0]] for v, at in failed if at is not None and at[0] in v.integers} - region.constants
+        if found and not region.from_source:
+            region.varying |= found
+            try:
+                made = region.trace(args)
+                if not region.from_source and not found & region.constants:
+                    return made
+            except (GraphBreak, LaminaError):
+                pass
+            region.from_source = False
+            region.varying -= found
+            region.constants |= found
         return region.trace(args)
 
     def _mark(self, region: Region, error: GraphBreak) -> Mark:

@@ -42,6 +42,7 @@ class Guards:
 
     Attributes:
         facts: the guards as the user reads them, each with the code of the value that it is about.
+        integers: the paths of integers that are constants, by the numbers of their guards.
         listed: those that a report shows.
     """
 
@@ -49,6 +50,7 @@ class Guards:
         self.lines: list[str] = []
         self.names: dict[str, Any] = {"MISS": MISS, "ERRORS": GUARD_ERRORS}
         self.facts: list[tuple[str, str]] = []
+        self.integers: dict[int, str] = {}
         self.listed: list[str] = []
         self._known: set[str] = set()
         self._paths: dict[str, Path] = {}
@@ -89,6 +91,8 @@ class Guards:
         """The path leads to a value of this type that is equal, bit for bit."""
         if value is None or value is True or value is False or value is Ellipsis or value is NotImplemented:
             return self.same(path, value, f"{path.text} is {value}")
+        if type(value) is int:
+            self.integers[len(self.facts)] = path.text
         k, t, code = self.constant(value), self.constant(type(value)), path.code
         same = f"{code} == {k}" if type(value) not in (float, complex) else f"repr({code}) == {repr(value)!r}"
         self.require(f"{code} is {k} or (type({code}) is {t} and {same})", f"{path.text} == {short(value)}", code)
@@ -117,25 +121,24 @@ class Guards:
         exec(f"def measure({', '.join(parameters)}):\n{body}", names)
         return names["measure"]
 
-    def prober(self, parameters: list[str]) -> Callable[..., str | None]:
-        """A function of the parameters that gives the text of the first guard that fails, with the value it met; None if all
-        hold."""
+    def prober(self, parameters: list[str]) -> Callable[..., tuple[int, str] | None]:
+        """A function of the parameters that gives the number and text of the first guard that fails, with the value it met; None
+        if all hold."""
         names = dict(self.names)
         names["facts"] = self.facts
         lines, k = [], 0
         for line in self.lines:
             if line.startswith("if not ("):
                 text, shown = self.facts[k]
-                lines.append(f"at = {k}")
                 value = f"'; it is ' + short({shown})" if shown else "''"
-                lines.append(f"{line.removesuffix(': return MISS')}: return facts[{k}][0] + {value}")
+                lines.append(f"{line.removesuffix(': return MISS')}: return {k}, facts[{k}][0] + {value}")
                 k += 1
             else:
                 lines.append(line)
         names["short"] = short
         body = [f"        {line}" for line in lines] or ["        pass"]
-        text = [f"def probe({', '.join(parameters)}):", "    at = 0", "    try:", *body, "    except ERRORS as error:"]
-        text += ["        return 'what is read is no longer there: ' + repr(error)", "    return None"]
+        text = [f"def probe({', '.join(parameters)}):", "    try:", *body, "    except ERRORS as error:"]
+        text += ["        return -1, 'what is read is no longer there: ' + repr(error)", "    return None"]
         exec("\n".join(text), names)
         return names["probe"]
 

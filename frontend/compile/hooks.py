@@ -69,14 +69,18 @@ class Reading:
 
     Attributes:
         guards: what it takes for granted.
-        floats: the paths of floats that are constants; others are arguments.
+        constants: the paths of numbers that must be constants; other floats are arguments.
+        varying: the paths of integers that are arguments, having differed; others are constants.
+        sizes: shapes with symbols, by path.
         from_source: whether control flow is captured.
     """
 
-    def __init__(self, trace: Trace, floats: set[str], from_source: bool, sizes: dict[str, tuple[Any, ...]]):
+    def __init__(
+        self, trace: Trace, constants: set[str], varying: set[str], from_source: bool, sizes: dict[str, tuple[Any, ...]]
+    ):
         self.guards = Guards()
         self.trace = trace
-        self.floats = floats
+        self.constants, self.varying = constants, varying
         self.sizes = sizes
         self.from_source = from_source
         self.known: dict[int, tuple[Any, Path]] = {}
@@ -96,7 +100,7 @@ class Reading:
     def load(self, value: Any, path: Path) -> Any:
         """A value that Python has read at a path, as the trace sees it."""
         kind = type(value)
-        if kind is float and path.text not in self.floats:
+        if path.text not in self.constants and (kind is float or (kind is int and path.text in self.varying)):
             return self.leaf(value, path)
         if kind in VALUES:
             if kind not in (range, slice, np.dtype):
@@ -271,7 +275,7 @@ class Reading:
             if isinstance(value, Tracer) and value.weak:
                 known = self.numbers.get(id(value))
                 if known is not None:
-                    self.floats.add(known[1])
+                    self.constants.add(known[1])
                     raise SpecializeError
                 raise GraphBreak("a number made of an array meets Python's numbers alone", "keep it an array")
 
@@ -348,7 +352,7 @@ class Hooks:
                 return value
             return reading.load(value, self._attribute_path(owner, name))
         cls = type(owner)
-        if cls.__getattribute__ not in (object.__getattribute__, types.FunctionType.__getattribute__):
+        if any(isinstance(vars(c).get("__getattribute__"), types.FunctionType) for c in cls.__mro__):
             raise GraphBreak(f"{cls.__name__} defines __getattribute__")
         found = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), MISSING)
         own = getattr(owner, "__dict__", {})
@@ -371,6 +375,8 @@ class Hooks:
         if isinstance(found, classmethod | staticmethod):
             value = getattr(owner, name)
             return reading.load(value, self._attribute_path(owner, name))
+        if isinstance(found, types.MethodDescriptorType | types.WrapperDescriptorType):
+            return getattr(owner, name)
         if isinstance(found, types.MemberDescriptorType) or not hasattr(type(found), "__get__"):
             return reading.load(getattr(owner, name), self._attribute_path(owner, name))
         raise GraphBreak(f"{cls.__name__}.{name} is a {type(found).__name__}", "read it before, as an argument")

@@ -34,7 +34,6 @@ _NEVER: dict[type, tuple[str, str]] = {
     ast.Delete: ("del", ""),
     ast.ClassDef: ("class", "define it outside of the function"),
     ast.Match: ("match", "use if and elif"),
-    ast.Raise: ("raise", "Python raises it"),
 }
 
 
@@ -48,7 +47,7 @@ def never(node: ast.AST | Sequence[ast.AST]) -> tuple[ast.AST, str, str] | None:
             if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
                 return inner, "a function with decorators is defined by Python", "define it outside"
             if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in _BY_NAME:
-                return inner, f"{inner.func.id}() reads variables by name", ""
+                return inner, *_BY_NAME[inner.func.id]
             if isinstance(inner, ast.For | ast.comprehension) and not _is_simple(inner.target):
                 return inner, "a loop assigns attributes or items", "assign them in its body"
             if type(inner).__name__ in ("TemplateStr", "TypeAlias"):
@@ -56,7 +55,12 @@ def never(node: ast.AST | Sequence[ast.AST]) -> tuple[ast.AST, str, str] | None:
     return None
 
 
-_BY_NAME = {"eval", "exec", "locals", "vars", "globals", "dir", "input", "open", "print", "breakpoint", "next", "iter", "id"}
+_OUTSIDE = "call it outside, or give it what the function returns"
+_BY_NAME = {
+    **{n: (f"{n}() reads variables by name", "") for n in ("eval", "exec", "locals", "vars", "globals", "dir", "breakpoint")},
+    **{n: (f"{n}() reaches outside of the program", _OUTSIDE) for n in ("print", "input", "open")},
+    **{n: (f"{n}() is of Python's objects", "use a list") for n in ("next", "iter", "id")},
+}
 
 
 def _is_simple(target: ast.expr) -> bool:

@@ -6,17 +6,16 @@ dicts and tuples that the region made are made again, each once.
 
 from __future__ import annotations
 
-import ast
 import types
 from typing import Any
 
 import numpy as np
 from xdsl.ir import BlockArgument, SSAValue
 
+from ...dialects.symbolic import Size
 from ..pytree import flatten, is_registered
 from ..tracer import Tracer
-from .hooks import VALUES, GraphBreak, Reading
-from .instrument import load
+from .hooks import VALUES, GraphBreak, Leaf, Reading
 
 _VIEWS = {"graph.reshape", "graph.transpose", "graph.slice", "graph.reverse"}
 
@@ -58,6 +57,8 @@ class Outputs:
             getattr(value, "__self__", None), list | dict | set
         ):
             return guards.constant(value)
+        if isinstance(value, Size):
+            return self._size(value, what)
         if isinstance(value, np.ndarray):
             return self._keep(value, f"{guards.constant(value.copy())}.copy()")
         if kind in (list, tuple, set):
@@ -74,6 +75,15 @@ class Outputs:
             return self._keep(value, f"{guards.constant(structure.unflatten)}([{inside}])")
         raise GraphBreak(f"{what} is a {kind.__name__} made here, which does not leave a graph", "return arrays, numbers, lists, tuples or dicts")
 
+    def _size(self, value: Size, what: str) -> str:
+        """A size that only a call knows, as an argument shows it."""
+        for held, _ in self.reading.trace.captured:
+            if isinstance(held, Leaf):
+                for axis, size in enumerate(held.aval.shape):
+                    if isinstance(size, Size) and str(size) == str(value):
+                        return f"{held.code}.shape[{axis}]"
+        raise GraphBreak(f"{what} is computed from sizes that differ from call to call")
+
     def _keep(self, value: Any, text: str) -> str:
         name = f"v{len(self._made)}"
         self._made[id(value)] = value, name
@@ -86,8 +96,6 @@ class Outputs:
         if outside is not None and outside[0] is value:
             return outside[1].code
         inner = reading.trace.lift(value)
-        if inner.shape and any(not isinstance(size, int) for size in inner.shape) and False:
-            raise GraphBreak("")
         root = _viewed(inner.value)
         if isinstance(root, BlockArgument) and root is not inner.value and root.index in self._arrays():
             raise GraphBreak(f"{what} is a view of an array that was there before", "take .copy() of it, or leave it to Python")
@@ -123,6 +131,3 @@ def _viewed(value: SSAValue, stop: set[SSAValue] | None = None) -> SSAValue:
         if stop and value in stop:
             break
     return value
-
-
-__all__ = ["Outputs", "ast", "load"]

@@ -34,6 +34,9 @@ FALLBACK: Any = object()
 
 assert runtime is not None
 
+measuring: list[int] = []
+"""Not empty while `explain` measures calls."""
+
 
 Place = tuple[int, int, int, int]
 """Line, column, last line and its end of a node."""
@@ -53,9 +56,11 @@ class Variant:
     """One graph of a region, and what it takes for granted."""
 
     run: Callable[..., Any]
-    probe: Callable[..., str | None]
+    probe: Callable[..., tuple[int, str] | None]
     facts: list[str]
     measure: Callable[..., dict[str, tuple[int, ...]]]
+    integers: dict[int, str]
+    """The paths of integers that are constants, by the numbers of their guards."""
     shapes: dict[str, tuple[Any, ...]]
     arrays: dict[str, tuple[str, tuple[Any, ...]]]
     module: ModuleOp
@@ -67,7 +72,7 @@ class Source:
 
     Attributes:
         code: the region as an instrumented function of `parameters`, which returns what lives out of it.
-        texts: what the user calls the parameters.
+        shown: what the user sees for variables that splitting has made.
         outputs: the variables that live out; None if it returns from the function around it.
         lines: first and last line.
         last_bound: the statement that binds each variable last.
@@ -78,7 +83,7 @@ class Source:
 
     code: CodeType
     parameters: list[str]
-    texts: list[str]
+    shown: dict[str, str]
     outputs: list[str] | None
     lines: tuple[int, int]
     name: str
@@ -100,7 +105,8 @@ class Region:
         self.source = source
         self.owner = owner
         self.variants: list[Variant] = []
-        self.floats: set[str] = set()
+        self.constants: set[str] = set()
+        self.varying: set[str] = set()
         self.from_source = False
         self.python = ""
         """Why Python runs it, where it always does."""
@@ -116,11 +122,26 @@ class Region:
 
     def __call__(self, *args: Any) -> Any:
         self.calls += 1
+        if measuring:
+            return self.measured(args)
         try:
             out = self.latest(*args)
         except CheckError:  # which Python raises in its own way
             return FALLBACK
         return out if out is not MISS else self.other(args)
+
+    def measured(self, args: tuple[Any, ...]) -> Any:
+        """A call whose time is taken; what it compiles is not part of it."""
+        start, before = time.perf_counter(), self.compile_seconds
+        try:
+            out = self.latest(*args)
+        except CheckError:
+            return FALLBACK
+        out = out if out is not MISS else self.other(args)
+        if out is not FALLBACK:
+            self.seconds += time.perf_counter() - start - (self.compile_seconds - before)
+            self.timed += 1
+        return out
 
     def other(self, args: tuple[Any, ...]) -> Any:
         """A call that the latest variant does not serve."""
@@ -201,7 +222,7 @@ class Region:
         program = Program()
         with collecting_later(), convert._session(), Trace(program) as trace:  # noqa: SLF001
             trace.own_arguments = 0
-            reading = Reading(trace, self.floats, from_source, self.sizes)
+            reading = Reading(trace, self.constants, self.varying, from_source, self.sizes)
             guards = reading.guards
             k, options = guards.constant(config), guards.constant(config.options)
             guards.require(f"{k}.common is {options} or {k}.options == {options}", "lm.config is the same", listed=False)
@@ -209,7 +230,8 @@ class Region:
             made = calls.with_hooks(reading, source.code, owner.cells, owner.function.__globals__, source.name)
             if from_source:
                 made = convert.captured(made)
-            values = [reading.load(v, Path(f"p{j}", text)) for j, (text, v) in enumerate(zip(source.texts, args, strict=True))]
+            names = [source.shown.get(p, p) for p in source.parameters]
+            values = [reading.load(v, Path(f"p{j}", text)) for j, (text, v) in enumerate(zip(names, args, strict=True))]
             result = made(*values)
             outputs = Outputs(reading)
             results = []
@@ -218,7 +240,7 @@ class Region:
             else:
                 for name, value in zip(source.outputs, result, strict=True):
                     try:
-                        results.append(outputs.code(value, name))
+                        results.append(outputs.code(value, source.shown.get(name, name)))
                     except GraphBreak as error:
                         error.variable = name  # pyright: ignore[reportAttributeAccessIssue]
                         raise
@@ -269,13 +291,13 @@ class Region:
         codes = {h.text: h.code for h in captured if isinstance(h, Leaf)}
         shapes = {h.text: h.aval.shape for h in captured if isinstance(h, Leaf)}
         arrays = {h.text: (str(h.aval.dtype), h.aval.shape) for h in captured if isinstance(h, Leaf)}
-        return Variant(run, probe, guards.listed, guards.measurer(parameters, codes), shapes, arrays, module)
+        return Variant(run, probe, guards.listed, guards.measurer(parameters, codes), guards.integers, shapes, arrays, module)
 
     def why_not(self, variant: Variant, args: tuple[Any, ...]) -> str:
         """The guard of a variant that arguments fail, with what it meets."""
-        text = variant.probe(*args)
-        if text is not None:
-            return text
+        failed = variant.probe(*args)
+        if failed is not None:
+            return failed[1]
         now = variant.measure(*args)
         said = [f"{n} has the shape {list(s)}; it is {list(now[n])}" for n, s in variant.shapes.items() if now[n] != s]
         return "; ".join(said) or "an array has another dtype"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import MethodType
@@ -10,7 +9,7 @@ from typing import Any
 
 from ..explain import Report
 from .compiled import Compiled, compile
-from .regions import Region
+from .regions import Region, measuring
 
 
 def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
@@ -42,13 +41,12 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     if not isinstance(compiled, Compiled):
         raise TypeError(f"explain takes a Python function, got {type(function).__name__}: {function!r:.60}")
     if args or kwargs:
-        made(*args, **kwargs)
-        _measured(compiled, made, args, kwargs)
+        measuring.append(1)
+        try:
+            made(*args, **kwargs)
+        finally:
+            measuring.pop()
     return Report("\n".join(_lines(compiled)))
-
-
-def _measured(compiled: Compiled, function: Any, args: Any, kwargs: Any) -> None:
-    """Nothing is called a second time, whose effects would be seen twice."""
 
 
 def _lines(compiled: Compiled) -> list[str]:
@@ -63,8 +61,8 @@ def _lines(compiled: Compiled) -> list[str]:
     for mark in breaks:
         remedy = f": {mark.remedy}" if mark.remedy else ""
         parts.append((mark.place[0], [f"line {mark.place[0]}: break: {mark.reason}{remedy}"]))
-    for _, lines in sorted(parts, key=lambda part: part[0]):
-        out += lines
+    for k, (_, lines) in enumerate(parts := sorted(parts, key=lambda part: part[0])):
+        out += lines if not k or lines != parts[k - 1][1] else []  # a line may break twice for one reason
     return out
 
 
@@ -92,6 +90,3 @@ def _shape(shape: tuple[Any, ...]) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
-
-
-__all__ = ["explain", "time"]

@@ -141,20 +141,18 @@ class Splitter:
         if isinstance(statement, _DEFINITIONS):
             return [("python", statement)]
         if isinstance(statement, ast.If):
-            statement.test = self.lifted(statement.test, before, True)
+            statement.test = self.lifted(statement.test, before, _computes_calls(statement.test))
             return [*before, ("compound", statement)]
         if isinstance(statement, ast.For):
-            statement.iter = self.lifted(statement.iter, before, True)
+            statement.iter = self.lifted(statement.iter, before, not _is_iterator(statement.iter))
             return [*before, ("compound", statement)]
         if isinstance(statement, _COMPOUND):
             return [("compound", statement)]
         if isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.AnnAssign) and statement.value is not None:
             is_whole = place_of(statement) in self.marks and not isinstance(statement, ast.Expr)
             value = statement.value
-            is_last = place_of(value) in self.marks
             if is_whole or isinstance(statement, ast.AugAssign | ast.Return) or self.marked(value) or never(value):
                 statement.value = self.lifted(value, before, is_whole or isinstance(statement, ast.Return), inline=True)
-            del is_last
         elif isinstance(statement, ast.Raise) and statement.exc is not None:
             statement.exc = self.lifted(statement.exc, before, False, inline=True)
         return [*before, ("python", statement)]
@@ -238,9 +236,8 @@ class Splitter:
         made = ast.FunctionDef(name if name.isidentifier() else "lambda_", _arguments(parameters), body, [], None)
         made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
         code = compiled_code(_at(made, first), self.file, self.owner, self.free, name)
-        texts = [self.texts.get(p, p) for p in parameters]
         last_bound = {n: place_of(s) for s in statements for n in bound(s)}
-        self.regions.append(Region(Source(code, parameters, texts, outputs, lines, name, self.file, last_bound, place_of(last), places, text), self.compiled))
+        self.regions.append(Region(Source(code, parameters, self.texts, outputs, lines, name, self.file, last_bound, place_of(last), places, text), self.compiled))
         call = ast.Call(load(region), [load(p) for p in parameters], [])
         taken: list[ast.stmt]
         if outputs is None:
@@ -353,6 +350,14 @@ def _replace(node: Any, old: Any, new: Any) -> None:
 def _computes(node: ast.AST) -> bool:
     """Whether anything in a tree could become an operation."""
     return bool(own_nodes([node], (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)))
+
+
+def _is_iterator(node: ast.expr) -> bool:
+    """Whether an expression is a call that makes an iterator, which no graph gives."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    return name in ("zip", "enumerate", "range", "reversed", "map", "filter", "iter", "items", "values", "keys")
 
 
 def _computes_calls(node: ast.AST) -> bool:
