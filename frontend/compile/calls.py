@@ -32,7 +32,20 @@ _NUMPY_EFFECTS = {
     "copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "save", "savez", "savetxt", "load", "loadtxt", "fromfile",
     "genfromtxt", "seterr", "set_printoptions", "empty", "empty_like", "frombuffer", "memmap", "asarray", "ascontiguousarray",
 }  # fmt: skip
-_OPERATOR_EFFECTS = {"setitem", "delitem", "iadd", "isub", "imul", "iconcat", "ior", "iand", "ixor", "itruediv", "imatmul", "ipow"}
+_OPERATOR_EFFECTS = {
+    "setitem",
+    "delitem",
+    "iadd",
+    "isub",
+    "imul",
+    "iconcat",
+    "ior",
+    "iand",
+    "ixor",
+    "itruediv",
+    "imatmul",
+    "ipow",
+}
 _ALIASES = {"asarray", "reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "broadcast_to", "block_until_ready"}
 _VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze", "view", "diagonal", "asarray"}
 _LAYERS = "lamina.modules"
@@ -61,7 +74,11 @@ def call(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
             return inlined(reading, function)(*args, **kwargs)
         if is_ours(function.__code__.co_filename):
             return _ours(hooks, function, args, kwargs)
-        if _root(function) == "numpy" or isinstance(getattr(function, "__wrapped__", None), FunctionType) is False and _root(function) in ("functools", "operator"):
+        if (
+            _root(function) == "numpy"
+            or isinstance(getattr(function, "__wrapped__", None), FunctionType) is False
+            and _root(function) in ("functools", "operator")
+        ):
             return _library(hooks, function, args, kwargs)
         raise GraphBreak(f"{_name(function)}() is a library's", "compute with lamina.numpy, or call it outside")
     of = getattr(function, "compiled_from", None)
@@ -114,7 +131,9 @@ def inlined(reading: Reading, function: FunctionType) -> FunctionType:
     if function.__defaults__:
         loaded = []
         for j, value in enumerate(function.__defaults__):
-            loaded.append(reading.load(value, guards.path(f"{k}.__defaults__[{j}]", f"default {j + 1} of {function.__name__}()")))
+            loaded.append(
+                reading.load(value, guards.path(f"{k}.__defaults__[{j}]", f"default {j + 1} of {function.__name__}()"))
+            )
         made.__defaults__ = tuple(loaded)
     if function.__kwdefaults__:
         made.__kwdefaults__ = {
@@ -124,9 +143,7 @@ def inlined(reading: Reading, function: FunctionType) -> FunctionType:
     return convert.captured(made) if reading.from_source else made
 
 
-def with_hooks(
-    reading: Reading, code: CodeType, cells: dict[str, Any], scope: dict[str, Any], name: str
-) -> FunctionType:
+def with_hooks(reading: Reading, code: CodeType, cells: dict[str, Any], scope: dict[str, Any], name: str) -> FunctionType:
     """Instrumented code as a function of one trace."""
     hooks = Hooks(reading, scope, cells, call)
     found = {**cells, HOOKS: CellType(hooks)}
@@ -162,7 +179,9 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
         return GraphBreak(f"{name}() has no source to be read", "define it in a file")
     node = found.node
     if isinstance(node, ast.Lambda):
-        node = ast.copy_location(ast.FunctionDef("lambda_", node.args, [ast.copy_location(ast.Return(node.body), node.body)], [], None), node)
+        node = ast.copy_location(
+            ast.FunctionDef("lambda_", node.args, [ast.copy_location(ast.Return(node.body), node.body)], [], None), node
+        )
         node.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
     if not isinstance(node, ast.FunctionDef):
         return GraphBreak(f"{name}() is a coroutine")
@@ -327,7 +346,9 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
             if type(owner) not in (*CONTAINERS, set, frozenset):
                 raise GraphBreak(f"{type(owner).__name__}.{name}() is run by Python", "use a list or a dict")
             if writes.is_mutator(function) or name not in _READERS:
-                raise GraphBreak(f"{reading.known[id(owner)][1].text} is changed, which others see", "return the new value instead")
+                raise GraphBreak(
+                    f"{reading.known[id(owner)][1].text} is changed, which others see", "return the new value instead"
+                )
             if name == "get" and type(owner) is dict and args and type(args[0]) in VALUES:
                 if hooks.inside(args[0], owner, False):
                     return hooks.item(owner, args[0])
@@ -347,7 +368,20 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
     raise GraphBreak(f"{type(owner).__name__}.{name}() is run by Python")
 
 
-_READERS = {"get", "items", "keys", "values", "index", "count", "copy", "issubset", "issuperset", "union", "intersection", "difference"}
+_READERS = {
+    "get",
+    "items",
+    "keys",
+    "values",
+    "index",
+    "count",
+    "copy",
+    "issubset",
+    "issuperset",
+    "union",
+    "intersection",
+    "difference",
+}
 
 
 def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -381,7 +415,9 @@ def _class(hooks: Hooks, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any
         return _plain(hooks, cls, args, kwargs)
     if _root(cls) == "numpy":
         return _library(hooks, cls, args, kwargs)
-    if (issubclass(cls, BaseException) and not isinstance(cls.__init__, FunctionType)) or (issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__new__.__module__.startswith("namedtuple")):
+    if (issubclass(cls, BaseException) and not isinstance(cls.__init__, FunctionType)) or (
+        issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__new__.__module__.startswith("namedtuple")
+    ):
         return cls(*args, **kwargs)
     if is_ours(getattr(inspect.getmodule(cls), "__file__", "") or ""):
         return cls(*[_argument(hooks, a) for a in args], **{k: _argument(hooks, v) for k, v in kwargs.items()})

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
-from ...errors import GraphBreakError, LaminaError, RecompileError
+from ...errors import CheckError, GraphBreakError, LaminaError, RecompileError
 from ..capture import convert, source
 from ..functions import is_staging
 from ..jit import JitBase
@@ -31,6 +31,8 @@ class _Strict(threading.local):
 
 
 _strict = _Strict()
+strict: list[int] = []
+"""Not empty while some thread is inside of `no_breaks()`."""
 
 
 @contextmanager
@@ -45,10 +47,12 @@ def no_breaks() -> Generator[None]:
     array([2., 2.])
     """
     before, _strict.breaks = _strict.breaks, True
+    strict.append(1)
     try:
         yield
     finally:
         _strict.breaks = before
+        strict.pop()
 
 
 @contextmanager
@@ -89,10 +93,14 @@ class Compiled:
         self.regions: list[Region] = []
         self.run: Callable[..., Any] = self._first
         self.why_python = ""
+        self.code, self.defaults = function.__code__, function.__defaults__
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _strict.breaks:
+        function = self.function
+        if function.__defaults__ is not self.defaults or function.__code__ is not self.code:
+            self._changed()
+        if strict and _strict.breaks:
             self._refuse_breaks()
         return self.run(*args, **kwargs)
 
@@ -107,6 +115,12 @@ class Compiled:
     def _first(self, *args: Any, **kwargs: Any) -> Any:
         self.prepare()
         return self.run(*args, **kwargs)
+
+    def _changed(self) -> None:
+        """The function was given other code or other defaults."""
+        with self.lock:
+            self.code, self.defaults = self.function.__code__, self.function.__defaults__
+            self.marks, self.regions, self.run = {}, [], self._first
 
     def prepare(self) -> None:
         """Make the function that runs, if it is not there."""
@@ -136,7 +150,10 @@ class Compiled:
         node.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in node.args.kw_defaults]
         splitter = Splitter(node, found.owner, found.file, code.co_freevars, self.marks, self)
         made = splitter.function()
-        old = {(r.source.lines, r.source.end, tuple(r.source.parameters), tuple(r.source.outputs or ("return",))): r for r in self.regions}
+        old = {
+            (r.source.lines, r.source.end, tuple(r.source.parameters), tuple(r.source.outputs or ("return",))): r
+            for r in self.regions
+        }
         regions = []
         for region in splitter.regions:
             s = region.source
@@ -147,7 +164,9 @@ class Compiled:
         names |= {f"region{k}@": region for k, region in enumerate(self.regions)}
         new = code_of(made, found.file, code.co_freevars, list(names), code.co_name)
         cells = {**self.cells, **{name: CellType(value) for name, value in names.items()}}
-        run = FunctionType(new, function.__globals__, function.__name__, function.__defaults__, tuple(cells[n] for n in new.co_freevars))
+        run = FunctionType(
+            new, function.__globals__, function.__name__, function.__defaults__, tuple(cells[n] for n in new.co_freevars)
+        )
         run.__kwdefaults__ = function.__kwdefaults__
         self.run = run
 
@@ -180,7 +199,10 @@ class Compiled:
                 if region.empty > 2 and not region.variants:
                     region.python = "nothing in it is computed with arrays"
                 return FALLBACK
-            out = variant.run(*args)
+            try:
+                out = variant.run(*args)
+            except CheckError:  # which Python raises in its own way
+                out = FALLBACK
             if out is MISS:
                 region.python = "what it reads is another thing each time"
                 return FALLBACK
@@ -190,11 +212,13 @@ class Compiled:
 
     def _variant(self, region: Region, args: tuple[Any, ...]) -> Any:
         if self.dynamic and not region.static_sizes and (sizes := region.generalized(args)):
-            region.sizes = sizes
+            region.sizes, made = sizes, None
             try:
                 made = region.trace(args)
                 if made is not None and made.run(*args) is not MISS:
                     return made
+            except CheckError:
+                return made
             except (GraphBreak, LaminaError):
                 pass
             finally:
@@ -258,7 +282,9 @@ class Compiled:
         return placed(RecompileError(text), self._where(region.source.end))
 
     def _warn(self, region: Region, args: tuple[Any, ...]) -> None:
-        region.python = f"it has {self.limit} variants, the limit"
+        if region.is_full:
+            return
+        region.is_full = True
         why = region.why_not(region.variants[-1], args)
         first, last = region.source.lines
         where = f"lines {first} to {last}" if last > first else f"line {first}"
@@ -296,9 +322,7 @@ def _route(function: FunctionType) -> Any:
     return made
 
 
-def compile(
-    function: Callable[..., Any] | None = None, *, variants: int = LIMIT, dynamic: bool = True
-) -> Any:
+def compile(function: Callable[..., Any] | None = None, *, variants: int = LIMIT, dynamic: bool = True) -> Any:
     """Make any Python function faster, and change nothing that it does.
 
     What can be captured becomes graphs, which are compiled; what cannot stays Python, between them. What a graph takes for granted

@@ -18,6 +18,8 @@ import numpy as np
 
 from ..capture import writes
 from ..capture.branches import compare
+from .. import lnp
+from ..effects import check
 from ..functions import Aval, abstract
 from ..pytree import flatten, is_registered
 from ..tracer import Tracer, asked
@@ -115,6 +117,12 @@ class Reading:
             return self.leaf(value, path)
         return self.register(value, path)
 
+    def pass_on(self, path: Path) -> Any:
+        """What stands for a value that the region only gives back."""
+        made = object()
+        self.known[id(made)] = made, path
+        return made
+
     def register(self, value: Any, path: Path) -> Any:
         """An object that is read by parts."""
         known = self.known.get(id(value))
@@ -139,7 +147,9 @@ class Reading:
             self.guards.of_type(path, kind)
             copy = self.guards.constant(frozenset(value))
             types_ = self.guards.constant(sorted((repr(x) for x in value)))
-            self.guards.require(f"{path.code} == {copy} and sorted(map(repr, {path.code})) == {types_}", f"{path.text} == {kind.__name__}(...)")
+            self.guards.require(
+                f"{path.code} == {copy} and sorted(map(repr, {path.code})) == {types_}", f"{path.text} == {kind.__name__}(...)"
+            )
         elif is_registered(kind) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
             return self.tree(value, path)
         elif not is_users(kind) and kind not in CONTAINERS:
@@ -321,7 +331,9 @@ class Hooks:
         if value is MISSING:
             raise NameError(f"name {name!r} is not defined")
         guards.require(f"{name!r} not in {guards.constant(self.scope)}", f"no global hides {name}", listed=False)
-        guards.require(f"{guards.constant(vars(builtins))}[{name!r}] is {guards.constant(value)}", f"{name} is Python's", listed=False)
+        guards.require(
+            f"{guards.constant(vars(builtins))}[{name!r}] is {guards.constant(value)}", f"{name} is Python's", listed=False
+        )
         return value
 
     def attribute(self, owner: Any, name: str) -> Any:
@@ -417,6 +429,7 @@ class Hooks:
         return self._element(owner, index)
 
     def _element(self, owner: Any, index: Any) -> Any:
+        check_index(owner, index)
         if self.reading.from_source:
             return writes.item(owner, index)
         if isinstance(index, Tracer) and not isinstance(owner, Tracer):
@@ -438,7 +451,9 @@ class Hooks:
         value = self.reading.whole(value)
         if self.reading.is_known(value):
             kind = type(value)
-            if is_users(kind) and any(vars(c).get(n) is not None for c in kind.__mro__ if c is not object for n in ("__eq__", *_DEFINED)):
+            if is_users(kind) and any(
+                vars(c).get(n) is not None for c in kind.__mro__ if c is not object for n in ("__eq__", *_DEFINED)
+            ):
                 if is_users(kind) and not isinstance(value, tuple):
                     raise GraphBreak(f"{kind.__name__} defines operators of its own", "compute with its arrays or numbers")
         return value
@@ -490,16 +505,20 @@ class Hooks:
 
     # -- changes
 
-    def changed(self, owner: Any) -> None:
+    def changed(self, owner: Any, *index: Any) -> None:
         """An attribute or item of an object is assigned."""
         reading = self.reading
+        if index:
+            check_index(owner, index[0])
         if isinstance(owner, Tracer):
             if not reading.from_source:
                 raise SourceError
             root = writes._root(owner)  # noqa: SLF001
             known = reading.outside.get(id(root)) or reading.outside.get(id(owner))
             if known is not None:
-                raise GraphBreak(f"{known[1].text} is changed in place", "make a new array: x = x.at[i].set(v), or x.copy() first")
+                raise GraphBreak(
+                    f"{known[1].text} is changed in place", "make a new array: x = x.at[i].set(v), or x.copy() first"
+                )
         elif reading.is_known(owner):
             path = reading.known[id(owner)][1]
             raise GraphBreak(f"{path.text} is changed, which others see", "return the new value instead")
@@ -527,6 +546,25 @@ class Hooks:
         return self._call(self, function, args, kwargs)
 
 
+def check_index(owner: Any, index: Any) -> None:
+    """Let the graph check indices that it computes: NumPy raises where one is out of range, and then Python does."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(p, Tracer) and p.dtype.kind in "iu" for p in parts):
+        return
+    shape = getattr(owner, "shape", None) or (len(owner),)
+    consuming = [p for p in parts if p is not None and p is not Ellipsis]
+    axis = 0
+    for part in parts:
+        if part is Ellipsis:
+            axis = len(shape) - (len(consuming) - axis)
+            continue
+        if part is None:
+            continue
+        if isinstance(part, Tracer) and part.dtype.kind in "iu" and axis < len(shape):
+            n = shape[axis]
+            check(lnp.all(lnp.logical_and(part >= -n, part < n)), "an index is out of range")
+        axis += 1
+
+
 def _is_number(x: Any) -> bool:
     return type(x) in (int, float, bool, complex) or (isinstance(x, Tracer) and x.weak)
-

@@ -10,6 +10,7 @@ keep the user's lines and columns.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ _NEVER: dict[type, tuple[str, str]] = {
 
 def never(node: ast.AST | Sequence[ast.AST]) -> tuple[ast.AST, str, str] | None:
     """A statement or expression in a tree that only Python can run: the node, why, and what to do."""
-    for one in ([node] if isinstance(node, ast.AST) else node):
+    for one in [node] if isinstance(node, ast.AST) else node:
         for inner in ast.walk(one):
             known = _NEVER.get(type(inner))
             if known is not None:
@@ -178,10 +179,10 @@ class _Instrument(ast.NodeTransformer):
         if isinstance(target, ast.Starred):
             return self.checks(target.value)
         if isinstance(target, ast.Attribute | ast.Subscript):
-            import copy
-
-            base = self.visit(_as_load(copy.deepcopy(target.value)))
-            return [ast.copy_location(ast.Expr(ast.copy_location(hook("changed", base), target)), target)]
+            parts = [self.visit(_as_load(copy.deepcopy(target.value)))]
+            if isinstance(target, ast.Subscript):
+                parts.append(self.index(copy.deepcopy(target.slice)))
+            return [ast.copy_location(ast.Expr(ast.copy_location(hook("changed", *parts), target)), target)]
         return []
 
     def target(self, target: Any) -> Any:
@@ -287,9 +288,7 @@ class _Instrument(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         is_not = isinstance(node.op, ast.Not)
         node.operand = (
-            self.truth(node.operand)
-            if is_not
-            else ast.copy_location(hook("plain", self.visit(node.operand)), node.operand)
+            self.truth(node.operand) if is_not else ast.copy_location(hook("plain", self.visit(node.operand)), node.operand)
         )
         return node
 

@@ -64,7 +64,9 @@ class Outputs:
         if kind in (list, tuple, set):
             parts = [self.code(v, what) for v in value]
             inside = ", ".join(parts)
-            text = {list: f"[{inside}]", set: f"{{{inside}}}" if parts else "set()"}.get(kind, f"({inside}{',' if parts else ''})")
+            text = {list: f"[{inside}]", set: f"{{{inside}}}" if parts else "set()"}.get(
+                kind, f"({inside}{',' if parts else ''})"
+            )
             return self._keep(value, text)
         if kind is dict:
             parts = [f"{self.code(k, what)}: {self.code(v, what)}" for k, v in value.items()]
@@ -73,7 +75,10 @@ class Outputs:
             leaves, structure = flatten(value)
             inside = ", ".join([self.code(leaf, what) for leaf in leaves])
             return self._keep(value, f"{guards.constant(structure.unflatten)}([{inside}])")
-        raise GraphBreak(f"{what} is a {kind.__name__} made here, which does not leave a graph", "return arrays, numbers, lists, tuples or dicts")
+        raise GraphBreak(
+            f"{what} is a {kind.__name__} made here, which does not leave a graph",
+            "return arrays, numbers, lists, tuples or dicts",
+        )
 
     def _size(self, value: Size, what: str) -> str:
         """A size that only a call knows, as an argument shows it."""

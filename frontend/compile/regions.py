@@ -74,6 +74,7 @@ class Source:
         code: the region as an instrumented function of `parameters`, which returns what lives out of it.
         shown: what the user sees for variables that splitting has made.
         outputs: the variables that live out; None if it returns from the function around it.
+        passed: parameters that are given back as they are, whatever they are.
         lines: first and last line.
         last_bound: the statement that binds each variable last.
         end: the last statement.
@@ -85,6 +86,7 @@ class Source:
     parameters: list[str]
     shown: dict[str, str]
     outputs: list[str] | None
+    passed: set[str]
     lines: tuple[int, int]
     name: str
     file: str
@@ -111,6 +113,8 @@ class Region:
         self.python = ""
         """Why Python runs it, where it always does."""
         self.empty = 0
+        self.is_full = False
+        """Whether a call was left to Python because there are as many variants as there may be."""
         self.latest: Callable[..., Any] = _none
         self.calls = 0
         self.seconds = 0.0
@@ -145,16 +149,15 @@ class Region:
 
     def other(self, args: tuple[Any, ...]) -> Any:
         """A call that the latest variant does not serve."""
-        if not self.python:
-            for variant in self.variants:
-                if variant.run is not self.latest:
-                    try:
-                        out = variant.run(*args)
-                    except CheckError:
-                        return FALLBACK
-                    if out is not MISS:
-                        self.latest = variant.run
-                        return out
+        for variant in self.variants:
+            if variant.run is not self.latest:
+                try:
+                    out = variant.run(*args)
+                except CheckError:
+                    return FALLBACK
+                if out is not MISS:
+                    self.latest = variant.run
+                    return out
         return self.owner.missed(self, args)
 
     # -- tracing
@@ -208,7 +211,11 @@ class Region:
             return error
         text = str(error).partition("\n")[0]
         if isinstance(error, LaminaError):
-            text = text.partition(": ")[2] if text.partition(": ")[0].count(":") >= 2 or ".py:" in text.partition(": ")[0] else text
+            text = (
+                text.partition(": ")[2]
+                if text.partition(": ")[0].count(":") >= 2 or ".py:" in text.partition(": ")[0]
+                else text
+            )
             made = GraphBreak(text or type(error).__name__)
         elif isinstance(error, SourceError):
             made = GraphBreak("it depends on values of arrays in a way that is not captured")
@@ -231,7 +238,10 @@ class Region:
             if from_source:
                 made = convert.captured(made)
             names = [source.shown.get(p, p) for p in source.parameters]
-            values = [reading.load(v, Path(f"p{j}", text)) for j, (text, v) in enumerate(zip(names, args, strict=True))]
+            values = []
+            for j, (name, text, value) in enumerate(zip(source.parameters, names, args, strict=True)):
+                path = Path(f"p{j}", text)
+                values.append(reading.pass_on(path) if name in source.passed else reading.load(value, path))
             result = made(*values)
             outputs = Outputs(reading)
             results = []
@@ -274,7 +284,9 @@ class Region:
             if held.convert:
                 prepared.append(f"a{k} = {guards.constant(np.asarray)}({held.code}, {guards.constant(held.aval.dtype)})")
                 if held.kind not in (float, int, complex, bool):
-                    guards.require(f"{held.code}.dtype == {guards.constant(held.aval.dtype)}", f"{held.code} has the same dtype")
+                    guards.require(
+                        f"{held.code}.dtype == {guards.constant(held.aval.dtype)}", f"{held.code} has the same dtype"
+                    )
             leaves.append(f"a{k}" if held.convert else held.code)
         guards.names["native"], guards.names["UNFIT"] = native, UNFIT
         guards.names["again"] = _again(native, avals)
@@ -347,4 +359,3 @@ def _again(native: Any, avals: Sequence[Any]) -> Callable[..., Any]:
 
 def _none(*args: Any) -> Any:
     return MISS
-

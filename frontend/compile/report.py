@@ -36,6 +36,8 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         type(x) is ndarray
     line 4: break: `print` is run by Python
     """
+    if not callable(function):
+        raise TypeError(f"explain takes a function, got {type(function).__name__}: {function!r:.60}")
     made = function if isinstance(function, Compiled | MethodType) else compile(function)
     compiled: Any = made.__func__ if isinstance(made, MethodType) else made
     if not isinstance(compiled, Compiled):
@@ -76,6 +78,8 @@ def _region(region: Region) -> list[str]:
         text += f", {region.seconds / region.timed * 1e6:.1f} us a call"
     if region.variants:
         text += f", compiled in {region.compile_seconds * 1e3:.0f} ms"
+    if region.is_full:
+        text += "; no more are compiled"
     out = [text]
     for k, variant in enumerate(region.variants):
         shapes = ", ".join(f"{path} {dtype}{_shape(shape)}" for path, (dtype, shape) in variant.arrays.items())

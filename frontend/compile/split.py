@@ -27,7 +27,21 @@ from .regions import Mark, Place, Region, Source
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.With, ast.Match, ast.AsyncFor, ast.AsyncWith)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom)
 _STRICT = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Subscript, ast.Attribute, ast.keyword, ast.Starred, ast.Compare, ast.JoinedStr, ast.FormattedValue, ast.Slice)  # fmt: skip
-_UNROUTED = {"super", "eval", "exec", "locals", "vars", "globals", "dir", "breakpoint", "print", "isinstance", "len", "float", "int"}
+_UNROUTED = {
+    "super",
+    "eval",
+    "exec",
+    "locals",
+    "vars",
+    "globals",
+    "dir",
+    "breakpoint",
+    "print",
+    "isinstance",
+    "len",
+    "float",
+    "int",
+}
 ROUTE, NOTHING = "route@", "fallback@"
 
 
@@ -38,7 +52,15 @@ def place_of(node: Any) -> Place:
 class Splitter:
     """One function, with the breaks that are known."""
 
-    def __init__(self, node: ast.FunctionDef, owner: str | None, file: str, free: tuple[str, ...], marks: dict[Place, Mark], compiled: Any):
+    def __init__(
+        self,
+        node: ast.FunctionDef,
+        owner: str | None,
+        file: str,
+        free: tuple[str, ...],
+        marks: dict[Place, Mark],
+        compiled: Any,
+    ):
         self.node, self.owner, self.file, self.free, self.marks = node, owner, file, free, marks
         self.compiled = compiled
         self.regions: list[Region] = []
@@ -109,7 +131,9 @@ class Splitter:
 
     def read_elsewhere(self, statement: ast.stmt) -> set[str]:
         inside = {id(n) for n in ast.walk(statement)}
-        return {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside}
+        return {
+            n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
+        }
 
     def marked(self, node: ast.AST) -> list[ast.AST]:
         """The nodes in a tree at which a region was found to end, functions inside left alone."""
@@ -148,7 +172,10 @@ class Splitter:
             return [*before, ("compound", statement)]
         if isinstance(statement, _COMPOUND):
             return [("compound", statement)]
-        if isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.AnnAssign) and statement.value is not None:
+        if (
+            isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.AnnAssign)
+            and statement.value is not None
+        ):
             is_whole = place_of(statement) in self.marks and not isinstance(statement, ast.Expr)
             value = statement.value
             if is_whole or isinstance(statement, ast.AugAssign | ast.Return) or self.marked(value) or never(value):
@@ -177,7 +204,11 @@ class Splitter:
                 continue
             elif k < last or is_here:
                 new = self.lifted(child, before, True) if _computes(child) else child
-                if k < last and new is child and not isinstance(child, ast.Constant | ast.Starred | ast.keyword | ast.Slice | ast.FormattedValue):
+                if (
+                    k < last
+                    and new is child
+                    and not isinstance(child, ast.Constant | ast.Starred | ast.keyword | ast.Slice | ast.FormattedValue)
+                ):
                     new = self.stored("python", child, before)
             else:
                 continue
@@ -220,6 +251,7 @@ class Splitter:
             sure |= surely_bound(statements)
             return [self.python(s) for s in statements]
         parameters = sorted(needs(statements) & self.own & sure)
+        passed = {n for n in parameters if n not in self.escaping} & _only_returned(statements)
         is_returning = tail
         now = sure | surely_bound(statements)
         outputs = None if is_returning else sorted(bound(statements) & self.own & (after | self.escaping) & now)
@@ -228,7 +260,9 @@ class Splitter:
         first, last = statements[0], statements[-1]
         body = copy.deepcopy(statements)
         text = "\n".join(map(ast.unparse, statements))
-        places = {place_of(n): isinstance(n, ast.stmt) for s in statements for n in ast.walk(s) if isinstance(n, ast.expr | ast.stmt)}
+        places = {
+            place_of(n): isinstance(n, ast.stmt) for s in statements for n in ast.walk(s) if isinstance(n, ast.expr | ast.stmt)
+        }
         if outputs is not None:
             body.append(_at(ast.Return(ast.Tuple([load(n) for n in outputs], ast.Load())), last))
         lines = min(s.lineno for s in statements), max(s.end_lineno or s.lineno for s in statements)
@@ -237,7 +271,12 @@ class Splitter:
         made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
         code = compiled_code(_at(made, first), self.file, self.owner, self.free, name)
         last_bound = {n: place_of(s) for s in statements for n in bound(s)}
-        self.regions.append(Region(Source(code, parameters, self.texts, outputs, lines, name, self.file, last_bound, place_of(last), places, text), self.compiled))
+        self.regions.append(
+            Region(
+                Source(code, parameters, self.texts, outputs, passed, lines, name, self.file, last_bound, place_of(last), places, text),
+                self.compiled,
+            )
+        )
         call = ast.Call(load(region), [load(p) for p in parameters], [])
         taken: list[ast.stmt]
         if outputs is None:
@@ -350,6 +389,23 @@ def _replace(node: Any, old: Any, new: Any) -> None:
 def _computes(node: ast.AST) -> bool:
     """Whether anything in a tree could become an operation."""
     return bool(own_nodes([node], (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)))
+
+
+def _only_returned(statements: Sequence[ast.stmt]) -> set[str]:
+    """Variables of which statements do nothing but return them, by themselves or in a tuple, list or dict."""
+    kept: dict[str, int] = {}
+    for node in (n for s in statements for n in ast.walk(s) if isinstance(n, ast.Return) and n.value is not None):
+        inside = [node.value]
+        while inside:
+            one = inside.pop()
+            if isinstance(one, ast.Name):
+                kept[one.id] = kept.get(one.id, 0) + 1
+            elif isinstance(one, ast.Tuple | ast.List):
+                inside += one.elts
+            elif isinstance(one, ast.Dict):
+                inside += one.values
+    uses = [n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)]
+    return {name for name, count in kept.items() if uses.count(name) == count}
 
 
 def _is_iterator(node: ast.expr) -> bool:

@@ -1,11 +1,11 @@
-"""Functions with data-dependent structure of Python's objects: heaps, trees, lists and dicts that grow, generators, closures."""
+"""Functions with data-dependent structure of objects: heaps, trees, lists and dicts that grow, generators, closures."""
 
 from __future__ import annotations
 
 import heapq
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, partial
 
 import lamina as lm
 import lamina.numpy as lnp
@@ -162,7 +162,7 @@ def counter_by_key(compile):
     @compile
     def grouped(keys, x):
         sums = defaultdict(float)
-        for key, row in zip(keys, x):
+        for key, row in zip(keys, x, strict=False):
             sums[key] = sums[key] + (row * row).sum()
         return {k: float(v) for k, v in sorted(sums.items())}
 
@@ -226,7 +226,7 @@ def closure_is_returned(compile):
 def memoized(compile):
     calls = []
 
-    @lru_cache(maxsize=None)
+    @cache
     def coefficient(k):
         calls.append(k)
         return 1.0 / (k + 1)

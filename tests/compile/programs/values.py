@@ -1,5 +1,5 @@
-"""Functions that read values: logging, conversion, early stopping, libraries between graphs. Each is given what compiles a function,
-makes its own state, and returns all that can be seen of a sequence of calls."""
+"""Functions that read values: logging, conversion, early stopping, libraries between graphs. Each is given what compiles a
+function, makes its own state, and returns all that can be seen of a sequence of calls."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def power_iteration(compile):
             norm = float(lnp.linalg.norm(v))
             v = v / norm
             count += 1
-            if last is not None and abs(norm - last) < 1e-10 or count > 60:
+            if (last is not None and abs(norm - last) < 1e-10) or count > 60:
                 return norm, v, count
             last = norm
 
