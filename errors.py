@@ -102,9 +102,14 @@ def about(op: object) -> Iterator[None]:
 
 
 class GraphBreakError(LaminaError):
-    """A function of `lm.compile` has a statement that no graph can take, inside of `lm.no_breaks()`: do what the message says, or
-    leave the block."""
+    """A function of `lm.compile` has a statement that no graph can take, inside of `lm.no_breaks()`.
+
+    Do what the message says, or leave the block.
+    """
 
 
 class RecompileError(LaminaError):
-    """A call of a function of `lm.compile` fails a guard, inside of `lm.no_recompile()`: call it for such values before the block."""
+    """A call of a function of `lm.compile` fails a guard, inside of `lm.no_recompile()`.
+
+    Call the function for such values before the block.
+    """

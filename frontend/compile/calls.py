@@ -23,13 +23,15 @@ from .hooks import CONTAINERS, MISSING, VALUES, GraphBreak, Hooks, Reading, Sour
 from .instrument import HOOKS, instrumented, never
 
 _EFFECTS = {
-    "save", "load", "record", "tune", "explain", "compile", "update", "set_result_pool", "set_threads", "Loader", "fit", "no_breaks",
-    "no_recompile", "io_callback", "device_put", "register_op", "register_rule", "register_pass", "register_kernel",
+    "save", "load", "record", "tune", "explain", "compile", "update", "set_result_pool", "set_threads", "Loader", "fit",
+    "no_breaks", "no_recompile", "io_callback", "device_put", "register_op", "register_rule", "register_pass",
+    "register_kernel",
 }  # fmt: skip
 """Functions of this package that do more than compute."""
 
 _NUMPY_EFFECTS = {
-    "copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "save", "savez", "savetxt", "load", "loadtxt", "fromfile",
+    "copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "save", "savez", "savetxt", "load", "loadtxt",
+    "fromfile",
     "genfromtxt", "seterr", "set_printoptions", "empty", "empty_like", "frombuffer", "memmap", "asarray", "ascontiguousarray",
 }  # fmt: skip
 _OPERATOR_EFFECTS = {
@@ -50,8 +52,8 @@ _ALIASES = {"asarray", "reshape", "ravel", "view", "transpose", "swapaxes", "squ
 _VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze", "view", "diagonal", "asarray"}
 _LAYERS = "lamina.modules"
 _PLAIN = {
-    len, range, zip, enumerate, reversed, float, int, bool, min, max, any, all, sum, abs, divmod, pow, round, sorted, tuple, list,
-    dict, set, frozenset, slice, str, repr, complex, chr, ord, map, filter, callable, bytes, collections.OrderedDict,
+    len, range, zip, enumerate, reversed, float, int, bool, min, max, any, all, sum, abs, divmod, pow, round, sorted, tuple,
+    list, dict, set, frozenset, slice, str, repr, complex, chr, ord, map, filter, callable, bytes, collections.OrderedDict,
     collections.deque,
 }  # fmt: skip
 _ON_SCALARS = {str, repr, round, chr, ord, hash, bytes}
@@ -74,9 +76,8 @@ def call(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
             return inlined(reading, function)(*args, **kwargs)
         if is_ours(function.__code__.co_filename):
             return _ours(hooks, function, args, kwargs)
-        if (
-            _root(function) == "numpy"
-            or isinstance(getattr(function, "__wrapped__", None), FunctionType) is False
+        if _root(function) == "numpy" or (
+            isinstance(getattr(function, "__wrapped__", None), FunctionType) is False
             and _root(function) in ("functools", "operator")
         ):
             return _library(hooks, function, args, kwargs)
@@ -288,11 +289,11 @@ def _with_cells(hooks: Hooks, function: FunctionType) -> FunctionType:
         return function
     found = []
     for cell in cells:
-        value = convert._is_empty(cell) or cell.cell_contents  # noqa: SLF001
+        value = convert._is_empty(cell) or cell.cell_contents
         found.append(_callback(hooks, value) if isinstance(value, FunctionType | MethodType | functools.partial) else value)
-    if all(convert._is_empty(c) or new is c.cell_contents for c, new in zip(cells, found, strict=True)):  # noqa: SLF001
+    if all(convert._is_empty(c) or new is c.cell_contents for c, new in zip(cells, found, strict=True)):
         return function
-    made = [c if convert._is_empty(c) else CellType(new) for c, new in zip(cells, found, strict=True)]  # noqa: SLF001
+    made = [c if convert._is_empty(c) else CellType(new) for c, new in zip(cells, found, strict=True)]
     new = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(made))
     new.__kwdefaults__ = function.__kwdefaults__
     new.__dict__.update({k: v for k, v in function.__dict__.items() if k != "__wrapped__"})
@@ -314,7 +315,7 @@ def _library(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
     name = getattr(function, "__name__", "")
     module = getattr(function, "__module__", None) or ""
     if _root(function) == "numpy":
-        if module.startswith("numpy.random") or name in _NUMPY_EFFECTS and not _is_static(args) or "out" in kwargs:
+        if module.startswith("numpy.random") or (name in _NUMPY_EFFECTS and not _is_static(args)) or "out" in kwargs:
             remedy = "use lm.random, with a key" if "random" in module else "use lamina.numpy"
             raise GraphBreak(f"np.{name}() needs the values, or does more than compute", remedy)
     if name in _OPERATOR_EFFECTS:
@@ -328,7 +329,7 @@ def _library(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _is_static(args: tuple[Any, ...]) -> bool:
-    return not any(isinstance(a, Tracer) or type(a) in CONTAINERS and not _is_static(tuple(a)) for a in args)
+    return not any(isinstance(a, Tracer) or (type(a) in CONTAINERS and not _is_static(tuple(a))) for a in args)
 
 
 def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -512,8 +513,8 @@ def _len(hooks: Hooks, x: Any) -> Any:
     return len(x)
 
 
-def _super(hooks: Hooks, *args: Any) -> Any:
-    return super(*args)
+def _super(hooks: Hooks, cls: type, owner: Any) -> Any:
+    return super(cls, owner)
 
 
 _SPECIAL: dict[Any, Callable[..., Any]] = {

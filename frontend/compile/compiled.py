@@ -37,8 +37,10 @@ strict: list[int] = []
 
 @contextmanager
 def no_breaks() -> Generator[None]:
-    """Inside of the block, a call of a function of `lm.compile` that would leave a graph raises `GraphBreakError`, with the place, the
-    reason and a remedy.
+    """Inside of the block, a function of `lm.compile` that would leave a graph raises.
+
+    Raises:
+        GraphBreakError: from the call, with the place, the reason and a remedy.
 
     >>> import numpy as np, lamina as lm
     >>> f = lm.compile(lambda x: x * 2)
@@ -57,8 +59,10 @@ def no_breaks() -> Generator[None]:
 
 @contextmanager
 def no_recompile() -> Generator[None]:
-    """Inside of the block, a call of a function of `lm.compile` that would compile anything raises `RecompileError`, with the guard
-    that failed.
+    """Inside of the block, a function of `lm.compile` that would compile anything raises.
+
+    Raises:
+        RecompileError: from the call, with the guard that failed.
 
     >>> import numpy as np, lamina as lm
     >>> f = lm.compile(lambda x: x * 2)
@@ -85,6 +89,7 @@ class Compiled:
 
     def __init__(self, function: FunctionType, limit: int = LIMIT, dynamic: bool = True, name: str | None = None):
         self.compiled_from = self.function = function
+        self.__name__: str = function.__name__
         self.limit, self.dynamic = limit, dynamic
         self.lock = threading.RLock()
         self.cells: dict[str, CellType] = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -288,9 +293,10 @@ class Compiled:
         why = region.why_not(region.variants[-1], args)
         first, last = region.source.lines
         where = f"lines {first} to {last}" if last > first else f"line {first}"
+        limit = f"{self.limit} variants are compiled, the limit, and a guard still fails: {why}"
+        remedy = "make the value an array, which becomes an argument, or raise variants="
         warnings.warn(
-            f"{self.__name__}(), {where}: {self.limit} variants are compiled, the limit, and a guard still fails: {why}. Calls that none of "
-            "them serves run in Python: make the value an array, so that it becomes an argument, or raise variants= of lm.compile",
+            f"{self.__name__}(), {where}: {limit}. Calls that none of them serves run in Python: {remedy}",
             RuntimeWarning,
             stacklevel=5,
         )
@@ -325,9 +331,9 @@ def _route(function: FunctionType) -> Any:
 def compile(function: Callable[..., Any] | None = None, *, variants: int = LIMIT, dynamic: bool = True) -> Any:
     """Make any Python function faster, and change nothing that it does.
 
-    What can be captured becomes graphs, which are compiled; what cannot stays Python, between them. What a graph takes for granted
-    (globals, cells of closures, attributes, items of containers, types, dtypes and shapes, options) is checked at each call; if it
-    no longer holds, another variant is compiled. docs/compile.md says what is captured.
+    What can be captured becomes graphs, which are compiled; what cannot stays Python, between them. What a graph takes for
+    granted (globals, cells of closures, attributes, items of containers, types, dtypes and shapes, options) is checked at each
+    call; if it no longer holds, another variant is compiled. docs/compile.md says what is captured.
 
     Args:
         function: a function, method, callable object, or function that `lm.jit` or `lm.compile` made.
@@ -358,7 +364,7 @@ def compile(function: Callable[..., Any] | None = None, *, variants: int = LIMIT
     if isinstance(function, Compiled):
         return Compiled(function.function, variants, dynamic)
     if isinstance(function, JitBase):
-        return compile(function._dispatcher.function, variants=variants, dynamic=dynamic)  # noqa: SLF001
+        return compile(function._dispatcher.function, variants=variants, dynamic=dynamic)
     if isinstance(function, MethodType):
         return MethodType(compile(function.__func__, variants=variants, dynamic=dynamic), function.__self__)
     if isinstance(function, functools.partial):
@@ -368,7 +374,8 @@ def compile(function: Callable[..., Any] | None = None, *, variants: int = LIMIT
         return Compiled(function, variants, dynamic)
     if not callable(function):
         raise TypeError(f"compile takes a function, got {type(function).__name__}: {function!r:.60}")
-    found = next((vars(c)["__call__"] for c in type(function).__mro__ if "__call__" in vars(c)), None)
+    kind: type = type(function)
+    found = next((vars(c)["__call__"] for c in kind.__mro__ if "__call__" in vars(c)), None)
     if isinstance(found, FunctionType):
         return MethodType(Compiled(found, variants, dynamic), function)
     return function

@@ -122,8 +122,8 @@ class Guards:
         return names["measure"]
 
     def prober(self, parameters: list[str]) -> Callable[..., tuple[int, str] | None]:
-        """A function of the parameters that gives the number and text of the first guard that fails, with the value it met; None
-        if all hold."""
+        """A function of the parameters that gives the number and text of the first guard that fails, with the value it met;
+        None if all hold."""
         names = dict(self.names)
         names["facts"] = self.facts
         lines, k = [], 0

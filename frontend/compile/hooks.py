@@ -1,14 +1,13 @@
-"""What instrumented code calls while a region is traced: every read of Python's objects becomes a guard or an argument, and what
-could be seen outside is refused before it happens.
+"""What instrumented code calls while a region is traced: every read of an object becomes a guard or an argument, and what could
+be seen outside is refused before it happens.
 
-An object that was there before the region is known by its identity and by the path that led to it. What is not known was made in
-the region, and may be changed by it.
+An object that was there before the region is known by its identity and by the path that led to it. What is not known was made
+in the region, and may be changed by it.
 """
 
 from __future__ import annotations
 
 import builtins
-import functools
 import operator
 import types
 from collections.abc import Callable
@@ -16,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import lnp
 from ..capture import writes
 from ..capture.branches import compare
-from .. import lnp
 from ..effects import check
 from ..functions import Aval, abstract
 from ..pytree import flatten, is_registered
@@ -38,7 +37,7 @@ _LARGEST = 4096
 """Items of containers that are read as a whole."""
 
 
-class GraphBreak(Exception):  # noqa: N818  it ends a trace, and no user sees it
+class GraphBreak(Exception):
     """A region ends here: why, and what to write instead."""
 
     def __init__(self, reason: str, remedy: str = ""):
@@ -146,7 +145,7 @@ class Reading:
                 raise GraphBreak(f"{path.text} is a set of objects", "use a list or a dict")
             self.guards.of_type(path, kind)
             copy = self.guards.constant(frozenset(value))
-            types_ = self.guards.constant(sorted((repr(x) for x in value)))
+            types_ = self.guards.constant(sorted(repr(x) for x in value))
             self.guards.require(
                 f"{path.code} == {copy} and sorted(map(repr, {path.code})) == {types_}", f"{path.text} == {kind.__name__}(...)"
             )
@@ -171,7 +170,7 @@ class Reading:
         held = Leaf(f"which {path.text} will have when it is called")
         held.kind, held.code, held.text, held.aval = kind, path.code, path.text, Aval(aval.dtype, shape, aval.weak)
         held.convert = not isinstance(value, np.ndarray)
-        tracer = self.trace._capture(held, held, aval.dtype, shape)  # noqa: SLF001
+        tracer = self.trace._capture(held, held, aval.dtype, shape)
         tracer.weak = aval.weak
         name = "".join(c if c.isalnum() else "_" for c in path.text).strip("_")
         if name.isidentifier():
@@ -513,7 +512,7 @@ class Hooks:
         if isinstance(owner, Tracer):
             if not reading.from_source:
                 raise SourceError
-            root = writes._root(owner)  # noqa: SLF001
+            root = writes._root(owner)
             known = reading.outside.get(id(root)) or reading.outside.get(id(owner))
             if known is not None:
                 raise GraphBreak(
@@ -530,7 +529,7 @@ class Hooks:
     def augmented(self, value: Any) -> None:
         """`x += v`: arrays and lists change in place."""
         if isinstance(value, Tracer):
-            known = self.reading.outside.get(id(writes._root(value)))  # noqa: SLF001
+            known = self.reading.outside.get(id(writes._root(value)))
             if known is not None and not value.weak:
                 if isinstance(known[0].shape, tuple) and (value.ndim or not self._is_scalar(known[1])):
                     raise GraphBreak(f"{known[1].text} is changed in place", "write x = x + v")

@@ -3,8 +3,8 @@
     cfg.scale * f(x)[0]   ->   guard@.binary("Mult", guard@.attribute(guard@.name("cfg"), "scale"),
                                              guard@.item(guard@.call(guard@.name("f"), x), 0))
 
-Local variables stay Python's. Control flow stays as it is, so that `frontend/capture` can rewrite the result once more. All nodes
-keep the user's lines and columns.
+Local variables stay Python's. Control flow stays as it is, so that `frontend/capture` can rewrite the result once more. All
+nodes keep the user's lines and columns.
 """
 
 from __future__ import annotations
@@ -210,12 +210,13 @@ class _Instrument(ast.NodeTransformer):
             return node
         return self.visit(node)
 
-    def visit_If(self, node: ast.If) -> Any:
+    def visit_If(self, node: ast.If | ast.While) -> Any:
         node.test = self.truth(node.test)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
 
-    visit_While = visit_If
+    def visit_While(self, node: ast.While) -> Any:
+        return self.visit_If(node)
 
     def visit_For(self, node: ast.For) -> Any:
         node.iter = ast.copy_location(hook("iterated", self.visit(node.iter)), node.iter)
@@ -301,12 +302,13 @@ class _Instrument(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        operands = [self.visit(x) for x in (node.left, *node.comparators)]
+        operands: list[ast.expr] = [self.visit(x) for x in (node.left, *node.comparators)]
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
             name = "identical" if isinstance(node.ops[0], ast.Is | ast.IsNot) else "inside"
             negated = isinstance(node.ops[0], ast.IsNot | ast.NotIn)
             return hook(name, *operands, ast.Constant(negated))
-        node.left, *node.comparators = [ast.copy_location(hook("plain", x), x) for x in operands]
+        plain: list[ast.expr] = [ast.copy_location(hook("plain", x), x) for x in operands]
+        node.left, node.comparators = plain[0], plain[1:]
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:

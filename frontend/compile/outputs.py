@@ -17,6 +17,7 @@ from ..pytree import flatten, is_registered
 from ..tracer import Tracer
 from .hooks import VALUES, GraphBreak, Leaf, Reading
 
+_CONSTANT: tuple[type, ...] = (types.ModuleType, type, types.BuiltinFunctionType, np.generic, np.ufunc)
 _VIEWS = {"graph.reshape", "graph.transpose", "graph.slice", "graph.reverse"}
 
 
@@ -34,7 +35,7 @@ class Outputs:
         self._made: dict[int, tuple[Any, str]] = {}
         self._values: dict[SSAValue, str] = {}
 
-    def code(self, value: Any, what: str = "the result") -> str:
+    def code(self, value: Any, what: str) -> str:
         """An expression of the value.
 
         Raises:
@@ -53,9 +54,7 @@ class Outputs:
         kind = type(value)
         if kind in VALUES:
             return repr(value) if kind in (int, bool, str, type(None)) else guards.constant(value)
-        if isinstance(value, types.ModuleType | type | types.BuiltinFunctionType | np.generic | np.ufunc) and not isinstance(
-            getattr(value, "__self__", None), list | dict | set
-        ):
+        if isinstance(value, _CONSTANT) and not isinstance(getattr(value, "__self__", None), list | dict | set):
             return guards.constant(value)
         if isinstance(value, Size):
             return self._size(value, what)

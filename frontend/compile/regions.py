@@ -16,6 +16,7 @@ from ...pipeline import collecting_later
 from ...runtime.arrays import plain
 from ..capture import convert, runtime
 from ..config import config
+from ..dynamic import dim
 from ..executables import MISS as UNFIT
 from ..executables import native_function
 from ..functions import Program, end_function
@@ -24,8 +25,7 @@ from ..pytree import TreeDef, flatten
 from ..tracer import asked
 from ..tracing import Trace
 from . import calls
-from .guards import MISS, short
-from ..dynamic import dim
+from .guards import MISS
 from .hooks import GraphBreak, Leaf, Path, Reading, SourceError, SpecializeError
 from .outputs import Outputs
 
@@ -100,7 +100,8 @@ class Region:
     """Statements that become graphs. Called with the values of the variables that live into them.
 
     Returns:
-        The values of the variables that live out, or the value that is returned, in a tuple; `FALLBACK` if Python must run them.
+        The values of the variables that live out, or the value that is returned, in a tuple; `FALLBACK` if Python must run the
+        statements.
     """
 
     def __init__(self, source: Source, owner: Any):
@@ -227,7 +228,7 @@ class Region:
     def _traced(self, args: tuple[Any, ...], from_source: bool) -> Variant | None:
         source = self.source
         program = Program()
-        with collecting_later(), convert._session(), Trace(program) as trace:  # noqa: SLF001
+        with collecting_later(), convert._session(), Trace(program) as trace:
             trace.own_arguments = 0
             reading = Reading(trace, self.constants, self.varying, from_source, self.sizes)
             guards = reading.guards
@@ -256,12 +257,10 @@ class Region:
                         raise
             outputs.check_views()
             is_empty = all(op.name in ("graph.const", "graph.broadcast") for op in trace.block.ops)
-            leaf = TreeDef(None)
+            count = len(outputs.results)
+            leaves = TreeDef(tuple, count, (TreeDef(None),) * count)
             structure = flatten(((), {}))[1]
-            traced = end_function(
-                trace, program.unique("main"), structure, [], TreeDef(tuple, len(outputs.results), (leaf,) * len(outputs.results)),
-                outputs.results, public=True,
-            )  # fmt: skip
+            traced = end_function(trace, program.unique("main"), structure, [], leaves, outputs.results, public=True)
         if is_empty:
             return None
         names = [held.code if isinstance(held, Leaf) else f"constant{j}" for j, held in enumerate(traced.captured)]
@@ -315,7 +314,7 @@ class Region:
         return "; ".join(said) or "an array has another dtype"
 
     def generalized(self, args: tuple[Any, ...]) -> dict[str, tuple[Any, ...]]:
-        """Shapes with a symbol for each size that differs from that of a variant whose other guards hold; empty if none does."""
+        """Shapes with a symbol for each size that differs from that of a variant whose other guards hold; empty if none."""
         for variant in reversed(self.variants):
             if variant.probe(*args) is not None:
                 continue

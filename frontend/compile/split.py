@@ -1,9 +1,9 @@
 """The function that runs in the place of the user's: regions, and Python between them.
 
 A maximal run of statements that no break was found in is one region. A statement with a break stays in Python; what it computes
-before the break, its arguments for example, is computed in a region before it. `if`, `for`, `while`, `try` and `with` that cannot
-be part of a region stay Python's, and their bodies are split in the same way. Beside each region stand its own statements, for the
-calls that no graph serves.
+before the break, its arguments for example, is computed in a region before it. `if`, `for`, `while`, `try` and `with` that
+cannot be part of a region stay Python's, and their bodies are split in the same way. Beside each region stand its own
+statements, for the calls that no graph serves.
 
     loss = float(model(x)) * 2         t1@ = model(x)                 # a region
     print(loss)                 ->     loss = float(t1@) * 2          # Python
@@ -26,7 +26,11 @@ from .regions import Mark, Place, Region, Source
 
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.With, ast.Match, ast.AsyncFor, ast.AsyncWith)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom)
-_STRICT = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Subscript, ast.Attribute, ast.keyword, ast.Starred, ast.Compare, ast.JoinedStr, ast.FormattedValue, ast.Slice)  # fmt: skip
+_STRICT = (
+    ast.BinOp, ast.UnaryOp, ast.Call, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Subscript, ast.Attribute, ast.keyword,
+    ast.Starred, ast.Compare, ast.JoinedStr, ast.FormattedValue, ast.Slice,
+)  # fmt: skip
+"""Expressions that evaluate all of their parts, in order."""
 _UNROUTED = {
     "super",
     "eval",
@@ -192,9 +196,9 @@ class Splitter:
         breaks = self.broken(node)
         if not breaks:
             return self.stored("region", node, before) if store and _computes(node) else node
-        if not isinstance(node, _STRICT) or isinstance(node, ast.Compare) and len(node.ops) > 1:
+        if not isinstance(node, _STRICT) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
             return node
-        is_here = any(b is node for b in breaks) or never(node) is not None and self._is_by_name(node)
+        is_here = any(b is node for b in breaks) or (never(node) is not None and self._is_by_name(node))
         last = max((k for k, child in enumerate(_children(node)) if self.broken(child)), default=-1)
         for k, child in enumerate(_children(node)):
             is_function = isinstance(node, ast.Call) and child is node.func
@@ -273,7 +277,20 @@ class Splitter:
         last_bound = {n: place_of(s) for s in statements for n in bound(s)}
         self.regions.append(
             Region(
-                Source(code, parameters, self.texts, outputs, passed, lines, name, self.file, last_bound, place_of(last), places, text),
+                Source(
+                    code,
+                    parameters,
+                    self.texts,
+                    outputs,
+                    passed,
+                    lines,
+                    name,
+                    self.file,
+                    last_bound,
+                    place_of(last),
+                    places,
+                    text,
+                ),
                 self.compiled,
             )
         )

@@ -103,7 +103,7 @@ def test_what_was_not_read_does_not_fail() -> None:
     config = Config()
 
     @lm.compile
-    def f(x):  # noqa: ANN001, ANN202
+    def f(x):
         return x * config.depth + config.table["a"]
 
     f(X)
@@ -123,7 +123,7 @@ def test_what_was_not_read_does_not_fail() -> None:
 
 def test_sizes_and_integers_become_arguments() -> None:
     @lm.compile
-    def f(x, k):  # noqa: ANN001, ANN202
+    def f(x, k):
         return lnp.exp(x - x.max()) * k, x.shape[0]
 
     for n in (3, 4):
@@ -143,7 +143,7 @@ def test_sizes_and_integers_become_arguments() -> None:
 
 def test_a_limit_warns_once() -> None:
     @lm.compile(variants=2)
-    def f(x, name):  # noqa: ANN001, ANN202
+    def f(x, name):
         return x * len(name)
 
     with warnings.catch_warnings(record=True) as said:
@@ -159,12 +159,12 @@ def test_a_limit_warns_once() -> None:
 
 def test_strict_blocks() -> None:
     @lm.compile
-    def prints(x):  # noqa: ANN001, ANN202
+    def prints(x):
         print(end="")
         return x * 2
 
     @lm.compile
-    def reads(x):  # noqa: ANN001, ANN202
+    def reads(x):
         return float(x.sum())
 
     with lm.no_breaks():
@@ -181,14 +181,14 @@ def test_strict_blocks() -> None:
 
 def test_transformations_of_and_around() -> None:
     @lm.compile
-    def loss(x):  # noqa: ANN001, ANN202
+    def loss(x):
         y = lnp.sin(x)
         if float(y.sum()) > 0:
             y = y * 2
         return (y * y).sum()
 
     @lm.compile
-    def branch(x):  # noqa: ANN001, ANN202
+    def branch(x):
         if x.sum() > 0:
             return x * 2
         return x - 1
@@ -230,7 +230,7 @@ def test_what_it_takes() -> None:
 
 def test_threads_that_call_it_first_at_once() -> None:
     @lm.compile
-    def f(x):  # noqa: ANN001, ANN202
+    def f(x):
         y = lnp.sin(x)
         return y * float(y.sum())
 
@@ -251,7 +251,7 @@ def test_threads_that_call_it_first_at_once() -> None:
 
 def test_explain_of_a_call() -> None:
     @lm.compile
-    def f(x):  # noqa: ANN001, ANN202
+    def f(x):
         y = lnp.tanh(x) * CONFIG.scale
         name = str(float(y[0, 0]))
         return y + 1, name

@@ -1,5 +1,5 @@
-"""Functions that must split: `lm.compile` gives the answer of Python on each call of a sequence that flips guards, with the same
-effects; breaks and guards are those of breaks.txt (`LAMINA_UPDATE=1` writes it)."""
+"""Functions that must split: `lm.compile` gives the answer of Python on each call of a sequence that flips guards, with the
+same effects; breaks and guards are those of breaks.txt (`LAMINA_UPDATE=1` writes it)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edges: aliases, views, copies, zeros of either sign, indices out of range, rebound functions, objects with operators of their own."""
+"""Edges: aliases, views, copies, zeros of either sign, indices out of range, rebound functions, objects with operators."""
 
 from __future__ import annotations
 
