@@ -94,7 +94,7 @@ class EagerTrace(Trace):
         return self.argument(array.dtype, array.shape, weak)
 
     def _capture_tracer(self, x: Tracer) -> Tracer:
-        if not x.trace.active:
+        if not x.within.active:
             return super()._capture_tracer(x)
         raise TracingError(f"{x!r} reached a function on plain arrays: pass it as an argument, or in a list")
 

@@ -92,7 +92,7 @@ def several(op: str, *operands: Tracer, **props: Any) -> list[Tracer]:
     """One graph op with several results in the current trace."""
     trace = current()
     assert trace is not None
-    values = [x.value if x.trace is trace else trace.lift(x).value for x in operands]
+    values = [x.value if x.within is trace else trace.lift(x).value for x in operands]
     return [trace.wrap(value) for value in trace.builder.build(op, values, props)]
 
 

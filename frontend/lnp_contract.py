@@ -156,13 +156,19 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @operation
-def cross(a: Any, b: Any, axis: int = -1) -> Any:
-    """`np.cross` of vectors of three elements."""
-    x, y = moveaxis(lift(a), axis, -1), moveaxis(lift(b), axis, -1)
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """`np.cross` of vectors of three elements, which lie along `axisa`, `axisb` and in the result along `axisc`.
+
+    Args:
+        axis: stands for all three.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = moveaxis(lift(a), axisa, -1), moveaxis(lift(b), axisb, -1)
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         raise ShapeError(f"cross needs vectors of 3 elements, got shapes {list(x.shape)} and {list(y.shape)}")
     (x0, x1, x2), (y0, y1, y2) = ([t[..., k] for k in range(3)] for t in (x, y))
-    return stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axis)
+    return stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axisc)
 
 
 @operation

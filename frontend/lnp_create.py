@@ -16,8 +16,9 @@ from .lnp_join import pad, stack
 from .lnp_logic import astype
 from .lnp_math import power
 from .lnp_shape import moveaxis
+from .lnp_ufuncs import subtract
 from .locations import located
-from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape
+from .moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, static_shape, transpose_tracer
 from .promotion import BOOL, FLOAT64, INT64, canonical, is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import build, concrete_array, current, is_traced, lift, lift_as, token
@@ -189,7 +190,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
 
 
 @creation
-def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: np.dtype[Any]) -> Any:
+def _linspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int, dtype: np.dtype[Any]) -> Any:
     low, high = lift_as(start, FLOAT64), lift_as(stop, FLOAT64)
     low, high = low[None], high[None]
     step = (high - low) / float(max(num - 1 if endpoint else num, 1))
@@ -200,6 +201,8 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: np.dtype[A
         y = build("select", last, broadcast_tracer(high, y.shape), y)
     if is_integer_dtype(dtype):
         y = build("floor", y)
+    axis = normalize_axis(axis, y.ndim)
+    y = transpose_tracer(y, [*range(1, axis + 1), 0, *range(axis + 1, y.ndim)]) if axis else y
     return lift_as(y, dtype)
 
 
@@ -210,20 +213,23 @@ def linspace(
     endpoint: bool = True,
     retstep: bool = False,
     dtype: Any = None,
+    axis: int = 0,
     *,
     device: Any = None,
 ) -> Any:
-    """`np.linspace`; the limits may be traced."""
+    """`np.linspace`; the limits may be traced. With `retstep` also the distance of two numbers, NaN where there are no two."""
     on_device(device)
-    if retstep:
-        raise ShapeError("linspace retstep=True is not available: the step is (stop - start) / (num - 1)")
-    wanted = FLOAT64 if dtype is None else canonical(dtype)
-    return _linspace(start, stop, static_int(num, "num"), endpoint, wanted)
+    num = static_int(num, "num")
+    y = _linspace(start, stop, num, endpoint, axis, FLOAT64 if dtype is None else canonical(dtype))
+    gaps = num - 1 if endpoint else num
+    return (y, subtract(stop, start) / (gaps if gaps > 0 else math.nan)) if retstep else y
 
 
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None) -> Any:
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
     """`np.logspace`."""
-    y = power(base, linspace(start, stop, num, endpoint))
+    y = power(base, linspace(start, stop, num, endpoint, axis=axis))
     return y if dtype is None else astype(y, dtype)
 
 
@@ -321,14 +327,14 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @api
-def trace(a: Any, offset: int = 0) -> Any:
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """`np.trace`: the sum of a diagonal."""
-    return diagonal(lift(a), offset).sum(-1)
+    return diagonal(lift(a), offset, axis1, axis2).sum(-1, dtype)
 
 
 @api
-def meshgrid(*xi: Any, indexing: str = "xy") -> Any:
-    """`np.meshgrid`."""
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """`np.meshgrid`; with `sparse` each array has one dim that is not of size 1. Results are always arrays of their own."""
     xs = [lift(x).reshape(-1) for x in xi]
     order = list(range(len(xs)))
     if indexing == "xy" and len(xs) > 1:
@@ -336,7 +342,5 @@ def meshgrid(*xi: Any, indexing: str = "xy") -> Any:
     elif indexing not in ("xy", "ij"):
         raise ShapeError(f"meshgrid indexing must be 'xy' or 'ij', got {indexing!r}")
     shape = tuple(xs[k].size for k in order)
-    return tuple(
-        broadcast_tracer(reshape_tracer(x, tuple(x.size if order[d] == k else 1 for d in range(len(xs)))), shape)
-        for k, x in enumerate(xs)
-    )
+    thin = [reshape_tracer(x, tuple(x.size if order[d] == k else 1 for d in range(len(xs)))) for k, x in enumerate(xs)]
+    return tuple(thin if sparse else [broadcast_tracer(x, shape) for x in thin])

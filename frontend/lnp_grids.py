@@ -14,7 +14,7 @@ from .lnp_create import arange, linspace, meshgrid
 from .lnp_join import concatenate, stack
 from .lnp_logic import astype, clip, where
 from .lnp_math import log10, power
-from .lnp_shape import atleast_1d, shape
+from .lnp_shape import atleast_1d, broadcast_arrays, moveaxis, shape
 from .lnp_ufuncs import absolute, sign
 from .moves import reshape_tracer, static_shape
 from .promotion import INT64, canonical
@@ -87,15 +87,16 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
     return function(*(coordinates[d] for d in range(len(coordinates))), **kwargs)
 
 
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """`np.geomspace`: numbers whose quotients are equal, between limits of one sign; the limits are exact."""
+    start, stop = broadcast_arrays(start, stop)
     exponents = linspace(log10(absolute(start)), log10(absolute(stop)), num, endpoint)
     y = sign(start) * power(10.0, exponents)
-    place = arange(num)
+    place = arange(num).reshape((num,) + (1,) * (y.ndim - 1))
     y = where(place == 0, start, y)
     if endpoint and num > 1:
         y = where(place == num - 1, stop, y)
-    return astype(y, canonical(np.float64 if dtype is None else dtype))
+    return moveaxis(astype(y, canonical(np.float64 if dtype is None else dtype)), 0, axis)
 
 
 # --------------------------------------------------------------------------------------------------------------------

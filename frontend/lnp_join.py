@@ -73,27 +73,28 @@ concat = concatenate
 
 
 @operation
-def stack(arrays: Any, axis: int = 0) -> Any:
+def stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Any:
     """`np.stack`: arrays of one shape along a new dim."""
     xs = _common(arrays)
     for k, x in enumerate(xs):
         if x.shape != xs[0].shape:
             raise ShapeError(f"stack needs equal shapes: array 0 is {list(xs[0].shape)}, array {k} is {list(x.shape)}")
     dim = normalize_axis(axis, xs[0].ndim + 1)
-    return concat_tracers([reshape_tracer(x, (*x.shape[:dim], 1, *x.shape[dim:])) for x in xs], dim)
+    y = concat_tracers([reshape_tracer(x, (*x.shape[:dim], 1, *x.shape[dim:])) for x in xs], dim)
+    return y if dtype is None else lift_as(y, np.dtype(dtype))
 
 
 @operation
-def vstack(tup: Any) -> Any:
+def vstack(tup: Any, *, dtype: Any = None) -> Any:
     """`np.vstack`."""
-    return concatenate([atleast_2d(a) for a in _common(tup)], 0)
+    return concatenate([atleast_2d(a) for a in _common(tup)], 0, dtype=dtype)
 
 
 @operation
-def hstack(tup: Any) -> Any:
+def hstack(tup: Any, *, dtype: Any = None) -> Any:
     """`np.hstack`."""
     xs = [atleast_1d(a) for a in _common(tup)]
-    return concatenate(xs, 0 if xs[0].ndim == 1 else 1)
+    return concatenate(xs, 0 if xs[0].ndim == 1 else 1, dtype=dtype)
 
 
 @operation

@@ -159,7 +159,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     x = lift(x)
     wanted = canonical(dtype)
     if x.dtype == wanted:
-        return Tracer(x.trace, x.value, x.shape, x.dtype) if x.weak else x
+        return Tracer(x.within, x.value, x.shape, x.dtype) if x.weak else x
     if is_complex_dtype(x.dtype) and wanted.kind not in "bc":
         x = complex_formulas.parts(x)[0]
     return lift_as(x, wanted)

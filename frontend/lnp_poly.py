@@ -18,7 +18,7 @@ from .lnp_reduce import sum as sum_of
 from .lnp_shape import atleast_1d, atleast_2d, expand_dims, ravel, transpose
 from .lnp_ufuncs import not_equal, sqrt
 from .moves import broadcast_tracer, normalize_axis, slice_axis, static_int
-from .promotion import BOOL, FLOAT64, INT64, result_type
+from .promotion import BOOL, FLOAT64, INT64, canonical, result_type
 from .tracer import Tracer
 from .tracing import concrete_array, lift, lift_as, operand, token
 
@@ -297,42 +297,45 @@ def cov(
     ddof: int | None = None,
     fweights: Any = None,
     aweights: Any = None,
+    *,
+    dtype: Any = None,
 ) -> Any:
-    """`np.cov`, in float64: of variables in rows, or in columns with `rowvar=False`."""
-    x = _variables(m, rowvar)
+    """`np.cov`, in float64 unless `dtype` says another: of variables in rows, or in columns with `rowvar=False`."""
+    wanted = FLOAT64 if dtype is None else canonical(dtype)
+    x = _variables(m, rowvar, wanted)
     if y is not None:
-        x = concatenate([x, _variables(y, rowvar)], 0)
+        x = concatenate([x, _variables(y, rowvar, wanted)], 0)
     less = (0 if bias else 1) if ddof is None else ddof
     weights = None
     for given in (fweights, aweights):
         if given is not None:
-            one = lift_as(given, FLOAT64)
+            one = lift_as(given, wanted)
             if one.shape != x.shape[1:]:
                 raise ShapeError(f"cov needs {x.shape[1]} weights, got shape {list(one.shape)}")
             weights = one if weights is None else weights * one
     if weights is None:
-        off, count = x - x.mean(1, keepdims=True), lift_as(x.shape[1] - less, FLOAT64)
+        off, count = x - x.mean(1, keepdims=True), lift_as(x.shape[1] - less, wanted)
         right = off
     else:
         total = sum_of(weights)
         off = x - expand_dims(average(x, 1, weights), 1)
         right = off * weights
-        count = total - less if aweights is None else total - less * sum_of(weights * lift_as(aweights, FLOAT64)) / total
+        count = total - less if aweights is None else total - less * sum_of(weights * lift_as(aweights, wanted)) / total
     c = matmul(off, transpose(right)) / count
     return c.reshape(()) if c.shape == (1, 1) else c
 
 
-def _variables(m: Any, rowvar: bool) -> Tracer:
-    x = lift_as(m, FLOAT64)
+def _variables(m: Any, rowvar: bool, dtype: np.dtype[Any]) -> Tracer:
+    x = lift_as(m, dtype)
     if x.ndim > 2:
         raise ShapeError(f"cov needs at most two dims, got shape {list(x.shape)}")
     return transpose(x) if not rowvar and x.ndim == 2 and x.shape[0] != 1 else atleast_2d(x)
 
 
 @api
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
-    """`np.corrcoef`, in float64: covariances over the product of standard deviations."""
-    c = cov(x, y, rowvar)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """`np.corrcoef`, in the dtype of `cov`: covariances over the product of standard deviations."""
+    c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
     d = sqrt(diagonal(c))

@@ -205,22 +205,29 @@ def var(
     ddof: int = 0,
     keepdims: bool = False,
     where: Any = None,
+    mean: Any = None,
     correction: int | None = None,
 ) -> Any:
-    """`np.var`: the mean squared distance from the mean, over `n - ddof` (`correction` is another name)."""
+    """`np.var`: the mean squared distance from the mean, over `n - ddof` (`correction` is another name).
+
+    Args:
+        mean: the mean, with dims of size 1 in the place of `axis`, where it is known already.
+    """
     x = _as_float(a, dtype)
+    less = ddof if correction is None else correction
     if is_complex_dtype(x.dtype):  # a squared distance is that of both parts
-        re, im = (var(p, axis, ddof=ddof, keepdims=keepdims, where=where, correction=correction) for p in parts(x))
+        means = (None, None) if mean is None else parts(lift_as(mean, x.dtype))
+        re, im = (var(p, axis, ddof=less, keepdims=keepdims, where=where, mean=m) for p, m in zip(parts(x), means, strict=True))
         return re + im
     axes = normalize_axes(axis, x.ndim)
-    less = ddof if correction is None else correction
+    center = None if mean is None else lift_as(mean, x.dtype)
     if where is not None:
         mask = as_bool(where)
-        off = _chosen(x, mask, 0) - _mean_where(x, mask, axis, True)
+        off = _chosen(x, mask, 0) - (_mean_where(x, mask, axis, True) if center is None else center)
         return _mean_where(off * off, mask, axis, keepdims, less)
-    if int(less) == less:
+    if center is None and int(less) == less:
         return _composite("var", x, axes, keepdims, correction=int(less))
-    off = x - mean(x, axis, keepdims=True)
+    off = x - (_composite("mean", x, axes, True) if center is None else center)
     count = math.prod(x.shape[k] for k in axes)
     return sum(off * off, axis, keepdims=keepdims) / builtins.max(count - less, 0.0)
 
@@ -234,19 +241,21 @@ def std(
     ddof: int = 0,
     keepdims: bool = False,
     where: Any = None,
+    mean: Any = None,
     correction: int | None = None,
 ) -> Any:
     """`np.std`: the square root of the variance."""
-    spread = var(lift(a), axis, dtype, ddof=ddof, keepdims=keepdims, where=where, correction=correction)
+    spread = var(lift(a), axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
     return build("sqrt", spread)
 
 
 @api
-def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
-    """`np.average`."""
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    """`np.average`; with `returned` also the sum of the weights, in the shape of the result."""
     x = lift(a)
     if weights is None:
-        return mean(x, axis, keepdims=keepdims)
+        y = mean(x, axis, keepdims=keepdims)
+        return (y, full_like_tracer(y, math.prod(x.shape[k] for k in normalize_axes(axis, x.ndim)))) if returned else y
     w = lift(weights)
     if w.shape != x.shape:
         if w.ndim != 1 or axis is None:
@@ -256,7 +265,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = F
             raise ShapeError(f"average needs {x.shape[dim]} weights for axis {dim}, got {w.shape[0]}")
         w = reshape_tracer(w, tuple(w.size if k == dim else 1 for k in range(x.ndim)))
     total = sum(broadcast_tracer(w, x.shape), axis, keepdims=keepdims)
-    return sum(x * w, axis, keepdims=keepdims) / total
+    y = sum(x * w, axis, keepdims=keepdims) / total
+    return (y, lift_as(total, y.dtype)) if returned else y
 
 
 # -- without NaN, and comparisons of whole arrays
@@ -286,25 +296,25 @@ def _ignoring_nan(function: Callable[..., Any]) -> Callable[..., Any]:
 nansum, nanprod, nanmean, nanvar, nanstd = map(_ignoring_nan, (sum, prod, mean, var, std))
 
 
-def _nan_extreme(a: Any, kind: str, axis: Any, keepdims: bool) -> Tracer:
+def _nan_extreme(a: Any, kind: str, axis: Any, keepdims: bool, initial: Any, where: Any) -> Tracer:
     x = lift(a)
-    y = _extreme(without_nan(x, -math.inf if kind == "max" else math.inf), kind, axis, keepdims, None, None)
-    if x.dtype.kind != "f":
+    y = _extreme(without_nan(x, -math.inf if kind == "max" else math.inf), kind, axis, keepdims, initial, where)
+    if x.dtype.kind != "f" or initial is not None:
         return y
-    nothing = all(compare("ne", x, x), axis, keepdims=keepdims)
+    nothing = all(compare("ne", x, x), axis, keepdims=keepdims, where=where)
     return select(nothing, full_like_tracer(y, math.nan), y)
 
 
 @api
-def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.nanmax`: the greatest of what is not NaN."""
-    return _nan_extreme(a, "max", axis, keepdims)
+    return _nan_extreme(a, "max", axis, keepdims, initial, where)
 
 
 @api
-def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.nanmin`: the least of what is not NaN."""
-    return _nan_extreme(a, "min", axis, keepdims)
+    return _nan_extreme(a, "min", axis, keepdims, initial, where)
 
 
 def _nan_arg(a: Any, op: str, axis: int | None, keepdims: bool) -> Tracer:
@@ -334,12 +344,13 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
 
 @api
-def array_equal(a1: Any, a2: Any) -> Any:
-    """`np.array_equal`: one shape and equal elements."""
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """`np.array_equal`: one shape and equal elements; with `equal_nan` NaN equals NaN."""
     x, y = lift(a1), lift(a2)
     if x.shape != y.shape:
         return lift(np.bool_(False))
-    return all(x == y)
+    same = x == y
+    return all(same | ((x != x) & (y != y)) if equal_nan else same)
 
 
 @api

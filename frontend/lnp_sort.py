@@ -5,6 +5,8 @@ All sorts are stable; NaN come last, and zeros of either sign are equal.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -137,21 +139,29 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 @api
-def partition(a: Any, kth: int, axis: int | None = -1) -> Any:
-    """`np.partition`: element `kth` where it is when sorted, no greater ones before it. The others are sorted, too."""
-    return sort(_checked(lift(a), kth, axis), axis)
+def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str = "introselect") -> Any:
+    """`np.partition`: element `kth` where it is when sorted, no greater ones before it. The others are sorted, too.
+
+    Args:
+        kth: one place, or several.
+        kind: "introselect", NumPy's only one.
+    """
+    return sort(_checked(lift(a), kth, axis, kind), axis)
 
 
 @api
-def argpartition(a: Any, kth: int, axis: int | None = -1) -> Any:
+def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str = "introselect") -> Any:
     """`np.argpartition`: the indices of `partition`, int64."""
-    return argsort(_checked(lift(a), kth, axis), axis)
+    return argsort(_checked(lift(a), kth, axis, kind), axis)
 
 
-def _checked(x: Tracer, kth: int, axis: int | None) -> Tracer:
+def _checked(x: Tracer, kth: int | Sequence[int], axis: int | None, kind: str) -> Tracer:
+    if kind != "introselect":
+        raise ShapeError(f"partition kind must be 'introselect', got {kind!r}")
     size = x.size if axis is None else x.shape[normalize_axis(axis, x.ndim)]
-    if not -size <= kth < size:
-        raise ShapeError(f"kth {kth} is out of bounds for {size} elements")
+    for place in np.ravel(kth).tolist():
+        if not -size <= place < size:
+            raise ShapeError(f"kth {place} is out of bounds for {size} elements")
     return x
 
 
@@ -352,8 +362,10 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @api
-def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
-    """`np.isin`: which elements are among others."""
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
+) -> Any:
+    """`np.isin`: which elements are among others. `assume_unique` and `kind`, which may make NumPy faster, change nothing."""
     x, tests = lift(element), lift(test_elements)
     dtype = result_type([x.dtype, tests.dtype])
     x, tests = lift_as(x, dtype), reshape_tracer(lift_as(tests, dtype), (tests.size,))
@@ -397,8 +409,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 
 @api
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
-    """`np.histogram_bin_edges`: of a number of bins of equal width, or of bins that are given."""
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """`np.histogram_bin_edges`: of a number of bins of equal width, or of bins that are given; weights change nothing."""
     if not isinstance(bins, int):
         return lift(bins)
     x = lift(a)
@@ -437,15 +449,21 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
+    equal_nan: bool = True,
+    sorted: bool = True,
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
     """`np.unique`: the different elements in order; with `size` the first `size` of them.
 
     Args:
+        axis: the dim whose slices are compared, as rows of a matrix with 0; without it elements are.
+        equal_nan: whether all NaN count as one.
+        sorted: results are sorted in any case.
         size: the number of elements of the result, needed where `ar` is traced.
-        fill_value: what stands behind the last one; the least element by default. Counts of those are 0.
+        fill_value: what stands behind the last one; the first one again by default. Counts of those are 0.
 
     >>> import numpy as np, lamina as lm
     >>> lm.numpy.unique(np.array([3, 1, 3]), size=3, fill_value=0)
@@ -453,30 +471,43 @@ def unique(
     """
     flags = (return_index, return_inverse, return_counts)
     if size is None:
-        return of_open_size("unique")(ar, *flags)
-    return _unique(ar, *flags, static_int(size, "size"), fill_value)
+        return of_open_size("unique")(ar, *flags, axis=axis, equal_nan=equal_nan)
+    return _unique(ar, flags, axis, equal_nan, static_int(size, "size"), fill_value)
 
 
 @api
-def _unique(ar: Any, return_index: bool, return_inverse: bool, return_counts: bool, size: int, fill_value: Any) -> Any:
+def _unique(ar: Any, flags: tuple[bool, bool, bool], axis: int | None, equal_nan: bool, size: int, fill_value: Any) -> Any:
+    return_index, return_inverse, return_counts = flags
     x = lift(ar)
-    shape, x = x.shape, reshape_tracer(x, (x.size,))
-    if not x.size:
+    shape = x.shape
+    if axis is None:
+        rows, slot = reshape_tracer(x, (x.size, 1)), ()
+    else:
+        axis = normalize_axis(axis, x.ndim)
+        x = transpose_tracer(x, [axis, *(d for d in range(x.ndim) if d != axis)])
+        shape, slot = x.shape[:1], x.shape[1:]
+        rows = reshape_tracer(x, (x.shape[0], math.prod(slot)))
+    n, columns = rows.shape
+    if not n or not columns:
         raise ShapeError("unique of no elements has no size to fill")
-    ordered, order = _sorted([x], iota(x.shape, 0, INT64))
-    before = slice_axis(ordered, 0, 0, x.size - 1)
-    is_new = build("not", _alike(slice_axis(ordered, 0, 1, x.size), before))
+    keys = [reshape_tracer(slice_axis(rows, 1, k, k + 1), (n,)) for k in range(columns)]
+    *ordered, order = _sorted(keys, iota((n,), 0, INT64))
+    same = (_alike(slice_axis(key, 0, 1, n), slice_axis(key, 0, 0, n - 1), equal_nan) for key in ordered)
+    is_new = build("not", functools.reduce(lambda a, b: build("and_", a, b), same))
     is_new = concatenate([full((1,), True, BOOL), is_new])
     number = cumsum(is_new) - 1
     # the first one of each run; what a result has no place for is left out
     where = select(is_new, number, full_like_tracer(number, size))
 
     def put(fill: Any, values: Tracer, at: Tracer, kind: str = "set") -> Tracer:
-        base = broadcast_tracer(lift_as(fill, values.dtype), (size,))
+        base = broadcast_tracer(lift_as(fill, values.dtype), (size, *values.shape[1:]))
         return build("scatter", base, values, at, kind=kind, at=(0,))
 
-    first = reshape_tracer(slice_axis(ordered, 0, 0, 1), ())
-    found = [put(first if fill_value is None else fill_value, ordered, where)]
+    values = ordered[0] if not slot else build("gather", x, order, at=(0,))
+    first = reshape_tracer(slice_axis(values, 0, 0, 1), slot)
+    found = [put(first if fill_value is None else fill_value, values, where)]
+    if axis:
+        found = [transpose_tracer(found[0], [*range(1, axis + 1), 0, *range(axis + 1, len(slot) + 1)])]
     if return_index:
         index_of_first = reshape_tracer(slice_axis(order, 0, 0, 1), ())
         found.append(put(index_of_first, order, where))
@@ -488,10 +519,10 @@ def _unique(ar: Any, return_index: bool, return_inverse: bool, return_counts: bo
     return tuple(found) if len(found) > 1 else found[0]
 
 
-def _alike(x: Tracer, y: Tracer) -> Tracer:
-    """Whether elements are equal, or both NaN."""
+def _alike(x: Tracer, y: Tracer, equal_nan: bool) -> Tracer:
+    """Whether elements are equal, or both NaN where these count as one."""
     same = compare("eq", x, y)
-    if x.dtype.kind != "f":
+    if x.dtype.kind != "f" or not equal_nan:
         return same
     return build("or_", same, build("and_", compare("ne", x, x), compare("ne", y, y)))
 

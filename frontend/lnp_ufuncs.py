@@ -120,9 +120,9 @@ def trunc(x: Any, /) -> Any:
 
 
 @operation
-def round(x: Any, decimals: int = 0) -> Any:
+def round(a: Any, decimals: int = 0) -> Any:
     """`np.round`: to the nearest, ties to even; `decimals` digits after the point."""
-    x = lift(x)
+    x = lift(a)
     if x.dtype == BOOL:
         raise DTypeError("round has no meaning for bool")
     if is_complex_dtype(x.dtype):

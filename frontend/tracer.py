@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ..errors import TracingError
+from ..runtime.array import array_namespace
 from .locations import located
 
 if TYPE_CHECKING:
@@ -52,14 +53,15 @@ class Tracer:
         shape: sizes, a tuple of int.
         dtype: a NumPy dtype.
         weak: whether it came from Python numbers only, which take the dtype of what they meet.
+        within: the trace whose values it is one of.
     """
 
-    __slots__ = ("__weakref__", "dtype", "shape", "trace", "value", "weak")
+    __slots__ = ("__weakref__", "dtype", "shape", "value", "weak", "within")
     __array_priority__ = 1000
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, trace: Trace, value: SSAValue, shape: tuple[int, ...], dtype: np.dtype[Any], weak: bool = False):
-        self.trace = trace
+        self.within = trace
         self.value = value
         self.shape = shape
         self.dtype = dtype
@@ -90,6 +92,39 @@ class Tracer:
 
     def __repr__(self) -> str:
         return f"Tracer({self.dtype}[{','.join(map(str, self.shape))}])"
+
+    # -- facts that code for several libraries asks
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """`lamina.numpy`, for code that is written against the Array API."""
+        return array_namespace(api_version)
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def devices(self) -> set[str]:
+        return {"cpu"}
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Any:
+        """The array itself: there is one device."""
+        return lnp.asarray(self, device=device)
+
+    def is_ready(self) -> bool:
+        return True
+
+    @property
+    def weak_type(self) -> bool:
+        return self.weak
+
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
+    def __dlpack__(self, **options: Any) -> NoReturn:
+        raise located(TracingError(f"__dlpack__ needs the memory of {self!r}, which has none while tracing: export outside"))
 
     # -- what needs values
 
@@ -395,6 +430,34 @@ class Tracer:
 
     def dot(self, other: Any) -> Any:
         return lnp.dot(self, other)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        return lnp.diagonal(self, offset, axis1, axis2)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+        return lnp.trace(self, offset, axis1, axis2, dtype)
+
+    def nonzero(self, **options: Any) -> Any:
+        return lnp.nonzero(self, **options)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        return lnp.searchsorted(self, v, side, sorter)
+
+    def compress(self, condition: Any, axis: int | None = None, **options: Any) -> Any:
+        return lnp.compress(condition, self, axis, **options)
+
+    def choose(self, choices: Any, mode: str = "raise") -> Any:
+        return lnp.choose(self, choices, mode=mode)
+
+    def partition(self, kth: Any, axis: int | None = -1) -> Any:
+        """A copy: traced arrays do not change."""
+        return lnp.partition(self, kth, axis)
+
+    def argpartition(self, kth: Any, axis: int | None = -1) -> Any:
+        return lnp.argpartition(self, kth, axis)
+
+    def ptp(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return lnp.ptp(self, axis, keepdims=keepdims)
 
     @property
     def real(self) -> Any:

@@ -163,7 +163,7 @@ class Trace:
             TypeError: not an array or number.
         """
         if isinstance(x, Tracer):
-            return x if x.trace is self else self._capture_tracer(x)
+            return x if x.within is self else self._capture_tracer(x)
         if isinstance(x, Size):
             return self.wrap(self.builder.size(x, element_type(INT64)), weak=True)
         if isinstance(x, bool | np.bool_):
@@ -232,7 +232,7 @@ class Trace:
         return tracer
 
     def _capture_tracer(self, x: Tracer) -> Tracer:
-        if not x.trace.active:
+        if not x.within.active:
             raise TracingError(
                 f"{x!r} has escaped from the function it was traced in: return it from that function instead of "
                 "storing it in a global, an attribute or a closure"
@@ -377,7 +377,7 @@ def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Trace
     """One graph op with one result in the current trace; operands of enclosing traces are captured."""
     trace = current()
     assert trace is not None
-    values = [x.value if x.trace is trace else trace.lift(x).value for x in operands]
+    values = [x.value if x.within is trace else trace.lift(x).value for x in operands]
     return trace.wrap(trace.builder.build(op, values, props), weak)
 
 
@@ -385,7 +385,7 @@ def here(x: Tracer) -> tuple[Trace, SSAValue]:
     """The current trace, and the value of a tracer in it: one of an enclosing trace is captured."""
     trace = current()
     assert trace is not None
-    return trace, x.value if x.trace is trace else trace.lift(x).value
+    return trace, x.value if x.within is trace else trace.lift(x).value
 
 
 def sequence_of_operands(arrays: Any) -> Sequence[Any]:

@@ -35,7 +35,7 @@ def value_of(x: Tracer) -> Array:
     Raises:
         UnknownValueError: it depends on an argument that has none.
     """
-    trace = x.trace
+    trace = x.within
     if not trace.active:
         raise UnknownValueError("whose trace has ended")
     waiting: list[SSAValue | Operation] = [x.value]
@@ -96,8 +96,8 @@ def _compiled(op: Operation, trace: Trace, operands: list[Array]) -> tuple[Array
 def readable(x: Tracer, what: str) -> Array:
     """A copy of the value, which the caller may change."""
     value = value_of(x)
-    if x.trace.reads is not None and what != tracer.PRINTING:
-        x.trace.reads.append(Read(what, value, x.value, user_place()))
+    if x.within.reads is not None and what != tracer.PRINTING:
+        x.within.reads.append(Read(what, value, x.value, user_place()))
     return as_array(value.copy())
 
 

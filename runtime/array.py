@@ -25,6 +25,17 @@ API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _PLACE = ("__module__", "__doc__")
 
 
+def array_namespace(version: str | None) -> Any:
+    """`lamina.numpy`, if it is of a version of the standard.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if version not in (None, *API_VERSIONS):
+        raise ValueError(f"lamina.numpy is of the Array API {API_VERSIONS[-1]}, got {version!r}")
+    return sys.modules[f"{__name__.partition('.')[0]}.numpy"]
+
+
 def _untracked(cls: _Type) -> _Type:
     """The same class without what CPython gives those of Python: the collector's words before each object."""
     if sys.implementation.name != "cpython":
@@ -91,9 +102,7 @@ class Array(np.ndarray[Any, Any]):
         Raises:
             ValueError: another version of the standard is asked for.
         """
-        if api_version not in (None, *API_VERSIONS):
-            raise ValueError(f"lamina.numpy is of the Array API {API_VERSIONS[-1]}, got {api_version!r}")
-        return sys.modules[f"{__name__.partition('.')[0]}.numpy"]
+        return array_namespace(api_version)
 
     @property
     def weak_type(self) -> bool:

@@ -28,7 +28,7 @@ def _number(kind: type, dtype: Any) -> Callable[..., Any]:
         if kind is int and x.dtype.kind == "f":
             x = lnp.trunc(x)
         x = lnp.astype(x, dtype)
-        return Tracer(x.trace, x.value, x.shape, x.dtype, True)
+        return Tracer(x.within, x.value, x.shape, x.dtype, True)
 
     return convert
 

@@ -237,7 +237,7 @@ class _Outside:
         result = function(*map(_captured_argument, args), **{k: _captured_argument(v) for k, v in kwargs.items()})
         if isinstance(result, Tracer) and getattr(function, "__name__", "") not in _ALIASES:
             if result is getattr(function, "__self__", None) or any(result is a for a in args):
-                return Tracer(result.trace, result.value, result.shape, result.dtype, result.weak)  # NumPy copies
+                return Tracer(result.within, result.value, result.shape, result.dtype, result.weak)  # NumPy copies
         return result
 
 

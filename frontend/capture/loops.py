@@ -425,13 +425,13 @@ class _Rolled:
             raise self.differs(one, None, remedy, x, y)
         if x.dtype == y.dtype:
             if x.weak and not y.weak and x.dtype.kind != "b":
-                one.leaves[j] = Tracer(x.trace, x.value, x.shape, x.dtype, False)
+                one.leaves[j] = Tracer(x.within, x.value, x.shape, x.dtype, False)
                 return False
             return True
         if x.weak and y.dtype.kind in "iufc" and x.dtype.kind in "iufc" and np.can_cast(x.dtype.kind + "8", y.dtype.kind + "8"):
             one.leaves[j] = lifted = lift_as(x, y.dtype)
             if y.weak:
-                one.leaves[j] = Tracer(lifted.trace, lifted.value, lifted.shape, lifted.dtype, True)
+                one.leaves[j] = Tracer(lifted.within, lifted.value, lifted.shape, lifted.dtype, True)
             return False
         if y.weak and x.dtype.kind in "fc" and y.dtype.kind in "iuf":
             return True  # converted

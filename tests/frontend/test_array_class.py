@@ -131,6 +131,30 @@ def test_namespace_of_the_array_api() -> None:
         lnp.ones(3, device="gpu")
 
 
+def test_a_traced_array_is_one_of_the_array_api() -> None:
+    """Code for several libraries asks the array for its namespace, device and methods."""
+
+    def standardized(x: Any) -> Any:
+        xp = x.__array_namespace__(api_version="2024.12")
+        y = (x - xp.mean(x, axis=-1, keepdims=True)).to_device(x.device)
+        assert xp is lnp and x.devices() == {"cpu"} and x.is_ready() and not x.weak_type
+        assert copy.copy(x) is x is copy.deepcopy(x)
+        return (
+            xp.sum(y.diagonal() ** 2) + y.trace() + y.ptp() + y[0].partition(1)[0] + y[:, 0].compress(y[:, 1] > 0, size=2).sum()
+        )
+
+    x = np.random.default_rng(0).normal(size=(3, 3))
+    y = x - x.mean(-1, keepdims=True)
+    wanted = (y.diagonal() ** 2).sum() + y.trace() + np.ptp(y) + y[0].min() + y[y[:, 1] > 0, 0][:2].sum()
+    assert np.isclose(lm.jit(standardized)(x), wanted) and np.isclose(lm.grad(standardized)(x).sum(), 0, atol=1e-9)
+    with pytest.raises(ValueError, match="the one device is 'cpu', got 'gpu'"):
+        lm.jit(lambda x: x.to_device("gpu"))(x)
+    with pytest.raises(ValueError, match="of the Array API"):
+        lm.jit(lambda x: x.__array_namespace__(api_version="1999.12"))(x)
+    with pytest.raises(lm.errors.TracingError, match="__dlpack__ needs the memory"):
+        lm.jit(np.from_dlpack)(x)
+
+
 def test_what_is_shared_and_what_is_copied() -> None:
     x = np.arange(4.0)
     assert np.shares_memory(lnp.asarray(x), x) and np.shares_memory(lnp.from_dlpack(x), x)
