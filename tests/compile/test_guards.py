@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import threading
 import warnings
+from pathlib import Path
 from typing import Any
 
 import lamina as lm
@@ -262,3 +264,9 @@ def test_explain_of_a_call() -> None:
     assert "f(), test_guards.py:" in text and ": 2 regions, 2 breaks" in text
     assert "us a call" in text and "variant 1 for x float64[2,3]" in text
     assert "float() of an array: keep it an array" in text
+
+
+def test_the_examples_of_the_page() -> None:
+    document = Path(__file__).parents[2] / "docs" / "compile.md"
+    result = doctest.testfile(str(document), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 10 and not result.failed
