@@ -407,7 +407,10 @@ def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         if not hooks.reading.from_source and any(isinstance(x, Tracer) for x in args):
             asked.values = True
             raise SourceError
-        return counterpart(*args, **kwargs) if hooks.reading.from_source else function(*args, **kwargs)
+        if not hooks.reading.from_source:
+            return function(*args, **kwargs)
+        result = counterpart(*args, **kwargs)
+        return hooks.reading.boolean(result) if function in (bool, any, all) else result
     return function(*args, **kwargs)
 
 

@@ -181,7 +181,12 @@ class Compiled:
         """A call of a region that none of its variants serves."""
         if is_staging() or region.python:
             return FALLBACK
+        known = len(region.variants)
         with self.lock:
+            if region not in self.regions and self.regions:
+                return FALLBACK  # it was split meanwhile
+            if len(region.variants) > known and (out := region.served(args)) is not MISS:
+                return out  # by what another thread has compiled
             if _strict.recompiles:
                 raise self._recompile_error(region, args)
             if len(region.variants) >= self.limit:

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import lnp
 from ..capture import writes
-from ..capture.branches import compare
+from ..capture.branches import compare, not_
 from ..effects import check
 from ..functions import Aval, abstract
 from ..pytree import flatten, is_registered
@@ -94,6 +94,8 @@ class Reading:
         """Tracers of arguments of the graph, as long as nothing has changed them."""
         self.numbers: dict[int, tuple[Tracer, str]] = {}
         """Tracers of Python's floats, with their paths."""
+        self.booleans: dict[int, Tracer] = {}
+        """Tracers that are bools of Python."""
         self.codes: set[types.CodeType] = set()
 
     # -- what paths lead to
@@ -277,6 +279,13 @@ class Reading:
 
     def is_known(self, value: Any) -> bool:
         return id(value) in self.known
+
+    def boolean(self, value: Any) -> Any:
+        """What Python makes a bool."""
+        if isinstance(value, Tracer):
+            value = Tracer(value.trace, value.value, value.shape, value.dtype, value.weak)
+            self.booleans[id(value)] = value
+        return value
 
     def number(self, *values: Any) -> None:
         """Refuse what would raise, or not, with Python's numbers, where the graph has only their dtypes."""
@@ -468,6 +477,13 @@ class Hooks:
                 raise GraphBreak(f"{kind.__name__} defines whether it is true", "compare with `is None`")
         return value
 
+    def negated(self, value: Any) -> Any:
+        """`not value`."""
+        value = self.truth(value)
+        if isinstance(value, Tracer) and self.reading.from_source:
+            return self.reading.boolean(not_(value))
+        return not value
+
     def identical(self, a: Any, b: Any, negated: bool) -> bool:
         result = (a is b) is not negated
         known = [self.reading.known.get(id(x)) or self.reading.outside.get(id(x)) for x in (a, b)]
@@ -491,15 +507,17 @@ class Hooks:
         if isinstance(value, Tracer) or (isinstance(container, list | tuple) and any(isinstance(x, Tracer) for x in container)):
             if not reading.from_source:
                 raise SourceError
-            return compare(value, ("NotIn" if negated else "In", lambda: container))
+            return reading.boolean(compare(value, ("NotIn" if negated else "In", lambda: container)))
         if is_users(type(container)) and type(container) not in (list, tuple, dict, set, frozenset, str):
             raise GraphBreak(f"`in` of a {type(container).__name__}", "make it a list, a set or a dict")
         return (value in container) is not negated
 
     def binary(self, operation: str, a: Any, b: Any) -> Any:
         a, b = self.plain(a), self.plain(b)
-        if operation in ("Div", "FloorDiv", "Mod", "Pow") and _is_number(a) and _is_number(b):
-            self.reading.number(a, b)
+        if _is_number(a) and _is_number(b):
+            if operation in ("Div", "FloorDiv", "Mod", "Pow"):  # may raise
+                self.reading.number(a, b)
+            self.reading.number(*(x for x in (a, b) if isinstance(x, Tracer) and x.dtype.kind == "i"))  # may leave int64
         return _OPERATORS[operation](a, b)
 
     # -- changes

@@ -287,10 +287,9 @@ class _Instrument(ast.NodeTransformer):
         return hook("binary", ast.Constant(type(node.op).__name__), self.visit(node.left), self.visit(node.right))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
-        is_not = isinstance(node.op, ast.Not)
-        node.operand = (
-            self.truth(node.operand) if is_not else ast.copy_location(hook("plain", self.visit(node.operand)), node.operand)
-        )
+        if isinstance(node.op, ast.Not):
+            return hook("negated", self.visit(node.operand))
+        node.operand = ast.copy_location(hook("plain", self.visit(node.operand)), node.operand)
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:

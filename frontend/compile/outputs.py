@@ -111,7 +111,7 @@ class Outputs:
             self._values[inner.value] = text
         else:
             text = f"{known}.copy()"
-        if value.weak:
+        if value.weak or id(value) in reading.booleans:
             return self._keep(value, f"{text}.item()")
         self._made[id(value)] = value, text
         return text if known is None else self._keep(value, text)

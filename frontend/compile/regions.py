@@ -150,16 +150,20 @@ class Region:
 
     def other(self, args: tuple[Any, ...]) -> Any:
         """A call that the latest variant does not serve."""
+        out = self.served(args)
+        return out if out is not MISS else self.owner.missed(self, args)
+
+    def served(self, args: tuple[Any, ...]) -> Any:
+        """What the first variant whose guards hold gives; `MISS` if none does."""
         for variant in self.variants:
-            if variant.run is not self.latest:
-                try:
-                    out = variant.run(*args)
-                except CheckError:
-                    return FALLBACK
-                if out is not MISS:
-                    self.latest = variant.run
-                    return out
-        return self.owner.missed(self, args)
+            try:
+                out = variant.run(*args)
+            except CheckError:
+                return FALLBACK
+            if out is not MISS:
+                self.latest = variant.run
+                return out
+        return MISS
 
     # -- tracing
 
