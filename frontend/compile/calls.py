@@ -74,11 +74,10 @@ def call(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
             return function(*args, **kwargs)
         if convert.is_users(function.__code__) or _is_layer(function, args):
             return inlined(reading, function)(*args, **kwargs)
-        if is_ours(function.__code__.co_filename):
+        if _is_ours(function):
             return _ours(hooks, function, args, kwargs)
-        if _root(function) == "numpy" or (
-            isinstance(getattr(function, "__wrapped__", None), FunctionType) is False
-            and _root(function) in ("functools", "operator")
+        if _root(function) in ("numpy", "functools", "operator") and not isinstance(
+            getattr(function, "__wrapped__", None), FunctionType
         ):
             return _library(hooks, function, args, kwargs)
         raise GraphBreak(f"{_name(function)}() is a library's", "compute with lamina.numpy, or call it outside")
@@ -95,12 +94,17 @@ def call(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
         return _builtin(hooks, function, args, kwargs)
     found = next((vars(c)["__call__"] for c in type(function).__mro__ if "__call__" in vars(c)), None)
     if isinstance(found, FunctionType):
-        if is_users(type(function)) and not is_ours(found.__code__.co_filename) and not reading.is_known(function):
+        if is_users(type(function)) and not _is_ours(found) and not reading.is_known(function):
             raise GraphBreak(f"an object of {type(function).__name__} whose origin is not known is called")
         return _method(hooks, MethodType(found, function), args, kwargs)
     if _root(function) == "numpy":
         return _library(hooks, function, args, kwargs)
     raise GraphBreak(f"{_name(function)}() is run by Python")
+
+
+def _is_ours(function: FunctionType) -> bool:
+    """Whether a function is of this package: also one that it made of the user's, but none that stands in no file."""
+    return function.__globals__.get("__name__", "").split(".")[0] == "lamina"
 
 
 def _is_hashable(function: Any) -> bool:
@@ -267,7 +271,7 @@ def _callback(hooks: Hooks, function: Any) -> Any:
             return function
         if convert.is_users(function.__code__):
             return inlined(hooks.reading, function)
-        return _with_cells(hooks, function) if is_ours(function.__code__.co_filename) else function
+        return _with_cells(hooks, function) if _is_ours(function) else function
     if isinstance(function, MethodType):
         return MethodType(_callback(hooks, function.__func__), function.__self__)
     if isinstance(function, functools.partial):
@@ -440,7 +444,7 @@ def _method(hooks: Hooks, method: MethodType, args: tuple[Any, ...], kwargs: dic
             raise GraphBreak("out= changes an array in place", "use the result")
         given = [_argument(hooks, a) for a in args]
         return _copied(hooks, function, method(*given, **{k: _argument(hooks, v) for k, v in kwargs.items()}), (owner, *given))
-    if isinstance(function, FunctionType) and is_ours(function.__code__.co_filename):
+    if isinstance(function, FunctionType) and _is_ours(function) and not _is_layer(function, (owner,)):
         if isinstance(owner, Array):
             return method(*[_argument(hooks, a) for a in args], **kwargs)
         return _ours(hooks, function, (owner, *args), kwargs)

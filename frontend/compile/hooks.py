@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import lnp
+from ...runtime.array import Array
 from ..capture import writes
 from ..capture.branches import compare, not_
 from ..effects import check
@@ -163,6 +164,8 @@ class Reading:
         if found is not None:
             return found
         kind = type(value)
+        if isinstance(value, np.ndarray) and kind not in (np.ndarray, Array):
+            raise GraphBreak(f"{path.text} is an array of the class {kind.__name__}", "use np.asarray of it")
         try:
             aval = abstract(value)
         except TypeError as error:
