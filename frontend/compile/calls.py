@@ -18,8 +18,9 @@ from ...runtime.array import Array
 from ..capture import builtin, convert, source, writes
 from ..jit import JitBase
 from ..locations import is_ours
+from ..pytree import is_registered
 from ..tracer import Tracer, asked
-from .hooks import CONTAINERS, MISSING, VALUES, GraphBreak, Hooks, Reading, SourceError, is_users
+from .hooks import CONTAINERS, LIBRARIES, MISSING, VALUES, GraphBreak, Hooks, Reading, SourceError, is_users
 from .instrument import HOOKS, instrumented, never
 
 _EFFECTS = {
@@ -257,7 +258,7 @@ def _ours(hooks: Hooks, function: FunctionType, args: tuple[Any, ...], kwargs: d
 
 def _argument(hooks: Hooks, x: Any) -> Any:
     """An argument of a library's function: containers as a whole, the user's functions with hooks."""
-    if isinstance(x, FunctionType | MethodType | functools.partial) or (callable(x) and hooks.reading.is_known(x)):
+    if callable(x) and not isinstance(x, type | Tracer | np.ndarray | np.generic) and not is_registered(type(x)):
         return _callback(hooks, x)
     x = hooks.reading.whole(x)
     if type(x) in (list, tuple) and any(isinstance(y, FunctionType | MethodType | functools.partial) for y in x):
@@ -271,11 +272,23 @@ def _callback(hooks: Hooks, function: Any) -> Any:
             return function
         if convert.is_users(function.__code__):
             return inlined(hooks.reading, function)
-        return _with_cells(hooks, function) if _is_ours(function) else function
+        if _is_ours(function):
+            return _with_cells(hooks, function)
+        if _root(function) not in LIBRARIES:
+            raise GraphBreak(f"{_name(function)}() is a library's, and called by another function", "call it outside")
+        return function
     if isinstance(function, MethodType):
         return MethodType(_callback(hooks, function.__func__), function.__self__)
     if isinstance(function, functools.partial):
         return functools.partial(_callback(hooks, function.func), *function.args, **function.keywords)
+    if isinstance(function, BuiltinFunctionType | BuiltinMethodType):
+        owner = function.__self__
+        is_method = owner is not None and not isinstance(owner, types.ModuleType | str | tuple)
+        if is_method or not (function in _PLAIN or _root(function) in ("math", "cmath", "_operator", "numpy")):
+            raise GraphBreak(f"{_name(function)}() is run by Python", "call it outside")
+        return function
+    if isinstance(function, functools._lru_cache_wrapper):
+        raise GraphBreak(f"{_name(function)}() keeps its results", "call it outside")
     if isinstance(function, JitBase | type) or not is_users(type(function)):
         return function
 
@@ -393,8 +406,10 @@ def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str,
     """One of Python's own functions."""
     args = tuple(hooks.iterated(a) if type(a) in CONTAINERS else _argument(hooks, a) for a in args)
     kwargs = {k: _argument(hooks, v) for k, v in kwargs.items()}
-    for x in args:
-        if hooks.reading.is_known(x) and type(x) not in CONTAINERS and not isinstance(x, tuple):
+    for x in (*args, *kwargs.values()):
+        if isinstance(x, type) and function in (map, filter, sorted, min, max) and x not in _PLAIN:
+            raise GraphBreak(f"objects of {x.__name__} are made", "make them outside")
+        if hooks.reading.is_known(x) and not callable(x) and type(x) not in CONTAINERS and not isinstance(x, tuple):
             raise GraphBreak(f"{function.__name__}() is given an object of {type(x).__name__}")
         if isinstance(x, Tracer) and function in _ON_SCALARS and function is not round:
             raise GraphBreak(f"{function.__name__}() of an array", "do it with the result")
@@ -445,12 +460,20 @@ def _method(hooks: Hooks, method: MethodType, args: tuple[Any, ...], kwargs: dic
         given = [_argument(hooks, a) for a in args]
         return _copied(hooks, function, method(*given, **{k: _argument(hooks, v) for k, v in kwargs.items()}), (owner, *given))
     if isinstance(function, FunctionType) and _is_ours(function) and not _is_layer(function, (owner,)):
+        if name == "__call__" and any(isinstance(v, FunctionType) and not _is_ours(v) for v in _values_of(owner)):
+            raise GraphBreak(f"a {type(owner).__name__} holds a function of its own", "call it outside")
         if isinstance(owner, Array):
             return method(*[_argument(hooks, a) for a in args], **kwargs)
         return _ours(hooks, function, (owner, *args), kwargs)
     if isinstance(function, FunctionType):
         return call(hooks, function, (owner, *args), kwargs)
     raise GraphBreak(f"{name}() is run by Python")
+
+
+def _values_of(owner: Any) -> list[Any]:
+    """What an object of this package holds."""
+    slots = [getattr(owner, n, None) for c in type(owner).__mro__ for n in getattr(c, "__slots__", ()) if isinstance(n, str)]
+    return [*getattr(owner, "__dict__", {}).values(), *slots]
 
 
 # Functions that read objects

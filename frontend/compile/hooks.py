@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import lnp
 from ...runtime.array import Array
+from .. import lnp
 from ..capture import writes
 from ..capture.branches import compare, not_
 from ..effects import check

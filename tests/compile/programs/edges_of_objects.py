@@ -8,11 +8,14 @@ import dataclasses
 import enum
 import functools
 import itertools
+import os
 
+import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 
 X = np.linspace(-1, 2, 6).reshape(2, 3)
+FACTOR = [1.0]
 
 
 class Color(enum.Enum):
@@ -571,3 +574,80 @@ def private_names(compile):
     a.set(5)
     out.append(a.f(X))
     return out
+
+
+class Gain(lm.Module):
+    layer: lm.Module
+    gain: lm.Array
+
+    def __call__(self, x):
+        return self.layer(x) * self.gain * FACTOR[0]
+
+
+def module_of_the_user_is_trained(compile):
+    model = Gain(lm.modules.Linear(3, 2, key=lm.random.key(0)), lnp.asarray(2.0))
+
+    @compile
+    def step(model, x):
+        value, slopes = lm.value_and_grad(lambda m: (m(x) ** 2).mean())(model)
+        return lm.tree.map(lambda p, g: p - 0.01 * g, model, slopes), float(value)
+
+    out = []
+    for k in range(4):
+        FACTOR[0] = [1.0, 1.0, 0.5, X[0, 1]][k]
+        model, value = step(model, X)
+        out += [value, model.gain, model.layer.weight]
+    return out
+
+
+def callbacks_with_effects(compile):
+    log = []
+
+    @functools.lru_cache
+    def cached(k):
+        return k * FACTOR[0]
+
+    @compile
+    def f(x):
+        list(map(log.append, [1, 2]))
+        return lnp.sin(x) * len(log) + sum(map(cached, [1, 2])) + sum(map(lambda k: k * FACTOR[0], [1, 2]))
+
+    FACTOR[0] = 1.0
+    out = [f(X)]
+    FACTOR[0] = 3.0
+    return [*out, f(X), log]
+
+
+def layers_with_functions_of_the_user(compile):
+    k = [1.0]
+    layers = lm.modules.Sequential(lm.modules.Linear(3, 3, key=lm.random.key(0)), lambda x: x * k[0])
+
+    @lm.custom_jvp
+    def scaled(x):
+        return lnp.sin(x) * k[0]
+
+    scaled.defjvp(lambda p, t: (scaled(*p), t[0]))
+
+    @compile
+    def f(x):
+        return layers(x), scaled(x), os.environ.get("LAMINA_TEST_COMPILE", "1")
+
+    out = [f(X)]
+    k[0] = 3.0
+    out.append(f(X))
+    os.environ["LAMINA_TEST_COMPILE"] = "2"
+    out.append(f(X))
+    del os.environ["LAMINA_TEST_COMPILE"]
+    return out
+
+
+def array_subclasses(compile):
+    class Odd(np.ndarray):
+        def sum(self, *args, **kwargs):
+            return 42
+
+    @compile
+    def f(x, a):
+        return lnp.sin(x) * a.sum()
+
+    return [f(X, X.view(Odd)), f(X, X), f(X, X.view(Odd))]
