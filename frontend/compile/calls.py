@@ -321,7 +321,7 @@ def _copied(hooks: Hooks, function: Any, result: Any, args: tuple[Any, ...]) -> 
     """A result that NumPy would have copied, as another tracer; one that it would not, as a view."""
     name = getattr(function, "__name__", "")
     if isinstance(result, Tracer) and any(result is a for a in args) and name not in _ALIASES:
-        return Tracer(result.trace, result.value, result.shape, result.dtype, result.weak)
+        return Tracer(result.within, result.value, result.shape, result.dtype, result.weak)
     if name in _VIEWS and args:
         return writes.view(args[0], result)
     return result

@@ -286,7 +286,7 @@ class Reading:
     def boolean(self, value: Any) -> Any:
         """What Python makes a bool."""
         if isinstance(value, Tracer):
-            value = Tracer(value.trace, value.value, value.shape, value.dtype, value.weak)
+            value = Tracer(value.within, value.value, value.shape, value.dtype, value.weak)
             self.booleans[id(value)] = value
         return value
 
