@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from .errors import DifferentiationError as DifferentiationError
     from .errors import DTypeError as DTypeError
     from .errors import ExtensionError as ExtensionError
+    from .errors import GraphBreakError as GraphBreakError
     from .errors import InternalError as InternalError
     from .errors import LaminaError as LaminaError
+    from .errors import RecompileError as RecompileError
     from .errors import ScheduleError as ScheduleError
     from .errors import ShapeError as ShapeError
     from .errors import SizeError as SizeError
@@ -50,6 +52,10 @@ if TYPE_CHECKING:
     from .frontend.autodiff import value_and_grad as value_and_grad
     from .frontend.batching import vmap as vmap
     from .frontend.call_kernel import call_kernel as call_kernel
+    from .frontend.compile.compiled import compile as compile
+    from .frontend.compile.compiled import no_breaks as no_breaks
+    from .frontend.compile.compiled import no_recompile as no_recompile
+    from .frontend.compile.report import explain as explain
     from .frontend.conditional import cond as cond
     from .frontend.conditional import switch as switch
     from .frontend.conditional import while_loop as while_loop
@@ -149,8 +155,10 @@ _HOMES = {
             "DifferentiationError",
             "DeviceError",
             "ExtensionError",
+            "GraphBreakError",
             "InternalError",
             "LaminaError",
+            "RecompileError",
             "ScheduleError",
             "ShapeError",
             "SizeError",
@@ -207,6 +215,8 @@ _HOMES = {
     ),
     **dict.fromkeys(("jit", "make_graph", "make_jaxpr"), ".frontend.jit"),
     "closure_convert": ".frontend.implicit",
+    **dict.fromkeys(("compile", "no_breaks", "no_recompile"), ".frontend.compile.compiled"),
+    "explain": ".frontend.compile.report",
     "Array": ".runtime.array",
     **dict.fromkeys(("load", "save"), ".training.files"),
     **dict.fromkeys(("Module", "buffer", "static"), ".modules.module"),

@@ -103,3 +103,17 @@ def about(op: object) -> Iterator[None]:
     except Exception as error:
         placed(error, op)
         raise
+
+
+class GraphBreakError(LaminaError):
+    """A function of `lm.compile` has a statement that no graph can take, inside of `lm.no_breaks()`.
+
+    Do what the message says, or leave the block.
+    """
+
+
+class RecompileError(LaminaError):
+    """A call of a function of `lm.compile` fails a guard, inside of `lm.no_recompile()`.
+
+    Call the function for such values before the block.
+    """

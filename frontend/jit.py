@@ -399,6 +399,7 @@ def jit(
             capture=capture,
             device=device,
         )
+    function = getattr(function, "compiled_from", function)
     if capture not in CAPTURES:
         raise ValueError(f"jit takes capture= as one of {', '.join(CAPTURES)}, got {capture!r:.60}")
     if not callable(function):

@@ -325,6 +325,11 @@ def upto(outer: TreeDef, tree: Any) -> list[Any]:
     return [part for child, below in zip(outer.children, children, strict=True) for part in upto(child, below)]
 
 
+def is_registered(cls: type) -> bool:
+    """Whether a class was made a pytree node."""
+    return cls in _registry
+
+
 def _sorted(tree: dict[Any, Any]) -> tuple[Any, ...]:
     try:
         return tuple(sorted(tree))

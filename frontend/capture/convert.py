@@ -48,6 +48,8 @@ def captured(function: Any) -> Any:
         return _function(function)
     if isinstance(function, type | JitBase) or not callable(function):
         return function
+    if (plain := getattr(function, "compiled_from", None)) is not None:
+        return captured(plain)
     call = _call_of(function)
     if isinstance(call, FunctionType) and is_users(call.__code__):
         return MethodType(_function(call), function)

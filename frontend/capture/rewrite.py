@@ -26,6 +26,8 @@ from .sites import RefusedError, Site
 
 FOLDS = {"sum", "any", "all", "min", "max", "len"}
 SCOPE, SITES, ITEM, ERROR = "scope@", "sites@", "item@", "error@"
+HOOKS = "guard@"
+"""The variable whose attributes are hooks."""
 _UNREADABLE = {"eval", "exec", "locals", "vars"}
 
 
@@ -36,6 +38,11 @@ def rewritten(node: ast.FunctionDef, owner: str | None, sites: list[Site]) -> as
 
 def helper(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(load(HELPERS), name, ast.Load()), list(args), [])
+
+
+def is_hook(node: ast.expr) -> bool:
+    """Whether a function that is called is a hook of `frontend/compile`, which decides itself what it runs."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == HOOKS
 
 
 def constant(value: Any) -> ast.expr:
@@ -485,7 +492,8 @@ class _Function(ast.NodeTransformer):
             return node
         if (folded := self.folded(node)) is not None:
             return folded
-        node.func = at(helper("convert", self.visit(node.func)), node.func)
+        if not is_hook(node.func):
+            node.func = at(helper("convert", self.visit(node.func)), node.func)
         node.args = [self.visit(a) for a in node.args]
         for keyword in node.keywords:
             keyword.value = self.visit(keyword.value)

@@ -28,12 +28,17 @@ class Source:
     owner: str | None
 
 
+made: dict[CodeType, Source] = {}
+"""The sources of functions that stand in no file: those that `frontend/compile` has made of the user's."""
+
 _files: dict[str, tuple[list[str], list[tuple[Function, str | None]]]] = {}
 
 
 def find(function: Any) -> Source | None:
     """The source of a Python function; None if there is none to read, as in an interactive session without history."""
     code = function.__code__
+    if (known := made.get(code)) is not None:
+        return Source(copy.deepcopy(known.node), known.file, known.owner)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         return None

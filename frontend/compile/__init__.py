@@ -1,0 +1,1 @@
+"""`lm.compile`: any Python function as graphs with Python between them."""

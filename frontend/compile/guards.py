@@ -1,0 +1,155 @@
+"""What a trace has taken for granted, and the Python function that asks whether it still holds.
+
+A trace reads Python's objects by paths: a variable of the region, a global, a cell of a closure, and attributes and items of
+these. Each path that is read becomes a line of the function, in order, so that what several guards share is read once; each
+fact about it becomes a test. All of it is one function without loops: a guard costs about 40 ns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+MISS: Any = object()
+"""What a variant gives where a guard does not hold."""
+
+GUARD_ERRORS = (KeyError, AttributeError, IndexError, TypeError, NameError, ValueError)
+"""What reading a path raises that is no longer there."""
+
+
+class Path:
+    """Where a value comes from.
+
+    Attributes:
+        code: an expression of the function that checks.
+        text: what the user calls it.
+    """
+
+    __slots__ = ("code", "text")
+
+    def __init__(self, code: str, text: str):
+        self.code, self.text = code, text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Guards:
+    """The guards of one trace, as lines of a function.
+
+    Attributes:
+        facts: the guards as the user reads them, each with the code of the value that it is about.
+        integers: the paths of integers that are constants, by the numbers of their guards.
+        listed: those that a report shows.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {"MISS": MISS, "ERRORS": GUARD_ERRORS}
+        self.facts: list[tuple[str, str]] = []
+        self.integers: dict[int, str] = {}
+        self.listed: list[str] = []
+        self._known: set[str] = set()
+        self._paths: dict[str, Path] = {}
+        self._constants: dict[int, str] = {}
+
+    def constant(self, value: Any) -> str:
+        """The name of a value in the function."""
+        name = self._constants.get(id(value))
+        if name is None:
+            name = self._constants[id(value)] = f"k{len(self._constants)}"
+            self.names[name] = value
+        return name
+
+    def path(self, code: str, text: str) -> Path:
+        """A path that is read once into a variable of the function."""
+        found = self._paths.get(code)
+        if found is None:
+            name = f"t{len(self._paths)}"
+            self.lines.append(f"{name} = {code}")
+            found = self._paths[code] = Path(name, text)
+        return found
+
+    def require(self, test: str, text: str, shown: str = "", listed: bool = True) -> None:
+        """Add a test. `text` says it in the user's words; `shown` is the code of the value that it is about. What hardly ever
+        fails is not `listed`."""
+        if test not in self._known:
+            self._known.add(test)
+            self.lines.append(f"if not ({test}): return MISS")
+            self.facts.append((text, shown))
+            if listed:
+                self.listed.append(text)
+
+    def same(self, path: Path, value: Any, text: str = "") -> None:
+        """The path leads to this very object."""
+        self.require(f"{path.code} is {self.constant(value)}", text or f"{path.text} is {short(value)}", path.code)
+
+    def equal(self, path: Path, value: Any) -> None:
+        """The path leads to a value of this type that is equal, bit for bit."""
+        if value is None or value is True or value is False or value is Ellipsis or value is NotImplemented:
+            return self.same(path, value, f"{path.text} is {value}")
+        if type(value) is int:
+            self.integers[len(self.facts)] = path.text
+        k, t, code = self.constant(value), self.constant(type(value)), path.code
+        same = f"{code} == {k}" if type(value) not in (float, complex) else f"repr({code}) == {repr(value)!r}"
+        self.require(f"{code} is {k} or (type({code}) is {t} and {same})", f"{path.text} == {short(value)}", code)
+        return None
+
+    def of_type(self, path: Path, cls: type) -> None:
+        self.require(
+            f"type({path.code}) is {self.constant(cls)}", f"type({path.text}) is {cls.__name__}", f"type({path.code}).__name__"
+        )
+
+    def function(self, parameters: list[str], finish: list[str]) -> Callable[..., Any]:
+        """The function of the parameters that checks, and then runs the lines of `finish`."""
+        body = [f"        {line}" for line in self.lines] or ["        pass"]
+        text = [f"def variant({', '.join(parameters)}):", "    try:", *body, "    except ERRORS:", "        return MISS"]
+        text += [f"    {line}" for line in finish]
+        names = dict(self.names)
+        exec("\n".join(text), names)
+        return names["variant"]
+
+    def measurer(self, parameters: list[str], codes: dict[str, str]) -> Callable[..., dict[str, tuple[int, ...]]]:
+        """A function of the parameters that gives the shapes of what codes lead to, where all guards hold."""
+        names = {**self.names, "shape": np.shape}
+        lines = [line for line in self.lines if not line.startswith("if not (")]
+        made = ", ".join(f"{text!r}: shape({code})" for text, code in codes.items())
+        body = "\n".join(f"    {line}" for line in [*lines, f"return {{{made}}}"])
+        exec(f"def measure({', '.join(parameters)}):\n{body}", names)
+        return names["measure"]
+
+    def prober(self, parameters: list[str]) -> Callable[..., tuple[int, str] | None]:
+        """A function of the parameters that gives the number and text of the first guard that fails, with the value it met;
+        None if all hold."""
+        names = dict(self.names)
+        names["facts"] = self.facts
+        lines, k = [], 0
+        for line in self.lines:
+            if line.startswith("if not ("):
+                text, shown = self.facts[k]
+                value = f"'; it is ' + short({shown})" if shown else "''"
+                lines.append(f"{line.removesuffix(': return MISS')}: return {k}, facts[{k}][0] + {value}")
+                k += 1
+            else:
+                lines.append(line)
+        names["short"] = short
+        body = [f"        {line}" for line in lines] or ["        pass"]
+        text = [f"def probe({', '.join(parameters)}):", "    try:", *body, "    except ERRORS as error:"]
+        text += ["        return -1, 'what is read is no longer there: ' + repr(error)", "    return None"]
+        exec("\n".join(text), names)
+        return names["probe"]
+
+
+def short(value: Any) -> str:
+    """A value as a guard shows it."""
+    if callable(value) or isinstance(value, type):
+        return getattr(value, "__qualname__", type(value).__name__)
+    if isinstance(value, ModuleType):
+        return f"module {value.__name__}"
+    text = repr(value) if isinstance(value, int | float | str | bytes | complex | bool | type(None) | tuple) else None
+    if text is None:
+        return f"the {type(value).__name__}"
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,328 @@
+"""The rewriting of a function so that everything it reads of Python's objects, and everything it calls, passes through hooks.
+
+    cfg.scale * f(x)[0]   ->   guard@.binary("Mult", guard@.attribute(guard@.name("cfg"), "scale"),
+                                             guard@.item(guard@.call(guard@.name("f"), x), 0))
+
+Local variables stay Python's. Control flow stays as it is, so that `frontend/capture` can rewrite the result once more. All
+nodes keep the user's lines and columns.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from ..capture.names import local_names, own_nodes, parameters
+from ..capture.rewrite import HOOKS
+from ..capture.source import Function
+
+_NEVER: dict[type, tuple[str, str]] = {
+    ast.Try: ("try", "move what computes out of it, or into a function of its own"),
+    ast.TryStar: ("try", "move what computes out of it, or into a function of its own"),
+    ast.With: ("with", "move what computes into a function of its own"),
+    ast.AsyncWith: ("async", ""),
+    ast.AsyncFor: ("async", ""),
+    ast.AsyncFunctionDef: ("async", ""),
+    ast.Await: ("await", ""),
+    ast.Yield: ("yield", "return a list, or let the generator call a function that computes"),
+    ast.YieldFrom: ("yield", "return a list, or let the generator call a function that computes"),
+    ast.Global: ("global", "return the value instead"),
+    ast.Nonlocal: ("nonlocal", "return the value instead"),
+    ast.Import: ("import", "import at the top of the file"),
+    ast.ImportFrom: ("import", "import at the top of the file"),
+    ast.Delete: ("del", ""),
+    ast.ClassDef: ("class", "define it outside of the function"),
+    ast.Match: ("match", "use if and elif"),
+}
+
+
+def never(node: ast.AST | Sequence[ast.AST]) -> tuple[ast.AST, str, str] | None:
+    """A statement or expression in a tree that only Python can run: the node, why, and what to do."""
+    for one in [node] if isinstance(node, ast.AST) else node:
+        for inner in ast.walk(one):
+            known = _NEVER.get(type(inner))
+            if known is not None:
+                return inner, f"`{known[0]}` is run by Python", known[1]
+            if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
+                return inner, "a function with decorators is defined by Python", "define it outside"
+            if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in _BY_NAME:
+                return inner, *_BY_NAME[inner.func.id]
+            if isinstance(inner, ast.For | ast.comprehension) and not _is_simple(inner.target):
+                return inner, "a loop assigns attributes or items", "assign them in its body"
+            if type(inner).__name__ in ("TemplateStr", "TypeAlias"):
+                return inner, "it is run by Python", ""
+    return None
+
+
+_OUTSIDE = "call it outside, or give it what the function returns"
+_BY_NAME = {
+    **{n: (f"{n}() reads variables by name", "") for n in ("eval", "exec", "locals", "vars", "globals", "dir", "breakpoint")},
+    **{n: (f"{n}() reaches outside of the program", _OUTSIDE) for n in ("print", "input", "open")},
+    **{n: (f"{n}() is of Python's objects", "use a list") for n in ("next", "iter", "id")},
+}
+
+
+def _is_simple(target: ast.expr) -> bool:
+    return all(isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context) for n in ast.walk(target))
+
+
+def load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def hook(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(load(HOOKS), name, ast.Load()), list(args), [])
+
+
+def instrumented(node: ast.FunctionDef, owner: str | None) -> ast.FunctionDef:
+    """A function, of which `never` finds nothing, with hooks. `owner` is the class around it, for private names."""
+    visitor = _Instrument(owner)
+    visitor.scopes.append(local_names(node)[0])
+    node.body = visitor.block(node.body)
+    node.returns = None
+    for argument in ast.walk(node.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    return ast.fix_missing_locations(node)
+
+
+class _Instrument(ast.NodeTransformer):
+    def __init__(self, owner: str | None):
+        self.owner = owner
+        self.scopes: list[set[str]] = []
+
+    def visit(self, node: ast.AST) -> Any:
+        new = super().visit(node)
+        for one in new if isinstance(new, list) else [new]:
+            if isinstance(one, ast.expr | ast.stmt) and one is not node:
+                ast.copy_location(one, node)
+                for child in ast.walk(one):
+                    if isinstance(child, ast.expr | ast.stmt) and not hasattr(child, "lineno"):
+                        ast.copy_location(child, node)
+        return new
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for statement in statements:
+            new = self.visit(statement)
+            out += new if isinstance(new, list) else [new]
+        return out
+
+    # -- scopes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self._defaults(node.args)
+        self.scopes.append(local_names(node)[0])
+        node.body, node.returns = self.block(node.body), None
+        self.scopes.pop()
+        for argument in ast.walk(node.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        self._defaults(node.args)
+        self.scopes.append(set(parameters(node)))
+        node.body = self.visit(node.body)
+        self.scopes.pop()
+        return node
+
+    def _defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = [self.visit(d) for d in arguments.defaults]
+        arguments.kw_defaults = [self.visit(d) if d is not None else None for d in arguments.kw_defaults]
+
+    def _comprehension(self, node: Any) -> Any:
+        targets = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        self.scopes.append(targets)
+        for generator in node.generators:
+            generator.iter = ast.copy_location(hook("iterated", self.visit(generator.iter)), generator.iter)
+            generator.ifs = [self.truth(test) for test in generator.ifs]
+        for name in ("elt", "key", "value"):
+            if hasattr(node, name):
+                setattr(node, name, self.visit(getattr(node, name)))
+        self.scopes.pop()
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    # -- statements
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        is_unpacked = any(isinstance(t, ast.Tuple | ast.List) for t in node.targets)
+        value = self.visit(node.value)
+        node.value = hook("iterated", value) if is_unpacked and not isinstance(value, ast.Tuple) else value
+        ast.copy_location(node.value, value)
+        checks = [check for target in node.targets for check in self.checks(target)]
+        node.targets = [self.target(t) for t in node.targets]
+        return [*checks, node]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if node.value is None:
+            return ast.Pass()
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        node.value = hook("plain", self.visit(node.value))
+        if isinstance(node.target, ast.Name):
+            check: list[ast.stmt] = [ast.Expr(hook("augmented", load(node.target.id)))]
+        else:
+            check = self.checks(node.target)
+            node.target = self.target(node.target)
+        return [*check, node]
+
+    def checks(self, target: ast.expr) -> list[ast.stmt]:
+        """Statements that refuse to change what was there before the region."""
+        if isinstance(target, ast.Tuple | ast.List):
+            return [check for part in target.elts for check in self.checks(part)]
+        if isinstance(target, ast.Starred):
+            return self.checks(target.value)
+        if isinstance(target, ast.Attribute | ast.Subscript):
+            parts = [self.visit(_as_load(copy.deepcopy(target.value)))]
+            if isinstance(target, ast.Subscript):
+                parts.append(self.index(copy.deepcopy(target.slice)))
+            return [ast.copy_location(ast.Expr(ast.copy_location(hook("changed", *parts), target)), target)]
+        return []
+
+    def target(self, target: Any) -> Any:
+        """A target with hooks in its subscripts; its base is not one that hooks know, as `checks` makes sure."""
+        if isinstance(target, ast.Tuple | ast.List):
+            target.elts = [self.target(t) for t in target.elts]
+        elif isinstance(target, ast.Starred):
+            target.value = self.target(target.value)
+        elif isinstance(target, ast.Subscript):
+            target.value = self.based(target.value)
+            target.slice = self.index(target.slice, keep=True)
+        elif isinstance(target, ast.Attribute):
+            target.value = self.based(target.value)
+        return target
+
+    def based(self, node: ast.expr) -> ast.expr:
+        """The base of a target: names stay, so that capture can replace what they hold."""
+        if isinstance(node, ast.Name) and any(node.id in scope for scope in self.scopes):
+            return node
+        if isinstance(node, ast.Subscript):
+            node.value, node.slice = self.based(node.value), self.index(node.slice, keep=True)
+            return node
+        if isinstance(node, ast.Attribute):
+            node.value = self.based(node.value)
+            return node
+        return self.visit(node)
+
+    def visit_If(self, node: ast.If | ast.While) -> Any:
+        node.test = self.truth(node.test)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+        return node
+
+    def visit_While(self, node: ast.While) -> Any:
+        return self.visit_If(node)
+
+    def visit_For(self, node: ast.For) -> Any:
+        node.iter = ast.copy_location(hook("iterated", self.visit(node.iter)), node.iter)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        node.test = self.truth(node.test)
+        node.msg = self.visit(node.msg) if node.msg else None
+        return node
+
+    # -- expressions
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        return ast.copy_location(hook("truth", self.visit(node)), node)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        if not isinstance(node.ctx, ast.Load) or "@" in node.id or any(node.id in scope for scope in self.scopes):
+            return node
+        return hook("name", ast.Constant(node.id))
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        return hook("attribute", self.visit(node.value), ast.Constant(self.mangled(node.attr)))
+
+    def mangled(self, name: str) -> str:
+        is_private = self.owner is not None and name.startswith("__") and not name.endswith("__")
+        return f"_{(self.owner or '').lstrip('_')}{name}" if is_private else name
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        return hook("item", self.visit(node.value), self.index(node.slice))
+
+    def index(self, node: ast.expr, keep: bool = False) -> ast.expr:
+        if isinstance(node, ast.Slice):
+            parts = [self.visit(p) if p is not None else None for p in (node.lower, node.upper, node.step)]
+            if keep:
+                return ast.copy_location(ast.Slice(*parts), node)
+            return ast.copy_location(hook("slice", *(p or ast.Constant(None) for p in parts)), node)
+        if isinstance(node, ast.Tuple):
+            node.elts = [self.index(part, keep) for part in node.elts]
+            return node
+        return self.visit(node)
+
+    def visit_Starred(self, node: ast.Starred) -> Any:
+        if isinstance(node.ctx, ast.Load):
+            node.value = ast.copy_location(hook("iterated", self.visit(node.value)), node.value)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> Any:
+        node.keys = [self.visit(k) if k is not None else None for k in node.keys]
+        node.values = [
+            self.visit(v) if k is not None else ast.copy_location(hook("plain", self.visit(v)), v)
+            for k, v in zip(node.keys, node.values, strict=True)
+        ]
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            return node
+        args = [self.visit(a) for a in node.args]
+        keywords = [
+            ast.keyword(k.arg, self.visit(k.value) if k.arg else hook("plain", self.visit(k.value))) for k in node.keywords
+        ]
+        call = hook("call", self.visit(node.func), *args)
+        call.keywords = keywords
+        return call
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        return hook("binary", ast.Constant(type(node.op).__name__), self.visit(node.left), self.visit(node.right))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, ast.Not):
+            return hook("negated", self.visit(node.operand))
+        node.operand = ast.copy_location(hook("plain", self.visit(node.operand)), node.operand)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        node.values = [self.truth(v) for v in node.values]
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        node.test, node.body, node.orelse = self.truth(node.test), self.visit(node.body), self.visit(node.orelse)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        operands: list[ast.expr] = [self.visit(x) for x in (node.left, *node.comparators)]
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            name = "identical" if isinstance(node.ops[0], ast.Is | ast.IsNot) else "inside"
+            negated = isinstance(node.ops[0], ast.IsNot | ast.NotIn)
+            return hook(name, *operands, ast.Constant(negated))
+        plain: list[ast.expr] = [ast.copy_location(hook("plain", x), x) for x in operands]
+        node.left, node.comparators = plain[0], plain[1:]
+        return node
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        node.value = hook("plain", self.visit(node.value))
+        node.format_spec = self.visit(node.format_spec) if node.format_spec else None
+        return node
+
+
+def _as_load(node: ast.expr) -> ast.expr:
+    for one in ast.walk(node):
+        if hasattr(one, "ctx"):
+            one.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
+    return node
+
+
+def is_called(node: Function) -> bool:
+    """Whether a function has anything that could become an operation."""
+    return bool(own_nodes(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare)))

@@ -1,0 +1,75 @@
+"""Which variables statements need, bind, and surely bind."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from ..capture.names import names_of
+
+
+def bound(nodes: ast.AST | Sequence[ast.AST]) -> set[str]:
+    """Variables that statements may bind or unbind."""
+    return {*names_of(nodes).bound}
+
+
+def needs(statements: Sequence[ast.stmt], sure: set[str] | None = None) -> set[str]:
+    """Variables whose values before the statements matter: they are read, or bound on some paths only."""
+    sure = set(sure or ())
+    out: set[str] = set()
+    for statement in statements:
+        names = names_of(statement)
+        always = surely_bound([statement])
+        is_simple = not isinstance(statement, ast.If | ast.For | ast.While | ast.Try | ast.With | ast.Match | ast.TryStar)
+        if isinstance(statement, ast.If):
+            inside = names_of(statement.test).read - sure
+            now = sure | bound(statement.test)
+            inside |= needs(statement.body, now) | needs(statement.orelse, now)
+            partly = ({*names.bound} - always) - sure
+        elif is_simple:
+            inside, partly = names.read - sure, set()
+            if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+                inside |= {statement.target.id} - sure
+        else:
+            inside, partly = names.read - sure, ({*names.bound} - always) - sure
+        out |= inside | partly | {*names.changed} - sure | {*names.rebound} - sure
+        sure |= always
+    return out
+
+
+def surely_bound(statements: Sequence[ast.stmt]) -> set[str]:
+    """Variables that are bound where the statements end in their order; all of them where they never do."""
+    out: set[str] = set()
+    for statement in statements:
+        if isinstance(statement, ast.If):
+            ends = [_ends(b) for b in (statement.body, statement.orelse)]
+            inside = [surely_bound(b) for b in (statement.body, statement.orelse)]
+            out |= inside[1] if ends[0] else inside[0] if ends[1] else inside[0] & inside[1]
+            out |= bound(statement.test)
+        elif isinstance(statement, ast.With):
+            out |= bound([i.context_expr for i in statement.items])
+        elif not isinstance(statement, ast.For | ast.While | ast.Try | ast.TryStar | ast.Match | ast.AsyncFor | ast.AsyncWith):
+            out |= bound(statement) - (bound(statement) if isinstance(statement, ast.Delete) else set())
+    return out
+
+
+def _ends(statements: Sequence[ast.stmt]) -> bool:
+    return bool(statements) and isinstance(statements[-1], ast.Return | ast.Raise | ast.Break | ast.Continue)
+
+
+def jumps(node: ast.AST, loops: int = 0) -> bool:
+    """Whether a statement leaves the statements around it: by return, or by break or continue of a loop outside of it."""
+    if isinstance(node, ast.Return):
+        return True
+    if isinstance(node, ast.Break | ast.Continue):
+        return loops == 0
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        return False
+    inner = loops + isinstance(node, ast.For | ast.While)
+    orelse = getattr(node, "orelse", []) if isinstance(node, ast.For | ast.While) else []
+    return any(jumps(child, loops if child in orelse else inner) for child in ast.iter_child_nodes(node))
+
+
+def returns(node: ast.AST) -> bool:
+    """Whether a statement has a `return` of its own function, or a jump out of it."""
+    return jumps(node)
