@@ -510,7 +510,7 @@ class Hooks:
         if isinstance(value, Tracer) or (isinstance(container, list | tuple) and any(isinstance(x, Tracer) for x in container)):
             if not reading.from_source:
                 raise SourceError
-            return reading.boolean(compare(value, ("NotIn" if negated else "In", lambda: container)))
+            return reading.boolean(compare(True, value, ("NotIn" if negated else "In", lambda: container)))
         if is_users(type(container)) and type(container) not in (list, tuple, dict, set, frozenset, str):
             raise GraphBreak(f"`in` of a {type(container).__name__}", "make it a list, a set or a dict")
         return (value in container) is not negated
