@@ -59,7 +59,12 @@ def value_of(x: Any, is_open: Callable[[Any], bool] = lambda leaf: False) -> Val
     if isinstance(x, Missing):
         return Value(missing=x)
     leaves: list[Any] = []
-    return Value(leaves, _taken_apart(flatten(x), leaves, is_open), None, x)
+    x = state.reader.variable(x)
+    return Value(leaves, _taken_apart(_flat(x), leaves, is_open), None, x)
+
+
+def _flat(x: Any) -> tuple[list[Any], TreeDef]:
+    return flatten(x, state.reader.is_whole)
 
 
 class _Attributes:
@@ -89,7 +94,7 @@ def _taken_apart(flat: tuple[list[Any], TreeDef], out: list[Any], is_open: Calla
         if names is None:
             out.append(leaf)
             return node
-        inside = [_taken_apart(flatten(getattr(leaf, name)), out, is_open) for name in names]
+        inside = [_taken_apart(_flat(getattr(leaf, name)), out, is_open) for name in names]
         return TreeDef(_Attributes, (type(leaf), names), tuple(inside))
 
     return walk(flat[1]) if any(attributes_of(x, is_open) is not None for x in flat[0]) else _given(flat, out)
@@ -102,7 +107,7 @@ def _given(flat: tuple[list[Any], TreeDef], out: list[Any]) -> TreeDef:
 
 def attributes_of(x: Any, is_open: Callable[[Any], bool]) -> tuple[str, ...] | None:
     """The attributes of which an object is made anew; None for what stays itself."""
-    if is_array(x):
+    if is_array(x) or state.reader.is_whole(x):
         return None
     parameters = getattr(type(x), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen and not isinstance(x, type):

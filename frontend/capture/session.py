@@ -44,8 +44,21 @@ class Frame:
         self.traced = traced
 
 
+class Reader:
+    """How control flow sees what was there before the function runs. Under `jit` objects are taken as they are."""
+
+    def variable(self, value: Any) -> Any:
+        """The value of a variable that control flow chooses or carries."""
+        return value
+
+    def is_whole(self, value: Any) -> bool:
+        """Whether an object can be chosen as a whole alone, since parts of it are not what they will be in each call."""
+        return False
+
+
 class _State(threading.local):
     def __init__(self) -> None:
+        self.reader = Reader()
         self.frames: list[Frame] = []
         self.scopes: list[Scope] = []
         self.flow = 0

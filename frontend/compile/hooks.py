@@ -19,6 +19,7 @@ from ...runtime.array import Array
 from .. import lnp
 from ..capture import writes
 from ..capture.branches import compare, not_
+from ..capture.session import Reader
 from ..effects import check
 from ..functions import Aval, abstract
 from ..pytree import flatten, is_registered
@@ -66,7 +67,7 @@ class Leaf(str):
     kind: type
 
 
-class Reading:
+class Reading(Reader):
     """What one trace of a region has read.
 
     Attributes:
@@ -98,6 +99,8 @@ class Reading:
         self.booleans: dict[int, Tracer] = {}
         """Tracers that are bools of Python."""
         self.codes: set[types.CodeType] = set()
+        self.read: dict[int, tuple[Any, ...]] = {}
+        """Tuples that stand for those of which they hold the items."""
 
     # -- what paths lead to
 
@@ -218,6 +221,25 @@ class Reading:
             steps = [(f".{name}", f".{name}", getattr(value, name, None), part) for name, part in inside.items()]
         for step, shown, old, new in steps:
             self.adopt(old, new, Path(code + step, text + shown))
+
+    def variable(self, value: Any) -> Any:
+        """A tuple of arrays and numbers is read, item by item; other objects are chosen as a whole."""
+        known = self.known.get(id(value))
+        if known is None or type(value) is not tuple or value is not known[0]:
+            return value
+        if not all(type(item) in VALUES or isinstance(item, Tracer | np.ndarray | np.generic) for item in value):
+            return value
+        path, guards = known[1], self.guards
+        if id(value) not in self.covered:
+            guards.of_type(path, tuple)
+            guards.require(f"len({path.code}) == {len(value)}", f"len({path.text}) == {len(value)}", f"len({path.code})")
+        read = (self.load(item, guards.path(f"{path.code}[{k}]", f"{path.text}[{k}]")) for k, item in enumerate(value))
+        made = tuple(read)
+        self.read[id(made)] = made
+        return made
+
+    def is_whole(self, value: Any) -> bool:
+        return id(value) in self.known and not isinstance(value, Tracer)
 
     def key(self, key: Any) -> str:
         return repr(key) if type(key) in (int, str, bool, type(None)) else self.guards.constant(key)

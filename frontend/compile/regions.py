@@ -15,6 +15,7 @@ from ...errors import CheckError, LaminaError, SizeError
 from ...pipeline import collecting_later
 from ...runtime.arrays import plain
 from ..capture import convert, runtime
+from ..capture.session import state
 from ..config import config
 from ..dynamic import dim
 from ..executables import MISS as UNFIT
@@ -234,7 +235,7 @@ class Region:
         program = Program()
         with collecting_later(), convert._session(), Trace(program) as trace:
             trace.own_arguments = 0
-            reading = Reading(trace, self.constants, self.varying, from_source, self.sizes)
+            state.reader = reading = Reading(trace, self.constants, self.varying, from_source, self.sizes)
             guards = reading.guards
             k, options = guards.constant(config), guards.constant(config.options)
             guards.require(f"{k}.common is {options} or {k}.options == {options}", "lm.config is the same", listed=False)
