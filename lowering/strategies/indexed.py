@@ -20,7 +20,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool, scalar_of, shape_of, width_of
 from ..analysis.lanes import lane_stride, varying_values
-from ..analysis.nests import around, buffer_name, find, holds, name_of, ops_in, statements, walk
+from ..analysis.nests import around, buffer_name, find, holds, loops, name_of, ops_in, statements, walk
 from ..schedule.prefetch import Prefetch
 from ..schedule.prefetch_rows import PrefetchRows
 from ..schedule.stream import Stream
@@ -43,9 +43,10 @@ def schedule_indexed(kernel: KernelOp, nest: ForOp, target: Target, take: Take) 
     if not is_scalar(nest):
         return
     if any(_at_data(op) for op in ops_in(nest, LoadOp, StoreOp)):
-        for loop in [op for op in ops_in(nest, ForOp) if _is_row(op)]:
-            if (lanes := _lanes(loop, target)) >= 2:
-                attempt(Vectorize(name_of(loop), lanes), take)
+        for name in [name_of(op) for op in ops_in(nest, ForOp) if _is_row(op)]:
+            row = loops(kernel).get(name)  # a step may have rewritten it with one before
+            if row is not None and _is_row(row) and (lanes := _lanes(row, target)) >= 2:
+                attempt(Vectorize(name, lanes), take)
         if (bags := _bags(nest)) is not None:
             attempt(UnrollAndJam(name_of(bags), _BAGS), take)
     elif (rows := _running_rows(nest)) is not None:
@@ -172,6 +173,8 @@ def _lanes(loop: ForOp, target: Target) -> int:
     """Lanes for a whole row, as far as registers go; a power of two."""
     bits = [_bits(op.value) for op in ops_in(loop, StoreOp)]
     bits += [_bits(value) for op in ops_in(loop, ForOp) for value in op.results]
+    if not bits:
+        return 1
     lanes, trips = _REGISTERS * target.lanes(max(bits)), loop.trip_count() or 0
     while lanes > 2 and lanes // 2 >= trips:
         lanes //= 2
