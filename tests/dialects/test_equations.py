@@ -19,7 +19,7 @@ from graphs import CASES, define
 from lamina.dialects.graph import OPS, eig, eigh, factor, orthogonal, solving, svd
 from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero, to_attribute
 from lamina.dialects.graph.index import find_places
-from lamina.dialects.graph.sort import position_type
+from lamina.dialects.graph.sort_keys import position_type
 from lamina.dialects.loop.structure import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
