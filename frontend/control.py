@@ -26,16 +26,16 @@ from .tracing import Trace, lift_as
 __all__ = ["fori_loop", "scan"]
 
 
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
-    """The value after `for i in range(lower, upper): value = body(i, value)`, from `value = init`.
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """The value after `for i in range(lower, upper): value = body_fun(i, value)`, from `value = init_val`.
 
     The body is traced once. A loop whose bounds are numbers can be differentiated in reverse; it keeps what every iteration
     started from. Bounds that are computed make a loop that can be differentiated forward only.
 
     Args:
         lower, upper: integers, or scalar arrays of integers.
-        body: takes the iteration number (which promotes as a Python int) and the value, and returns the next value.
-        init: a tree of arrays and numbers; the body must return the same structure, shapes and dtypes.
+        body_fun: takes the iteration number (which promotes as a Python int) and the value, and returns the next value.
+        init_val: a tree of arrays and numbers; the body must return the same structure, shapes and dtypes.
 
     Raises:
         TypeError: a bound is no integer, or the body returns another structure or dtypes.
@@ -49,10 +49,10 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     static = _number(lower), _number(upper)
 
     def transformed(bounds: Any, init: Any) -> Any:
-        return _fori(body, static, bounds, init)
+        return _fori(body_fun, static, bounds, init)
 
     dynamic = tuple(None if s is not None else _scalar(b, w) for s, b, w in zip(static, (lower, upper), _BOUNDS, strict=True))
-    return each_call(transformed, f"fori_loop_{function_name(body)}", body)(dynamic, init)
+    return each_call(transformed, f"fori_loop_{function_name(body_fun)}", body_fun)(dynamic, init_val)
 
 
 _BOUNDS = ("lower", "upper")

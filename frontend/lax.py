@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,9 +27,7 @@ from .lax_reductions import *
 from .lax_shapes import *
 from .lnp_contract import common_operands, contract
 from .lnp_create import full, full_like
-from .lnp_join import concatenate
 from .lnp_math import power as pow
-from .lnp_shape import expand_dims, reshape, squeeze, transpose
 from .lnp_sort import sort_together
 from .lnp_sort import top_k as lnp_top_k
 from .moves import broadcast_tracer, normalize_axis, static_int
@@ -52,11 +51,11 @@ _RENAMED = {
     "atan2": "arctan2", "atanh": "arctanh", "bitwise_and": "bitwise_and", "bitwise_not": "bitwise_not",
     "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
     "eq": "equal", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
-    "broadcast_shapes": "broadcast_shapes", "conj": "conjugate", "dynamic_slice": "dynamic_slice",
-    "dynamic_update_slice": "dynamic_update_slice", "imag": "imag", "is_finite": "isfinite", "le": "less_equal", "log": "log",
+    "broadcast_shapes": "broadcast_shapes", "conj": "conjugate", "imag": "imag", "is_finite": "isfinite", "le": "less_equal",
+    "log": "log",
     "log1p": "log1p", "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
-    "neg": "negative", "nextafter": "nextafter", "population_count": "bitwise_count", "real": "real", "rem": "fmod",
-    "round": "round", "shift_left": "left_shift", "shift_right_arithmetic": "right_shift", "sign": "sign", "sin": "sin",
+    "neg": "negative", "nextafter": "nextafter", "real": "real", "rem": "fmod",
+    "shift_left": "left_shift", "shift_right_arithmetic": "right_shift", "sign": "sign", "sin": "sin",
     "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stack": "stack", "sub": "subtract", "tan": "tan", "tanh": "tanh",
     "tile": "tile", "unstack": "unstack",
 }  # fmt: skip
@@ -66,13 +65,12 @@ globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 __all__ = [
     *_RENAMED, *lax_conv.__all__, *lax_indexing.__all__, *lax_reductions.__all__, *lax_shapes.__all__, "approx_max_k",
     "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e", "betainc",
-    "bitcast_convert_type", "clamp", "clz", "complex", "concatenate", "cond", "convert_element_type", "cumlogsumexp",
-    "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve", "custom_root",
-    "digamma", "div", "dot", "dot_general", "erf", "erf_inv", "erfc",
-    "expand_dims", "fori_loop", "full", "full_like", "igamma", "igamma_grad_a", "igammac", "integer_pow", "lgamma",
-    "linalg", "logistic", "map", "mulhi", "optimization_barrier", "polygamma", "pow", "ragged_dot", "random_gamma_grad",
-    "reciprocal", "reduce_precision", "reshape", "rsqrt", "scan", "select", "select_n", "shift_right_logical", "sort",
-    "sort_key_val", "squeeze", "stop_gradient", "switch", "top_k", "transpose", "while_loop", "zeta",
+    "Precision", "RoundingMethod", "bitcast_convert_type", "clamp", "clz", "complex", "cond", "convert_element_type",
+    "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve", "custom_root", "digamma", "div", "dot",
+    "dot_general", "erf", "erf_inv", "erfc", "fori_loop", "full", "full_like", "igamma", "igamma_grad_a", "igammac",
+    "integer_pow", "lgamma", "linalg", "logistic", "map", "mulhi", "optimization_barrier", "polygamma", "population_count",
+    "pow", "ragged_dot", "random_gamma_grad", "reciprocal", "reduce_precision", "round", "rsqrt", "scan", "select",
+    "select_n", "shift_right_logical", "sort", "sort_key_val", "stop_gradient", "switch", "top_k", "while_loop", "zeta",
 ]  # fmt: skip
 
 
@@ -98,6 +96,48 @@ def div(x: Any, y: Any) -> Any:
     dtype = result_type([token(x), token(y)])
     a, b = lnp.broadcast_arrays(lift_as(x, dtype), lift_as(y, dtype))
     return build("div", a, b)
+
+
+class RoundingMethod(enum.Enum):
+    """What `round` does with numbers halfway between two integers."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+class Precision(enum.Enum):
+    """What products of jax take as `precision=`. It says nothing here: factors are never rounded."""
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+
+@api
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """The nearest integers, as floats; halfway between two the one further from zero, or the even one.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.lax.round(np.array([0.5, 1.5, 2.5, -2.5]))
+    array([ 1.,  2.,  3., -3.])
+    """
+    x = lift(x)
+    if x.dtype.kind != "f":
+        raise DTypeError(f"lax.round takes floats, got {x.dtype}")
+    if RoundingMethod(rounding_method) is RoundingMethod.TO_NEAREST_EVEN:
+        return lnp.rint(x)
+    whole = lnp.trunc(x)
+    return lnp.where(lnp.absolute(x - whole) >= 0.5, whole + lnp.copysign(1.0, x), whole)
+
+
+@api
+def population_count(x: Any) -> Any:
+    """How many bits of an integer are set, in its dtype; those of a negative one in two's complement."""
+    x = lift(x)
+    if x.dtype.kind not in "iu":
+        raise DTypeError(f"population_count takes integers, got {x.dtype}")
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    return lift_as(lnp.bitwise_count(lnp_bits.bitcast(x, unsigned)), x.dtype)
 
 
 @api

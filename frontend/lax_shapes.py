@@ -12,7 +12,6 @@ from ..errors import ShapeError
 from . import lnp
 from .eager import api
 from .lnp_create import arange
-from .lnp_shape import expand_dims, reshape, squeeze
 from .moves import (
     broadcast_tracer,
     nonnegative,
@@ -27,10 +26,51 @@ from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
 __all__ = [
-    "broadcast", "broadcast_in_dim", "broadcast_to_rank", "broadcasted_iota", "collapse", "dynamic_index_in_dim",
-    "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice_in_dim", "empty", "index_in_dim",
-    "index_take", "iota", "pad", "rev", "shape_as_value", "slice", "slice_in_dim", "split",
+    "broadcast", "broadcast_in_dim", "broadcast_to_rank", "broadcasted_iota", "collapse", "concatenate",
+    "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice",
+    "dynamic_update_slice_in_dim", "empty", "expand_dims", "index_in_dim", "index_take", "iota", "pad", "reshape", "rev",
+    "shape_as_value", "slice", "slice_in_dim", "split", "squeeze", "transpose",
 ]  # fmt: skip
+
+
+def expand_dims(array: Any, dimensions: int | Sequence[int]) -> Any:
+    """`array` with dims of size 1 at these places of the result."""
+    return lnp.expand_dims(array, dimensions)
+
+
+def squeeze(array: Any, dimensions: int | Sequence[int]) -> Any:
+    """`array` without these dims, which have size 1."""
+    return lnp.squeeze(array, dimensions)
+
+
+def transpose(operand: Any, permutation: Sequence[int]) -> Any:
+    """`operand` with dim `permutation[k]` as dim `k`."""
+    return lnp.transpose(operand, permutation)
+
+
+def reshape(operand: Any, new_sizes: int | Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
+    """`operand` with another shape; its elements are taken in the order of `dimensions`, where these are given."""
+    return lnp.reshape(operand if dimensions is None else transpose(operand, dimensions), new_sizes)
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+    """Arrays one after the other along a dim."""
+    return lnp.concatenate(operands, dimension)
+
+
+def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Any) -> Any:
+    """A block of `operand`, one start and size a dim; starts may be traced, and are moved so that the block is inside.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.lax.dynamic_slice(np.arange(10), [8], [4])
+    array([6, 7, 8, 9])
+    """
+    return lnp.dynamic_slice(operand, start_indices, slice_sizes)
+
+
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
+    """`operand` with a block replaced; starts may be traced, and are moved so that the block is inside."""
+    return lnp.dynamic_update_slice(operand, update, start_indices)
 
 
 @api
