@@ -55,7 +55,7 @@ _RENAMED = {
     "log": "log",
     "log1p": "log1p", "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
     "neg": "negative", "nextafter": "nextafter", "real": "real", "rem": "fmod",
-    "shift_left": "left_shift", "shift_right_arithmetic": "right_shift", "sign": "sign", "sin": "sin",
+    "shift_left": "left_shift", "sign": "sign", "sin": "sin",
     "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stack": "stack", "sub": "subtract", "tan": "tan", "tanh": "tanh",
     "tile": "tile", "unstack": "unstack",
 }  # fmt: skip
@@ -70,7 +70,8 @@ __all__ = [
     "dot_general", "erf", "erf_inv", "erfc", "fori_loop", "full", "full_like", "igamma", "igamma_grad_a", "igammac",
     "integer_pow", "lgamma", "linalg", "logistic", "map", "mulhi", "optimization_barrier", "polygamma", "population_count",
     "pow", "ragged_dot", "random_gamma_grad", "reciprocal", "reduce_precision", "round", "rsqrt", "scan", "select",
-    "select_n", "shift_right_logical", "sort", "sort_key_val", "stop_gradient", "switch", "top_k", "while_loop", "zeta",
+    "select_n", "shift_right_arithmetic", "shift_right_logical", "sort", "sort_key_val", "stop_gradient", "switch", "top_k",
+    "while_loop", "zeta",
 ]  # fmt: skip
 
 
@@ -138,6 +139,16 @@ def population_count(x: Any) -> Any:
         raise DTypeError(f"population_count takes integers, got {x.dtype}")
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
     return lift_as(lnp.bitwise_count(lnp_bits.bitcast(x, unsigned)), x.dtype)
+
+
+@api
+def shift_right_arithmetic(x: Any, y: Any) -> Any:
+    """The bits of an integer shifted right; the highest one, of an unsigned integer too, fills what becomes free."""
+    x = lift(x)
+    if x.dtype.kind != "u":
+        return lnp.right_shift(x, y)
+    signed = np.dtype(f"i{x.dtype.itemsize}")
+    return lnp_bits.bitcast(lnp.right_shift(lnp_bits.bitcast(x, signed), lift_as(y, signed)), x.dtype)
 
 
 @api

@@ -134,8 +134,8 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 @operation
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """`np.vecmat`."""
-    return einsum("...i,...ij->...j", x1, x2)
+    """`np.vecmat`; complex numbers of the vector are conjugated."""
+    return einsum("...i,...ij->...j", conjugate(x1), x2)
 
 
 @operation

@@ -19,9 +19,9 @@ from .lnp_shape import moveaxis
 from .lnp_ufuncs import subtract
 from .locations import located
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, static_shape, transpose_tracer
-from .promotion import BOOL, FLOAT64, INT64, canonical, is_integer_dtype, result_type
+from .promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, is_integer_dtype, result_type
 from .tracer import Tracer
-from .tracing import build, concrete_array, current, is_traced, lift, lift_as, token
+from .tracing import build, concrete_array, current, is_traced, lift, lift_as, operand, token
 
 __all__ = [
     "arange", "array", "asarray", "copy", "diag", "diagonal", "empty", "empty_like", "eye", "full", "full_like",
@@ -191,7 +191,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
 
 @creation
 def _linspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int, dtype: np.dtype[Any]) -> Any:
-    low, high = lift_as(start, FLOAT64), lift_as(stop, FLOAT64)
+    work = np.result_type(FLOAT64, dtype) if is_complex_dtype(dtype) else FLOAT64
+    low, high = lift_as(start, work), lift_as(stop, work)
     low, high = low[None], high[None]
     step = (high - low) / float(max(num - 1 if endpoint else num, 1))
     index = iota((num,), 0, FLOAT64).reshape((num,) + (1,) * (low.ndim - 1))
@@ -220,7 +221,9 @@ def linspace(
     """`np.linspace`; the limits may be traced. With `retstep` also the distance of two numbers, NaN where there are no two."""
     on_device(device)
     num = static_int(num, "num")
-    y = _linspace(start, stop, num, endpoint, axis, FLOAT64 if dtype is None else canonical(dtype))
+    if dtype is None:
+        dtype = COMPLEX128 if any(is_complex_dtype(dtype_of(token(operand(z)))) for z in (start, stop)) else FLOAT64
+    y = _linspace(start, stop, num, endpoint, axis, canonical(dtype))
     gaps = num - 1 if endpoint else num
     return (y, subtract(stop, start) / (gaps if gaps > 0 else math.nan)) if retstep else y
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ShapeError, TracingError
 from .eager import api
+from .lnp_complex import iscomplexobj
 from .lnp_create import arange, linspace, meshgrid
 from .lnp_join import concatenate, stack
 from .lnp_logic import astype, clip, where
@@ -90,13 +91,15 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """`np.geomspace`: numbers whose quotients are equal, between limits of one sign; the limits are exact."""
     start, stop = broadcast_arrays(start, stop)
-    exponents = linspace(log10(absolute(start)), log10(absolute(stop)), num, endpoint)
-    y = sign(start) * power(10.0, exponents)
+    is_complex = iscomplexobj(start) or iscomplexobj(stop)
+    phase = sign(start)
+    first, last = (start / phase, stop / phase) if is_complex else (absolute(start), absolute(stop))
+    y = phase * power(10.0, linspace(log10(first), log10(last), num, endpoint))
     place = arange(num).reshape((num,) + (1,) * (y.ndim - 1))
     y = where(place == 0, start, y)
     if endpoint and num > 1:
         y = where(place == num - 1, stop, y)
-    return moveaxis(astype(y, canonical(np.float64 if dtype is None else dtype)), 0, axis)
+    return moveaxis(astype(y, canonical((np.complex128 if is_complex else np.float64) if dtype is None else dtype)), 0, axis)
 
 
 # --------------------------------------------------------------------------------------------------------------------

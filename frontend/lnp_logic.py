@@ -21,7 +21,7 @@ from .elementwise import (
 )
 from .lnp_ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 from .moves import broadcast_tracer
-from .promotion import BOOL, canonical, is_complex_dtype, result_type, weak_result
+from .promotion import BOOL, canonical, inexact, is_complex_dtype, result_type, weak_result
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand, token
 
@@ -145,6 +145,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """`np.isclose`: `|a - b| <= atol + rtol * |b|` for finite numbers, equality else."""
     a, b = lift(a), lift(b)
+    if b.dtype.kind in "biu":  # a difference of unsigned integers would wrap
+        b = lift_as(b, inexact(b.dtype))
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
     close = logical_or(logical_and(near, isfinite(b)), equal(a, b))
     return logical_or(close, logical_and(isnan(a), isnan(b))) if equal_nan else close

@@ -9,6 +9,7 @@ import numpy as np
 from ..dialects.symbolic import least, positive
 from ..errors import ShapeError
 from .eager import api
+from .lnp_complex import conjugate, real
 from .lnp_contract import matmul
 from .lnp_create import diagonal
 from .lnp_join import concatenate, flip, pad, stack
@@ -16,9 +17,10 @@ from .lnp_logic import clip, where
 from .lnp_reduce import average
 from .lnp_reduce import sum as sum_of
 from .lnp_shape import atleast_1d, atleast_2d, expand_dims, ravel, transpose
-from .lnp_ufuncs import not_equal, sqrt
+from .lnp_sort import argsort
+from .lnp_ufuncs import absolute, not_equal, sqrt
 from .moves import broadcast_tracer, normalize_axis, slice_axis, static_int
-from .promotion import BOOL, FLOAT64, INT64, canonical, result_type
+from .promotion import BOOL, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, result_type
 from .tracer import Tracer
 from .tracing import concrete_array, lift, lift_as, operand, token
 
@@ -140,8 +142,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 @api
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """`np.correlate` of two vectors. Costs `2 * a.size * v.size` flops."""
-    x, y = _vectors(a, v, "correlate")
+    """`np.correlate` of two vectors; complex numbers of the second are conjugated. Costs `2 * a.size * v.size` flops."""
+    x, y = _vectors(a, conjugate(v), "correlate")
     return _sliding(x, y, mode, "correlate") if x.size >= y.size else flip(_sliding(y, x, mode, "correlate"))
 
 
@@ -194,7 +196,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         an array of the shape of `f`, or a tuple with one an axis.
     """
     x = lift(f)
-    x = x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
+    x = x if x.dtype.kind in "fc" else lift_as(x, FLOAT64)
     axes = list(range(x.ndim)) if axis is None else [normalize_axis(d, x.ndim) for d in np.atleast_1d(axis)]
     if len(varargs) not in (0, 1, len(axes)):
         raise ShapeError(f"gradient needs one distance, or one for each of {len(axes)} axes, got {len(varargs)}")
@@ -264,13 +266,23 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """`np.interp`: linear interpolation between points of increasing `xp`, in float64. Costs `x.size * xp.size` comparisons.
 
     Raises:
-        ShapeError: `xp` and `fp` are no vectors of one size, or empty, or there is a `period`.
+        ShapeError: `xp` and `fp` are no vectors of one size, or empty.
+
+    Args:
+        period: of `xp`, whose points need not be in order then; `left` and `right` say nothing.
     """
-    if period is not None:
-        raise ShapeError("interp period is not available: repeat the points at both ends")
-    x, xp, fp = (lift_as(value, FLOAT64) for value in (x, xp, fp))
+    x, xp, fp = lift_as(x, FLOAT64), lift_as(xp, FLOAT64), lift(fp)
+    fp = fp if is_complex_dtype(fp.dtype) else lift_as(fp, FLOAT64)
     if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
         raise ShapeError(f"interp needs xp and fp of one dim and size, got {list(xp.shape)} and {list(fp.shape)}")
+    if period is not None:
+        length = absolute(lift_as(period, FLOAT64))
+        x, xp = x % length, xp % length
+        order = argsort(xp)
+        xp, fp = xp[order], fp[order]
+        last = xp.size - 1
+        xp = concatenate([xp[last:] - length, xp, xp[:1] + length])
+        fp, left, right = concatenate([fp[last:], fp, fp[:1]]), None, None
     low, high = xp[0], xp[xp.size - 1]
     if xp.size == 1:
         y: Any = broadcast_tracer(fp[0], x.shape)
@@ -300,8 +312,9 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    """`np.cov`, in float64 unless `dtype` says another: of variables in rows, or in columns with `rowvar=False`."""
-    wanted = FLOAT64 if dtype is None else canonical(dtype)
+    """`np.cov`, in float64 or complex128 unless `dtype` is given: of variables in rows, or in columns with `rowvar=False`."""
+    given = [dtype_of(token(lift(z))) for z in (m, y) if z is not None]
+    wanted = result_type([*given, FLOAT64]) if dtype is None else canonical(dtype)
     x = _variables(m, rowvar, wanted)
     if y is not None:
         x = concatenate([x, _variables(y, rowvar, wanted)], 0)
@@ -321,7 +334,7 @@ def cov(
         off = x - expand_dims(average(x, 1, weights), 1)
         right = off * weights
         count = total - less if aweights is None else total - less * sum_of(weights * lift_as(aweights, wanted)) / total
-    c = matmul(off, transpose(right)) / count
+    c = matmul(off, conjugate(transpose(right))) / count
     return c.reshape(()) if c.shape == (1, 1) else c
 
 
@@ -338,5 +351,6 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
-    d = sqrt(diagonal(c))
-    return clip(c / expand_dims(d, 1) / d, -1.0, 1.0)
+    d = sqrt(real(diagonal(c)))
+    c = c / expand_dims(d, 1) / d
+    return c if is_complex_dtype(c.dtype) else clip(c, -1.0, 1.0)

@@ -36,7 +36,7 @@ sin, cos, tan, tanh = unary(np.sin), unary(np.cos), unary(np.tan), unary(np.tanh
 arctan, arctan2 = unary(np.arctan, "atan"), binary(np.arctan2, "atan2")
 atan, atan2 = arctan, arctan2
 exp, expm1, log, log1p, sqrt = unary(np.exp), unary(np.expm1), unary(np.log), unary(np.log1p), unary(np.sqrt)
-floor, ceil, rint = unary(np.floor), unary(np.ceil), unary(np.rint)
+floor, ceil, _rint = unary(np.floor), unary(np.ceil), unary(np.rint)
 negative = unary(np.negative, "neg")
 sign = unary(np.sign, "sign")
 invert = bitwise_not = bitwise_invert = unary(np.invert, "not")
@@ -117,6 +117,16 @@ def trunc(x: Any, /) -> Any:
         return x
     zero = full_like_tracer(x, 0)
     return select(compare("lt", x, zero), build("ceil", x), build("floor", x))
+
+
+@operation
+def rint(x: Any, /) -> Any:
+    """`np.rint`: the nearest integers, as floats, ties to even; of complex numbers those of both parts."""
+    x = lift(x)
+    if is_complex_dtype(x.dtype):
+        re, im = complex_formulas.parts(x)
+        return complex_formulas.joined(build("rint", re), build("rint", im))
+    return _rint(x)
 
 
 @operation

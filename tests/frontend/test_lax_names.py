@@ -28,6 +28,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "population_count": lambda lax: lax.population_count(np.int32([0, 5, -1, -7, 2**31 - 1])),
     "population_count_unsigned": lambda lax: lax.population_count(np.uint8([0, 255, 7])),
     "population_count_of_bytes": lambda lax: lax.population_count(np.int8([-128, -1, 3])),
+    "shift_of_unsigned": lambda lax: lax.shift_right_arithmetic(np.uint8([200, 100, 7]), np.uint8([1, 2, 0])),
+    "shift_of_signed": lambda lax: lax.shift_right_arithmetic(np.int32([-200, 100]), np.int32([3, 2])),
     "dot": lambda lax: lax.dot(X[:, 0], X[:, 0].T, precision=lax.Precision.HIGHEST),
 }
 

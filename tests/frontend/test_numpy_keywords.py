@@ -65,6 +65,54 @@ def test_arguments_of_numpy(name: str) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-6 if other.dtype == np.float32 else 1e-12, atol=1e-12)
 
 
+C = (X[0] - 2.3) + 1j * X[1] / 3
+OF_COMPLEX: dict[str, Callable[[Any, Any], Any]] = {
+    "rint": lambda np, z: np.rint(z),
+    "vecmat": lambda np, z: np.vecmat(z[:, 0], z),
+    "correlate": lambda np, z: np.correlate(z[0], z[1, :3], "full"),
+    "correlate_short": lambda np, z: np.correlate(z[0, :2], z[1], "same"),
+    "geomspace": lambda np, z: np.geomspace(z[0] + 5, z[1] + 7j, 4),
+    "linspace": lambda np, z: np.linspace(z[0], z[1], 5, endpoint=False),
+    "gradient": lambda np, z: np.gradient(z, axis=1),
+    "cov": lambda np, z: np.cov(z),
+    "corrcoef": lambda np, z: np.corrcoef(z),
+    "interp": lambda np, z: np.interp(z[0].real, np.array([-1.0, 0.0, 1.0]), np.array([1 + 1j, 2, 3j])),
+}
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_complex_numbers(name: str) -> None:
+    """Each was refused, or lost a part or the conjugation."""
+    call = OF_COMPLEX[name]
+    wanted = np.asarray(call(np, C))
+    for got in (call(lnp, C), lm.jit(lambda z: call(lnp, z))(C)):
+        assert np.asarray(got).dtype == wanted.dtype == np.complex128
+        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_closeness_of_integers_and_bools() -> None:
+    u = np.uint8([1, 250, 3])
+    for a, b, options in (
+        (u, u[::-1], {"atol": 2}),
+        (u, u + np.uint8(1), {"atol": 1}),
+        (u > 2, u > 1, {}),
+        (u, u > 1, {"atol": 1}),
+    ):
+        wanted = np.isclose(a, b, **options)
+        for f in (lnp.isclose, lm.jit(lambda a, b, o=options: lnp.isclose(a, b, **o))):
+            np.testing.assert_array_equal(f(a, b) if f is not lnp.isclose else f(a, b, **options), wanted)
+        assert lnp.allclose(a, b, **options) == wanted.all()
+
+
+def test_periodic_interpolation() -> None:
+    x = np.array([-180.0, -170, -185, 185, -10, -5, 0, 365])
+    points, values = np.array([190.0, -190, 350, -350]), np.array([5.0, 10, 3, 4])
+    wanted = np.interp(x, points, values, period=360)
+    for f in (lnp.interp, lm.jit(lambda *a: lnp.interp(*a, period=360))):
+        got = f(x, points, values, period=360) if f is lnp.interp else f(x, points, values)
+        np.testing.assert_allclose(got, wanted, rtol=1e-13)
+
+
 def test_unique_along_an_axis() -> None:
     for x, axis in ((R, 0), (R, 1), (R.astype(np.float32) / 3, -2), (X, 2), (R[:1], 0)):
         wanted = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=axis)
