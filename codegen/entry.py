@@ -27,7 +27,7 @@ from typing import Any
 from ..runtime import abi
 from ..runtime.signature import MOST_THREADS, STATUS_WORDS, Atom, Positive, Signature, Size, Symbol, is_symbol
 from .entry_arguments import REFUSED, define_arguments
-from .entry_dispatch import define_dispatch
+from .entry_dispatch import call_python, define_dispatch
 from .entry_results import define_results
 from .flow import Flow, define
 from .pool import POOL_SYMBOLS, pool_module
@@ -189,14 +189,7 @@ def _entry(b: Flow) -> None:
     b.require(b.icmp("ne", following, "null", PTR), "slow")
     function = b.field(following, abi.NODE_FUNCTION, PTR)
     b.ret(b.emit(f"musttail call ptr {function}({_CALL_TYPES} {following})"), "ptr")
-    b.label("slow")
-    python = b.field("%callable", abi.CALLABLE_SLOW, PTR)
-    b.require(b.icmp("ne", python, "null", PTR), "cleared")
-    vectorcall = b.module.declare("PyObject_Vectorcall", "ptr", ("ptr", "ptr", "i64", "ptr"))
-    b.ret(b.emit(f"tail call ptr {vectorcall}(ptr {python}, ptr %args, i64 %nargsf, ptr %kwnames)"), "ptr")
-    b.label("cleared")
-    b.extern("PyErr_BadArgument", "i32")
-    b.ret("null", "ptr")
+    call_python(b)
 
 
 def _named(b: Flow) -> None:

@@ -156,6 +156,11 @@ def _dispatch(b: Flow) -> None:
     result = b.emit(f"call ptr {vectorcall}(ptr {found}, ptr %args, i64 {total}, ptr null)")
     b.extern("Py_DecRef", "void", (PTR, found))
     b.ret(result, "ptr")
+    call_python(b)
+
+
+def call_python(b: Flow) -> None:
+    """At the label `slow`: the call by the callable's function of Python, if the collector has not cleared it."""
     b.label("slow")
     python = b.field("%callable", abi.CALLABLE_SLOW, PTR)
     b.require(b.icmp("ne", python, "null", PTR), "cleared")

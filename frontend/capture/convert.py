@@ -19,6 +19,7 @@ from ..jit import JitBase
 from ..locations import is_ours, placed
 from ..tracer import Tracer
 from . import builtin, session, writes
+from .codes import code_inside, function_node
 from .generators import is_capturable
 from .jumps import HELPERS, at
 from .rewrite import SITES, rewritten
@@ -154,21 +155,14 @@ def _maker(function: FunctionType) -> Callable[[FunctionType], FunctionType] | N
 
 
 def _as_def(node: ast.Lambda) -> ast.FunctionDef:
-    made = ast.FunctionDef("<lambda>", node.args, [at(ast.Return(node.body), node.body)], [], None)
-    made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
-    return made
+    return function_node("<lambda>", node.args, [at(ast.Return(node.body), node.body)])
 
 
 def _compiled(node: ast.FunctionDef, file: str, code: CodeType) -> CodeType:
     """The code of a rewritten function: that of a function inside of one that has the variables it closes over."""
     free = sorted({*code.co_freevars, HELPERS, SITES})
-    name, node.name = node.name, "function@"  # not a variable that it sees
-    arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
-    outer = ast.FunctionDef("outer@", arguments, [node], [], None)
-    outer.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
-    module = compile(ast.fix_missing_locations(ast.Module([at(outer, node)], [])), file, "exec", dont_inherit=True)
-    outer_code = next(c for c in module.co_consts if isinstance(c, CodeType))
-    return _named(next(c for c in outer_code.co_consts if isinstance(c, CodeType)), name, code.co_qualname)
+    name = node.name
+    return _named(code_inside(node, free, file), name, code.co_qualname)
 
 
 def _named(code: CodeType, name: str, qualified: str) -> CodeType:

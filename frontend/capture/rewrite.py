@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from .codes import function_node
 from .generators import is_capturable, is_generator, lower_yields
 from .jumps import HELPERS, assign, at, load, lower_jumps
 from .liveness import annotate
@@ -104,8 +105,8 @@ class _Function(ast.NodeTransformer):
             declared = self.declaration([name])
             argument = ast.arguments([], [ast.arg("value@")], None, [], [], None, [])
             nothing = ast.arguments([], [], None, [], [], None, [])
-            out.append(_def(setter, argument, [*declared, assign(name, load("value@"))]))
-            out.append(_def(deleter, nothing, [*declared, ast.Delete([ast.Name(name, ast.Del())])]))
+            out.append(function_node(setter, argument, [*declared, assign(name, load("value@"))]))
+            out.append(function_node(deleter, nothing, [*declared, ast.Delete([ast.Name(name, ast.Del())])]))
             table[name] = ast.Tuple([thunk(load(name)), load(setter), load(deleter)], ast.Load())
         keys: list[ast.expr | None] = [ast.Constant(name) for name in table]
         in_expressions = {n.target.id for n in own_nodes(node.body, ast.NamedExpr)}
@@ -147,7 +148,7 @@ class _Function(ast.NodeTransformer):
         names = names_of(statements)
         declared = self.declaration(names.bound.keys() | names.changed.keys())
         arguments = ast.arguments([], [ast.arg(argument)] if argument else [], None, [], [], None, [])
-        return _def(name, arguments, [*declared, *self.block(statements)])
+        return function_node(name, arguments, [*declared, *self.block(statements)])
 
     def site(self, node: Any, blocks: Sequence[Sequence[ast.stmt]], **facts: Any) -> ast.expr:
         """What the helper of a statement knows, as an expression."""
@@ -208,7 +209,7 @@ class _Function(ast.NodeTransformer):
             return self.plain(node)
         site = self.site(node, (node.body,), **_loop_facts(self.notes[node]))
         k = len(self.sites)
-        test = _def(f"test@{k}", _nothing(), [ast.Return(self.truth(node.test))])
+        test = function_node(f"test@{k}", _nothing(), [ast.Return(self.truth(node.test))])
         body = self.as_function(f"body@{k}", node.body)
         call = at(helper("while_", load(SCOPE), site, load(test.name), load(body.name)), node.test)
         return [test, body, ast.Expr(call)]
@@ -532,12 +533,6 @@ class _Function(ast.NodeTransformer):
         return at(helper("fresh", node), node) if isinstance(getattr(node, "ctx", ast.Load()), ast.Load) else node
 
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = new_container
-
-
-def _def(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
-    made = ast.FunctionDef(name, arguments, body, [], None)
-    made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
-    return made
 
 
 def _nothing() -> ast.arguments:

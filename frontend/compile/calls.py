@@ -16,12 +16,14 @@ import numpy as np
 
 from ...runtime.array import Array
 from ..capture import builtin, convert, source, writes
+from ..capture.codes import code_inside, function_node
 from ..jit import JitBase
 from ..locations import is_ours
 from ..pytree import is_registered
 from ..tracer import Tracer, asked
-from .hooks import CONTAINERS, LIBRARIES, MISSING, VALUES, GraphBreak, Hooks, Reading, SourceError, is_users
+from .hooks import MISSING, Hooks
 from .instrument import HOOKS, instrumented, never
+from .reading import CONTAINERS, LIBRARIES, VALUES, GraphBreak, Reading, SourceError, is_users
 
 _EFFECTS = {
     "save", "load", "record", "tune", "explain", "compile", "update", "set_result_pool", "set_threads", "Loader", "fit",
@@ -185,10 +187,8 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
         return GraphBreak(f"{name}() has no source to be read", "define it in a file")
     node = found.node
     if isinstance(node, ast.Lambda):
-        node = ast.copy_location(
-            ast.FunctionDef("lambda_", node.args, [ast.copy_location(ast.Return(node.body), node.body)], [], None), node
-        )
-        node.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        node = ast.copy_location(function_node("lambda_", node.args, [body]), node)
     if not isinstance(node, ast.FunctionDef):
         return GraphBreak(f"{name}() is a coroutine")
     refused = never(node.body)
@@ -203,16 +203,10 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
 def compiled_code(node: ast.FunctionDef, file: str, owner: str | None, free: tuple[str, ...], name: str) -> CodeType:
     """The code of a function with hooks, which capture can find the tree of."""
     node = instrumented(node, owner)
-    node.name = "function@"
-    arguments = ast.arguments([], [ast.arg(n) for n in (*free, HOOKS)], None, [], [], None, [])
     uses = ast.copy_location(ast.Expr(ast.Name(HOOKS, ast.Load())), node.body[0])
     node.body = [uses, *node.body]
     kept = copy.deepcopy(node)
-    outer = ast.FunctionDef("outer@", arguments, [node], [], None)
-    outer.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, node)], []))
-    outer_code = next(c for c in compile(module, file, "exec", dont_inherit=True).co_consts if isinstance(c, CodeType))
-    code = next(c for c in outer_code.co_consts if isinstance(c, CodeType)).replace(co_name=name, co_qualname=name)
+    code = code_inside(node, (*free, HOOKS), file).replace(co_name=name, co_qualname=name)
     kept.name = name if name.isidentifier() else "function"
     source.made[code] = source.Source(kept, file, owner)
     return code

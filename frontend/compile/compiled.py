@@ -18,7 +18,7 @@ from ..functions import is_staging
 from ..jit import JitBase
 from ..locations import is_ours, placed
 from .guards import MISS
-from .hooks import GraphBreak
+from .reading import GraphBreak
 from .regions import FALLBACK, Mark, Place, Region
 from .split import NOTHING, ROUTE, Splitter, code_of, place_of
 

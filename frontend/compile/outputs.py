@@ -15,7 +15,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from ...dialects.symbolic import Size
 from ..pytree import flatten, is_registered
 from ..tracer import Tracer
-from .hooks import VALUES, GraphBreak, Leaf, Reading
+from .reading import VALUES, GraphBreak, Leaf, Reading
 
 _CONSTANT: tuple[type, ...] = (types.ModuleType, type, types.BuiltinFunctionType, np.generic, np.ufunc)
 _VIEWS = {"graph.reshape", "graph.transpose", "graph.slice", "graph.reverse"}

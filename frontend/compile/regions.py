@@ -26,9 +26,9 @@ from ..pytree import TreeDef, flatten
 from ..tracer import asked
 from ..tracing import Trace
 from . import calls
-from .guards import MISS
-from .hooks import GraphBreak, Leaf, Path, Reading, SourceError, SpecializeError
+from .guards import MISS, Path
 from .outputs import Outputs
+from .reading import GraphBreak, Leaf, Reading, SourceError, SpecializeError
 
 FALLBACK: Any = object()
 """What a region gives where Python shall run its statements."""
@@ -258,7 +258,7 @@ class Region:
                     try:
                         results.append(outputs.code(value, source.shown.get(name, name)))
                     except GraphBreak as error:
-                        error.variable = name  # pyright: ignore[reportAttributeAccessIssue]
+                        error.variable = name
                         raise
             outputs.check_views()
             is_empty = all(op.name in ("graph.const", "graph.broadcast") for op in trace.block.ops)

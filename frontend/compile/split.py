@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
+from ..capture.codes import code_inside, function_node
 from ..capture.names import local_names, own_nodes
 from .calls import compiled_code
 from .instrument import load, never
@@ -271,8 +272,7 @@ class Splitter:
             body.append(_at(ast.Return(ast.Tuple([load(n) for n in outputs], ast.Load())), last))
         lines = min(s.lineno for s in statements), max(s.end_lineno or s.lineno for s in statements)
         name = self.compiled.__name__
-        made = ast.FunctionDef(name if name.isidentifier() else "lambda_", _arguments(parameters), body, [], None)
-        made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
+        made = function_node(name if name.isidentifier() else "lambda_", _arguments(parameters), body)
         code = compiled_code(_at(made, first), self.file, self.owner, self.free, name)
         last_bound = {n: place_of(s) for s in statements for n in bound(s)}
         self.regions.append(
@@ -439,15 +439,6 @@ def _computes_calls(node: ast.AST) -> bool:
 
 def code_of(node: ast.FunctionDef, file: str, free: Sequence[str], names: Sequence[str], name: str) -> CodeType:
     """The code of the function that runs, inside of one that has the variables it closes over."""
-    inner = node.name
-    node.name = "function@"
     uses = [_at(ast.Expr(load(n)), node) for n in names]
     node.body = [*node.body] if not uses else [ast.copy_location(ast.If(ast.Constant(False), uses, []), node), *node.body]
-    arguments = ast.arguments([], [ast.arg(n) for n in (*free, *names)], None, [], [], None, [])
-    outer = ast.FunctionDef("outer@", arguments, [node], [], None)
-    outer.type_params = []  # pyright: ignore[reportAttributeAccessIssue]
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, node)], []))
-    outer_code = next(c for c in compile(module, file, "exec", dont_inherit=True).co_consts if isinstance(c, CodeType))
-    code = next(c for c in outer_code.co_consts if isinstance(c, CodeType))
-    del inner
-    return code.replace(co_name=name)
+    return code_inside(node, (*free, *names), file).replace(co_name=name)
