@@ -58,8 +58,8 @@ def ratios(program: Program) -> dict[int, float]:
         if x.size > LARGEST:
             continue
         known = lm.jit(function)
-        # sums of up to 1024 products of normal numbers, in another order: some 2**-24 * 32 each, and a softmax of them
-        np.testing.assert_allclose(opened(x, *given), known(x, *given), rtol=1e-4, atol=1e-4)
+        # sums in another order, through two layers: hundreds of terms of about 20 whose errors of 2**-24 each add up
+        np.testing.assert_allclose(opened(x, *given), known(x, *given), rtol=1e-3, atol=1e-3)
         calls = {"open": lambda x=x: opened(x, *given), "known": lambda x=x, known=known: known(x, *given)}
         seconds = interleaved(calls, rounds=ROUNDS)
         found[n] = seconds["open"] / seconds["known"]
