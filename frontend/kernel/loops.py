@@ -160,7 +160,10 @@ class Loops(Memory):
         start, stop = (Number(0), args[0]) if len(args) == 1 else (args[0], args[1])
         step = self.affine(call.args[2], args[2]).constant if len(args) == 3 else 1
         if not step:
-            self.refuse(call.args[2], "the step of a loop is a number that is not 0")
+            self.refuse(
+                call.args[2],
+                "the step of a loop is a number that is not 0: count in a while loop where it is known at run time",
+            )
         if abs(step) > LARGEST_STEP:
             self.refuse(call.args[2], f"the step of a loop is at most {LARGEST_STEP}, got {step}")
         kind = "parallel" if function is annotations.parallel else "seq"
