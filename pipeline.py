@@ -84,6 +84,7 @@ STEPS = (
         "kernels of other packages: differentiated and batched by now, composites still have their names",
     ),
     Step("optimized", "transforms.graph_decompose", "composites that kept their name until here become primitives"),
+    Step("optimized", "lowering.graph_polyphase", "convolutions of dilated images are plain ones: no product with a zero"),
     Step("optimized", "lowering.graph_winograd", "algorithms for what is left to compute; before transposes are simplified"),
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),

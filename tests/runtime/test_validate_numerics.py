@@ -68,6 +68,17 @@ def test_signs_of_zeros_belong_to_the_meaning(numerics: str):
     check(COPY, Step("plus-zero", None, lambda b, x: b.add(x, b.full_like(x, 0.0))))
 
 
+def test_only_finite_inputs_count_where_a_pass_says_so():
+    def tamed(b: GraphBuilder, x: Any) -> Any:  # infinities become finite
+        return b.max(b.min(x, b.full_like(x, 1e300)), b.full_like(x, -1e300))
+
+    check(COPY, Step("tamed", "finite", tamed))
+    with pytest.raises(ValidationError, match="pass 'tamed'"):
+        check(COPY, Step("tamed", None, tamed))
+    with pytest.raises(ValidationError, match="pass 'doubled'"):
+        check(COPY, Step("doubled", "finite", lambda b, x: b.add(x, x)))
+
+
 def flush(b: GraphBuilder, x: Any, below: float) -> Any:
     return b.select(b.cmp(b.abs(x), b.full_like(x, below), predicate="lt"), b.full_like(x, 0.0), x)
 
