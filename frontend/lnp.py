@@ -11,7 +11,6 @@ import ml_dtypes
 import numpy as np
 from numpy import (  # noqa: F401
     bool_,
-    can_cast,
     character,
     complex64,
     complex128,
@@ -151,6 +150,11 @@ _PUBLIC = frozenset(__all__)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """`np.result_type`, of traced arrays too, by the promotion that `lm.config` chooses."""
     return _common_dtype([_canonical(x) if isinstance(x, type | str | np.dtype) else _token(x) for x in arrays_and_dtypes])
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:
+    """`np.can_cast`; of an array, traced or not, it tells of its dtype."""
+    return np.can_cast(from_ if isinstance(from_, type | str) else getattr(from_, "dtype", from_), to, casting)
 
 
 def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:

@@ -40,6 +40,16 @@ def test_numpy_is_asked_by_default():
             assert lnp.multiply(of(a), number).dtype == np.multiply(of(a), number).dtype, (a, number)
 
 
+def test_casts_of_traced_arrays_are_those_of_their_dtypes():
+    @lm.jit(capture="trace")
+    def widened(x):
+        assert lnp.can_cast(x, np.float64) and not lnp.can_cast(x, "float16") and lnp.can_cast(x, "f2", casting="same_kind")
+        assert lnp.can_cast("int8", x.dtype) and not np.can_cast(x, np.int32)
+        return x
+
+    widened(np.ones(3, np.float32))
+
+
 def test_dtypes_that_numpy_lacks_follow_jax_beside_numbers_and_integers():
     half = ml_dtypes.bfloat16
     for b in (np.bool_, np.int8, np.int64, np.uint32):
