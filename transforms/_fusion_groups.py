@@ -195,9 +195,11 @@ class Groups:
             if self.of.get(user) is not group:
                 continue
             for equation in self.equations.get(user, ()):
+                reads = [read for read in equation.reads if user.operands[read.operand].owner is op]
+                if not reads:  # most equations of a concatenation read other operands
+                    continue
                 places = group.places[user]
                 if equation.write is not None or len(self.equations[user]) > 1:
                     places = {root_place(equation.space)}
-                for read in equation.reads:
-                    if user.operands[read.operand].owner is op:
-                        yield from ((equation, place.of_read(user, equation, read)) for place in places)
+                for read in reads:
+                    yield from ((equation, place.of_read(user, equation, read)) for place in places)
