@@ -15,9 +15,9 @@ from ..errors import CompileError
 from ._llvm import llvm, llvm_with_all_targets, unlocked
 from .targets import Target, host
 
-# always_inliner first: helper functions written as such disappear before anything else looks at them. No value numbering:
-# values are shared when they are written, what is left instruction selection finds in a block; gvn took a tenth of the time
-_PIPELINE = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg", "global_dead_code_eliminate")
+# always_inliner first: helper functions written as such disappear before anything else looks at them. No value numbering, no
+# combining: values are folded and shared when they are written, what is left instruction selection finds in a block
+_PIPELINE = ("always_inliner", "sroa", "global_dead_code_eliminate")
 
 
 def compile_object(text: str, target: Target | None = None, *, isolated: bool = False) -> bytes:
