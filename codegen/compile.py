@@ -15,9 +15,9 @@ from ..errors import CompileError
 from ._llvm import llvm, llvm_with_all_targets, unlocked
 from .targets import Target, host
 
-# always_inliner first: helper functions written as such disappear before anything else looks at them. No value numbering:
-# values are shared when they are written, what is left instruction selection finds in a block; gvn took a tenth of the time
-_PIPELINE = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg", "global_dead_code_eliminate")
+# always_inliner first: helper functions written as such disappear before anything else looks at them. No value numbering, no
+# combining: values are folded and shared when they are written, what is left instruction selection finds in a block
+_PIPELINE = ("always_inliner", "sroa", "global_dead_code_eliminate")
 
 
 def compile_object(text: str, target: Target | None = None, *, isolated: bool = False) -> bytes:
@@ -78,7 +78,7 @@ def _in_child(what: str, text: str, target: Target) -> bytes:
 @contextmanager
 def _prepared(text: str, target: Target) -> Iterator[tuple[Any, Any]]:
     """The target machine and the optimized module."""
-    machine = target_machine(target, level=0 if _COMPUTES.search(text) is None else 1)
+    machine = target_machine(target, level=1 if computes(text) else 0)
     with _parsed(_tuned(text, target)) as module:
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         _optimize(module, machine)
@@ -96,6 +96,11 @@ def _tuned(text: str, target: Target) -> str:
 _COMPUTES = re.compile(r" = (?!getelementptr|load (?:ptr|i64)\b|alloca|icmp|(?:tail )?call|private|external)")
 """Where LLVM IR does more than to call others with addresses. A host function of a hundred layers is of thousands of calls with
 dozens of addresses each: to find them the best registers takes LLVM five times as long as to take any, and gains nothing."""
+
+
+def computes(text: str) -> bool:
+    """Whether LLVM IR does more than to call others with addresses; what does not gets whatever registers come first."""
+    return _COMPUTES.search(text) is not None
 
 
 def target_machine(target: Target, level: int = 1) -> Any:

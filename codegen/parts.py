@@ -29,11 +29,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import CompileError
-from .compile import compile_object
+from .compile import compile_object, computes
 from .targets import Target
 
 LEAST_LINES = 600
 """Lines of a part: beside as many, what each part takes once more is little."""
+
+LEAST_CALLING_LINES = 200
+"""Lines of a function that only calls others from which on it is a part of its own: beside one that computes LLVM would find it
+the best registers, too, which takes several times as long."""
 
 _MAGIC = b"lamina objects\n"
 
@@ -178,14 +182,22 @@ class _Definition:
 
 
 def parts_of(text: str, least: int = LEAST_LINES) -> list[str]:
-    """The parts of a module, the longest first; the module as it is where there is but one, or where it is not ours."""
+    """The parts of a module, the longest first and what only calls last; the module as it is where there is but one, or where
+    it is not ours."""
     definitions = _definitions(text)
     if definitions is None:
         return [text]
     owned = [d for d in definitions.values() if not d.is_copied and d.is_function]
-    count = min(len(owned), sum(len(d.lines) for d in owned) // least)
-    if count < 2:
-        return [text]
+    calling = [d for d in owned if len(d.lines) >= LEAST_CALLING_LINES and not computes(d.text)]
+    computing = [d for d in owned if d not in calling]
+    count = min(len(computing), sum(len(d.lines) for d in computing) // least)
+    parts = _even_parts(computing, count, least) if count > 1 else [computing] if computing else []
+    parts += [calling] if calling else []
+    return [text] if len(parts) < 2 else _texts(definitions, parts)
+
+
+def _even_parts(owned: Sequence[_Definition], count: int, least: int) -> list[list[_Definition]]:
+    """The functions in so many parts of about as many lines, the longest first."""
     parts: list[list[_Definition]] = [[] for _ in range(count)]
     sizes = [0] * count
     for definition in sorted(owned, key=lambda d: -len(d.lines)):
@@ -195,7 +207,7 @@ def parts_of(text: str, least: int = LEAST_LINES) -> list[str]:
     parts.sort(key=_length)
     while len(parts) > 1 and _length(parts[0]) < least // 3:  # beside a function that is most of all
         parts[:2] = [parts[0] + parts[1]]
-    return [text] if len(parts) == 1 else _texts(definitions, parts[::-1])
+    return parts[::-1]
 
 
 def _length(part: Sequence[_Definition]) -> int:

@@ -1,4 +1,5 @@
-"""Split large factorizations and triangular solves into two halves and products of matrices, again and again.
+"""Split large factorizations and triangular solves into two halves and products of matrices, again and again, and compute the
+products of a matrix and its own transpose by bands up to the diagonal.
 
 What is left are factorizations of a few columns, which write their own loops, and `graph.dot`, which has the flops. Halves, and
 not one block column after the other, since then blocks have few shapes: each kernel is compiled once for its shape (Toledo,
@@ -17,12 +18,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..dialects.graph.base import GraphOp
+from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.contract import DotOp
 from ..dialects.graph.factor import CholeskyOp, LuOp, TriangularSolveOp, permuted, solve_with
-from ..dialects.graph.matrices import BLOCK, adjoint_of, half, in_blocks, multiply, part
+from ..dialects.graph.matrices import BLOCK, adjoint_of, compared, half, in_blocks, multiply, part, transposed
 from ..dialects.graph.orthogonal import HouseholderOp, reflected
-from ..dialects.types import element_of, shape_of
+from ..dialects.types import element_of, shape_of, tensor
 from ._functions import replace_op
 
 
@@ -93,6 +95,46 @@ def split_householder(b: Any, op: HouseholderOp, least: int) -> Sequence[SSAValu
     ]
 
 
+GRAM_BANDS = 4
+"""Bands of a product of a matrix and its own transpose: 5/8 of the multiplications; more would each be another kernel."""
+
+GRAM_LEAST = 256
+"""Rows of such a product from which on its bands keep all registers busy."""
+
+GRAM_LEAST_WORK = 1 << 26
+"""Multiplications of such a product from which on a quarter of them takes longer than compiling and launching the bands."""
+
+
+def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
+    """`x x^T` or `x^T x`, which is symmetric: bands of rows up to the diagonal, mirrored; None for other products.
+
+    A band goes to the end of its last row's block, so that all bands are products; what they have above the diagonal is not
+    read, so the result is symmetric to the last bit.
+    """
+    x, over = op.lhs, ints(op.lhs_contract)
+    if op.rhs is not x or over != ints(op.rhs_contract) or ints(op.lhs_batch) or len(over) != 1 or len(shape_of(x)) != 2:
+        return None
+    depth, n = shape_of(x)[over[0]], shape_of(x)[1 - over[0]]
+    if n < GRAM_LEAST or n * n * depth < GRAM_LEAST_WORK:
+        return None
+    rows = BLOCK * -(-n // (BLOCK * GRAM_BANDS))
+
+    def rows_of(first: int, last: int) -> SSAValue:
+        ends = (0, depth), (first, last)
+        return part(b, x, *(ends if over[0] == 0 else ends[::-1]))
+
+    bands: list[SSAValue] = []
+    for first in range(0, n, rows):
+        last = min(first + rows, n)
+        words = {"lhs_batch": (), "rhs_batch": (), "lhs_contract": over, "rhs_contract": over}
+        band = b.dot(rows_of(first, last), rows_of(0, last), **words)
+        if last < n:
+            band = b.concat(band, b.full(0, tensor(element_of(band), (last - first, n - last))), dim=1)
+        bands.append(band)
+    lower = b.concat(*bands, dim=0)
+    return b.select(compared(b, "ge", (n, n)), lower, transposed(b, lower))
+
+
 _SPLITS: dict[type[GraphOp], Callable[..., Sequence[SSAValue]]] = {
     CholeskyOp: split_cholesky,
     TriangularSolveOp: split_solve,
@@ -103,7 +145,7 @@ _SPLITS: dict[type[GraphOp], Callable[..., Sequence[SSAValue]]] = {
 
 @dataclass(frozen=True)
 class GraphBlockPass(ModulePass):
-    """Split factorizations of more columns than `least` says.
+    """Split factorizations of more columns than `least` says, and large products of a matrix and its own transpose.
 
     Attributes:
         least: columns that are not split; 0 chooses for each op.
@@ -116,6 +158,10 @@ class GraphBlockPass(ModulePass):
         waiting: list[Operation] = [inner for inner in op.walk() if type(inner) in _SPLITS]
         while waiting:
             waiting += self._split(waiting.pop())
+        for product in [inner for inner in op.walk() if isinstance(inner, DotOp)]:
+            found = gram_by_bands(GraphBuilder(InsertPoint.before(product), product.location), product)
+            if found is not None:
+                replace_op(product, [found])
 
     def _split(self, op: Any) -> list[Operation]:
         """Replace an op if it is large; the ops of these kinds that it has become."""

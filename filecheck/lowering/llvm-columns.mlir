@@ -14,7 +14,8 @@
 //       CHECK:   %[[BEFORE:.+]] = sub nsw i64 %{{.+}}, 32
 //  CHECK-NEXT:   %[[START:.+]] = select i1 %{{.+}}, i64 0, i64 %[[BEFORE]]
 //       CHECK: several
-//       CHECK:   %[[PART:.+]] = phi i64 [ %[[START]],
+//       CHECK:   %[[COUNTER:.+]] = phi i64 [ %[[START]],
+//  CHECK-NEXT:   %[[PART:.+]] = call i64 @llvm.expect.i64(i64 %[[COUNTER]], i64 0)
 //       CHECK:   %[[LEFT:.+]] = sub i64 0, %[[PART]]
 //       CHECK:   %[[SOME:.+]] = icmp sgt <32 x i32>
 //       CHECK:   %[[INSIDE:.+]] = xor <32 x i1> %[[SOME]],

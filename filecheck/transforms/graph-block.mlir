@@ -56,3 +56,40 @@ func.func @no_columns(%a: tensor<2x2xf32>, %y: tensor<2x7xf32>) -> tensor<2x7xf3
   %x = graph.triangular_solve lower plain given %a, %y : (tensor<2x2xf32>, tensor<2x7xf32>) -> tensor<2x7xf32>
   return %x : tensor<2x7xf32>
 }
+
+/// A product of a matrix and its own transpose: bands of rows up to the diagonal, the rest mirrored.
+// DEFAULT-LABEL: @gram
+//       DEFAULT:   graph.dot %{{.*}}, %{{.*}} contract [0] with [0] : (tensor<1024x128xf32>, tensor<1024x128xf32>) -> tensor<128x128xf32>
+//       DEFAULT:   graph.dot %{{.*}}, %{{.*}} contract [0] with [0] : (tensor<1024x128xf32>, tensor<1024x256xf32>) -> tensor<128x256xf32>
+//       DEFAULT:   graph.dot %{{.*}}, %{{.*}} contract [0] with [0] : (tensor<1024x44xf32>, tensor<1024x300xf32>) -> tensor<44x300xf32>
+//       DEFAULT:   %[[LOWER:.*]] = graph.concat
+//       DEFAULT:   %[[BELOW:.*]] = graph.cmp ge
+//       DEFAULT:   %[[UPPER:.*]] = graph.transpose %[[LOWER]] perm [1, 0]
+//  DEFAULT-NEXT:   graph.select %[[BELOW]], %[[LOWER]], %[[UPPER]]
+func.func @gram(%x: tensor<1024x300xf32>) -> tensor<300x300xf32> {
+  %y = graph.dot %x, %x contract [0] with [0] : (tensor<1024x300xf32>, tensor<1024x300xf32>) -> tensor<300x300xf32>
+  return %y : tensor<300x300xf32>
+}
+
+/// Of two matrices, or of a matrix and itself as it is, nothing is known to be symmetric.
+// DEFAULT-LABEL: @no_gram_of_two
+//  DEFAULT-NEXT:   graph.dot %x, %z
+func.func @no_gram_of_two(%x: tensor<1024x300xf32>, %z: tensor<1024x300xf32>) -> tensor<300x300xf32> {
+  %y = graph.dot %x, %z contract [0] with [0] : (tensor<1024x300xf32>, tensor<1024x300xf32>) -> tensor<300x300xf32>
+  return %y : tensor<300x300xf32>
+}
+
+// DEFAULT-LABEL: @no_gram_of_a_square
+//  DEFAULT-NEXT:   graph.dot %x, %x contract [1] with [0]
+func.func @no_gram_of_a_square(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %y = graph.dot %x, %x contract [1] with [0] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %y : tensor<512x512xf32>
+}
+
+/// Few multiplications are not worth several kernels.
+// DEFAULT-LABEL: @no_gram_of_few
+//  DEFAULT-NEXT:   graph.dot %x, %x
+func.func @no_gram_of_few(%x: tensor<100x300xf32>) -> tensor<300x300xf32> {
+  %y = graph.dot %x, %x contract [0] with [0] : (tensor<100x300xf32>, tensor<100x300xf32>) -> tensor<300x300xf32>
+  return %y : tensor<300x300xf32>
+}

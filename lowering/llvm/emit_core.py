@@ -7,7 +7,6 @@ current one goes to the *slot* of the loop that need not repeat it: a list of li
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,17 +77,13 @@ START = "start"
 """The block after `entry` in functions that take memory from the heap, which may fail."""
 
 
-_MANY_ACCESSES = 4
-"""Of one address, with different offsets, in a loop that changes it."""
+def opaque(b: Builder, index: str) -> str:
+    """The same i64, through an intrinsic that scalar evolution does not look through; it costs nothing.
 
-
-def opaque(b: Builder, pointer: str) -> str:
-    """The same pointer, through an intrinsic that alias analysis looks through and scalar evolution does not; it costs nothing.
-
-    Otherwise each address of an inner loop is an expression in the indices of all loops around it, and loop strength reduction
-    tries all ways to divide these among them: up to 300 ms, where the parts are written in their loops already.
+    Otherwise each address in a loop is an expression in the indices of all loops around it, and loop strength reduction tries
+    all ways to divide these among them, although each part is written in the loop that it depends on already.
     """
-    return f"call ptr {b.module.declare('llvm.strip.invariant.group.p0', 'ptr', ('ptr',))}(ptr {pointer})"
+    return f"call i64 {b.module.declare('llvm.expect.i64', 'i64', ('i64', 'i64'))}(i64 {index}, i64 0)"
 
 
 class FunctionEmitter:
@@ -113,10 +108,6 @@ class FunctionEmitter:
         """The unrolled loops that are being written, by their index."""
         self.affordable: set[tuple[Operation, int]] = set()
         """The loops that so many copies of are not too much code."""
-        self.addresses: dict[str, str] = {}
-        """Those that change with the innermost loop around them, and the lines that compute them."""
-        self.accesses = Counter[str]()
-        """How many accesses have each of these addresses, but for a constant."""
         self.scratch: Mapping[Any, int] = {}
         self.shapes: dict[SSAValue, tuple[list[str], list[str] | None]] = {}
         """Sizes and strides of buffers that are known only at run time, as numbers and names."""
@@ -408,22 +399,7 @@ class FunctionEmitter:
                 parts += slot
                 last = position
         parts += lines[last:]
-        shared = self._shared_addresses()
-        return "\n".join([shared.get(line, line) for line in parts] if shared else parts)
-
-    def _shared_addresses(self) -> dict[str, str]:
-        """The lines of addresses that many accesses share, with those that stand for them.
-
-        One register holds such an address, and the offsets are parts of instructions. Loop strength reduction would find the
-        same, after it has looked at each access: a tenth of what LLVM takes for networks.
-        """
-        found: dict[str, str] = {}
-        for address, count in self.accesses.items():
-            if count >= _MANY_ACCESSES:
-                line = self.addresses[address]
-                computed = f"{address}.at"
-                found[line] = f"{line.replace(address, computed, 1)}\n  {address} = {opaque(self.b, computed)}"
-        return found
+        return "\n".join(parts)
 
     # Index arithmetic
 

@@ -29,7 +29,7 @@ from ..analysis.nests import walk
 from . import emit_parallel
 from .emit_affine import bound
 from .emit_chunks import bounds_of_share
-from .emit_core import Effect, FunctionEmitter
+from .emit_core import Effect, FunctionEmitter, opaque
 from .emit_integer import is_number
 from .emit_reduce import Extreme, combine, combine_pairs, extremes
 from .emit_transpose import Window
@@ -206,11 +206,12 @@ def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, tr
     e.push(slot, certain=trips is not None, entered=entered)
     b.label(body)
     positions = len(b.lines)
-    index, phis, special = b.name(), [b.name() for _ in inits], extremes(e, op)
+    counter, index, phis, special = b.name(), b.name(), [b.name() for _ in inits], extremes(e, op)
     types, masks = [e.ty(v.type, op) for v in op.inits], [x for one in special.values() for x in one.ordered]
     types += [ty for one in special.values() for ty in one.types]
     inits = inits + [const(True, ty) for ty in types[len(inits) :]]
     b.lines += [""] * (1 + len(inits))
+    b.lines.append(f"  {index} = {opaque(b, counter)}")
     for x in (index, *phis):
         e.levels[x] = e.depth
     from_zero = lower in e.not_negative or (is_number(lower) and int(lower) >= 0)
@@ -225,7 +226,7 @@ def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, tr
         entry = b.fresh_label("enter")
         b.lines[positions - 2] = f"  br i1 {runs}, label %{entry}, label %{done}"
         entered[:] = [f"{entry}:", *entered, f"  br label %{body}"]
-    b.lines[positions] = f"  {index} = phi i64 [ {lower}, %{entry} ], [ {following}, %{latch} ]"
+    b.lines[positions] = f"  {counter} = phi i64 [ {lower}, %{entry} ], [ {following}, %{latch} ]"
     for k, (ty, phi, init, last) in enumerate(zip(types, phis + masks, inits, carried, strict=True)):
         b.lines[positions + 1 + k] = f"  {phi} = phi {ty} [ {init}, %{entry} ], [ {last}, %{latch} ]"
     e.pop()

@@ -21,7 +21,7 @@ from ...dialects.loop.memory import STREAMED, AllocOp, CheckOp, LoadOp, Prefetch
 from ...dialects.loop.subscripts import linear_form
 from ..plan_buffers import STACK_LIMIT_BYTES
 from .emit_affine import affine, gather_terms
-from .emit_core import Buffer, Effect, FunctionEmitter, opaque
+from .emit_core import Buffer, Effect, FunctionEmitter
 from .emit_integer import is_number
 from .emit_masks import masked_load, masked_store, unfolded_mask
 from .emit_transpose import can_transpose, transposed
@@ -118,30 +118,14 @@ def _base(e: FunctionEmitter, buffer: Buffer, terms: dict[str, int], exact: bool
         rising = rising and all(c > 0 and x in e.not_negative for x, c in of_level)
         flags = " inbounds" if rising and exact else ""
 
-        in_a_loop = total_level > 0 and not buffer.register
-        of_outer_loop = in_a_loop and total_level < e.depth
-
-        def write(
-            pointer: str = pointer,
-            terms: tuple[tuple[str, int], ...] = of_level,
-            flags: str = flags,
-            of_outer_loop: bool = of_outer_loop,
-            in_a_loop: bool = in_a_loop,
-        ) -> str:
+        def write(pointer: str = pointer, terms: tuple[tuple[str, int], ...] = of_level, flags: str = flags) -> str:
             offset = ""
             for x, c in terms:
                 part = x if c == 1 else b.emit(f"mul nsw i64 {x}, {c}")
                 offset = b.emit(f"add nsw i64 {offset}, {part}") if offset else part
-            address = b.gep(pointer, offset, elem, flags)
-            if of_outer_loop:
-                return b.emit(opaque(b, address))
-            if in_a_loop:
-                e.addresses[address] = b.lines[-1]
-            return address
+            return b.gep(pointer, offset, elem, flags)
 
-        pointer = e.shared(total_level, (pointer, of_level, flags, elem, of_outer_loop), write)
-    if pointer in e.addresses:
-        e.accesses[pointer] += 1
+        pointer = e.shared(total_level, (pointer, of_level, flags, elem), write)
     return pointer, total_level
 
 
@@ -151,8 +135,6 @@ def _at(b: Builder, pointer: str, offset: int, elem: Ty) -> str:
 
 
 def _lane(e: FunctionEmitter, pointer: str, constant: int, lane: int, stride: int | str, elem: Ty) -> str:
-    if lane and pointer in e.addresses:
-        e.accesses[pointer] += 1
     if isinstance(stride, int):
         return _at(e.b, pointer, constant + lane * stride, elem)
     base = _at(e.b, pointer, constant, elem)

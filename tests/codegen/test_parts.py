@@ -189,3 +189,16 @@ def test_what_parallel_loops_call_is_made_ready_once_on_another_thread():
         ahead.add(text.replace("@f", "@g"))
         assert len(ahead.objects()) == 3
     assert len(called) == 1 and threading.current_thread() not in called
+
+
+def test_a_long_function_that_only_calls_is_a_part_of_its_own():
+    calls = "".join(f"  call void @step(ptr %p{k})\n  %p{k + 1} = getelementptr i8, ptr %p{k}, i64 8\n" for k in range(100))
+    step = "  %x = load i64, ptr %p\n  %y = add i64 %x, 7\n  store i64 %y, ptr %p\n  ret void\n"
+    text = f"define internal void @step(ptr %p) {{\n{step}}}\ndefine void @main(ptr %p0) {{\n{calls}  ret void\n}}"
+    computing, calling = parts_of(text)
+    assert "define void @step" in computing and "@main" not in computing
+    assert "define void @main" in calling and "declare void @step" in calling
+    assert len(parts_of(text.replace("  ret void\n}", "  %z = add i64 1, 2\n  ret void\n}"))) == 1  # then it computes
+    values = (ctypes.c_int64 * 100)(*range(100))
+    load_object(compile_parts(text), ["main"]).function("main", None, ctypes.c_void_p)(ctypes.addressof(values))
+    assert list(values) == list(range(7, 107))

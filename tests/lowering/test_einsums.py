@@ -52,3 +52,22 @@ def test_a_batch_inside_the_rows_has_panels_of_its_own() -> None:
     x, y = (np.random.default_rng(0).standard_normal(shape).astype(np.float32) for shape in ((3, 33, 16), (7, 3, 16, 33)))
     found = lm.jit(lambda x, y: lnp.einsum("hij,bhjk->bhki", x, y))(x, y)
     np.testing.assert_allclose(found, np.einsum("hij,bhjk->bhki", x, y), atol=1e-4)
+
+
+def test_products_of_a_matrix_and_its_transpose():
+    """Computed by bands up to the diagonal from 256 rows on: symmetric to the last bit, also where the last band is thin."""
+    numbers = np.random.default_rng(FIRST_SEED)
+    for depth, n, dtype in ((1024, 256, np.float32), (1031, 257, np.float64), (700, 321, np.int32)):
+        x = (numbers.standard_normal((depth, n)) * 9).astype(dtype)
+        found, wanted = lm.jit(lambda x: x @ x.T * 2)(x.T), x.T @ x * 2
+        scale = float(np.abs(wanted).max())
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=scale * 1e-5 if dtype == np.float32 else scale * 1e-14)
+        np.testing.assert_array_equal(found, found.T)
+    x[3, 7] = 2**30  # integers wrap, as in NumPy
+    np.testing.assert_array_equal(lm.jit(lambda x: x.T @ x)(x), x.T @ x)
+    x, w = (numbers.standard_normal(shape).astype(np.float32) for shape in ((1024, 256), (256, 256)))
+    slope = lm.jit(lm.grad(lambda x, w: ((x.T @ x) * w).sum()))(x, w)
+    np.testing.assert_allclose(slope, x @ (w + w.T), rtol=0, atol=2e-3)
+    x[5, 100] = np.nan
+    found = lm.jit(lambda x: x.T @ x)(x)
+    assert np.isnan(found[100]).all() and np.isnan(found).sum() == 511

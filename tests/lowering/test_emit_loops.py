@@ -312,7 +312,7 @@ def test_invariants_leave_the_loop():
     }"""
     kernel = Compiled(text)
     inner = kernel.ir[kernel.ir.index("loop.3:") : kernel.ir.index("br i1", kernel.ir.index("loop.3:"))]
-    assert inner.count("\n") == 9, inner  # phi, two addresses, load, mul, store, increment, test
+    assert inner.count("\n") == 10, inner  # phi, index, two addresses, load, mul, store, increment, test
     x, s = RNG.standard_normal((64, 64)).astype(np.float32), RNG.standard_normal(64).astype(np.float32)
     y = np.zeros_like(x)
     kernel(x, s, y)

@@ -69,8 +69,7 @@ def compile_text(text: str, features: str = "host") -> ctypes._CFuncPtr:
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
     passes = llvm.create_new_module_pass_manager()
-    for step in ("sroa", "instruction_combine", "simplify_cfg"):
-        getattr(passes, f"add_{step}_pass")()
+    passes.add_sroa_pass()
     passes.run(module, builder)
     library = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).export_symbol("k")
     tracker = library.link(_lljit, f"math{len(_keep)}")
