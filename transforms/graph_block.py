@@ -106,7 +106,8 @@ GRAM_LEAST_WORK = 1 << 26
 
 
 def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
-    """`x x^T` or `x^T x`, which is symmetric: bands of rows up to the diagonal, mirrored; None for other products.
+    """`x x^T` or `x^T x`, which is symmetric: bands of rows up to the diagonal, mirrored; None for other products, and where a
+    size is known only to a call.
 
     A band goes to the end of its last row's block, so that all bands are products; what they have above the diagonal is not
     read, so the result is symmetric to the last bit.
@@ -115,7 +116,7 @@ def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
     if op.rhs is not x or over != ints(op.rhs_contract) or ints(op.lhs_batch) or len(over) != 1 or len(shape_of(x)) != 2:
         return None
     depth, n = shape_of(x)[over[0]], shape_of(x)[1 - over[0]]
-    if n < GRAM_LEAST or n * n * depth < GRAM_LEAST_WORK:
+    if not isinstance(n, int) or not isinstance(depth, int) or n < GRAM_LEAST or n * n * depth < GRAM_LEAST_WORK:
         return None
     rows = BLOCK * -(-n // (BLOCK * GRAM_BANDS))
 

@@ -71,3 +71,6 @@ def test_products_of_a_matrix_and_its_transpose():
     x[5, 100] = np.nan
     found = lm.jit(lambda x: x.T @ x)(x)
     assert np.isnan(found[100]).all() and np.isnan(found).sum() == 511
+    for rows, columns in (("n", None), (None, "k"), ("n", "k")):  # sizes that a call knows are one product
+        found = lm.jit(lambda x: x.T @ x, dynamic={"x": (rows, columns)})(w)
+        np.testing.assert_allclose(found, w.T @ w, rtol=0, atol=2e-3)
