@@ -15,24 +15,36 @@ def bound(nodes: ast.AST | Sequence[ast.AST]) -> set[str]:
 
 def needs(statements: Sequence[ast.stmt], sure: set[str] | None = None) -> set[str]:
     """Variables whose values before the statements matter: they are read, or bound on some paths only."""
-    sure = set(sure or ())
+    return _needs(statements, set(sure or ()), True)
+
+
+def read_first(statements: Sequence[ast.stmt]) -> set[str]:
+    """Variables that may be read before the statements have bound them."""
+    return _needs(statements, set(), False)
+
+
+def _needs(statements: Sequence[ast.stmt], sure: set[str], with_partly: bool) -> set[str]:
     out: set[str] = set()
     for statement in statements:
         names = names_of(statement)
         always = surely_bound([statement])
         is_simple = not isinstance(statement, ast.If | ast.For | ast.While | ast.Try | ast.With | ast.Match | ast.TryStar)
+        partly = set() if is_simple else ({*names.bound} - always) - sure
         if isinstance(statement, ast.If):
             inside = names_of(statement.test).read - sure
             now = sure | bound(statement.test)
-            inside |= needs(statement.body, now) | needs(statement.orelse, now)
-            partly = ({*names.bound} - always) - sure
-        elif is_simple:
-            inside, partly = names.read - sure, set()
+            inside |= _needs(statement.body, now, with_partly) | _needs(statement.orelse, now, with_partly)
+        elif isinstance(statement, ast.For):
+            inside = names_of(statement.iter).read - sure
+            inside |= _needs(statement.body, sure | bound(statement.target), with_partly)
+            inside |= names_of(statement.target).read - sure | _needs(statement.orelse, {*sure}, with_partly)
+        else:
+            inside = names.read - sure
             if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                 inside |= {statement.target.id} - sure
-        else:
-            inside, partly = names.read - sure, ({*names.bound} - always) - sure
-        out |= inside | partly | {*names.changed} - sure | {*names.rebound} - sure
+        out |= inside | {*names.changed} - sure | {*names.rebound} - sure
+        if with_partly:
+            out |= partly
         sure |= always
     return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -81,6 +82,9 @@ class Source:
         end: the last statement.
         places: of all expressions and statements; whether it is a statement.
         text: the statements as text.
+        statements: the statements.
+        is_apart: whether they may run in a function of their own: no function inside sees their variables, and nobody catches
+            what they raise.
     """
 
     code: CodeType
@@ -95,6 +99,13 @@ class Source:
     end: Place
     places: dict[Place, bool]
     text: str
+    statements: list[ast.stmt]
+    is_apart: bool
+
+    @property
+    def key(self) -> Any:
+        """What is the same of a region however often the function is split."""
+        return self.lines, self.end, tuple(self.parameters), tuple(self.outputs or ("return",)), self.text
 
 
 class Region:
@@ -114,6 +125,10 @@ class Region:
         self.from_source = False
         self.python = ""
         """Why Python runs it, where it always does."""
+        self.rest: Callable[..., Any] | None = None
+        """What runs in its place since a break was found in it."""
+        self.is_inner = False
+        """Whether only such a `rest` calls it."""
         self.empty = 0
         self.is_full = False
         """Whether a call was left to Python because there are as many variants as there may be."""

@@ -22,7 +22,7 @@ from ..capture.codes import code_inside, function_node
 from ..capture.names import local_names, own_nodes
 from .calls import compiled_code
 from .instrument import load, never
-from .liveness import bound, jumps, needs, surely_bound
+from .liveness import bound, jumps, needs, read_first, surely_bound
 from .regions import Mark, Place, Region, Source
 
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.With, ast.Match, ast.AsyncFor, ast.AsyncWith)
@@ -73,11 +73,27 @@ class Splitter:
         self.own, names = local_names(node)
         self.declared = names.global_ | names.nonlocal_
         self.escaping = names.escaping | names.rebound
-        self.temporaries = 0
+        self.guarded = 0
+        """In how many `try` and `with` statements the one at hand stands."""
         self.texts: dict[str, str] = {}
+
+    def rest(self, source: Source) -> ast.FunctionDef:
+        """The function of the statements of one region, split where breaks are known: it gives what the region would."""
+        self.own |= {*source.parameters}
+        self.texts |= source.shown
+        is_returning = source.outputs is None
+        body = self.block(copy.deepcopy(source.statements), {*(source.outputs or ())}, {*source.parameters}, is_returning)
+        if source.outputs is not None:
+            body.append(_at(ast.Return(ast.Tuple([load(n) for n in source.outputs], ast.Load())), source.statements[-1]))
+        made = function_node(source.name, plain_arguments(source.parameters), body)
+        return ast.fix_missing_locations(_at(made, source.statements[0]))
 
     def function(self) -> ast.FunctionDef:
         node = self.node
+        first = next((n.arg for n in (*node.args.posonlyargs, *node.args.args)), None)
+        for call in own_nodes(node, ast.Call):
+            if isinstance(call.func, ast.Name) and call.func.id == "super" and not call.args and first is not None:
+                call.args = [_at(load("__class__"), call), _at(load(first), call)]  # in any function it is called in
         own, _ = local_names(node)
         sure = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
         self.own = own
@@ -238,8 +254,7 @@ class Splitter:
                 return node
             node.value = self.stored(kind, node.value, before)
             return node
-        self.temporaries += 1
-        name = f"t{self.temporaries}@"
+        name = f"t{'_'.join(map(str, place_of(node)))}@"  # the same however often the function is split
         self.own.add(name)
         self.texts[name] = ast.unparse(node)
         assignment = ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), node)], node), node)
@@ -272,7 +287,7 @@ class Splitter:
             body.append(_at(ast.Return(ast.Tuple([load(n) for n in outputs], ast.Load())), last))
         lines = min(s.lineno for s in statements), max(s.end_lineno or s.lineno for s in statements)
         name = self.compiled.__name__
-        made = function_node(name if name.isidentifier() else "lambda_", _arguments(parameters), body)
+        made = function_node(name if name.isidentifier() else "lambda_", plain_arguments(parameters), body)
         code = compiled_code(_at(made, first), self.file, self.owner, self.free, name)
         last_bound = {n: place_of(s) for s in statements for n in bound(s)}
         self.regions.append(
@@ -290,6 +305,10 @@ class Splitter:
                     place_of(last),
                     places,
                     text,
+                    statements,
+                    not self.guarded
+                    and not {*parameters, *bound(statements)} & self.escaping
+                    and {*parameters} >= read_first(statements) & self.own,
                 ),
                 self.compiled,
             )
@@ -305,7 +324,7 @@ class Splitter:
         store = ast.Assign([ast.Name(result, ast.Store())], call)
         test = ast.Compare(load(result), [ast.IsNot()], [load(NOTHING)])
         sure |= surely_bound(statements)
-        python = [self.python(s) for s in statements]
+        python = [self.python(copy.deepcopy(s)) for s in statements]
         return [_at(store, first), _at(ast.If(test, [_at(t, first) for t in taken], python), first)]
 
     def python(self, statement: ast.stmt) -> ast.stmt:
@@ -342,7 +361,9 @@ class Splitter:
         elif isinstance(node, ast.Try | ast.TryStar):
             handled = after | needs([node])
             inside = {*sure}
+            self.guarded += 1
             node.body = self.block(node.body, handled, inside, False)
+            self.guarded -= 1
             node.orelse = self.block(node.orelse, handled, inside, False)
             for handler in node.handlers:
                 handler.body = self.block(handler.body, handled, sure | ({handler.name} if handler.name else set()), False)
@@ -353,7 +374,9 @@ class Splitter:
                 item.context_expr = route(item.context_expr)
                 if item.optional_vars is not None:
                     inside |= bound(item.optional_vars)
+            self.guarded += 1
             node.body = self.block(node.body, after | needs(node.body), inside, False)
+            self.guarded -= 1
         elif isinstance(node, ast.Match):
             node.subject = route(node.subject)
             for case in node.cases:
@@ -384,7 +407,7 @@ def _at(node: Any, place: Any) -> Any:
     return node
 
 
-def _arguments(names: Sequence[str]) -> ast.arguments:
+def plain_arguments(names: Sequence[str]) -> ast.arguments:
     return ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
 
 

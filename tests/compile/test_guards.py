@@ -270,3 +270,26 @@ def test_the_examples_of_the_page() -> None:
     document = Path(__file__).parents[2] / "docs" / "compile.md"
     result = doctest.testfile(str(document), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert result.attempted > 10 and not result.failed
+
+
+def test_all_breaks_are_found_in_the_first_call() -> None:
+    @lm.compile
+    def f(x):
+        a = lnp.sin(x)
+        first = a.tolist()[0]
+        b = a * 2
+        seen = [str(b[0]) for _ in range(2)]
+        for k in range(3):
+            b = b + k
+            seen.append(str(b))
+        c = b * first
+        seen.append(hash(first))
+        return c - 1, seen
+
+    want = f.compiled_from(X[0])
+    for found in (f(X[0]), f(X[0])):
+        np.testing.assert_allclose(found[0], want[0])
+        assert found[1][:-1] == want[1][:-1]
+    assert ": 5 regions, 4 breaks" in str(lm.explain(f)), lm.explain(f)
+    with lm.no_recompile():
+        f(X[0])
