@@ -17,13 +17,17 @@ import numpy as np
 from ...runtime.array import Array
 from ..capture import builtin, convert, source, writes
 from ..capture.codes import code_inside, function_node
+from ..capture.names import local_names
 from ..jit import JitBase
 from ..locations import is_ours
 from ..pytree import is_registered
 from ..tracer import Tracer, asked
-from .hooks import MISSING, Hooks
-from .instrument import HOOKS, instrumented, never
-from .reading import CONTAINERS, LIBRARIES, VALUES, GraphBreak, Reading, SourceError, is_users
+from .effects import MISSING
+from .hooks import Hooks
+from .instrument import HOOKS, instrumented, never, only_assigned
+from .numbers import Number, as_argument
+from .reading import CONTAINERS, Reading
+from .signals import LIBRARIES, VALUES, GraphBreak, SourceError, is_users
 
 _EFFECTS = {
     "save", "load", "record", "tune", "explain", "compile", "update", "set_result_pool", "set_threads", "Loader", "fit",
@@ -191,6 +195,9 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
         node = ast.copy_location(function_node("lambda_", node.args, [body]), node)
     if not isinstance(node, ast.FunctionDef):
         return GraphBreak(f"{name}() is a coroutine")
+    names = local_names(node)[1]
+    if not only_assigned(ast.Module(node.body, []), names.global_ | names.nonlocal_):
+        return GraphBreak(f"{name}() binds variables that are not its own", "assign them")
     refused = never(node.body)
     if refused is not None:
         return GraphBreak(f"{name}(), line {getattr(refused[0], 'lineno', '?')}: {refused[1]}", refused[2])
@@ -200,9 +207,11 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
     return compiled_code(node, found.file, found.owner, code.co_freevars, code.co_name)
 
 
-def compiled_code(node: ast.FunctionDef, file: str, owner: str | None, free: tuple[str, ...], name: str) -> CodeType:
+def compiled_code(
+    node: ast.FunctionDef, file: str, owner: str | None, free: tuple[str, ...], name: str, declared: set[str] | None = None
+) -> CodeType:
     """The code of a function with hooks, which capture can find the tree of."""
-    node = instrumented(node, owner)
+    node = instrumented(node, owner, declared or set())
     uses = ast.copy_location(ast.Expr(ast.Name(HOOKS, ast.Load())), node.body[0])
     node.body = [uses, *node.body]
     kept = copy.deepcopy(node)
@@ -254,7 +263,7 @@ def _argument(hooks: Hooks, x: Any) -> Any:
     """An argument of a library's function: containers as a whole, the user's functions with hooks."""
     if callable(x) and not isinstance(x, type | Tracer | np.ndarray | np.generic) and not is_registered(type(x)):
         return _callback(hooks, x)
-    x = hooks.reading.whole(x)
+    x = hooks.reading.whole(as_argument(x))
     if type(x) in (list, tuple) and any(isinstance(y, FunctionType | MethodType | functools.partial) for y in x):
         return type(x)(_argument(hooks, y) for y in x)
     return x
@@ -355,12 +364,10 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
         raise GraphBreak(f"{name}() is run by Python", "compute with lamina.numpy, or call it outside")
     if isinstance(owner, list | dict | set | bytearray | collections.deque):
         if reading.is_known(owner):
-            if type(owner) not in (*CONTAINERS, set, frozenset):
+            if type(owner) not in (*CONTAINERS, set, frozenset) and not name.startswith("append"):
                 raise GraphBreak(f"{type(owner).__name__}.{name}() is run by Python", "use a list or a dict")
             if writes.is_mutator(function) or name not in _READERS:
-                raise GraphBreak(
-                    f"{reading.known[id(owner)][1].text} is changed, which others see", "return the new value instead"
-                )
+                return reading.effects.call(hooks, owner, name, args, kwargs)
             if name == "get" and type(owner) is dict and args and type(args[0]) in VALUES:
                 if hooks.inside(args[0], owner, False):
                     return hooks.item(owner, args[0])
@@ -368,6 +375,8 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
             function = getattr(reading.whole(owner), name)
         elif reading.from_source:
             function = convert.convert(function)
+        if name in _STORING and not reading.is_known(owner):
+            return function(*args, **kwargs)
         return function(*[_argument(hooks, a) for a in args], **{k: _argument(hooks, v) for k, v in kwargs.items()})
     if isinstance(owner, str | bytes | int | float | tuple | frozenset | range | slice | np.generic | np.dtype | type):
         if isinstance(owner, type) and not (owner in _PLAIN or _root(owner) == "numpy"):
@@ -379,6 +388,9 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
         return function(*[_argument(hooks, a) for a in args], **{k: _argument(hooks, v) for k, v in kwargs.items()})
     raise GraphBreak(f"{type(owner).__name__}.{name}() is run by Python")
 
+
+_STORING = {"append", "appendleft", "insert", "setdefault", "add"}
+"""Methods that only keep what they are given."""
 
 _READERS = {
     "get",
@@ -398,8 +410,13 @@ _READERS = {
 
 def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of Python's own functions."""
-    args = tuple(hooks.iterated(a) if type(a) in CONTAINERS else _argument(hooks, a) for a in args)
-    kwargs = {k: _argument(hooks, v) for k, v in kwargs.items()}
+    args = tuple(hooks.iterated(a) if type(a) in CONTAINERS else a if type(a) is Number else _argument(hooks, a) for a in args)
+    kwargs = {k: v if type(v) is Number else _argument(hooks, v) for k, v in kwargs.items()}
+    if any(type(a) is Number for a in args):
+        if any(isinstance(a, Tracer) for a in args):
+            args = tuple(map(as_argument, args))
+        elif function is int and type(args[0].value) is int:
+            return args[0]
     for x in (*args, *kwargs.values()):
         if isinstance(x, type) and function in (map, filter, sorted, min, max) and x not in _PLAIN:
             raise GraphBreak(f"objects of {x.__name__} are made", "make them outside")
@@ -474,6 +491,8 @@ def _values_of(owner: Any) -> list[Any]:
 
 
 def _isinstance(hooks: Hooks, x: Any, cls: Any) -> Any:
+    if type(x) is Number:
+        return isinstance(x.value, cls)
     if isinstance(x, Tracer):
         known = hooks.reading.outside.get(id(x))
         classes = cls if isinstance(cls, tuple) else (cls,)
@@ -492,6 +511,8 @@ def _isinstance(hooks: Hooks, x: Any, cls: Any) -> Any:
 
 
 def _type(hooks: Hooks, *args: Any) -> Any:
+    if len(args) == 1 and type(args[0]) is Number:
+        return type(args[0].value)
     if len(args) == 1 and isinstance(args[0], Tracer):
         held = next((h for h, t in hooks.reading.trace.captured if t is args[0]), None)
         if held is None:
@@ -514,6 +535,8 @@ def _getattr(hooks: Hooks, owner: Any, name: str, *default: Any) -> Any:
 def _hasattr(hooks: Hooks, owner: Any, name: str) -> bool:
     if isinstance(owner, Tracer):
         raise GraphBreak("hasattr() of an array", "decide by its shape or dtype")
+    if hooks.reading.effects.attribute(owner, name) is not MISSING:
+        return True
     found = inspect.getattr_static(owner, name, MISSING) is not MISSING
     if not found and hasattr(type(owner), "__getattr__"):
         raise GraphBreak(f"{type(owner).__name__} defines __getattr__")
@@ -528,10 +551,14 @@ def _hasattr(hooks: Hooks, owner: Any, name: str) -> bool:
 def _len(hooks: Hooks, x: Any) -> Any:
     known = hooks.reading.known.get(id(x))
     if known is not None and type(x) in (*CONTAINERS, set, frozenset):
-        path = known[1]
-        hooks.reading.guards.of_type(path, type(x))
-        hooks.reading.guards.require(f"len({path.code}) == {len(x)}", f"len({path.text}) == {len(x)}", f"len({path.code})")
-        return len(x)
+        reading, path = hooks.reading, known[1]
+        shadow = reading.effects.shadow(x)
+        if shadow is not None:
+            return len(shadow)
+        reading.guards.of_type(path, type(x))
+        n = reading.load(len(x), reading.guards.path(f"len({path.code})", f"len({path.text})"))
+        more = reading.effects.grown(x)
+        return n + more if more else n
     if known is not None:
         return hooks.call(hooks.attribute(x, "__len__"))
     return len(x)

@@ -20,8 +20,8 @@ from ..functions import is_staging
 from ..jit import JitBase
 from ..locations import is_ours, placed
 from .guards import MISS
-from .reading import GraphBreak
 from .regions import FALLBACK, Mark, Place, Region, Source
+from .signals import GraphBreak
 from .split import NOTHING, ROUTE, Splitter, code_of, place_of, plain_arguments
 
 LIMIT = 8
@@ -242,7 +242,7 @@ class Compiled:
     def _rest(self, found: Source) -> FunctionType:
         """What a region has become, as a function: so the call that finds a break goes on in the regions behind it."""
         self._make()
-        node = function_node(found.name, plain_arguments(found.parameters), found.statements)
+        node = function_node(found.name, plain_arguments(found.parameters), [*found.declarations, *found.statements])
         splitter = Splitter(node, self.class_name, found.file, self.function.__code__.co_freevars, self.marks, self)
         made = splitter.rest(found)
         known = {r.source.key: r for r in self.regions}
@@ -253,29 +253,27 @@ class Compiled:
 
     def _variant(self, region: Region, args: tuple[Any, ...]) -> Any:
         if self.dynamic and not region.static_sizes and (sizes := region.generalized(args)):
-            region.sizes, made = sizes, None
+            region.sizes = sizes
             try:
                 made = region.trace(args)
-                if made is not None and made.run(*args) is not MISS:
+                if made is not None and made.probe(*args) is None:
                     return made
-            except CheckError:
-                return made
             except (GraphBreak, LaminaError):
                 pass
             finally:
                 region.sizes = {}
             region.static_sizes = True
-        failed = [(v, v.probe(*args)) for v in region.variants]
-        found = {v.integers[at[0]] for v, at in failed if at is not None and at[0] in v.integers} - region.constants
-        if found and not region.from_source:
+        counts = [(v, v.count(*args)) for v in region.variants]
+        found = {text for v, now in counts for text, n in now.items() if type(n) is int and n != v.integers[text]}
+        found -= region.constants
+        if found:
             region.varying |= found
             try:
                 made = region.trace(args)
-                if not region.from_source and not found & region.constants:
+                if not found & region.constants:
                     return made
             except (GraphBreak, LaminaError):
                 pass
-            region.from_source = False
             region.varying -= found
             region.constants |= found
         return region.trace(args)
@@ -287,13 +285,16 @@ class Compiled:
         if variable is not None:
             return Mark(found.last_bound.get(variable, found.end), error.reason, error.remedy)
         place, trace = found.end, error.__traceback__
-        while trace is not None:
-            code = trace.tb_frame.f_code
-            if code.co_filename == found.file and found.lines[0] <= trace.tb_lineno <= found.lines[1]:
-                line, last, column, end = list(code.co_positions())[trace.tb_lasti // 2]
+        frames = [*error.frames]
+        while trace is not None and not error.frames:
+            frames.insert(0, (trace.tb_frame.f_code, trace.tb_lasti, trace.tb_lineno))
+            trace = trace.tb_next
+        for code, instruction, at in frames:
+            if code.co_filename == found.file and found.lines[0] <= at <= found.lines[1]:
+                line, last, column, end = list(code.co_positions())[instruction // 2]
                 if line is not None and column is not None:
                     place = line, column, last or line, end or column
-            trace = trace.tb_next
+                    break
         places = region.source.places
         if place not in places or place in self.marks:
             around = [p for p in places if p[0] <= place[0] <= p[2] and p not in self.marks and places[p]]

@@ -15,7 +15,9 @@ from xdsl.ir import BlockArgument, SSAValue
 from ...dialects.symbolic import Size
 from ..pytree import flatten, is_registered
 from ..tracer import Tracer
-from .reading import VALUES, GraphBreak, Leaf, Reading
+from .numbers import Number
+from .reading import Leaf, Reading
+from .signals import VALUES, GraphBreak
 
 _CONSTANT: tuple[type, ...] = (types.ModuleType, type, types.BuiltinFunctionType, np.generic, np.ufunc)
 _VIEWS = {"graph.reshape", "graph.transpose", "graph.slice", "graph.reverse"}
@@ -52,6 +54,8 @@ class Outputs:
         if known is not None:
             return known[1].code
         kind = type(value)
+        if kind is Number:
+            return value.path.code
         if kind in VALUES:
             return repr(value) if kind in (int, bool, str, type(None)) else guards.constant(value)
         if isinstance(value, _CONSTANT) and not isinstance(getattr(value, "__self__", None), list | dict | set):
@@ -99,6 +103,9 @@ class Outputs:
         outside = reading.outside.get(id(value))
         if outside is not None and outside[0] is value:
             return outside[1].code
+        view = reading.views.get(id(value))
+        if view is not None and view[0] is value:
+            return self._keep(value, view[1].code)
         inner = reading.trace.lift(value)
         root = _viewed(inner.value)
         if isinstance(root, BlockArgument) and root is not inner.value and root.index in self._arrays():

@@ -21,7 +21,7 @@ from typing import Any
 from ..capture.codes import code_inside, function_node
 from ..capture.names import local_names, own_nodes
 from .calls import compiled_code
-from .instrument import load, never
+from .instrument import load, never, only_assigned
 from .liveness import bound, jumps, needs, read_first, surely_bound
 from .regions import Mark, Place, Region, Source
 
@@ -72,6 +72,8 @@ class Splitter:
         self.breaks: dict[Place, Mark] = {}
         self.own, names = local_names(node)
         self.declared = names.global_ | names.nonlocal_
+        self.declarations: list[ast.stmt] = [ast.Global(sorted(names.global_))] if names.global_ else []
+        self.declarations += [ast.Nonlocal(sorted(names.nonlocal_))] if names.nonlocal_ else []
         self.escaping = names.escaping | names.rebound
         self.guarded = 0
         """In how many `try` and `with` statements the one at hand stands."""
@@ -85,7 +87,7 @@ class Splitter:
         body = self.block(copy.deepcopy(source.statements), {*(source.outputs or ())}, {*source.parameters}, is_returning)
         if source.outputs is not None:
             body.append(_at(ast.Return(ast.Tuple([load(n) for n in source.outputs], ast.Load())), source.statements[-1]))
-        made = function_node(source.name, plain_arguments(source.parameters), body)
+        made = function_node(source.name, plain_arguments(source.parameters), [*source.declarations, *body])
         return ast.fix_missing_locations(_at(made, source.statements[0]))
 
     def function(self) -> ast.FunctionDef:
@@ -148,7 +150,9 @@ class Splitter:
         partly = (names & self.own) - surely_bound([statement]) - known
         if isinstance(statement, ast.For | ast.While | ast.If):  # what only they bind may be read by themselves alone
             partly &= self.escaping | self.read_elsewhere(statement)
-        return not names & self.declared and not (needs([statement]) & self.own - known - names) and not partly
+        if not only_assigned(statement, self.declared):
+            return False
+        return not (needs([statement]) & self.own - known - names) and not partly
 
     def read_elsewhere(self, statement: ast.stmt) -> set[str]:
         inside = {id(n) for n in ast.walk(statement)}
@@ -166,6 +170,8 @@ class Splitter:
 
     def pieces(self, statement: ast.stmt) -> list[tuple[str, ast.stmt]]:
         """A statement as statements of regions and of Python."""
+        if isinstance(statement, ast.Global | ast.Nonlocal):
+            return [("python", statement)]
         refused = never(statement)
         if refused is not None:
             node, reason, remedy = refused
@@ -197,7 +203,9 @@ class Splitter:
             isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.AnnAssign)
             and statement.value is not None
         ):
-            is_whole = place_of(statement) in self.marks and not isinstance(statement, ast.Expr)
+            targets = statement.targets if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+            aimed = any(self.marked(t) for t in (targets if isinstance(targets, list) else [targets]) if t is not None)
+            is_whole = (place_of(statement) in self.marks or aimed) and not isinstance(statement, ast.Expr)
             value = statement.value
             if is_whole or isinstance(statement, ast.AugAssign | ast.Return) or self.marked(value) or never(value):
                 statement.value = self.lifted(value, before, is_whole or isinstance(statement, ast.Return), inline=True)
@@ -288,7 +296,7 @@ class Splitter:
         lines = min(s.lineno for s in statements), max(s.end_lineno or s.lineno for s in statements)
         name = self.compiled.__name__
         made = function_node(name if name.isidentifier() else "lambda_", plain_arguments(parameters), body)
-        code = compiled_code(_at(made, first), self.file, self.owner, self.free, name)
+        code = compiled_code(_at(made, first), self.file, self.owner, self.free, name, self.declared)
         last_bound = {n: place_of(s) for s in statements for n in bound(s)}
         self.regions.append(
             Region(
@@ -309,6 +317,8 @@ class Splitter:
                     not self.guarded
                     and not {*parameters, *bound(statements)} & self.escaping
                     and {*parameters} >= read_first(statements) & self.own,
+                    self.declarations,
+                    self.escaping & self.own,
                 ),
                 self.compiled,
             )
