@@ -15,15 +15,17 @@ from typing import Any
 import numpy as np
 
 from ...runtime.array import Array
+from .. import lnp
 from ..capture import builtin, convert, source, writes
 from ..capture.codes import code_inside, function_node
 from ..capture.names import local_names
 from ..jit import JitBase
 from ..locations import is_ours
+from ..promotion import FLOAT64, INT64
 from ..pytree import is_registered
 from ..tracer import Tracer, asked
 from .effects import MISSING
-from .hooks import Hooks
+from .hooks import Hooks, has_tracer
 from .instrument import HOOKS, instrumented, never, only_assigned
 from .numbers import Number, as_argument
 from .reading import CONTAINERS, Reading
@@ -349,7 +351,7 @@ def _library(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _is_static(args: tuple[Any, ...]) -> bool:
-    return not any(isinstance(a, Tracer) or (type(a) in CONTAINERS and not _is_static(tuple(a))) for a in args)
+    return not any(map(has_tracer, args))
 
 
 def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -383,6 +385,8 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
             raise GraphBreak(f"{owner.__name__}.{name}() is run by Python")
         if isinstance(owner, tuple):
             function = getattr(reading.whole(owner), name)
+        if isinstance(owner, str | bytes) and not _is_static((*args, *kwargs.values())):
+            raise GraphBreak("text of an array", "make it of the result")
         return function(*[hooks.plain(a) for a in args], **{k: hooks.plain(v) for k, v in kwargs.items()})
     if isinstance(owner, np.ndarray):  # one that the region has made
         return function(*[_argument(hooks, a) for a in args], **{k: _argument(hooks, v) for k, v in kwargs.items()})
@@ -425,13 +429,17 @@ def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         if isinstance(x, Tracer) and function in _ON_SCALARS and function is not round:
             raise GraphBreak(f"{function.__name__}() of an array", "do it with the result")
     if _root(function) in ("math", "cmath") and any(isinstance(x, Tracer) for x in args):
-        hooks.reading.number(*args)
+        hooks.reading.number(f"{function.__name__}()", *args)
         raise GraphBreak(f"math.{function.__name__}() of an array makes a float", f"use lnp.{function.__name__}")
     if function in (float, int, complex) and args and isinstance(args[0], Tracer):
-        hooks.reading.number(*args)
+        if len(args) == 1 and not kwargs and (made := _number(hooks, function, args[0])) is not None:
+            return made
         raise GraphBreak(f"{function.__name__}() of an array", "keep it an array")
     if function in (round, divmod, pow) and any(isinstance(x, Tracer) for x in args):
-        hooks.reading.number(*args)
+        hooks.reading.number(f"{function.__name__}()", *args)
+    if function in (map, filter, sorted, min, max):
+        args = tuple(_called(hooks, a) for a in args)
+        kwargs = {k: _called(hooks, v) for k, v in kwargs.items()}
     counterpart = builtin.FUNCTIONS.get(function)
     if counterpart is not None and (hooks.reading.from_source or function is range):
         if not hooks.reading.from_source and any(isinstance(x, Tracer) for x in args):
@@ -442,6 +450,32 @@ def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         result = counterpart(*args, **kwargs)
         return hooks.reading.boolean(result) if function in (bool, any, all) else result
     return function(*args, **kwargs)
+
+
+def _called(hooks: Hooks, x: Any) -> Any:
+    """One of Python's own functions as it is called with values of the trace."""
+    if not isinstance(x, type | BuiltinFunctionType) or x not in _PLAIN:
+        return x
+    return lambda *args: call(hooks, x, args, {})
+
+
+def _number(hooks: Hooks, function: Any, x: Tracer) -> Tracer | None:
+    """`float(x)` or `int(x)` of one element: a number of Python's, which takes the dtype of what it meets; None if it may
+    raise, or not be what Python gives."""
+    kind = x.dtype.kind
+    if x.shape != () or kind not in "fbiu" or x.dtype == np.uint64 or (function is int and kind == "f") or function is complex:
+        return None
+    if x.weak and kind == ("f" if function is float else "i") and id(x) not in hooks.reading.booleans:
+        return x
+    x = lnp.astype(x, FLOAT64 if function is float else INT64)
+    return Tracer(x.within, x.value, x.shape, x.dtype, True)
+
+
+def _item(hooks: Hooks, x: Tracer) -> Any:
+    """`x.item()` of an array of rank 0."""
+    if x.dtype.kind == "b" and x.shape == ():
+        return hooks.reading.boolean(x)
+    return _number(hooks, float if x.dtype.kind == "f" else int, x)
 
 
 def _class(hooks: Hooks, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -462,6 +496,8 @@ def _method(hooks: Hooks, method: MethodType, args: tuple[Any, ...], kwargs: dic
     function, owner = method.__func__, method.__self__
     name = getattr(function, "__name__", "")
     if isinstance(owner, Tracer):
+        if name in ("item", "tolist") and not args and not kwargs and (made := _item(hooks, owner)) is not None:
+            return made
         if name in ("item", "tolist", "tobytes", "tofile"):
             raise GraphBreak(f".{name}() of an array", "keep it an array")
         if name in ("sort", "fill", "put", "resize", "partition", "itemset", "setflags"):
@@ -498,6 +534,9 @@ def _isinstance(hooks: Hooks, x: Any, cls: Any) -> Any:
         classes = cls if isinstance(cls, tuple) else (cls,)
         if all(c in (list, tuple, dict, str, set, bytes, type(None)) for c in classes):
             return False
+        if known is None and x.weak:
+            kind = "b" if id(x) in hooks.reading.booleans else x.dtype.kind
+            return issubclass({"b": bool, "i": int, "f": float}.get(kind, complex), cls)
         if known is None and not x.weak and x.ndim and all(c in (np.ndarray, Array, int, float, bool) for c in classes):
             return np.ndarray in classes or Array in classes
         if known is not None:

@@ -123,7 +123,7 @@ class Effects:
             found = vars(types.FunctionType).get(name, MISSING)
         elif not is_users(cls) or is_registered(cls) or isinstance(owner, type | types.ModuleType | np.ndarray | tuple):
             raise GraphBreak(f"an attribute of {self.reading.known[id(owner)][1].text} is assigned", "return it instead")
-        elif cls.__setattr__ is not object.__setattr__:
+        elif cls.__setattr__ not in (object.__setattr__, types.SimpleNamespace.__setattr__):
             raise GraphBreak(f"{cls.__name__} defines __setattr__")
         else:
             found = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), MISSING)

@@ -18,7 +18,7 @@ from ..effects import check
 from ..tracer import Tracer, asked
 from .effects import MISSING
 from .guards import Path
-from .numbers import Number, as_argument
+from .numbers import SYMBOLS, Number, as_argument
 from .numbers import known as known_number
 from .reading import CONTAINERS, Leaf, Reading
 from .signals import LIBRARIES, VALUES, GraphBreak, SourceError, is_users
@@ -223,6 +223,13 @@ class Hooks:
                     raise GraphBreak(f"{kind.__name__} defines operators of its own", "compute with its arrays or numbers")
         return value
 
+    def text(self, value: Any) -> Any:
+        """A value in an f-string."""
+        value = self.plain(value)
+        if has_tracer(value):
+            raise GraphBreak("text of an array", "make it of the result")
+        return value
+
     def truth(self, value: Any) -> Any:
         reading = self.reading
         known = reading.known.get(id(value))
@@ -278,14 +285,17 @@ class Hooks:
 
     def binary(self, operation: str, a: Any, b: Any) -> Any:
         a, b = self.operand(a), self.operand(b)
+        if isinstance(a, str | bytes) and has_tracer(self.plain(b)):
+            raise GraphBreak("text of an array", "make it of the result")
         if type(a) is Number or type(b) is Number:
             if not isinstance(a, Tracer | np.ndarray | np.generic) and not isinstance(b, Tracer | np.ndarray | np.generic):
                 return a.computed(operation, b) if type(a) is Number else b.computed(operation, a, True)
             a, b = as_argument(a), as_argument(b)
         if _is_number(a) and _is_number(b):
-            if operation in ("Div", "FloorDiv", "Mod", "Pow"):  # may raise
-                self.reading.number(a, b)
-            self.reading.number(*(x for x in (a, b) if isinstance(x, Tracer) and x.dtype.kind == "i"))  # may leave int64
+            if operation in ("Div", "FloorDiv", "Mod", "Pow") and not _is_quotient(operation, a, b):  # may raise
+                self.reading.number(f"`{SYMBOLS[operation]}`", a, b)
+            if all(type(x) is int or (isinstance(x, Tracer) and x.dtype.kind == "i") for x in (a, b)):
+                self.reading.number(f"`{SYMBOLS[operation]}`", a, b)  # may leave int64
         return _OPERATORS[operation](a, b)
 
     # -- changes
@@ -391,6 +401,13 @@ def _index(owner: Any, index: Any) -> Any:
     return as_argument(index) if isinstance(owner, Tracer) else known_number(index)
 
 
+def has_tracer(x: Any) -> bool:
+    """Whether an array is in lists, tuples and dicts."""
+    if isinstance(x, list | tuple | dict):
+        return any(map(has_tracer, x.values() if isinstance(x, dict) else x))
+    return isinstance(x, Tracer)
+
+
 def _has_array(index: Any) -> bool:
     """Whether an index has more than numbers and slices of numbers."""
     if isinstance(index, tuple):
@@ -417,6 +434,11 @@ def check_index(owner: Any, index: Any) -> None:
             n = shape[axis]
             check(lnp.all(lnp.logical_and(part >= -n, part < n)), "an index is out of range")
         axis += 1
+
+
+def _is_quotient(operation: str, a: Any, b: Any) -> bool:
+    """Whether a float is divided by a number that is not 0, which does not raise."""
+    return operation == "Div" and isinstance(a, Tracer) and a.dtype.kind == "f" and isinstance(b, int | float) and b != 0
 
 
 def _is_number(x: Any) -> bool:

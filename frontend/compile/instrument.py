@@ -394,8 +394,14 @@ class _Instrument(ast.NodeTransformer):
         node.left, node.comparators = plain[0], plain[1:]
         return node
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                ast.copy_location(part, node)  # a break is of the whole text
+        return self.generic_visit(node)
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        node.value = hook("plain", self.visit(node.value))
+        node.value = _placed(hook("text", self.visit(node.value)), node)
         node.format_spec = self.visit(node.format_spec) if node.format_spec else None
         return node
 

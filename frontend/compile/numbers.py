@@ -14,7 +14,11 @@ from .guards import Path, short
 if TYPE_CHECKING:
     from .reading import Reading
 
-_SYMBOLS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%"}
+SYMBOLS = {
+    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "MatMult": "@", "Pow": "**", "LShift": "<<",
+    "RShift": ">>", "BitOr": "|", "BitXor": "^", "BitAnd": "&",
+}  # fmt: skip
+_COMPUTED = {"Add", "Sub", "Mult", "Div", "FloorDiv", "Mod"}
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -49,9 +53,9 @@ class Number:
 
     def computed(self, operation: str, other: Any, swapped: bool = False) -> Any:
         """`self + other` and the like, `other + self` if swapped. Other operations than those of arithmetic need the value."""
-        symbol = _SYMBOLS.get(operation)
+        symbol = SYMBOLS[operation]
         a, b = _parts(other if swapped else self), _parts(self if swapped else other)
-        if symbol is None or type(a[0]) not in (int, float) or type(b[0]) not in (int, float):
+        if operation not in _COMPUTED or type(a[0]) not in (int, float) or type(b[0]) not in (int, float):
             first, second = known(other if swapped else self), known(self if swapped else other)
             return getattr(operator, _NAMES[operation])(first, second)
         value = getattr(operator, _NAMES[operation])(a[0], b[0])

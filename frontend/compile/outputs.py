@@ -36,6 +36,8 @@ class Outputs:
         self.lines: list[str] = []
         self._made: dict[int, tuple[Any, str]] = {}
         self._values: dict[SSAValue, str] = {}
+        self._left: set[SSAValue] = set()
+        """Values that are arrays outside."""
 
     def code(self, value: Any, what: str) -> str:
         """An expression of the value.
@@ -108,7 +110,8 @@ class Outputs:
             return self._keep(value, view[1].code)
         inner = reading.trace.lift(value)
         root = _viewed(inner.value)
-        if isinstance(root, BlockArgument) and root is not inner.value and root.index in self._arrays():
+        is_number = value.weak or id(value) in reading.booleans
+        if not is_number and isinstance(root, BlockArgument) and root is not inner.value and root.index in self._arrays():
             raise GraphBreak(f"{what} is a view of an array that was there before", "take .copy() of it, or leave it to Python")
         known = self._values.get(inner.value)
         k = len(self.results)
@@ -118,7 +121,9 @@ class Outputs:
             self._values[inner.value] = text
         else:
             text = f"{known}.copy()"
-        if value.weak or id(value) in reading.booleans:
+        if not is_number:
+            self._left.add(inner.value)
+        if is_number:
             return self._keep(value, f"{text}.item()")
         self._made[id(value)] = value, text
         return text if known is None else self._keep(value, text)
@@ -129,9 +134,8 @@ class Outputs:
 
     def check_views(self) -> None:
         """Refuse results of which one would be a view of another."""
-        values = {r.value for r in self.results}
-        for result in self.results:
-            if _viewed(result.value, values - {result.value}) in values - {result.value}:
+        for value in self._left:
+            if _viewed(value, self._left - {value}) in self._left - {value}:
                 raise GraphBreak("two of the values are views of one array", "take .copy() of one of them")
 
 

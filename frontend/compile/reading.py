@@ -317,7 +317,7 @@ class Reading(Reader):
             self.booleans[id(value)] = value
         return value
 
-    def number(self, *values: Any) -> None:
+    def number(self, what: str, *values: Any) -> None:
         """Refuse what would raise, or not, with Python's numbers, where the graph has only their dtypes."""
         for value in values:
             if isinstance(value, Tracer) and value.weak:
@@ -325,4 +325,4 @@ class Reading(Reader):
                 if known is not None:
                     self.constants.update(known[1])
                     raise SpecializeError
-                raise GraphBreak("a number made of an array meets Python's numbers alone", "keep it an array")
+                raise GraphBreak(f"{what} of a number that was made of an array", "keep it an array")

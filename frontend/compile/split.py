@@ -77,14 +77,23 @@ class Splitter:
         self.escaping = names.escaping | names.rebound
         self.guarded = 0
         """In how many `try` and `with` statements the one at hand stands."""
+        self.parts = set[int]()
         self.texts: dict[str, str] = {}
+
+    def read(self, statements: Sequence[ast.AST]) -> None:
+        """Parts of an f-string that stand where it stands, as all do before Python 3.12, are no places of breaks."""
+        for text in (n for s in statements for n in ast.walk(s) if isinstance(n, ast.JoinedStr)):
+            inside = [n for n in ast.walk(text) if n is not text and isinstance(n, ast.expr)]
+            self.parts |= {id(n) for n in inside if isinstance(n, ast.FormattedValue) or place_of(n) == place_of(text)}
 
     def rest(self, source: Source) -> ast.FunctionDef:
         """The function of the statements of one region, split where breaks are known: it gives what the region would."""
         self.own |= {*source.parameters}
         self.texts |= source.shown
         is_returning = source.outputs is None
-        body = self.block(copy.deepcopy(source.statements), {*(source.outputs or ())}, {*source.parameters}, is_returning)
+        statements = copy.deepcopy(source.statements)
+        self.read(statements)
+        body = self.block(statements, {*(source.outputs or ())}, {*source.parameters}, is_returning)
         if source.outputs is not None:
             body.append(_at(ast.Return(ast.Tuple([load(n) for n in source.outputs], ast.Load())), source.statements[-1]))
         made = function_node(source.name, plain_arguments(source.parameters), [*source.declarations, *body])
@@ -96,6 +105,7 @@ class Splitter:
         for call in own_nodes(node, ast.Call):
             if isinstance(call.func, ast.Name) and call.func.id == "super" and not call.args and first is not None:
                 call.args = [_at(load("__class__"), call), _at(load(first), call)]  # in any function it is called in
+        self.read(node.body)
         own, _ = local_names(node)
         sure = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
         self.own = own
@@ -164,7 +174,7 @@ class Splitter:
         """The nodes in a tree at which a region was found to end, functions inside left alone."""
         found: list[ast.AST] = []
         for inner in ast.walk(node):
-            if isinstance(inner, ast.expr | ast.stmt) and place_of(inner) in self.marks:
+            if isinstance(inner, ast.expr | ast.stmt) and place_of(inner) in self.marks and id(inner) not in self.parts:
                 found.append(inner)
         return found
 
