@@ -4,6 +4,7 @@ outside is refused before it happens."""
 from __future__ import annotations
 
 import builtins
+import enum
 import operator
 import types
 from collections.abc import Callable
@@ -214,13 +215,27 @@ class Hooks:
     def plain(self, value: Any) -> Any:
         """An operand: what it does is Python's own or the graph's."""
         value = self.reading.whole(value)
-        if self.reading.is_known(value):
+        if self.reading.is_known(value) and not isinstance(value, enum.Enum):
             kind = type(value)
             if is_users(kind) and any(
                 vars(c).get(n) is not None for c in kind.__mro__ if c is not object for n in ("__eq__", *_DEFINED)
             ):
                 if is_users(kind) and not isinstance(value, tuple):
                     raise GraphBreak(f"{kind.__name__} defines operators of its own", "compute with its arrays or numbers")
+        return value
+
+    def subject(self, value: Any, by_class: bool) -> Any:
+        """What `match` looks at: all of it is read."""
+        value = self.reading.whole(known_number(value))
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            if type(one) in CONTAINERS:
+                waiting += one.values() if isinstance(one, dict) else one
+            elif type(one) is Number or (isinstance(one, Tracer) and by_class):
+                raise GraphBreak("`match` asks for the class of a number or array", "use if and elif")
+            elif type(one) not in VALUES and not isinstance(one, Tracer | enum.Enum):
+                raise GraphBreak(f"`match` reads an object of {type(one).__name__}", "use if and elif")
         return value
 
     def text(self, value: Any) -> Any:

@@ -19,7 +19,6 @@ from ..capture.rewrite import HOOKS
 from ..capture.source import Function
 
 _NEVER: dict[type, tuple[str, str]] = {
-    ast.Try: ("try", "move what computes out of it, or into a function of its own"),
     ast.TryStar: ("try", "move what computes out of it, or into a function of its own"),
     ast.With: ("with", "move what computes into a function of its own"),
     ast.AsyncWith: ("async", ""),
@@ -31,7 +30,6 @@ _NEVER: dict[type, tuple[str, str]] = {
     ast.Import: ("import", "import at the top of the file"),
     ast.ImportFrom: ("import", "import at the top of the file"),
     ast.ClassDef: ("class", "define it outside of the function"),
-    ast.Match: ("match", "use if and elif"),
 }
 
 
@@ -306,6 +304,22 @@ class _Instrument(ast.NodeTransformer):
         node.iter = ast.copy_location(hook("iterated", self.visit(node.iter)), node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
+
+    def visit_Try(self, node: ast.Try) -> Any:
+        """What raises ends the trace, and Python runs the statement; so handlers are not part of it."""
+        body = self.block([*node.body, *node.orelse])
+        return ast.Try(body, [], [], self.block(node.finalbody)) if node.finalbody else body
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        patterns = [n for case in node.cases for n in ast.walk(case.pattern)]
+        classes = [n.cls for n in patterns if isinstance(n, ast.MatchClass)]
+        read = [n.value for n in patterns if isinstance(n, ast.MatchValue) and isinstance(n.value, ast.Attribute)]
+        guards = [_placed(ast.Expr(self.visit(copy.deepcopy(n))), n) for n in (*classes, *read)]
+        node.subject = _placed(hook("subject", self.visit(node.subject), ast.Constant(bool(classes))), node.subject)
+        for case in node.cases:
+            case.guard = self.truth(case.guard) if case.guard is not None else None
+            case.body = self.block(case.body)
+        return [*guards, node]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         node.test = self.truth(node.test)

@@ -6,6 +6,7 @@ changed by it.
 
 from __future__ import annotations
 
+import enum
 import types
 from typing import Any
 
@@ -121,7 +122,7 @@ class Reading(Reader):
             return value if shadow is None or type(value) in CONTAINERS else shadow[1]
         self.known[id(value)] = value, path
         kind = type(value)
-        if isinstance(value, types.ModuleType | types.FunctionType | types.BuiltinFunctionType | type | np.ufunc):
+        if isinstance(value, enum.Enum | types.ModuleType | types.FunctionType | types.BuiltinFunctionType | type | np.ufunc):
             self.guards.same(path, value)
         elif isinstance(value, types.MethodType):
             self.guards.of_type(path, kind)

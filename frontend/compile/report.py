@@ -30,11 +30,11 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     ...     return y
     >>> print(lm.explain(f, np.ones(2)))  # doctest: +ELLIPSIS
     twice
-    f(), <doctest ...>:2: 1 region, 1 break
+    f(), <doctest ...>:...: 1 region, 1 break
     line 3: region, 1 variant, 1 call, ... us a call, compiled in ... ms
       variant 1 for x float64[2]
         type(x) is ndarray
-    line 4, column 5: break: print() is run by Python
+    line 4, column 5: break: print() reaches outside of the program: ...
     """
     if not callable(function):
         raise TypeError(f"explain takes a function, got {type(function).__name__}: {function!r:.60}")

@@ -158,7 +158,9 @@ class Splitter:
         known = sure | surely_bound(run)
         names = bound(statement)
         partly = (names & self.own) - surely_bound([statement]) - known
-        if isinstance(statement, ast.For | ast.While | ast.If):  # what only they bind may be read by themselves alone
+        if isinstance(
+            statement, ast.For | ast.While | ast.If | ast.Try | ast.Match
+        ):  # what only they bind may be read by themselves alone
             partly &= self.escaping | self.read_elsewhere(statement)
         if not only_assigned(statement, self.declared):
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 from types import SimpleNamespace
 
 import lamina.numpy as lnp
@@ -287,3 +288,69 @@ def context_managers_in_order(compile):
         return y
 
     return [(f(X, s), list(log)) for s in (1, 2, 0, 0.5)]
+
+
+class Mode(enum.Enum):
+    MEAN = 1
+    LARGEST = 2
+
+
+def tries_and_matches(compile):
+    log = []
+
+    @compile
+    def f(x, table, key, mode):
+        try:
+            y = x * table[key]
+            log.append("found")
+        except KeyError as error:
+            y = x - len(str(error))
+            log.append("missing")
+        else:
+            y = y + 1
+        finally:
+            log.append("finally")
+        match mode:
+            case Mode.MEAN:
+                y = y.mean()
+            case Mode.LARGEST if key != "b":
+                y = abs(y).max()
+            case [first, *rest]:
+                y = y * first + len(rest)
+            case {"scale": scale}:
+                y = y * scale
+            case None | "none":
+                return "nothing"
+            case _:
+                y = y - 1
+        try:
+            return lnp.sin(y)
+        finally:
+            table["calls"] = table.get("calls", 0) + 1
+
+    table = {"a": 2.0, "b": 3.0}
+    cases = [("a", Mode.MEAN), ("a", Mode.LARGEST), ("b", Mode.LARGEST), ("c", [2, 3, 4]), ("a", [2.5]), ("a", {"scale": 3})]
+    cases += [("a", None), ("a", "none"), ("b", "other"), ("a", Mode.MEAN), ("a", (1, 2))]
+    return [(f(X, table, key, mode), dict(table), list(log)) for key, mode in cases]
+
+
+def handlers_see_what_was_computed(compile):
+    @compile
+    def f(x, i, d):
+        y = x * 2
+        try:
+            y = y + 1
+            d["before"] = y
+            z = y[i].sum()
+            d["after"] = z
+        except IndexError:
+            return "out", y, sorted(d)
+        try:
+            if float(z) > 3:
+                raise ValueError(i)
+            y = y * z
+        except (ValueError, TypeError) as e:
+            y = y + e.args[0]
+        return y, z
+
+    return [f(X, i, d) for i, d in ((0, {}), (1, {}), (7, {}), (0, {"x": 1}), (1, {}))]
