@@ -240,6 +240,18 @@ class Reading(Reader):
         """The object that a shadow stands for; any other as it is."""
         return self.originals.get(id(value), value)
 
+    def require_alike(self, a: Any, b: Any) -> None:
+        kinds = [self.kind(x) for x in (a, b)]
+        if kinds[0] != kinds[1] and "b" not in kinds:
+            raise GraphBreak("a value chooses between a number and an array, or numbers of two types", "make both arrays")
+
+    def kind(self, x: Any) -> str:
+        """What type Python gives a value: the letter of a number, an empty text for arrays."""
+        if isinstance(x, Tracer):
+            is_bool = id(x) in self.booleans or x.dtype.kind == "b"
+            return "b" if is_bool else x.dtype.kind if x.weak else ""
+        return {bool: "b", int: "i", float: "f", complex: "c", Number: "i", np.bool_: "b"}.get(type(x), "")
+
     def is_whole(self, value: Any) -> bool:
         return id(value) in self.known and not isinstance(value, Tracer)
 
