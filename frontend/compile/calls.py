@@ -94,6 +94,7 @@ def call(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if of is not None:
         return call(hooks, of, args, kwargs)
     if isinstance(function, JitBase):
+        reading.is_numpy = False
         return function(*reading.whole(args), **reading.whole(kwargs))
     if isinstance(function, type):
         return _class(hooks, function, args, kwargs)
@@ -255,6 +256,7 @@ def _ours(hooks: Hooks, function: FunctionType, args: tuple[Any, ...], kwargs: d
     """A function of this package: part of the graph."""
     if function.__name__ in _EFFECTS or ".data." in function.__module__ or ".training." in function.__module__:
         raise GraphBreak(f"{_name(function)}() does more than compute", "call it outside")
+    hooks.reading.is_numpy = False
     given = [_argument(hooks, a) for a in args]
     named = {k: _argument(hooks, v) for k, v in kwargs.items()}
     result = _with_cells(hooks, function)(*given, **named)

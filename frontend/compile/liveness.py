@@ -51,6 +51,7 @@ def _needs(statements: Sequence[ast.stmt], sure: set[str], with_partly: bool) ->
         out |= inside | {*names.changed} - sure | {*names.rebound} - sure
         if with_partly:
             out |= partly
+        sure -= unbound(statement)
         sure |= always
     return out
 
@@ -76,6 +77,12 @@ def surely_bound(statements: Sequence[ast.stmt]) -> set[str]:
         elif not isinstance(statement, ast.For | ast.While | ast.Try | ast.TryStar | ast.Match | ast.AsyncFor | ast.AsyncWith):
             out |= bound(statement) - (bound(statement) if isinstance(statement, ast.Delete) else set())
     return out
+
+
+def unbound(node: ast.AST) -> set[str]:
+    """Variables that a statement may leave without a value: those that it deletes, and those of its handlers."""
+    deleted = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
+    return deleted | {n.name for n in ast.walk(node) if isinstance(n, ast.ExceptHandler) and n.name}
 
 
 def _surely_of_try(statement: ast.Try) -> set[str]:

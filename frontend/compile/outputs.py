@@ -125,6 +125,8 @@ class Outputs:
             self._left.add(inner.value)
         if is_number:
             return self._keep(value, f"{text}.item()")
+        if reading.is_numpy and inner.shape == ():
+            return self._keep(value, f"{text}[()]")
         self._made[id(value)] = value, text
         return text if known is None else self._keep(value, text)
 

@@ -73,6 +73,8 @@ class Reading(Reader):
         self.leaves: dict[str, Tracer] = {}
         self.outside: dict[int, tuple[Tracer, Path]] = {}
         """Tracers of arguments of the graph, as long as nothing has changed them."""
+        self.is_numpy = True
+        """Whether nothing but NumPy's arrays and functions have been met: what has no dims is a scalar of NumPy's then."""
         self.views: dict[int, tuple[Tracer, Path]] = {}
         """Tracers of parts of such arrays."""
         self.numbers: dict[int, tuple[Tracer, tuple[str, ...]]] = {}
@@ -159,6 +161,7 @@ class Reading(Reader):
             raise GraphBreak(str(error), "keep arrays of numbers and other objects apart") from None
         if typed:
             self.guards.of_type(path, kind)
+        self.is_numpy &= kind is not Array
         shape = self.sizes.get(path.text, aval.shape)
         held = Leaf(f"which {path.text} will have when it is called")
         held.kind, held.code, held.text, held.aval = kind, path.code, path.text, Aval(aval.dtype, shape, aval.weak)

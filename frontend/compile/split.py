@@ -22,7 +22,7 @@ from ..capture.codes import code_inside, function_node
 from ..capture.names import local_names, own_nodes
 from .calls import compiled_code
 from .instrument import load, never, only_assigned
-from .liveness import bound, jumps, needs, read_first, surely_bound
+from .liveness import bound, jumps, needs, read_first, surely_bound, unbound
 from .regions import Mark, Place, Region, Source
 
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.With, ast.Match, ast.AsyncFor, ast.AsyncWith)
@@ -139,6 +139,11 @@ class Splitter:
         for k, (kind, statement) in enumerate(pieces):
             if kind == "region" and self.is_bound(run, statement, sure):
                 run.append(statement)
+                if unbound(statement):
+                    later = needs([s for _, s in pieces[k + 1 :]]) | after
+                    out += self.region(run, later, sure, False) if k < len(pieces) - 1 else []
+                    run = run if k == len(pieces) - 1 else []
+                    sure -= unbound(statement)
                 continue
             later = needs([s for _, s in pieces[k:]]) | after
             out += self.region(run, later, sure, False)
@@ -149,7 +154,7 @@ class Splitter:
             is_last = tail and k == len(pieces) - 1
             out += self.compound(statement, rest, sure, is_last) if kind == "compound" else [self.python(statement)]
             sure |= surely_bound([statement])
-            sure -= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
+            sure -= unbound(statement)
         out += self.region(run, after, sure, tail)
         return out
 
@@ -293,7 +298,8 @@ class Splitter:
         parameters = sorted(needs(statements) & self.own & sure)
         passed = {n for n in parameters if n not in self.escaping} & _only_returned(statements)
         is_returning = tail
-        now = sure | surely_bound(statements)
+        lost = {name for s in statements for name in unbound(s)}
+        now = (sure | surely_bound(statements)) - lost
         outputs = None if is_returning else sorted(bound(statements) & self.own & (after | self.escaping) & now)
         k = len(self.regions)
         result, region = f"result{k}@", f"region{k}@"
@@ -327,6 +333,7 @@ class Splitter:
                     text,
                     statements,
                     not self.guarded
+                    and not lost
                     and not {*parameters, *bound(statements)} & self.escaping
                     and {*parameters} >= read_first(statements) & self.own,
                     self.declarations,

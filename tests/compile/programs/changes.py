@@ -354,3 +354,58 @@ def handlers_see_what_was_computed(compile):
         return y, z
 
     return [f(X, i, d) for i, d in ((0, {}), (1, {}), (7, {}), (0, {"x": 1}), (1, {}))]
+
+
+def a_handler_deletes_its_variable(compile):
+    @compile
+    def f(x, table, seen):
+        try:
+            y = x * table["a"]
+        except KeyError as e:
+            try:
+                y = x + table["b"]
+            except KeyError as e:  # noqa: F841  deleted where the handler ends
+                y = x - 1
+            seen.append(float(y.sum()))
+            seen.append(type(e).__name__)
+        return y
+
+    seen, results = [], []
+    for table in ({"a": 2.0}, {"b": 3.0}, {}, {"a": 1.0}, {}):
+        try:
+            results.append(f(X, table, seen))
+        except UnboundLocalError as error:
+            results.append(str(error))
+        results.append(list(seen))
+    return results
+
+
+def numbers_of_numpy_stay_numbers(compile):
+    @compile
+    def f(x, a, kept):
+        a = a * 2 + x.sum()
+        kept.append(a)
+        print(end="")
+        a += 1
+        kept.append(x[0, 0] * 2)
+        return a, type(a).__name__, isinstance(a, np.ndarray)
+
+    kept = []
+    return [f(X, np.float64(k), kept) for k in range(3)], kept, [type(k).__name__ for k in kept]
+
+
+def values_choose_numbers_or_arrays(compile):
+    @compile
+    def f(x, k):
+        y = x if x.sum() > k else 2
+        z = y * np.ones(3, np.float16)
+        total = 0
+        for v in x:
+            if v > k:
+                total += v
+        first = 2 if x[0] > k else 0.5
+        largest = max(x[1], 0)
+        return y, z, total, type(total).__name__, first, largest, type(largest).__name__
+
+    rows = np.float32([1, -1, 3])
+    return [f(rows, k) for k in (0, 5, 2, 100)]
