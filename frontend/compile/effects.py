@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..capture.session import impure, traced_depth
+from ..capture.writes import _root
 from ..pytree import is_registered
 from ..tracer import Tracer
 from ..tracing import current
@@ -114,6 +115,17 @@ class Effects:
             frames.append((frame.f_code, frame.f_lasti, frame.f_lineno))
             frame = frame.f_back
         self.lines.append(Line(parts, frames))
+
+    def require_unkept(self, array: Tracer) -> None:
+        """Refuse to change an array in place that a change has put into an object outside."""
+        waiting = [p for line in self.lines for p in line.parts if type(p) is not Code]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, list | tuple | dict):
+                if not self.reading.is_known(one):
+                    waiting += one.values() if isinstance(one, dict) else one
+            elif isinstance(one, Tracer) and _root(one) is _root(array):
+                raise GraphBreak("an array that an object outside holds is changed in place", "write x = x + v, or x.copy()")
 
     # -- attributes
 

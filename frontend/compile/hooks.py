@@ -307,6 +307,8 @@ class Hooks:
                 return a.computed(operation, b) if type(a) is Number else b.computed(operation, a, True)
             a, b = as_argument(a), as_argument(b)
         if _is_number(a) and _is_number(b):
+            if operation in ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow"):
+                a, b = (int(x) if type(x) is bool else x for x in (a, b))
             if operation in ("Div", "FloorDiv", "Mod", "Pow") and not _is_quotient(operation, a, b):  # may raise
                 self.reading.number(f"`{SYMBOLS[operation]}`", a, b)
             if all(type(x) is int or (isinstance(x, Tracer) and x.dtype.kind == "i") for x in (a, b)):
@@ -354,6 +356,7 @@ class Hooks:
         if index:
             check_index(owner, index[0])
         if isinstance(owner, Tracer):
+            reading.effects.require_unkept(owner)
             if not reading.from_source:
                 raise SourceError
             root = writes._root(owner)
@@ -391,6 +394,8 @@ class Hooks:
     def augmented(self, value: Any) -> None:
         """`x += v`: arrays and lists change in place."""
         if isinstance(value, Tracer):
+            if not value.weak:
+                self.reading.effects.require_unkept(value)
             known = self.reading.outside.get(id(writes._root(value)))
             if known is not None and not value.weak:
                 if isinstance(known[0].shape, tuple) and (value.ndim or not self._is_scalar(known[1])):
