@@ -70,6 +70,7 @@ fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random pro
 	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)
 	$(BIN)/python tests/random_programs.py $(or $(PROGRAMS),1000)
 	$(BIN)/python tests/random_python.py $(or $(FUNCTIONS),200)
+	$(BIN)/python tests/random_python.py --state $(or $(FUNCTIONS),200)
 
 test-targets: $(VENV)/.test  ## run what depends on the target for other targets than this machine (TARGETS='v2 --share 1/1')
 	$(BIN)/python tests/on_targets.py -n $(JOBS) $(TARGETS)

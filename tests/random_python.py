@@ -1,8 +1,9 @@
-"""Random Python functions with control flow: what `jit` captures of them against Python's own run, equal in every bit.
+"""Random Python functions with control flow: what `jit` captures of them against Python's own run, equal in every bit; and what
+`lm.compile` makes of functions that change and read state outside, call by call, with that state changed in between.
 
 All values are integers, so that no rounding decides a branch.
 
-python tests/random_python.py [COUNT [SEED]]     seeds from SEED on, 0 by default; forever without a count
+python tests/random_python.py [--state] [COUNT [SEED]]     seeds from SEED on, 0 by default; forever without a count
 """
 
 from __future__ import annotations
@@ -176,6 +177,143 @@ class Writer:
         return [f"{name} = 0", f"while {going}:", *self.within(depth, name, [f"{name} += 1"])]
 
 
+class StateWriter(Writer):
+    """The source of a function that changes and reads a list, a dict, an object and variables of its module."""
+
+    STATE = """
+import contextlib
+from types import SimpleNamespace
+G, LOG, TABLE, OBJ = 2, [], {"k": 3}, SimpleNamespace(count=0, best=None, items=[], total=0.0)
+def remember(key, x):
+    TABLE[key] = x
+    return len(TABLE)
+@contextlib.contextmanager
+def watched(name):
+    LOG.append("enter " + name)
+    try:
+        yield name
+    finally:
+        LOG.append("leave")
+"""
+
+    def source(self) -> str:
+        lines = [line for _ in range(self.rng.randint(3, 7)) for line in self.statement(0, None)]
+        body = ["global G", "out = []", *(line.replace("sum(out)", "out") for line in lines), RETURN.replace("sum(out)", "out")]
+        return self.STATE + "def program(a, b, c, v, other):\n" + textwrap.indent("\n".join(body), "    ") + "\n"
+
+    def known(self) -> str:
+        """A number that Python knows."""
+        rows = ["G", "len(LOG)", "len(other)", "OBJ.count", "TABLE['k']", "len(TABLE)", str(self.rng.randint(-2, 5))]
+        return self.rng.choice(rows)
+
+    def number(self, depth: int = 2, names: list[str] | None = None) -> str:
+        if self.rng.random() < 0.2:
+            return self.rng.choice([self.known(), f"(a * {self.known()})", f"int(b + {self.known()})", "c.item()", "float(c)"])
+        x = super().number(depth, names)
+        return x if "bump" not in x else "abs(a)"
+
+    def statement(self, depth: int, loop: str | None) -> list[str]:
+        if self.rng.random() < (0.35 if depth else 0.25):
+            lines = super().statement(depth, loop) if depth < 2 else ["a = a + 1"]
+            return lines if not any("halves" in line for line in lines) else ["a = a + 1"]
+        target, x, known = self.rng.choice(NAMES), self.number(1), self.known()
+        key = self.rng.choice(["'k'", "'new'", known, f"('p', {known})"])
+        rows = [
+            [f"LOG.append({x})"], [f"other.append({x})"], [f"OBJ.items.append({target})"], [f"TABLE[{key}] = {x}"],
+            [f"{target} = {target} + TABLE.get({key}, 1)"], ["OBJ.count += 1"], [f"OBJ.count = {known} % 7"],
+            [f"OBJ.best = {x}"], [f"G = {known} % 5"], ["G += 1"], [f"remember({key}, {x})"], ["LOG.append('text')"],
+            [f"out.append(({target}, {known}))"], [f"if {known} > {self.known()}:", *self.within_state(depth)],
+            [f"if {self.condition(1)}:", *self.within_state(depth)], [f"{target} += len(LOG) + {known}"],
+            ["if LOG:", f"    {target} = {target} + (LOG.pop() != 'text')"], [f"TABLE.setdefault({key}, {x})"],
+            [f"if {key} in TABLE and len(TABLE) > 1 and {key} != 'k':", f"    del TABLE[{key}]"],
+            [f"{target} = other[-1] if other and other[-1] is not None else {target}"],
+            [f"for item in other[:{self.rng.randint(1, 3)}]:", f"    {target} = {target} + item"],
+            [f"with watched('{target}') as name:", *self.within_state(depth)],
+            ["try:", *self.within_state(depth), f"    {target} = {target} + TABLE[{key}]", "except (KeyError, TypeError) as e:",
+             *self.within_state(depth), "    LOG.append(type(e).__name__)"],
+            ["try:", *self.within_state(depth), "finally:", "    OBJ.count += 1"],
+            [f"match {known} % 3:", "    case 0 | 1:", *self.indented(self.within_state(depth)),
+             "    case n if n > 1:", *self.indented(self.within_state(depth))],
+            [f"LOG.append(f'{{{target}}}')"], [f"OBJ.total += {self.known()}"], ["LOG.extend([a, b])"],
+            [f"other[0:1] = [{x}]"], [f"if other: other[0] = {x}"], ["OBJ.items = other"], ["LOG.append(other)"],
+            ["same = OBJ.items", f"same.append({known})"], [f"{target} = {target} * (other is OBJ.items)"],
+            [f"while len(LOG) > {self.rng.randint(3, 6)}:", "    LOG.pop(0)"],
+            [f"OBJ.best, TABLE[{key}] = TABLE['k'], {x}"],
+            [f"x{depth} = {{'n': {x}}}", f"LOG.append(x{depth})", f"x{depth}['m'] = {target}"],
+        ]  # fmt: skip
+        return self.rng.choice(rows)
+
+    def within_state(self, depth: int) -> list[str]:
+        return self.block(depth, None) if depth < 2 else self.indented([f"LOG.append({self.known()})"])
+
+
+def stateful(seed: int) -> tuple[dict[str, Any], str]:
+    """The module of a seed's function, and its source."""
+    source, file = StateWriter(seed).source(), f"<random function with state {seed}>"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    space: dict[str, Any] = {"__name__": "random_function"}
+    exec(compile(source, file, "exec"), space)
+    return space, source
+
+
+def disturb(space: dict[str, Any], rng: random.Random) -> None:
+    """Change what a function reads."""
+    kind = rng.randrange(9)
+    if kind == 0:
+        space["G"] = rng.randrange(5)
+    elif kind == 1:
+        space["LOG"].clear()
+    elif kind == 2:
+        space["TABLE"] = {"k": rng.randrange(4), "new": 2}
+    elif kind == 3:
+        space["OBJ"].count = rng.randrange(9)
+    elif kind == 4:
+        space["OBJ"].items = space["LOG"]
+    elif kind == 5:
+        space["TABLE"].pop("new", None)
+
+
+def plain(x: Any, seen: tuple[int, ...] = ()) -> Any:
+    """A value as text that two runs can compare: numbers by value and kind, containers by their items."""
+    if id(x) in seen:
+        return "itself"
+    if isinstance(x, np.ndarray | np.generic):
+        return x.dtype.kind, x.shape, x.tolist()
+    if isinstance(x, list | tuple):
+        return type(x).__name__, [plain(y, (*seen, id(x))) for y in x]
+    if isinstance(x, dict):
+        return [(plain(k), plain(y, (*seen, id(x)))) for k, y in x.items()]
+    return type(x).__name__, repr(x)
+
+
+def check_state(seed: int, runs: int = 6) -> None:
+    """Compare some calls of one function that has state.
+
+    Raises:
+        AssertionError: results, errors or state differ, with the source.
+    """
+    told = []
+    for transform in (lambda f: f, lm.compile):
+        space, source = stateful(seed)
+        function, rng, said = transform(space["program"]), random.Random(seed), []
+        other: list[Any] = []
+        for k in range(runs):
+            a, b, c, v = arguments(seed, k)
+            if rng.random() < 0.3:
+                other = [space["LOG"], space["OBJ"].items, [a]][rng.randrange(3)]
+            try:
+                result = function(a, b, c, v, other)
+            except Exception as error:
+                result = "TypeError or IndexError" if isinstance(error, TypeError | IndexError) else type(error).__name__
+            state = [space["LOG"], space["TABLE"], vars(space["OBJ"]), space["G"], other, v]
+            said.append((plain(result), [plain(x) for x in state], space["OBJ"].items is other))
+            disturb(space, rng)
+        told.append((said, source))
+    (want, source), (got, _) = told
+    for k, (x, y) in enumerate(zip(want, got, strict=True)):
+        assert x == y, f"seed {seed}, call {k}: compiled {y}, in Python {x}\n{source}"
+
+
 def program(seed: int) -> tuple[Callable[..., Any], str]:
     """The function of a seed, and its source."""
     source, file = Writer(seed).source(), f"<random function {seed}>"
@@ -210,11 +348,13 @@ def check(seed: int, runs: int = 3) -> None:
 
 
 def main(arguments: list[str]) -> int:
+    compare = check_state if "--state" in arguments else check
+    arguments = [a for a in arguments if a != "--state"]
     count, first = (int(x) for x in [*arguments, *("0", "0")[len(arguments) :]][:2])
     failed = 0
     for seed in range(first, first + count) if count else itertools.count(first):
         try:
-            check(seed)
+            compare(seed)
         except AssertionError as error:
             failed += 1
             print(error, flush=True)

@@ -153,6 +153,7 @@ class _Merged:
                 continue
             if not (is_array(x) and is_array(y)):
                 raise self.mismatch(shown_leaf(x), shown_leaf(y))
+            state.reader.require_alike(x, y)
             self.pairs.append((x, y))
             self.places.append(k)
 

@@ -12,6 +12,7 @@ from ..promotion import FLOAT64, INT64
 from ..tracer import Tracer
 from . import iteration, messages
 from .branches import and_, not_, or_
+from .session import state
 
 
 def _is_scalar(x: Any) -> bool:
@@ -50,6 +51,7 @@ def _extreme(function: Any, chooses: Callable[[Any, Any], Any]) -> Callable[...,
             a, b = (x, best) if key is None else (key(x), key(best))
             better = chooses(a, b)
             if isinstance(better, Tracer):
+                state.reader.require_alike(x, best)
                 best = lnp.where(better, x, best)
             elif better:
                 best = x

@@ -293,6 +293,7 @@ class _Rolled:
     ):
         self.scope, self.site, self.body, self.test, self.count = scope, site, body, test, count
         self.carried = [_carried(slot) for slot in slots]
+        self.runs = False
         self.placed: set[int] = set()
         """Variables that have no value before the loop: zeros stand for it."""
         self.shared = self.aliases()
@@ -319,6 +320,7 @@ class _Rolled:
     def run(self, runs: bool) -> None:
         """Record the loop and give the variables what it leaves. `runs`: whether it runs at least once."""
         state.flow += 1
+        self.runs = runs
         program = staging().program
         assert program is not None
         for _ in range(RETRIES):
@@ -441,6 +443,8 @@ class _Rolled:
         if x.shape != y.shape:
             remedy = "give it the shape that it has after an iteration before the loop" if x.weak else "keep one shape"
             raise self.differs(one, None, remedy, x, y)
+        if not self.runs:
+            state.reader.require_alike(x, y)
         if x.dtype == y.dtype:
             if x.weak and not y.weak and x.dtype.kind != "b":
                 one.leaves[j] = Tracer(x.within, x.value, x.shape, x.dtype, False)

@@ -51,6 +51,9 @@ class Reader:
         """The value of a variable that control flow chooses or carries."""
         return value
 
+    def require_alike(self, a: Any, b: Any) -> None:
+        """Refuse to let a value choose between two, where what it chooses must be of the type that Python gives it."""
+
     def is_whole(self, value: Any) -> bool:
         """Whether an object can be chosen as a whole alone, since parts of it are not what they will be in each call."""
         return False

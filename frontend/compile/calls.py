@@ -15,15 +15,21 @@ from typing import Any
 import numpy as np
 
 from ...runtime.array import Array
+from .. import lnp
 from ..capture import builtin, convert, source, writes
 from ..capture.codes import code_inside, function_node
+from ..capture.names import local_names
 from ..jit import JitBase
 from ..locations import is_ours
+from ..promotion import FLOAT64, INT64
 from ..pytree import is_registered
 from ..tracer import Tracer, asked
-from .hooks import MISSING, Hooks
-from .instrument import HOOKS, instrumented, never
-from .reading import CONTAINERS, LIBRARIES, VALUES, GraphBreak, Reading, SourceError, is_users
+from .effects import MISSING
+from .hooks import Hooks, has_tracer
+from .instrument import HOOKS, instrumented, never, only_assigned
+from .numbers import Number, as_argument
+from .reading import CONTAINERS, Reading
+from .signals import LIBRARIES, VALUES, GraphBreak, SourceError, is_users
 
 _EFFECTS = {
     "save", "load", "record", "tune", "explain", "compile", "update", "set_result_pool", "set_threads", "Loader", "fit",
@@ -88,6 +94,7 @@ def call(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if of is not None:
         return call(hooks, of, args, kwargs)
     if isinstance(function, JitBase):
+        reading.is_numpy = False
         return function(*reading.whole(args), **reading.whole(kwargs))
     if isinstance(function, type):
         return _class(hooks, function, args, kwargs)
@@ -191,6 +198,9 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
         node = ast.copy_location(function_node("lambda_", node.args, [body]), node)
     if not isinstance(node, ast.FunctionDef):
         return GraphBreak(f"{name}() is a coroutine")
+    names = local_names(node)[1]
+    if not only_assigned(ast.Module(node.body, []), names.global_ | names.nonlocal_):
+        return GraphBreak(f"{name}() binds variables that are not its own", "assign them")
     refused = never(node.body)
     if refused is not None:
         return GraphBreak(f"{name}(), line {getattr(refused[0], 'lineno', '?')}: {refused[1]}", refused[2])
@@ -200,9 +210,11 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
     return compiled_code(node, found.file, found.owner, code.co_freevars, code.co_name)
 
 
-def compiled_code(node: ast.FunctionDef, file: str, owner: str | None, free: tuple[str, ...], name: str) -> CodeType:
+def compiled_code(
+    node: ast.FunctionDef, file: str, owner: str | None, free: tuple[str, ...], name: str, declared: set[str] | None = None
+) -> CodeType:
     """The code of a function with hooks, which capture can find the tree of."""
-    node = instrumented(node, owner)
+    node = instrumented(node, owner, declared or set())
     uses = ast.copy_location(ast.Expr(ast.Name(HOOKS, ast.Load())), node.body[0])
     node.body = [uses, *node.body]
     kept = copy.deepcopy(node)
@@ -244,6 +256,7 @@ def _ours(hooks: Hooks, function: FunctionType, args: tuple[Any, ...], kwargs: d
     """A function of this package: part of the graph."""
     if function.__name__ in _EFFECTS or ".data." in function.__module__ or ".training." in function.__module__:
         raise GraphBreak(f"{_name(function)}() does more than compute", "call it outside")
+    hooks.reading.is_numpy = False
     given = [_argument(hooks, a) for a in args]
     named = {k: _argument(hooks, v) for k, v in kwargs.items()}
     result = _with_cells(hooks, function)(*given, **named)
@@ -254,7 +267,7 @@ def _argument(hooks: Hooks, x: Any) -> Any:
     """An argument of a library's function: containers as a whole, the user's functions with hooks."""
     if callable(x) and not isinstance(x, type | Tracer | np.ndarray | np.generic) and not is_registered(type(x)):
         return _callback(hooks, x)
-    x = hooks.reading.whole(x)
+    x = hooks.reading.whole(as_argument(x))
     if type(x) in (list, tuple) and any(isinstance(y, FunctionType | MethodType | functools.partial) for y in x):
         return type(x)(_argument(hooks, y) for y in x)
     return x
@@ -340,7 +353,7 @@ def _library(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _is_static(args: tuple[Any, ...]) -> bool:
-    return not any(isinstance(a, Tracer) or (type(a) in CONTAINERS and not _is_static(tuple(a))) for a in args)
+    return not any(map(has_tracer, args))
 
 
 def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -355,12 +368,10 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
         raise GraphBreak(f"{name}() is run by Python", "compute with lamina.numpy, or call it outside")
     if isinstance(owner, list | dict | set | bytearray | collections.deque):
         if reading.is_known(owner):
-            if type(owner) not in (*CONTAINERS, set, frozenset):
+            if type(owner) not in (*CONTAINERS, set, frozenset) and not name.startswith("append"):
                 raise GraphBreak(f"{type(owner).__name__}.{name}() is run by Python", "use a list or a dict")
             if writes.is_mutator(function) or name not in _READERS:
-                raise GraphBreak(
-                    f"{reading.known[id(owner)][1].text} is changed, which others see", "return the new value instead"
-                )
+                return reading.effects.call(hooks, owner, name, args, kwargs)
             if name == "get" and type(owner) is dict and args and type(args[0]) in VALUES:
                 if hooks.inside(args[0], owner, False):
                     return hooks.item(owner, args[0])
@@ -368,17 +379,24 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
             function = getattr(reading.whole(owner), name)
         elif reading.from_source:
             function = convert.convert(function)
+        if name in _STORING and not reading.is_known(owner):
+            return function(*args, **kwargs)
         return function(*[_argument(hooks, a) for a in args], **{k: _argument(hooks, v) for k, v in kwargs.items()})
     if isinstance(owner, str | bytes | int | float | tuple | frozenset | range | slice | np.generic | np.dtype | type):
         if isinstance(owner, type) and not (owner in _PLAIN or _root(owner) == "numpy"):
             raise GraphBreak(f"{owner.__name__}.{name}() is run by Python")
         if isinstance(owner, tuple):
             function = getattr(reading.whole(owner), name)
+        if isinstance(owner, str | bytes) and not _is_static((*args, *kwargs.values())):
+            raise GraphBreak("text of an array", "make it of the result")
         return function(*[hooks.plain(a) for a in args], **{k: hooks.plain(v) for k, v in kwargs.items()})
     if isinstance(owner, np.ndarray):  # one that the region has made
         return function(*[_argument(hooks, a) for a in args], **{k: _argument(hooks, v) for k, v in kwargs.items()})
     raise GraphBreak(f"{type(owner).__name__}.{name}() is run by Python")
 
+
+_STORING = {"append", "appendleft", "insert", "setdefault", "add"}
+"""Methods that only keep what they are given."""
 
 _READERS = {
     "get",
@@ -398,8 +416,13 @@ _READERS = {
 
 def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of Python's own functions."""
-    args = tuple(hooks.iterated(a) if type(a) in CONTAINERS else _argument(hooks, a) for a in args)
-    kwargs = {k: _argument(hooks, v) for k, v in kwargs.items()}
+    args = tuple(hooks.iterated(a) if type(a) in CONTAINERS else a if type(a) is Number else _argument(hooks, a) for a in args)
+    kwargs = {k: v if type(v) is Number else _argument(hooks, v) for k, v in kwargs.items()}
+    if any(type(a) is Number for a in args):
+        if any(isinstance(a, Tracer) for a in args):
+            args = tuple(map(as_argument, args))
+        elif function is int and type(args[0].value) is int:
+            return args[0]
     for x in (*args, *kwargs.values()):
         if isinstance(x, type) and function in (map, filter, sorted, min, max) and x not in _PLAIN:
             raise GraphBreak(f"objects of {x.__name__} are made", "make them outside")
@@ -408,13 +431,17 @@ def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         if isinstance(x, Tracer) and function in _ON_SCALARS and function is not round:
             raise GraphBreak(f"{function.__name__}() of an array", "do it with the result")
     if _root(function) in ("math", "cmath") and any(isinstance(x, Tracer) for x in args):
-        hooks.reading.number(*args)
+        hooks.reading.number(f"{function.__name__}()", *args)
         raise GraphBreak(f"math.{function.__name__}() of an array makes a float", f"use lnp.{function.__name__}")
     if function in (float, int, complex) and args and isinstance(args[0], Tracer):
-        hooks.reading.number(*args)
+        if len(args) == 1 and not kwargs and (made := _number(hooks, function, args[0])) is not None:
+            return made
         raise GraphBreak(f"{function.__name__}() of an array", "keep it an array")
     if function in (round, divmod, pow) and any(isinstance(x, Tracer) for x in args):
-        hooks.reading.number(*args)
+        hooks.reading.number(f"{function.__name__}()", *args)
+    if function in (map, filter, sorted, min, max):
+        args = tuple(_called(hooks, a) for a in args)
+        kwargs = {k: _called(hooks, v) for k, v in kwargs.items()}
     counterpart = builtin.FUNCTIONS.get(function)
     if counterpart is not None and (hooks.reading.from_source or function is range):
         if not hooks.reading.from_source and any(isinstance(x, Tracer) for x in args):
@@ -425,6 +452,32 @@ def _plain(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         result = counterpart(*args, **kwargs)
         return hooks.reading.boolean(result) if function in (bool, any, all) else result
     return function(*args, **kwargs)
+
+
+def _called(hooks: Hooks, x: Any) -> Any:
+    """One of Python's own functions as it is called with values of the trace."""
+    if not isinstance(x, type | BuiltinFunctionType) or x not in _PLAIN:
+        return x
+    return lambda *args: call(hooks, x, args, {})
+
+
+def _number(hooks: Hooks, function: Any, x: Tracer) -> Tracer | None:
+    """`float(x)` or `int(x)` of one element: a number of Python's, which takes the dtype of what it meets; None if it may
+    raise, or not be what Python gives."""
+    kind = x.dtype.kind
+    if x.shape != () or kind not in "fbiu" or x.dtype == np.uint64 or (function is int and kind == "f") or function is complex:
+        return None
+    if x.weak and kind == ("f" if function is float else "i") and id(x) not in hooks.reading.booleans:
+        return x
+    x = lnp.astype(x, FLOAT64 if function is float else INT64)
+    return Tracer(x.within, x.value, x.shape, x.dtype, True)
+
+
+def _item(hooks: Hooks, x: Tracer) -> Any:
+    """`x.item()` of an array of rank 0."""
+    if x.dtype.kind == "b" and x.shape == ():
+        return hooks.reading.boolean(x)
+    return _number(hooks, float if x.dtype.kind == "f" else int, x)
 
 
 def _class(hooks: Hooks, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -445,6 +498,8 @@ def _method(hooks: Hooks, method: MethodType, args: tuple[Any, ...], kwargs: dic
     function, owner = method.__func__, method.__self__
     name = getattr(function, "__name__", "")
     if isinstance(owner, Tracer):
+        if name in ("item", "tolist") and not args and not kwargs and (made := _item(hooks, owner)) is not None:
+            return made
         if name in ("item", "tolist", "tobytes", "tofile"):
             raise GraphBreak(f".{name}() of an array", "keep it an array")
         if name in ("sort", "fill", "put", "resize", "partition", "itemset", "setflags"):
@@ -474,11 +529,16 @@ def _values_of(owner: Any) -> list[Any]:
 
 
 def _isinstance(hooks: Hooks, x: Any, cls: Any) -> Any:
+    if type(x) is Number:
+        return isinstance(x.value, cls)
     if isinstance(x, Tracer):
         known = hooks.reading.outside.get(id(x))
         classes = cls if isinstance(cls, tuple) else (cls,)
         if all(c in (list, tuple, dict, str, set, bytes, type(None)) for c in classes):
             return False
+        if known is None and x.weak:
+            kind = "b" if id(x) in hooks.reading.booleans else x.dtype.kind
+            return issubclass({"b": bool, "i": int, "f": float}.get(kind, complex), cls)
         if known is None and not x.weak and x.ndim and all(c in (np.ndarray, Array, int, float, bool) for c in classes):
             return np.ndarray in classes or Array in classes
         if known is not None:
@@ -492,6 +552,8 @@ def _isinstance(hooks: Hooks, x: Any, cls: Any) -> Any:
 
 
 def _type(hooks: Hooks, *args: Any) -> Any:
+    if len(args) == 1 and type(args[0]) is Number:
+        return type(args[0].value)
     if len(args) == 1 and isinstance(args[0], Tracer):
         held = next((h for h, t in hooks.reading.trace.captured if t is args[0]), None)
         if held is None:
@@ -514,6 +576,8 @@ def _getattr(hooks: Hooks, owner: Any, name: str, *default: Any) -> Any:
 def _hasattr(hooks: Hooks, owner: Any, name: str) -> bool:
     if isinstance(owner, Tracer):
         raise GraphBreak("hasattr() of an array", "decide by its shape or dtype")
+    if hooks.reading.effects.attribute(owner, name) is not MISSING:
+        return True
     found = inspect.getattr_static(owner, name, MISSING) is not MISSING
     if not found and hasattr(type(owner), "__getattr__"):
         raise GraphBreak(f"{type(owner).__name__} defines __getattr__")
@@ -528,10 +592,14 @@ def _hasattr(hooks: Hooks, owner: Any, name: str) -> bool:
 def _len(hooks: Hooks, x: Any) -> Any:
     known = hooks.reading.known.get(id(x))
     if known is not None and type(x) in (*CONTAINERS, set, frozenset):
-        path = known[1]
-        hooks.reading.guards.of_type(path, type(x))
-        hooks.reading.guards.require(f"len({path.code}) == {len(x)}", f"len({path.text}) == {len(x)}", f"len({path.code})")
-        return len(x)
+        reading, path = hooks.reading, known[1]
+        shadow = reading.effects.shadow(x)
+        if shadow is not None:
+            return len(shadow)
+        reading.guards.of_type(path, type(x))
+        n = reading.load(len(x), reading.guards.path(f"len({path.code})", f"len({path.text})"))
+        more = reading.effects.grown(x)
+        return n + more if more else n
     if known is not None:
         return hooks.call(hooks.attribute(x, "__len__"))
     return len(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import sys
 import threading
 import warnings
 import weakref
@@ -14,15 +15,17 @@ from typing import Any
 
 from ...errors import CheckError, GraphBreakError, LaminaError, RecompileError
 from ..capture import convert, source
+from ..capture.codes import function_node
 from ..functions import is_staging
 from ..jit import JitBase
 from ..locations import is_ours, placed
 from .guards import MISS
-from .reading import GraphBreak
-from .regions import FALLBACK, Mark, Place, Region
-from .split import NOTHING, ROUTE, Splitter, code_of, place_of
+from .regions import FALLBACK, Mark, Place, Region, Source
+from .signals import GraphBreak
+from .split import NOTHING, ROUTE, Splitter, code_of, place_of, plain_arguments
 
 LIMIT = 8
+_SPLIT: Any = object()
 
 
 class _Strict(threading.local):
@@ -98,6 +101,7 @@ class Compiled:
         self.regions: list[Region] = []
         self.run: Callable[..., Any] = self._first
         self.why_python = ""
+        self.class_name: str | None = None
         self.code, self.defaults = function.__code__, function.__defaults__
         functools.update_wrapper(self, function)
 
@@ -142,6 +146,7 @@ class Compiled:
             self.why_python = "it is a coroutine" if code.co_flags & 0x280 else "its source is not to be read"
             self.run = function
             return
+        self.class_name = found.owner
         node: Any = found.node
         if isinstance(node, ast.Lambda):
             body = ast.copy_location(ast.Return(node.body), node.body)
@@ -153,27 +158,29 @@ class Compiled:
                 argument.annotation = None
         node.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in node.args.defaults]
         node.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in node.args.kw_defaults]
-        splitter = Splitter(node, found.owner, found.file, code.co_freevars, self.marks, self)
+        splitter = Splitter(node, self.class_name, found.file, code.co_freevars, self.marks, self)
         made = splitter.function()
-        old = {
-            (r.source.lines, r.source.end, tuple(r.source.parameters), tuple(r.source.outputs or ("return",))): r
-            for r in self.regions
-        }
-        regions = []
-        for region in splitter.regions:
-            s = region.source
-            kept = old.get((s.lines, s.end, tuple(s.parameters), tuple(s.outputs or ("return",))))
-            regions.append(kept if kept is not None and kept.source.text == s.text else region)
-        self.regions, self.breaks = regions, sorted(splitter.breaks.values(), key=lambda m: m.place)
-        names: dict[str, Any] = {ROUTE: route, NOTHING: FALLBACK}
-        names |= {f"region{k}@": region for k, region in enumerate(self.regions)}
-        new = code_of(made, found.file, code.co_freevars, list(names), code.co_name)
-        cells = {**self.cells, **{name: CellType(value) for name, value in names.items()}}
-        run = FunctionType(
-            new, function.__globals__, function.__name__, function.__defaults__, tuple(cells[n] for n in new.co_freevars)
-        )
-        run.__kwdefaults__ = function.__kwdefaults__
+        self._keep(splitter)
+        self.breaks = sorted(splitter.breaks.values(), key=lambda m: m.place)
+        run = self._linked(made, splitter)
+        run.__defaults__, run.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         self.run = run
+
+    def _keep(self, splitter: Splitter) -> None:
+        """Let regions that were there before stay, with their variants."""
+        old = {r.source.key: r for r in self.regions}
+        splitter.regions = [old.get(region.source.key, region) for region in splitter.regions]
+        self.regions = splitter.regions
+
+    def _linked(self, node: ast.FunctionDef, splitter: Splitter) -> FunctionType:
+        """The function of a tree that calls regions."""
+        function = self.function
+        names: dict[str, Any] = {ROUTE: route, NOTHING: FALLBACK}
+        names |= {f"region{k}@": region for k, region in enumerate(splitter.regions)}
+        code = function.__code__
+        new = code_of(node, splitter.file, code.co_freevars, list(names), code.co_name)
+        cells = {**self.cells, **{name: CellType(value) for name, value in names.items()}}
+        return FunctionType(new, function.__globals__, function.__name__, None, tuple(cells[n] for n in new.co_freevars))
 
     # -- what no variant serves
 
@@ -181,10 +188,20 @@ class Compiled:
         """A call of a region that none of its variants serves."""
         if is_staging() or region.python:
             return FALLBACK
+        out = self._compiled(region, args)
+        if out is not _SPLIT:
+            return out
+        if region.rest is None:
+            return FALLBACK
+        result = region.rest(*args)  # not under the lock: it runs what Python runs
+        return (result,) if region.source.outputs is None else result
+
+    def _compiled(self, region: Region, args: tuple[Any, ...]) -> Any:
+        """What a new variant of a region gives; `_SPLIT` if there is a break in it, and others have taken its place."""
         known = len(region.variants)
         with self.lock:
-            if region not in self.regions and self.regions:
-                return FALLBACK  # it was split meanwhile
+            if region not in self.regions and self.regions and (region.rest is not None or not region.is_inner):
+                return _SPLIT
             if len(region.variants) > known and (out := region.served(args)) is not MISS:
                 return out  # by what another thread has compiled
             if _strict.recompiles:
@@ -198,12 +215,14 @@ class Compiled:
                 mark = self._mark(region, error)
                 if _strict.breaks:
                     raise self._break_error(mark) from None
+                self.run = self._first
                 if mark.place in self.marks:
                     region.python = mark.reason
-                else:
-                    self.marks[mark.place] = mark
-                self.run = self._first
-                return FALLBACK
+                    return FALLBACK
+                self.marks[mark.place] = mark
+                if region.source.is_apart:
+                    region.rest = self._rest(region.source)
+                return _SPLIT
             if variant is None:
                 region.empty += 1
                 if region.empty > 2 and not region.variants:
@@ -220,31 +239,41 @@ class Compiled:
             region.latest = variant.run
             return out
 
+    def _rest(self, found: Source) -> FunctionType:
+        """What a region has become, as a function: so the call that finds a break goes on in the regions behind it."""
+        self._make()
+        node = function_node(found.name, plain_arguments(found.parameters), [*found.declarations, *found.statements])
+        splitter = Splitter(node, self.class_name, found.file, self.function.__code__.co_freevars, self.marks, self)
+        made = splitter.rest(found)
+        known = {r.source.key: r for r in self.regions}
+        splitter.regions = [known.get(region.source.key, region) for region in splitter.regions]
+        for region in splitter.regions:
+            region.is_inner = region.source.key not in known
+        return self._linked(made, splitter)
+
     def _variant(self, region: Region, args: tuple[Any, ...]) -> Any:
         if self.dynamic and not region.static_sizes and (sizes := region.generalized(args)):
-            region.sizes, made = sizes, None
+            region.sizes = sizes
             try:
                 made = region.trace(args)
-                if made is not None and made.run(*args) is not MISS:
+                if made is not None and made.probe(*args) is None:
                     return made
-            except CheckError:
-                return made
             except (GraphBreak, LaminaError):
                 pass
             finally:
                 region.sizes = {}
             region.static_sizes = True
-        failed = [(v, v.probe(*args)) for v in region.variants]
-        found = {v.integers[at[0]] for v, at in failed if at is not None and at[0] in v.integers} - region.constants
-        if found and not region.from_source:
+        counts = [(v, v.count(*args)) for v in region.variants]
+        found = {text for v, now in counts for text, n in now.items() if type(n) is int and n != v.integers[text]}
+        found -= region.constants
+        if found:
             region.varying |= found
             try:
                 made = region.trace(args)
-                if not region.from_source and not found & region.constants:
+                if not found & region.constants:
                     return made
             except (GraphBreak, LaminaError):
                 pass
-            region.from_source = False
             region.varying -= found
             region.constants |= found
         return region.trace(args)
@@ -256,13 +285,16 @@ class Compiled:
         if variable is not None:
             return Mark(found.last_bound.get(variable, found.end), error.reason, error.remedy)
         place, trace = found.end, error.__traceback__
-        while trace is not None:
-            code = trace.tb_frame.f_code
-            if code.co_filename == found.file and found.lines[0] <= trace.tb_lineno <= found.lines[1]:
-                line, last, column, end = list(code.co_positions())[trace.tb_lasti // 2]
+        frames = [*error.frames]
+        while trace is not None and not error.frames:
+            frames.insert(0, (trace.tb_frame.f_code, trace.tb_lasti, trace.tb_lineno))
+            trace = trace.tb_next
+        for code, instruction, at in frames:
+            if code.co_filename == found.file and found.lines[0] <= at <= found.lines[1]:
+                line, last, column, end = list(code.co_positions())[instruction // 2]
                 if line is not None and column is not None:
                     place = line, column, last or line, end or column
-            trace = trace.tb_next
+                    break
         places = region.source.places
         if place not in places or place in self.marks:
             around = [p for p in places if p[0] <= place[0] <= p[2] and p not in self.marks and places[p]]
@@ -303,8 +335,16 @@ class Compiled:
         warnings.warn(
             f"{self.__name__}(), {where}: {limit}. Calls that none of them serves run in Python: {remedy}",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=_depth(),
         )
+
+
+def _depth() -> int:
+    """How many calls away the user's line is."""
+    frame, depth = sys._getframe(1), 0
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame, depth = frame.f_back, depth + 1
+    return depth + 1
 
 
 _routed: weakref.WeakKeyDictionary[Any, Compiled] = weakref.WeakKeyDictionary()

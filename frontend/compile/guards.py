@@ -16,7 +16,7 @@ import numpy as np
 MISS: Any = object()
 """What a variant gives where a guard does not hold."""
 
-GUARD_ERRORS = (KeyError, AttributeError, IndexError, TypeError, NameError, ValueError)
+GUARD_ERRORS = (KeyError, AttributeError, IndexError, TypeError, NameError, ValueError, ArithmeticError)
 """What reading a path raises that is no longer there."""
 
 
@@ -42,7 +42,7 @@ class Guards:
 
     Attributes:
         facts: the guards as the user reads them, each with the code of the value that it is about.
-        integers: the paths of integers that are constants, by the numbers of their guards.
+        integers: the integers that are constants, by their paths.
         listed: those that a report shows.
     """
 
@@ -50,7 +50,8 @@ class Guards:
         self.lines: list[str] = []
         self.names: dict[str, Any] = {"MISS": MISS, "ERRORS": GUARD_ERRORS}
         self.facts: list[tuple[str, str]] = []
-        self.integers: dict[int, str] = {}
+        self.integers: dict[str, int] = {}
+        self._integers: dict[str, str] = {}
         self.listed: list[str] = []
         self._known: set[str] = set()
         self._paths: dict[str, Path] = {}
@@ -92,7 +93,7 @@ class Guards:
         if value is None or value is True or value is False or value is Ellipsis or value is NotImplemented:
             return self.same(path, value, f"{path.text} is {value}")
         if type(value) is int:
-            self.integers[len(self.facts)] = path.text
+            self.integers[path.text], self._integers[path.text] = value, path.code
         k, t, code = self.constant(value), self.constant(type(value)), path.code
         same = f"{code} == {k}" if type(value) not in (float, complex) else f"repr({code}) == {repr(value)!r}"
         self.require(f"{code} is {k} or (type({code}) is {t} and {same})", f"{path.text} == {short(value)}", code)
@@ -111,6 +112,16 @@ class Guards:
         names = dict(self.names)
         exec("\n".join(text), names)
         return names["variant"]
+
+    def counter(self, parameters: list[str]) -> Callable[..., dict[str, Any]]:
+        """A function of the parameters that gives the integers that are constants, by their texts; none if something that is
+        read is no longer there."""
+        names = {**self.names}
+        lines = [line for line in self.lines if not line.startswith("if not (")]
+        made = ", ".join(f"{text!r}: {code}" for text, code in self._integers.items())
+        body = "\n".join(f"        {line}" for line in [*lines, f"return {{{made}}}"])
+        exec(f"def count({', '.join(parameters)}):\n    try:\n{body}\n    except ERRORS:\n        return {{}}", names)
+        return names["count"]
 
     def measurer(self, parameters: list[str], codes: dict[str, str]) -> Callable[..., dict[str, tuple[int, ...]]]:
         """A function of the parameters that gives the shapes of what codes lead to, where all guards hold."""

@@ -14,12 +14,11 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from ..capture.names import local_names, own_nodes, parameters
+from ..capture.names import local_names, names_of, own_nodes, parameters
 from ..capture.rewrite import HOOKS
 from ..capture.source import Function
 
 _NEVER: dict[type, tuple[str, str]] = {
-    ast.Try: ("try", "move what computes out of it, or into a function of its own"),
     ast.TryStar: ("try", "move what computes out of it, or into a function of its own"),
     ast.With: ("with", "move what computes into a function of its own"),
     ast.AsyncWith: ("async", ""),
@@ -28,13 +27,9 @@ _NEVER: dict[type, tuple[str, str]] = {
     ast.Await: ("await", ""),
     ast.Yield: ("yield", "return a list, or let the generator call a function that computes"),
     ast.YieldFrom: ("yield", "return a list, or let the generator call a function that computes"),
-    ast.Global: ("global", "return the value instead"),
-    ast.Nonlocal: ("nonlocal", "return the value instead"),
     ast.Import: ("import", "import at the top of the file"),
     ast.ImportFrom: ("import", "import at the top of the file"),
-    ast.Delete: ("del", ""),
     ast.ClassDef: ("class", "define it outside of the function"),
-    ast.Match: ("match", "use if and elif"),
 }
 
 
@@ -51,6 +46,10 @@ def never(node: ast.AST | Sequence[ast.AST]) -> tuple[ast.AST, str, str] | None:
                 return inner, *_BY_NAME[inner.func.id]
             if isinstance(inner, ast.For | ast.comprehension) and not _is_simple(inner.target):
                 return inner, "a loop assigns attributes or items", "assign them in its body"
+            if isinstance(inner, ast.Delete) and not all(_is_item(t) for t in inner.targets):
+                return inner, "`del` is run by Python", ""
+            if isinstance(inner, ast.FunctionDef) and own_nodes(inner, ast.Nonlocal):
+                return inner, "a function inside assigns variables", "return the value instead"
             if type(inner).__name__ in ("TemplateStr", "TypeAlias"):
                 return inner, "it is run by Python", ""
     return None
@@ -62,6 +61,22 @@ _BY_NAME = {
     **{n: (f"{n}() reaches outside of the program", _OUTSIDE) for n in ("print", "input", "open")},
     **{n: (f"{n}() is of Python's objects", "use a list") for n in ("next", "iter", "id")},
 }
+
+
+def only_assigned(node: ast.AST, declared: set[str]) -> bool:
+    """Whether a tree binds variables that are global or nonlocal by assignments alone."""
+    if not {*names_of(node).bound} & declared:
+        return True
+    stored = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in declared and not isinstance(n.ctx, ast.Load)]
+    statements = [s for s in ast.walk(node) if isinstance(s, ast.Assign | ast.AugAssign | ast.AnnAssign)]
+    targets = [t for s in statements for t in (s.targets if isinstance(s, ast.Assign) else [s.target])]
+    assigned = {id(n) for t in targets for n in ast.walk(t)}
+    others = ({*names_of(node).bound} & declared) - {n.id for n in stored}
+    return not others and {id(n) for n in stored} <= assigned
+
+
+def _is_item(target: ast.expr) -> bool:
+    return isinstance(target, ast.Subscript) and not any(isinstance(n, ast.Slice) for n in ast.walk(target.slice))
 
 
 def _is_simple(target: ast.expr) -> bool:
@@ -76,10 +91,18 @@ def hook(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(load(HOOKS), name, ast.Load()), list(args), [])
 
 
-def instrumented(node: ast.FunctionDef, owner: str | None) -> ast.FunctionDef:
-    """A function, of which `never` finds nothing, with hooks. `owner` is the class around it, for private names."""
+def instrumented(node: ast.FunctionDef, owner: str | None, declared: set[str]) -> ast.FunctionDef:
+    """A function, of which `never` finds nothing, with hooks.
+
+    Args:
+        node: the function.
+        owner: the class around it, for private names.
+        declared: variables that are global or nonlocal where its statements come from.
+    """
     visitor = _Instrument(owner)
-    visitor.scopes.append(local_names(node)[0])
+    own, names = local_names(node)
+    visitor.declared = (names.global_ | names.nonlocal_ | declared) - {*parameters(node)}
+    visitor.scopes.append(own - declared)
     node.body = visitor.block(node.body)
     node.returns = None
     for argument in ast.walk(node.args):
@@ -92,6 +115,9 @@ class _Instrument(ast.NodeTransformer):
     def __init__(self, owner: str | None):
         self.owner = owner
         self.scopes: list[set[str]] = []
+        self.declared: set[str] = set()
+        """Variables of the module and of functions around that are assigned."""
+        self.temporaries = 0
 
     def visit(self, node: ast.AST) -> Any:
         new = super().visit(node)
@@ -114,8 +140,11 @@ class _Instrument(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         self._defaults(node.args)
-        self.scopes.append(local_names(node)[0])
+        own, names = local_names(node)
+        self.scopes.append(own)
+        declared, self.declared = self.declared, names.global_
         node.body, node.returns = self.block(node.body), None
+        self.declared = declared
         self.scopes.pop()
         for argument in ast.walk(node.args):
             if isinstance(argument, ast.arg):
@@ -154,9 +183,61 @@ class _Instrument(ast.NodeTransformer):
         value = self.visit(node.value)
         node.value = hook("iterated", value) if is_unpacked and not isinstance(value, ast.Tuple) else value
         ast.copy_location(node.value, value)
-        checks = [check for target in node.targets for check in self.checks(target)]
-        node.targets = [self.target(t) for t in node.targets]
-        return [*checks, node]
+        stores: list[tuple[ast.expr, str]] = []
+        node.targets = [self.replaced(t, stores) for t in node.targets]
+        return [node, *(s for target, name in stores for s in self.store(target, load(name)))]
+
+    def replaced(self, target: ast.expr, stores: list[tuple[ast.expr, str]]) -> ast.expr:
+        """A target with variables for its attributes, items and variables that are not its own, which are assigned later."""
+        if isinstance(target, ast.Tuple | ast.List):
+            target.elts = [self.replaced(t, stores) for t in target.elts]
+        elif isinstance(target, ast.Starred):
+            target.value = self.replaced(target.value, stores)
+        elif not isinstance(target, ast.Name) or target.id in self.declared:
+            stores.append((target, self.temporary()))
+            return ast.copy_location(ast.Name(stores[-1][1], ast.Store()), target)
+        return target
+
+    def temporary(self) -> str:
+        self.temporaries += 1
+        return f"v{self.temporaries}@"
+
+    def held(self, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
+        """An expression that is evaluated once."""
+        if isinstance(node, ast.Name | ast.Constant) or not own_nodes([node], (ast.Call, ast.NamedExpr)):
+            return node
+        name = self.temporary()
+        out.append(_placed(_assigned(name, self.visit(copy.deepcopy(node))), node))
+        return ast.copy_location(load(name), node)
+
+    def store(self, target: Any, value: ast.expr) -> list[ast.stmt]:
+        """The assignment of a value to an attribute, item or variable that may be seen outside."""
+        if isinstance(target, ast.Name):
+            return [_placed(ast.Expr(hook("rebind", ast.Constant(target.id), value)), target)]
+        out: list[ast.stmt] = []
+        target.value = self.held(target.value, out)
+        owner = self.visit(_as_load(copy.deepcopy(target.value)))
+        if isinstance(target, ast.Subscript):
+            if not any(isinstance(n, ast.Slice) for n in ast.walk(target.slice)):
+                target.slice = self.held(target.slice, out)
+            test = hook("set_item", owner, self.index(copy.deepcopy(target.slice)), value)
+        else:
+            test = hook("set_attribute", owner, ast.Constant(self.mangled(target.attr)), copy.deepcopy(value))
+        plain = ast.Assign([self.target(target)], copy.deepcopy(value))
+        return [*out, _placed(ast.If(ast.UnaryOp(ast.Not(), test), [plain], []), target)]
+
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        out: list[ast.stmt] = []
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                call = hook("delete_item", self.visit(_as_load(target.value)), self.index(target.slice))
+                out.append(_placed(ast.Expr(call), target))
+        return out
+
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> Any:
+        return ast.copy_location(ast.Pass(), node)
+
+    visit_Nonlocal = visit_Global
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is None:
@@ -164,26 +245,27 @@ class _Instrument(ast.NodeTransformer):
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        node.value = hook("plain", self.visit(node.value))
-        if isinstance(node.target, ast.Name):
-            check: list[ast.stmt] = [ast.Expr(hook("augmented", load(node.target.id)))]
-        else:
-            check = self.checks(node.target)
-            node.target = self.target(node.target)
-        return [*check, node]
-
-    def checks(self, target: ast.expr) -> list[ast.stmt]:
-        """Statements that refuse to change what was there before the region."""
-        if isinstance(target, ast.Tuple | ast.List):
-            return [check for part in target.elts for check in self.checks(part)]
-        if isinstance(target, ast.Starred):
-            return self.checks(target.value)
-        if isinstance(target, ast.Attribute | ast.Subscript):
-            parts = [self.visit(_as_load(copy.deepcopy(target.value)))]
-            if isinstance(target, ast.Subscript):
-                parts.append(self.index(copy.deepcopy(target.slice)))
-            return [ast.copy_location(ast.Expr(ast.copy_location(hook("changed", *parts), target)), target)]
-        return []
+        target = node.target
+        if isinstance(target, ast.Name) and target.id not in self.declared:
+            node.value = hook("operand", self.visit(node.value))
+            return [ast.Expr(hook("augmented", load(target.id))), node]
+        operation, out = ast.Constant(type(node.op).__name__), list[ast.stmt]()
+        value = self.temporary()
+        if isinstance(target, ast.Name):
+            old = hook("name", ast.Constant(target.id))
+            new = hook("updated", operation, old, hook("operand", self.visit(node.value)))
+            return [_placed(s, node) for s in (_assigned(value, new), *self.store(target, load(value)))]
+        target.value = self.held(target.value, out)
+        if isinstance(target, ast.Subscript):
+            target.slice = self.held(target.slice, out)
+        owner = self.visit(_as_load(copy.deepcopy(target.value)))
+        old = self.visit(_as_load(copy.deepcopy(target)))
+        new = hook("updated", operation, old, hook("operand", self.visit(copy.deepcopy(node.value))))
+        outside = [_assigned(value, new), *self.store(copy.deepcopy(target), load(value))]
+        key: list[ast.expr] = [self.index(copy.deepcopy(target.slice))] if isinstance(target, ast.Subscript) else []
+        check = ast.Expr(hook("changed", copy.deepcopy(owner), *key))
+        inside = ast.AugAssign(self.target(target), node.op, hook("operand", self.visit(node.value)))
+        return [*out, _placed(ast.If(hook("is_known", owner), outside, [check, inside]), node)]
 
     def target(self, target: Any) -> Any:
         """A target with hooks in its subscripts; its base is not one that hooks know, as `checks` makes sure."""
@@ -222,6 +304,22 @@ class _Instrument(ast.NodeTransformer):
         node.iter = ast.copy_location(hook("iterated", self.visit(node.iter)), node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
+
+    def visit_Try(self, node: ast.Try) -> Any:
+        """What raises ends the trace, and Python runs the statement; so handlers are not part of it."""
+        body = self.block([*node.body, *node.orelse])
+        return ast.Try(body, [], [], self.block(node.finalbody)) if node.finalbody else body
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        patterns = [n for case in node.cases for n in ast.walk(case.pattern)]
+        classes = [n.cls for n in patterns if isinstance(n, ast.MatchClass)]
+        read = [n.value for n in patterns if isinstance(n, ast.MatchValue) and isinstance(n.value, ast.Attribute)]
+        guards = [_placed(ast.Expr(self.visit(copy.deepcopy(n))), n) for n in (*classes, *read)]
+        node.subject = _placed(hook("subject", self.visit(node.subject), ast.Constant(bool(classes))), node.subject)
+        for case in node.cases:
+            case.guard = self.truth(case.guard) if case.guard is not None else None
+            case.body = self.block(case.body)
+        return [*guards, node]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         node.test = self.truth(node.test)
@@ -310,10 +408,28 @@ class _Instrument(ast.NodeTransformer):
         node.left, node.comparators = plain[0], plain[1:]
         return node
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                ast.copy_location(part, node)  # a break is of the whole text
+        return self.generic_visit(node)
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        node.value = hook("plain", self.visit(node.value))
+        node.value = _placed(hook("text", self.visit(node.value)), node)
         node.format_spec = self.visit(node.format_spec) if node.format_spec else None
         return node
+
+
+def _assigned(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _placed(node: Any, place: ast.AST) -> Any:
+    """A tree whose nodes without a place stand where another one does."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.expr | ast.stmt) and not hasattr(one, "lineno"):
+            ast.copy_location(one, place)
+    return node
 
 
 def _as_load(node: ast.expr) -> ast.expr:

@@ -15,7 +15,9 @@ from xdsl.ir import BlockArgument, SSAValue
 from ...dialects.symbolic import Size
 from ..pytree import flatten, is_registered
 from ..tracer import Tracer
-from .reading import VALUES, GraphBreak, Leaf, Reading
+from .numbers import Number
+from .reading import Leaf, Reading
+from .signals import VALUES, GraphBreak
 
 _CONSTANT: tuple[type, ...] = (types.ModuleType, type, types.BuiltinFunctionType, np.generic, np.ufunc)
 _VIEWS = {"graph.reshape", "graph.transpose", "graph.slice", "graph.reverse"}
@@ -34,6 +36,8 @@ class Outputs:
         self.lines: list[str] = []
         self._made: dict[int, tuple[Any, str]] = {}
         self._values: dict[SSAValue, str] = {}
+        self._left: set[SSAValue] = set()
+        """Values that are arrays outside."""
 
     def code(self, value: Any, what: str) -> str:
         """An expression of the value.
@@ -52,6 +56,8 @@ class Outputs:
         if known is not None:
             return known[1].code
         kind = type(value)
+        if kind is Number:
+            return value.path.code
         if kind in VALUES:
             return repr(value) if kind in (int, bool, str, type(None)) else guards.constant(value)
         if isinstance(value, _CONSTANT) and not isinstance(getattr(value, "__self__", None), list | dict | set):
@@ -99,9 +105,13 @@ class Outputs:
         outside = reading.outside.get(id(value))
         if outside is not None and outside[0] is value:
             return outside[1].code
+        view = reading.views.get(id(value))
+        if view is not None and view[0] is value:
+            return self._keep(value, view[1].code)
         inner = reading.trace.lift(value)
         root = _viewed(inner.value)
-        if isinstance(root, BlockArgument) and root is not inner.value and root.index in self._arrays():
+        is_number = value.weak or id(value) in reading.booleans
+        if not is_number and isinstance(root, BlockArgument) and root is not inner.value and root.index in self._arrays():
             raise GraphBreak(f"{what} is a view of an array that was there before", "take .copy() of it, or leave it to Python")
         known = self._values.get(inner.value)
         k = len(self.results)
@@ -111,8 +121,12 @@ class Outputs:
             self._values[inner.value] = text
         else:
             text = f"{known}.copy()"
-        if value.weak or id(value) in reading.booleans:
+        if not is_number:
+            self._left.add(inner.value)
+        if is_number:
             return self._keep(value, f"{text}.item()")
+        if reading.is_numpy and inner.shape == ():
+            return self._keep(value, f"{text}[()]")
         self._made[id(value)] = value, text
         return text if known is None else self._keep(value, text)
 
@@ -122,9 +136,8 @@ class Outputs:
 
     def check_views(self) -> None:
         """Refuse results of which one would be a view of another."""
-        values = {r.value for r in self.results}
-        for result in self.results:
-            if _viewed(result.value, values - {result.value}) in values - {result.value}:
+        for value in self._left:
+            if _viewed(value, self._left - {value}) in self._left - {value}:
                 raise GraphBreak("two of the values are views of one array", "take .copy() of one of them")
 
 

@@ -6,6 +6,7 @@ changed by it.
 
 from __future__ import annotations
 
+import enum
 import types
 from typing import Any
 
@@ -17,36 +18,15 @@ from ..functions import Aval, abstract
 from ..pytree import flatten, is_registered
 from ..tracer import Tracer
 from ..tracing import Deferred, Trace
+from .effects import Effects
 from .guards import Guards, Path, short
-
-VALUES = (int, bool, str, bytes, complex, float, type(None), type(Ellipsis), type(NotImplemented), range, slice, np.dtype)
-"""Types of values that are guarded by being equal."""
+from .numbers import Number
+from .signals import VALUES, GraphBreak, SpecializeError, is_users
 
 CONTAINERS = (list, tuple, dict)
 
-LIBRARIES = {"numpy", "lamina", "math", "cmath", "operator", "itertools", "functools", "builtins"}
-"""Modules whose functions and constants are taken to stay as they are."""
-
 _LARGEST = 4096
 """Items of containers that are read as a whole."""
-
-
-class GraphBreak(Exception):
-    """A region ends here: why, and what to write instead."""
-
-    def __init__(self, reason: str, remedy: str = ""):
-        super().__init__(reason)
-        self.reason, self.remedy = reason, remedy
-        self.variable: str | None = None
-        """The variable that cannot leave the region, where that is the reason."""
-
-
-class SpecializeError(Exception):
-    """A float that was an argument must be a constant: the trace begins again."""
-
-
-class SourceError(Exception):
-    """The trace needs capture from source."""
 
 
 class Leaf(str):
@@ -83,13 +63,22 @@ class Reading(Reader):
         self.known: dict[int, tuple[Any, Path]] = {}
         self.shadows: dict[int, tuple[Any, Any]] = {}
         """What stands in the trace for objects that were read as a whole."""
+        self.originals: dict[int, Any] = {}
+        """The objects that shadows stand for."""
+        self.adopted: set[int] = set()
+        """Shadows of what modules hold."""
+        self.effects = Effects(self)
         self.covered: dict[int, Any] = {}
         """These, which need no further guards."""
         self.leaves: dict[str, Tracer] = {}
         self.outside: dict[int, tuple[Tracer, Path]] = {}
         """Tracers of arguments of the graph, as long as nothing has changed them."""
-        self.numbers: dict[int, tuple[Tracer, str]] = {}
-        """Tracers of Python's floats, with their paths."""
+        self.is_numpy = True
+        """Whether nothing but NumPy's arrays and functions have been met: what has no dims is a scalar of NumPy's then."""
+        self.views: dict[int, tuple[Tracer, Path]] = {}
+        """Tracers of parts of such arrays."""
+        self.numbers: dict[int, tuple[Tracer, tuple[str, ...]]] = {}
+        """Tracers of Python's numbers, with the paths that they come from."""
         self.booleans: dict[int, Tracer] = {}
         """Tracers that are bools of Python."""
         self.codes: set[types.CodeType] = set()
@@ -101,8 +90,11 @@ class Reading(Reader):
     def load(self, value: Any, path: Path) -> Any:
         """A value that Python has read at a path, as the trace sees it."""
         kind = type(value)
-        if path.text not in self.constants and (kind is float or (kind is int and path.text in self.varying)):
+        if path.text not in self.constants and kind is float:
             return self.leaf(value, path)
+        if kind is int and path.text in self.varying and path.text not in self.constants:
+            self.guards.of_type(path, int)
+            return Number(self, path, value, (path.text,))
         if kind in VALUES:
             if kind not in (range, slice, np.dtype):
                 self.guards.equal(path, value)
@@ -132,7 +124,7 @@ class Reading(Reader):
             return value if shadow is None or type(value) in CONTAINERS else shadow[1]
         self.known[id(value)] = value, path
         kind = type(value)
-        if isinstance(value, types.ModuleType | types.FunctionType | types.BuiltinFunctionType | type | np.ufunc):
+        if isinstance(value, enum.Enum | types.ModuleType | types.FunctionType | types.BuiltinFunctionType | type | np.ufunc):
             self.guards.same(path, value)
         elif isinstance(value, types.MethodType):
             self.guards.of_type(path, kind)
@@ -155,8 +147,8 @@ class Reading(Reader):
             self.guards.same(path, value)
         return value
 
-    def leaf(self, value: Any, path: Path) -> Tracer:
-        """An array or float as an argument of the graph."""
+    def leaf(self, value: Any, path: Path, typed: bool = True) -> Tracer:
+        """An array or number as an argument of the graph, whose type is guarded if `typed`."""
         found = self.leaves.get(path.code)
         if found is not None:
             return found
@@ -167,7 +159,9 @@ class Reading(Reader):
             aval = abstract(value)
         except TypeError as error:
             raise GraphBreak(str(error), "keep arrays of numbers and other objects apart") from None
-        self.guards.of_type(path, kind)
+        if typed:
+            self.guards.of_type(path, kind)
+        self.is_numpy &= kind is not Array
         shape = self.sizes.get(path.text, aval.shape)
         held = Leaf(f"which {path.text} will have when it is called")
         held.kind, held.code, held.text, held.aval = kind, path.code, path.text, Aval(aval.dtype, shape, aval.weak)
@@ -180,8 +174,15 @@ class Reading(Reader):
         self.leaves[path.code] = tracer
         self.outside[id(tracer)] = tracer, path
         if aval.weak:
-            self.numbers[id(tracer)] = tracer, path.text
+            self.numbers[id(tracer)] = tracer, (path.text,)
         return tracer
+
+    def viewed(self, array: Tracer, view: Any, step: str) -> Any:
+        """A part of an array: of one that was there before, Python takes the same part where it leaves the region."""
+        of = self.outside.get(id(array)) or self.views.get(id(array))
+        if of is not None and of[0] is array and isinstance(view, Tracer) and not view.weak and view is not array:
+            self.views[id(view)] = view, Path(of[1].code + step, of[1].text + step)
+        return view
 
     def tree(self, value: Any, path: Path) -> Any:
         """A module, or another class that is a pytree: read as a whole, its structure guarded, its arrays arguments."""
@@ -202,7 +203,8 @@ class Reading(Reader):
             return
         code, text = path.code, path.text
         self.known[id(shadow)] = shadow, path
-        self.shadows[id(value)] = value, shadow
+        self.stand_in(value, shadow)
+        self.adopted.add(id(shadow))
         self.covered[id(shadow)] = shadow
         if isinstance(shadow, dict):
             steps = [(f"[{self.key(k)}]", f"[{k!r}]", value.get(k), part) for k, part in shadow.items()]
@@ -231,6 +233,27 @@ class Reading(Reader):
         made = tuple(read)
         self.read[id(made)] = made
         return made
+
+    def stand_in(self, value: Any, shadow: Any) -> None:
+        """Let a shadow stand for an object."""
+        self.shadows[id(value)] = value, shadow
+        self.originals[id(shadow)] = value
+
+    def original(self, value: Any) -> Any:
+        """The object that a shadow stands for; any other as it is."""
+        return self.originals.get(id(value), value)
+
+    def require_alike(self, a: Any, b: Any) -> None:
+        kinds = [self.kind(x) for x in (a, b)]
+        if kinds[0] != kinds[1] and "b" not in kinds:
+            raise GraphBreak("a value chooses between a number and an array, or numbers of two types", "make both arrays")
+
+    def kind(self, x: Any) -> str:
+        """What type Python gives a value: the letter of a number, an empty text for arrays."""
+        if isinstance(x, Tracer):
+            is_bool = id(x) in self.booleans or x.dtype.kind == "b"
+            return "b" if is_bool else x.dtype.kind if x.weak else ""
+        return {bool: "b", int: "i", float: "f", complex: "c", Number: "i", np.bool_: "b"}.get(type(x), "")
 
     def is_whole(self, value: Any) -> bool:
         return id(value) in self.known and not isinstance(value, Tracer)
@@ -263,27 +286,31 @@ class Reading(Reader):
             shown = f"{path.text} has the keys {short(tuple(keys))}"
             guards.require(f"list({path.code}) == {guards.constant(keys)}", shown, f"tuple({path.code})")
             made: Any = {}
-            self.shadows[id(value)] = value, made
+            self.stand_in(value, made)
             self.known[id(made)] = made, path
             for k in keys:
                 part = guards.path(f"{path.code}[{self.key(k)}]", f"{path.text}[{k!r}]")
                 made[k] = self.whole(self.load(value[k], part), depth)
             self.covered[id(made)] = made
+            if (changes := self.effects.of(value)) is not None:
+                self.effects.apply(changes, made)
             return made
         guards.require(f"len({path.code}) == {len(value)}", f"len({path.text}) == {len(value)}", f"len({path.code})")
         made = []
         if kind is list:
-            self.shadows[id(value)] = value, made
+            self.stand_in(value, made)
             self.known[id(made)] = made, path
         for k, item in enumerate(value):
             made.append(self.whole(self.load(item, guards.path(f"{path.code}[{k}]", f"{path.text}[{k}]")), depth))
         if kind is tuple:
             made = tuple(made)
-            self.shadows[id(value)] = value, made
+            self.stand_in(value, made)
             if made:
                 self.known[id(made)] = made, path
-        if made:
+        if made or kind is list:
             self.covered[id(made)] = made
+        if (changes := self.effects.of(value)) is not None:
+            self.effects.apply(changes, made)
         return made
 
     def _fresh(self, value: Any, depth: int) -> Any:
@@ -306,16 +333,12 @@ class Reading(Reader):
             self.booleans[id(value)] = value
         return value
 
-    def number(self, *values: Any) -> None:
+    def number(self, what: str, *values: Any) -> None:
         """Refuse what would raise, or not, with Python's numbers, where the graph has only their dtypes."""
         for value in values:
             if isinstance(value, Tracer) and value.weak:
                 known = self.numbers.get(id(value))
                 if known is not None:
-                    self.constants.add(known[1])
+                    self.constants.update(known[1])
                     raise SpecializeError
-                raise GraphBreak("a number made of an array meets Python's numbers alone", "keep it an array")
-
-
-def is_users(cls: type) -> bool:
-    return cls.__module__.split(".")[0] not in LIBRARIES
+                raise GraphBreak(f"{what} of a number that was made of an array", "keep it an array")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ from ..tracing import Trace
 from . import calls
 from .guards import MISS, Path
 from .outputs import Outputs
-from .reading import GraphBreak, Leaf, Reading, SourceError, SpecializeError
+from .reading import Leaf, Reading
+from .signals import GraphBreak, SourceError, SpecializeError
 
 FALLBACK: Any = object()
 """What a region gives where Python shall run its statements."""
@@ -60,8 +62,10 @@ class Variant:
     probe: Callable[..., tuple[int, str] | None]
     facts: list[str]
     measure: Callable[..., dict[str, tuple[int, ...]]]
-    integers: dict[int, str]
-    """The paths of integers that are constants, by the numbers of their guards."""
+    integers: dict[str, int]
+    """The integers that are constants, by their paths."""
+    count: Callable[..., dict[str, Any]]
+    """A function that gives what they are in a call."""
     shapes: dict[str, tuple[Any, ...]]
     arrays: dict[str, tuple[str, tuple[Any, ...]]]
     module: ModuleOp
@@ -81,6 +85,11 @@ class Source:
         end: the last statement.
         places: of all expressions and statements; whether it is a statement.
         text: the statements as text.
+        statements: the statements.
+        is_apart: whether they may run in a function of their own: no function inside sees their variables, and nobody catches
+            what they raise.
+        declarations: what the function says of variables that are not its own.
+        shared: its own variables that functions inside see.
     """
 
     code: CodeType
@@ -95,6 +104,15 @@ class Source:
     end: Place
     places: dict[Place, bool]
     text: str
+    statements: list[ast.stmt]
+    is_apart: bool
+    declarations: list[ast.stmt]
+    shared: set[str]
+
+    @property
+    def key(self) -> Any:
+        """What is the same of a region however often the function is split."""
+        return self.lines, self.end, tuple(self.parameters), tuple(self.outputs or ("return",)), self.text
 
 
 class Region:
@@ -114,6 +132,10 @@ class Region:
         self.from_source = False
         self.python = ""
         """Why Python runs it, where it always does."""
+        self.rest: Callable[..., Any] | None = None
+        """What runs in its place since a break was found in it."""
+        self.is_inner = False
+        """Whether only such a `rest` calls it."""
         self.empty = 0
         self.is_full = False
         """Whether a call was left to Python because there are as many variants as there may be."""
@@ -237,6 +259,7 @@ class Region:
             trace.own_arguments = 0
             state.reader = reading = Reading(trace, self.constants, self.varying, from_source, self.sizes)
             guards = reading.guards
+            reading.effects.shared, reading.effects.stale = source.shared, source.shared & source.last_bound.keys()
             k, options = guards.constant(config), guards.constant(config.options)
             guards.require(f"{k}.common is {options} or {k}.options == {options}", "lm.config is the same", listed=False)
             owner = self.owner
@@ -260,6 +283,7 @@ class Region:
                     except GraphBreak as error:
                         error.variable = name
                         raise
+            changes = outputs.reading.effects.finish(outputs)
             outputs.check_views()
             is_empty = all(op.name in ("graph.const", "graph.broadcast") for op in trace.block.ops)
             count = len(outputs.results)
@@ -270,6 +294,7 @@ class Region:
             return None
         names = [held.code if isinstance(held, Leaf) else f"constant{j}" for j, held in enumerate(traced.captured)]
         native = native_function(program.module, names, program.callbacks)
+        outputs.lines += changes
         return self._variant(reading, outputs, results, traced.captured, native, program.module)
 
     def _variant(
@@ -307,7 +332,17 @@ class Region:
         codes = {h.text: h.code for h in captured if isinstance(h, Leaf)}
         shapes = {h.text: h.aval.shape for h in captured if isinstance(h, Leaf)}
         arrays = {h.text: (str(h.aval.dtype), h.aval.shape) for h in captured if isinstance(h, Leaf)}
-        return Variant(run, probe, guards.listed, guards.measurer(parameters, codes), guards.integers, shapes, arrays, module)
+        return Variant(
+            run,
+            probe,
+            guards.listed,
+            guards.measurer(parameters, codes),
+            guards.integers,
+            guards.counter(parameters),
+            shapes,
+            arrays,
+            module,
+        )
 
     def why_not(self, variant: Variant, args: tuple[Any, ...]) -> str:
         """The guard of a variant that arguments fail, with what it meets."""

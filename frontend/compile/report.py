@@ -30,11 +30,11 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     ...     return y
     >>> print(lm.explain(f, np.ones(2)))  # doctest: +ELLIPSIS
     twice
-    f(), <doctest ...>:2: 1 region, 1 break
+    f(), <doctest ...>:...: 1 region, 1 break
     line 3: region, 1 variant, 1 call, ... us a call, compiled in ... ms
       variant 1 for x float64[2]
         type(x) is ndarray
-    line 4: break: `print` is run by Python
+    line 4, column 5: break: print() reaches outside of the program: ...
     """
     if not callable(function):
         raise TypeError(f"explain takes a function, got {type(function).__name__}: {function!r:.60}")
@@ -62,7 +62,7 @@ def _lines(compiled: Compiled) -> list[str]:
     parts: list[tuple[int, list[str]]] = [(r.source.lines[0], _region(r)) for r in compiled.regions]
     for mark in breaks:
         remedy = f": {mark.remedy}" if mark.remedy else ""
-        parts.append((mark.place[0], [f"line {mark.place[0]}: break: {mark.reason}{remedy}"]))
+        parts.append((mark.place[0], [f"line {mark.place[0]}, column {mark.place[1] + 1}: break: {mark.reason}{remedy}"]))
     for k, (_, lines) in enumerate(parts := sorted(parts, key=lambda part: part[0])):
         out += lines if not k or lines != parts[k - 1][1] else []  # a line may break twice for one reason
     return out

@@ -21,8 +21,8 @@ from typing import Any
 from ..capture.codes import code_inside, function_node
 from ..capture.names import local_names, own_nodes
 from .calls import compiled_code
-from .instrument import load, never
-from .liveness import bound, jumps, needs, surely_bound
+from .instrument import load, never, only_assigned
+from .liveness import bound, jumps, needs, read_first, surely_bound, unbound
 from .regions import Mark, Place, Region, Source
 
 _COMPOUND = (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.With, ast.Match, ast.AsyncFor, ast.AsyncWith)
@@ -72,12 +72,40 @@ class Splitter:
         self.breaks: dict[Place, Mark] = {}
         self.own, names = local_names(node)
         self.declared = names.global_ | names.nonlocal_
+        self.declarations: list[ast.stmt] = [ast.Global(sorted(names.global_))] if names.global_ else []
+        self.declarations += [ast.Nonlocal(sorted(names.nonlocal_))] if names.nonlocal_ else []
         self.escaping = names.escaping | names.rebound
-        self.temporaries = 0
+        self.guarded = 0
+        """In how many `try` and `with` statements the one at hand stands."""
+        self.parts = set[int]()
         self.texts: dict[str, str] = {}
+
+    def read(self, statements: Sequence[ast.AST]) -> None:
+        """Parts of an f-string that stand where it stands, as all do before Python 3.12, are no places of breaks."""
+        for text in (n for s in statements for n in ast.walk(s) if isinstance(n, ast.JoinedStr)):
+            inside = [n for n in ast.walk(text) if n is not text and isinstance(n, ast.expr)]
+            self.parts |= {id(n) for n in inside if isinstance(n, ast.FormattedValue) or place_of(n) == place_of(text)}
+
+    def rest(self, source: Source) -> ast.FunctionDef:
+        """The function of the statements of one region, split where breaks are known: it gives what the region would."""
+        self.own |= {*source.parameters}
+        self.texts |= source.shown
+        is_returning = source.outputs is None
+        statements = copy.deepcopy(source.statements)
+        self.read(statements)
+        body = self.block(statements, {*(source.outputs or ())}, {*source.parameters}, is_returning)
+        if source.outputs is not None:
+            body.append(_at(ast.Return(ast.Tuple([load(n) for n in source.outputs], ast.Load())), source.statements[-1]))
+        made = function_node(source.name, plain_arguments(source.parameters), [*source.declarations, *body])
+        return ast.fix_missing_locations(_at(made, source.statements[0]))
 
     def function(self) -> ast.FunctionDef:
         node = self.node
+        first = next((n.arg for n in (*node.args.posonlyargs, *node.args.args)), None)
+        for call in own_nodes(node, ast.Call):
+            if isinstance(call.func, ast.Name) and call.func.id == "super" and not call.args and first is not None:
+                call.args = [_at(load("__class__"), call), _at(load(first), call)]  # in any function it is called in
+        self.read(node.body)
         own, _ = local_names(node)
         sure = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
         self.own = own
@@ -111,6 +139,11 @@ class Splitter:
         for k, (kind, statement) in enumerate(pieces):
             if kind == "region" and self.is_bound(run, statement, sure):
                 run.append(statement)
+                if unbound(statement):
+                    later = needs([s for _, s in pieces[k + 1 :]]) | after
+                    out += self.region(run, later, sure, False) if k < len(pieces) - 1 else []
+                    run = run if k == len(pieces) - 1 else []
+                    sure -= unbound(statement)
                 continue
             later = needs([s for _, s in pieces[k:]]) | after
             out += self.region(run, later, sure, False)
@@ -121,7 +154,7 @@ class Splitter:
             is_last = tail and k == len(pieces) - 1
             out += self.compound(statement, rest, sure, is_last) if kind == "compound" else [self.python(statement)]
             sure |= surely_bound([statement])
-            sure -= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
+            sure -= unbound(statement)
         out += self.region(run, after, sure, tail)
         return out
 
@@ -130,9 +163,13 @@ class Splitter:
         known = sure | surely_bound(run)
         names = bound(statement)
         partly = (names & self.own) - surely_bound([statement]) - known
-        if isinstance(statement, ast.For | ast.While | ast.If):  # what only they bind may be read by themselves alone
+        if isinstance(
+            statement, ast.For | ast.While | ast.If | ast.Try | ast.Match
+        ):  # what only they bind may be read by themselves alone
             partly &= self.escaping | self.read_elsewhere(statement)
-        return not names & self.declared and not (needs([statement]) & self.own - known - names) and not partly
+        if not only_assigned(statement, self.declared):
+            return False
+        return not (needs([statement]) & self.own - known - names) and not partly
 
     def read_elsewhere(self, statement: ast.stmt) -> set[str]:
         inside = {id(n) for n in ast.walk(statement)}
@@ -144,12 +181,14 @@ class Splitter:
         """The nodes in a tree at which a region was found to end, functions inside left alone."""
         found: list[ast.AST] = []
         for inner in ast.walk(node):
-            if isinstance(inner, ast.expr | ast.stmt) and place_of(inner) in self.marks:
+            if isinstance(inner, ast.expr | ast.stmt) and place_of(inner) in self.marks and id(inner) not in self.parts:
                 found.append(inner)
         return found
 
     def pieces(self, statement: ast.stmt) -> list[tuple[str, ast.stmt]]:
         """A statement as statements of regions and of Python."""
+        if isinstance(statement, ast.Global | ast.Nonlocal):
+            return [("python", statement)]
         refused = never(statement)
         if refused is not None:
             node, reason, remedy = refused
@@ -181,7 +220,9 @@ class Splitter:
             isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return | ast.AnnAssign)
             and statement.value is not None
         ):
-            is_whole = place_of(statement) in self.marks and not isinstance(statement, ast.Expr)
+            targets = statement.targets if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+            aimed = any(self.marked(t) for t in (targets if isinstance(targets, list) else [targets]) if t is not None)
+            is_whole = (place_of(statement) in self.marks or aimed) and not isinstance(statement, ast.Expr)
             value = statement.value
             if is_whole or isinstance(statement, ast.AugAssign | ast.Return) or self.marked(value) or never(value):
                 statement.value = self.lifted(value, before, is_whole or isinstance(statement, ast.Return), inline=True)
@@ -238,8 +279,7 @@ class Splitter:
                 return node
             node.value = self.stored(kind, node.value, before)
             return node
-        self.temporaries += 1
-        name = f"t{self.temporaries}@"
+        name = f"t{'_'.join(map(str, place_of(node)))}@"  # the same however often the function is split
         self.own.add(name)
         self.texts[name] = ast.unparse(node)
         assignment = ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), node)], node), node)
@@ -258,7 +298,8 @@ class Splitter:
         parameters = sorted(needs(statements) & self.own & sure)
         passed = {n for n in parameters if n not in self.escaping} & _only_returned(statements)
         is_returning = tail
-        now = sure | surely_bound(statements)
+        lost = {name for s in statements for name in unbound(s)}
+        now = (sure | surely_bound(statements)) - lost
         outputs = None if is_returning else sorted(bound(statements) & self.own & (after | self.escaping) & now)
         k = len(self.regions)
         result, region = f"result{k}@", f"region{k}@"
@@ -272,8 +313,8 @@ class Splitter:
             body.append(_at(ast.Return(ast.Tuple([load(n) for n in outputs], ast.Load())), last))
         lines = min(s.lineno for s in statements), max(s.end_lineno or s.lineno for s in statements)
         name = self.compiled.__name__
-        made = function_node(name if name.isidentifier() else "lambda_", _arguments(parameters), body)
-        code = compiled_code(_at(made, first), self.file, self.owner, self.free, name)
+        made = function_node(name if name.isidentifier() else "lambda_", plain_arguments(parameters), body)
+        code = compiled_code(_at(made, first), self.file, self.owner, self.free, name, self.declared)
         last_bound = {n: place_of(s) for s in statements for n in bound(s)}
         self.regions.append(
             Region(
@@ -290,6 +331,13 @@ class Splitter:
                     place_of(last),
                     places,
                     text,
+                    statements,
+                    not self.guarded
+                    and not lost
+                    and not {*parameters, *bound(statements)} & self.escaping
+                    and {*parameters} >= read_first(statements) & self.own,
+                    self.declarations,
+                    self.escaping & self.own,
                 ),
                 self.compiled,
             )
@@ -305,7 +353,7 @@ class Splitter:
         store = ast.Assign([ast.Name(result, ast.Store())], call)
         test = ast.Compare(load(result), [ast.IsNot()], [load(NOTHING)])
         sure |= surely_bound(statements)
-        python = [self.python(s) for s in statements]
+        python = [self.python(copy.deepcopy(s)) for s in statements]
         return [_at(store, first), _at(ast.If(test, [_at(t, first) for t in taken], python), first)]
 
     def python(self, statement: ast.stmt) -> ast.stmt:
@@ -342,7 +390,9 @@ class Splitter:
         elif isinstance(node, ast.Try | ast.TryStar):
             handled = after | needs([node])
             inside = {*sure}
+            self.guarded += 1
             node.body = self.block(node.body, handled, inside, False)
+            self.guarded -= 1
             node.orelse = self.block(node.orelse, handled, inside, False)
             for handler in node.handlers:
                 handler.body = self.block(handler.body, handled, sure | ({handler.name} if handler.name else set()), False)
@@ -353,7 +403,9 @@ class Splitter:
                 item.context_expr = route(item.context_expr)
                 if item.optional_vars is not None:
                     inside |= bound(item.optional_vars)
+            self.guarded += 1
             node.body = self.block(node.body, after | needs(node.body), inside, False)
+            self.guarded -= 1
         elif isinstance(node, ast.Match):
             node.subject = route(node.subject)
             for case in node.cases:
@@ -384,7 +436,7 @@ def _at(node: Any, place: Any) -> Any:
     return node
 
 
-def _arguments(names: Sequence[str]) -> ast.arguments:
+def plain_arguments(names: Sequence[str]) -> ast.arguments:
     return ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
 
 

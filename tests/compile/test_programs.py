@@ -32,7 +32,16 @@ def _module(name: str) -> ModuleType:
 
 PROGRAMS = {
     name: function
-    for file in ("values", "structures", "state", "edges", "edges_of_objects", "edges_of_choices")
+    for file in (
+        "values",
+        "structures",
+        "state",
+        "changes",
+        "edges",
+        "edges_of_objects",
+        "edges_of_choices",
+        "edges_of_changes",
+    )
     for name, function in vars(_module(file)).items()
     if getattr(function, "__code__", None) is not None and function.__code__.co_varnames[:1] == ("compile",)
 }

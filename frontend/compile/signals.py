@@ -1,0 +1,37 @@
+"""What ends or repeats a trace of a region, and which of Python's types and modules it takes as they are."""
+
+from __future__ import annotations
+
+from types import CodeType
+
+import numpy as np
+
+VALUES = (int, bool, str, bytes, complex, float, type(None), type(Ellipsis), type(NotImplemented), range, slice, np.dtype)
+"""Types of values that are guarded by being equal."""
+
+LIBRARIES = {"numpy", "lamina", "math", "cmath", "operator", "itertools", "functools", "builtins"}
+"""Modules whose functions and constants are taken to stay as they are."""
+
+
+class GraphBreak(Exception):
+    """A region ends here: why, and what to write instead."""
+
+    def __init__(self, reason: str, remedy: str = ""):
+        super().__init__(reason)
+        self.reason, self.remedy = reason, remedy
+        self.frames: list[tuple[CodeType, int, int]] = []
+        """Where it was, if the error is raised later: codes, instructions and lines, the innermost first."""
+        self.variable: str | None = None
+        """The variable that cannot leave the region, where that is the reason."""
+
+
+class SpecializeError(Exception):
+    """A float that was an argument must be a constant: the trace begins again."""
+
+
+class SourceError(Exception):
+    """The trace needs capture from source."""
+
+
+def is_users(cls: type) -> bool:
+    return cls.__module__.split(".")[0] not in LIBRARIES
