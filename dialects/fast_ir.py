@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Data, Operation, OpResult, ParametrizedAttribute, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
-from xdsl.ir.core import BlockOps, IRWithName, RegionBlocks, SSAValues, Use
+from xdsl.ir.core import BlockOps, IRWithName, OpOperands, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
 
@@ -97,9 +97,8 @@ def _init(
     regions: Sequence[Region] = (),
 ) -> None:
     self._operands = values = SSAValues(operands)
-    self._operand_uses = uses = tuple([Use(self, k) for k in range(len(values))])
-    for value, use in zip(values, uses, strict=True):
-        value.add_use(use)
+    if values:
+        self._operand_uses = _used_by(self, values)
     self.results = SSAValues([OpResult(type, self, k) for k, type in enumerate(result_types)])
     self.properties, self.attributes = dict(properties), dict(attributes)
     self.location = UNKNOWN_LOC if location is None else location
@@ -108,6 +107,61 @@ def _init(
     for region in regions:
         self.add_region(region)
     self.__post_init__()
+
+
+_use: Any = Use.__new__
+
+
+def _used_by(op: Operation, values: SSAValues) -> tuple[Use, ...]:
+    """The uses of values by an op that has them as operands from now on."""
+    uses: list[Use] = []
+    for k, value in enumerate(values):
+        use = _use(Use)  # what its `__init__` and `add_use` do, which are 0.4 us a call
+        following = value.first_use
+        use._operation, use._index, use._prev_use, use._next_use = op, k, None, following
+        if following is not None:
+            following._prev_use = use
+        value.first_use = use
+        uses.append(use)
+    return tuple(uses)
+
+
+def _drop_uses(op: Operation) -> None:
+    for value, use in zip(op._operands, op._operand_uses, strict=False):  # an op whose references are dropped has no uses
+        before, following = use._prev_use, use._next_use
+        if following is not None:
+            following._prev_use = before
+        if before is not None:
+            before._next_use = following
+        else:
+            value.first_use = following
+
+
+def _set_operands(self: Operation, new: Sequence[SSAValue]) -> None:
+    _drop_uses(self)
+    self._operands = values = SSAValues(new)
+    self._operand_uses = _used_by(self, values)
+
+
+def _set_operand(operands: OpOperands, idx: int, operand: SSAValue) -> None:
+    op = operands._op
+    values, use = list(op._operands), op._operand_uses[idx]
+    values[idx].remove_use(use)
+    operand.add_use(use)
+    values[idx] = operand
+    op._operands = SSAValues(values)
+
+
+def _drop_all_references(self: Operation) -> None:
+    self.parent = None
+    _drop_uses(self)
+    self._operand_uses = ()
+    if self._successors:
+        for successor, use in zip(self._successors, self._successor_uses, strict=False):
+            successor.remove_use(use)
+        self._successor_uses = self._successors = ()
+    for region in self.regions:
+        region.drop_all_references()
 
 
 @cache
@@ -125,7 +179,6 @@ def _defaults(cls: type[IRDLOperation]) -> tuple[tuple[bool, str, Attribute], ..
 def _post_init(self: IRDLOperation) -> None:
     for is_property, name, value in _defaults(type(self)):
         (self.properties if is_property else self.attributes).setdefault(name, value)
-    Operation.__post_init__(self)
 
 
 def _named(self: BeforeVariadicSingleAccessor, obj: Operation, objtype: object = None) -> Any:
@@ -287,7 +340,10 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (SSAValues, "__getitem__"): _item,
     (BlockOps, "__iter__"): _ops,
     (RegionBlocks, "__iter__"): _blocks,
+    (OpOperands, "__setitem__"): _set_operand,
     (Operation, "__init__"): _init,
+    (Operation, "operands"): property(vars(Operation)["operands"].fget, _set_operands),
+    (Operation, "drop_all_references"): _drop_all_references,
     (Operation, "clone"): _clone,
     (IRDLOperation, "__post_init__"): _post_init,
     (BeforeVariadicSingleAccessor, "__get__"): _named,

@@ -25,11 +25,12 @@ from xdsl.printer import Printer
 _WORDS = {AffineBinaryOpKind.Mod: "mod", AffineBinaryOpKind.FloorDiv: "floordiv", AffineBinaryOpKind.CeilDiv: "ceildiv"}
 
 
-def linear_form(expr: AffineExpr, n_dims: int) -> tuple[list[int], int] | None:
+@lru_cache(maxsize=8192)
+def linear_form(expr: AffineExpr, n_dims: int) -> tuple[tuple[int, ...], int] | None:
     """Coefficients of the dims and the constant of an expression; None when it has a `mod` or a division."""
     coefficients = [0] * n_dims
     constant = _add_to(coefficients, expr, 1)
-    return None if constant is None else (coefficients, constant)
+    return None if constant is None else (tuple(coefficients), constant)
 
 
 def _add_to(coefficients: list[int], expr: AffineExpr, factor: int) -> int | None:
@@ -88,6 +89,7 @@ def _from_linear(coefficients: tuple[int, ...], constant: int) -> AffineExpr:
     return result
 
 
+@lru_cache(maxsize=8192)
 def canonical(expr: AffineExpr, n_dims: int) -> AffineExpr:
     """The expression with its linear part collected; others are returned as they are."""
     form = linear_form(expr, n_dims)
@@ -139,7 +141,7 @@ def print_bound(printer: Printer, word: str, map: AffineMap, operands: Sequence[
     printer.print_string(")")
 
 
-def _print_linear(printer: Printer, form: tuple[list[int], int], operands: Sequence[SSAValue]) -> None:
+def _print_linear(printer: Printer, form: tuple[Sequence[int], int], operands: Sequence[SSAValue]) -> None:
     coefficients, constant = form
     first = True
     for operand, c in zip(operands, coefficients, strict=True):

@@ -82,7 +82,9 @@ def loops(kernel: Operation) -> dict[str, ForOp]:
     """The loops in an op by name, in the order of the text; a loop without a name is called `loop<k>` by its position."""
     found: dict[str, ForOp] = {}
     for k, op in enumerate(ops_in(kernel, ForOp)):
-        found.setdefault(op.index.name_hint or f"loop{k}", op)
+        name = op.index._name or f"loop{k}"
+        if name not in found:
+            found[name] = op
     return found
 
 
@@ -135,7 +137,13 @@ def around(op: Operation) -> list[ForOp]:
 
 def statements(block: Block) -> list[Operation]:
     """The ops of a block but for its terminator."""
-    return [op for op in block.ops if not isinstance(op, YieldOp)]
+    found: list[Operation] = []
+    op = block._first_op
+    while op is not None:
+        if type(op) is not YieldOp:
+            found.append(op)
+        op = op._next_op
+    return found
 
 
 def only_loop_in(loop: ForOp) -> ForOp | None:
@@ -166,12 +174,15 @@ class FreshNames:
     @cached_property
     def _used(self) -> set[str | None]:
         """The names of all values in the kernel, and those that are given."""
-        used: set[str | None] = set(self._taken)
+        names: list[str | None] = [*self._taken]
         for op in walk(self._kernel):
-            used.update([result._name for result in op.results])
-            if op.regions:
-                used.update([argument._name for region in op.regions for block in region.blocks for argument in block._args])
-        return used
+            for result in op.results:
+                names.append(result._name)
+            for region in op.regions:
+                for block in region.blocks:
+                    for argument in block._args:
+                        names.append(argument._name)
+        return set(names)
 
     def of(self, wanted: str) -> str:
         """`wanted`, or with the first number after it that makes it unique."""

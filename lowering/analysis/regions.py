@@ -22,7 +22,7 @@ from .affine import Affine, forms
 from .conditions import known_at
 from .dependence import CannotDecide, Conflict, find_conflict
 from .linear import System, Undecided
-from .nests import around, name_of, walk
+from .nests import around, name_of, ops_in
 
 
 def find_local(kernel: KernelOp, name: str, step: str) -> AllocOp:
@@ -46,8 +46,8 @@ def find_buffer(kernel: KernelOp, name: str, step: str) -> SSAValue:
     known: dict[str, SSAValue] = {
         v.name_hint: v for v in kernel.body.block.args if isinstance(v.type, MemRefType) and v.name_hint
     }
-    for op in walk(kernel):
-        if isinstance(op, AllocOp) and op.buffer.name_hint:
+    for op in ops_in(kernel, AllocOp):
+        if op.buffer.name_hint:
             known.setdefault(op.buffer.name_hint, op.buffer)
     if name in known:
         return known[name]

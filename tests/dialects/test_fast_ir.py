@@ -132,8 +132,8 @@ def test_an_op_may_be_detached_while_its_block_is_gone_through() -> None:
 
 def test_linear_forms() -> None:
     d, two = [AffineExpr.dimension(k) for k in range(3)], AffineConstantExpr(2)
-    assert linear_form(d[0] * 3 + d[2] * -1 + d[0] + 7, 3) == ([4, 0, -1], 7)
-    assert linear_form((d[0] + d[1] * 5 + 1) * 4, 2) == ([4, 20], 4)
-    assert linear_form(two, 0) == ([], 2)
+    assert linear_form(d[0] * 3 + d[2] * -1 + d[0] + 7, 3) == ((4, 0, -1), 7)
+    assert linear_form((d[0] + d[1] * 5 + 1) * 4, 2) == ((4, 20), 4)
+    assert linear_form(two, 0) == ((), 2)
     assert linear_form(d[0] // 2 + d[1], 2) is None
     assert linear_form((d[0] % 4) * 2, 1) is None
