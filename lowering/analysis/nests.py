@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp, YieldOp
 from ...errors import ScheduleError
-from .facts import forget, kept, known
+from .facts import at_first, forget, kept, known
 
 _Op = TypeVar("_Op", bound=Operation)
 
@@ -104,6 +104,9 @@ def find(kernel: KernelOp, name: str, step: str) -> ForOp:
     Raises:
         ScheduleError: there is none; says which there are.
     """
+    loop = at_first(loops, kernel).get(name)
+    if loop is not None and loop.index._name == name and kernel.is_ancestor(loop):  # else the rewrite that asks has changed it
+        return loop
     named = loops(kernel)
     if name in named:
         return named[name]

@@ -17,6 +17,7 @@ not of the machine. Whether iterations may run side by side is not asked here: s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import AffineMapAttr, DenseIntOrFPElementsAttr, IndexType, VectorType, i1
@@ -133,9 +134,7 @@ def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAVa
         return None
     type = vector_type(i1, lanes)
     if isinstance(part.lanes, int):
-        bits = [int(k < part.lanes) for k in range(lanes)]
-        value = DenseIntOrFPElementsAttr.from_list(type, bits)  # pyright: ignore[reportCallIssue, reportArgumentType]
-        op: Operation = arith.ConstantOp.create(result_types=[type], properties={"value": value})
+        op: Operation = arith.ConstantOp.create(result_types=[type], properties={"value": _first_lanes(part.lanes, lanes)})
         top.add_op(op)
     else:
         outside, inside, step = IndexArith(top, top), IndexArith(body, top), loop.step.value.data
@@ -149,6 +148,12 @@ def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAVa
     mask = op.results[0]
     mask.name_hint = "mask"
     return mask
+
+
+@cache
+def _first_lanes(count: int, lanes: int) -> DenseIntOrFPElementsAttr:
+    bits = [int(k < count) for k in range(lanes)]
+    return DenseIntOrFPElementsAttr.from_list(vector_type(i1, lanes), bits)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def sweep(block: Block) -> None:
