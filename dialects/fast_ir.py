@@ -9,8 +9,9 @@ methods, once; tests/dialects/test_fast_ir.py compares them with xDSL's.
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -27,7 +28,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Data, Operation, OpResult, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Data, Operation, OpResult, ParametrizedAttribute, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 from xdsl.ir.core import BlockOps, IRWithName, OpOperands, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
@@ -190,6 +191,23 @@ def _named(self: BeforeVariadicSingleAccessor, obj: Operation, objtype: object =
     return self.index(get_op_constructs(obj, construct))
 
 
+def _block_init(self: Block, ops: Iterable[Operation] = (), *, arg_types: Iterable[Attribute] = ()) -> None:
+    self._args = tuple([BlockArgument(type, self, k, UNKNOWN_LOC) for k, type in enumerate(arg_types)])
+    self._first_op = self._last_op = None
+    for op in ops:
+        self.add_op(op)
+
+
+def _add_op(self: Block, operation: Operation) -> None:
+    _attach(self, operation)
+    last = self._last_op
+    if last is None:
+        self._first_op = operation
+    else:
+        last._next_op, operation._prev_op = operation, last
+    self._last_op = operation
+
+
 def _attach(self: Block, operation: Operation) -> None:
     if operation.parent is not None:
         raise ValueError("Can't add to a block an operation already attached to a block.")
@@ -206,9 +224,17 @@ def _is_attribute(cls: type) -> bool:
     return issubclass(cls, Data | ParametrizedAttribute)
 
 
+@cache
+def _is_checked(cls: type[Attribute]) -> bool:
+    """Whether attributes of a class have anything to verify."""
+    return cls.verify is not Attribute.verify or cls._verify is not Attribute._verify
+
+
 def _attribute_post_init(self: Attribute) -> None:
-    self._verify()
-    if not _is_attribute(type(self)):
+    cls = type(self)
+    if _is_checked(cls):
+        self._verify()
+    if not _is_attribute(cls):
         raise TypeError("Attributes should only be Data or ParametrizedAttribute")
 
 
@@ -311,8 +337,8 @@ def _copied(
         attributes=op.attributes,
         properties=op.properties,
         location=op.location,
-        successors=[blocks.get(successor, successor) for successor in op._successors],
-        regions=[Region() for _ in op.regions],
+        successors=[blocks.get(successor, successor) for successor in op._successors] if op._successors else (),
+        regions=[Region() for _ in op.regions] if op.regions else (),
     )
     if outside is not None:
         outside += [(new, k, operand) for k, operand in enumerate(op._operands) if operands[k] is operand]
@@ -322,19 +348,33 @@ def _copied(
             made._name = result._name
     for region, made in zip(op.regions, new.regions, strict=True):
         sources = list(region.blocks)
-        copies = [Block() for _ in sources]
+        copies = [Block(arg_types=[argument._type for argument in source._args]) for source in sources]
         blocks.update(zip(sources, copies, strict=True))
         for copy in copies:
             made.add_block(copy)
         for source, copy in zip(sources, copies, strict=True):
-            for k, argument in enumerate(source.args):
-                values[argument] = inserted = copy.insert_arg(argument.type, k, argument.location)
+            for argument, copied in zip(source._args, copy._args, strict=True):
+                values[argument], copied.location = copied, argument.location
                 if names:
-                    inserted._name = argument._name
+                    copied._name = argument._name
             for inner in source.ops:
                 copy.add_op(_copied(inner, values, blocks, names, outside))
     return new
 
+
+_MEMBERS = (
+    (IRWithName, "name_hint", "_name"),
+    (SSAValue, "type", "_type"),
+    (OpResult, "owner", "op"),
+    (BlockArgument, "owner", "block"),
+    (Operation, "next_op", "_next_op"),
+    (Operation, "prev_op", "_prev_op"),
+    (Block, "args", "_args"),
+    (Block, "first_op", "_first_op"),
+    (Block, "last_op", "_last_op"),
+    (Region, "first_block", "_first_block"),
+)
+"""Properties that read one member, and that member."""
 
 REPLACED: Mapping[tuple[type, str], Any] = {
     (SSAValues, "__getitem__"): _item,
@@ -347,6 +387,8 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (Operation, "clone"): _clone,
     (IRDLOperation, "__post_init__"): _post_init,
     (BeforeVariadicSingleAccessor, "__get__"): _named,
+    (Block, "__init__"): _block_init,
+    (Block, "add_op"): _add_op,
     (Block, "_attach_op"): _attach,
     (Attribute, "__post_init__"): _attribute_post_init,
     (TensorType, "get_shape"): _shape,
@@ -358,4 +400,5 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (AffineExpr, "used_dims"): _used_dims,
     (AffineExpr, "dimension"): staticmethod(cache(AffineDimExpr)),
     **{(cls, "__hash__"): _hashed_once(cls) for cls in _KEYS},
+    **{(cls, name): property(attrgetter(member), vars(cls)[name].fset) for cls, name, member in _MEMBERS},
 }

@@ -105,7 +105,7 @@ def find(kernel: KernelOp, name: str, step: str) -> ForOp:
         ScheduleError: there is none; says which there are.
     """
     loop = at_first(loops, kernel).get(name)
-    if loop is not None and loop.index._name == name and kernel.is_ancestor(loop):  # else the rewrite that asks has changed it
+    if loop is not None and loop.index._name == name and _is_in(loop, kernel):  # else the rewrite that asks has changed it
         return loop
     named = loops(kernel)
     if name in named:
@@ -113,6 +113,15 @@ def find(kernel: KernelOp, name: str, step: str) -> ForOp:
     close = difflib.get_close_matches(name, named, 2)
     hint = f", did you mean {' or '.join(close)}?" if close else ""
     raise ScheduleError(f"{step}: no loop '{name}' in kernel @{kernel.sym_name.data}{hint}\n{outline(kernel)}")
+
+
+def _is_in(op: Operation, kernel: KernelOp) -> bool:
+    block = op.parent
+    while block is not None and (region := block.parent) is not None and (parent := region.parent) is not None:
+        if parent is kernel:
+            return True
+        block = parent.parent
+    return False
 
 
 def kernel_of(op: Operation) -> KernelOp:
@@ -208,16 +217,11 @@ def unique_names(kernel: KernelOp) -> None:
     inside = ops_in(kernel, ForOp)
     local = [op.results[0] for op in ops_in(kernel, AllocOp)]
     buffers = [*[x for x in kernel.body.block.args if isinstance(x.type, MemRefType)], *local]
-    if _has_equals(buffers, required=True):
+    names = {buffer._name for buffer in buffers}
+    if len(names) < len(buffers) or None in names:
         _unique_buffers(kernel, buffers)
-    if _has_equals([loop.index for loop in inside]):
+    if len(loops(kernel)) < len(inside):
         _unique_loops(kernel, inside)
-
-
-def _has_equals(values: Sequence[SSAValue], required: bool = False) -> bool:
-    """Whether two values have one name, or, where one is required, none."""
-    names = [value._name for value in values if required or value._name is not None]
-    return len(set(names)) < len(names) or (required and None in names)
 
 
 def _unique_loops(kernel: KernelOp, inside: Sequence[ForOp]) -> None:

@@ -21,7 +21,7 @@ from functools import cache
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import AffineMapAttr, DenseIntOrFPElementsAttr, IndexType, VectorType, i1
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
@@ -162,7 +162,7 @@ def sweep(block: Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 sweep(inner)
-        if op.name.startswith(("arith.", "math.", "vector.")) and not any(result.uses for result in op.results):
+        if not any([result.first_use for result in op.results]) and op.name.startswith(("arith.", "math.", "vector.")):
             op.detach()
             op.erase()
 
@@ -180,12 +180,14 @@ def _place(top: Block, loop: ForOp) -> None:
     """Move ops before the loop; constants go to the top of the kernel, equal ones are one."""
     block, home = loop.parent_block(), kernel_of(loop).body.block
     assert block is not None
-    known = {op.value: op for op in home.ops if isinstance(op, arith.ConstantOp)}
+    known: dict[Attribute, arith.ConstantOp] | None = None
     for op in list(top.ops):
         op.detach()
         if not isinstance(op, arith.ConstantOp):
             block.insert_op_before(op, loop)
             continue
+        if known is None:
+            known = {constant.value: constant for constant in home.ops if isinstance(constant, arith.ConstantOp)}
         same = known.get(op.value)
         if same is not None:
             op.results[0].replace_all_uses_with(same.results[0])
