@@ -153,6 +153,30 @@ def _set_operand(operands: OpOperands, idx: int, operand: SSAValue) -> None:
     op._operands = SSAValues(values)
 
 
+def _replace_all_uses_with(self: SSAValue, value: SSAValue) -> None:
+    if value is self:
+        return
+    use = self.first_use
+    while use is not None:
+        op, following = use._operation, use._next_use
+        values = list(op._operands)
+        values[use._index] = value
+        op._operands = SSAValues(values)
+        value.add_use(use)
+        use = following
+    self.first_use = None
+    if value._name is None:
+        value.name_hint = self._name
+
+
+_erase_value: Any = SSAValue.erase
+
+
+def _erase(self: SSAValue, safe_erase: bool = True) -> None:
+    if self.first_use is not None:
+        _erase_value(self, safe_erase)
+
+
 def _drop_all_references(self: Operation) -> None:
     self.parent = None
     _drop_uses(self)
@@ -184,6 +208,8 @@ def _post_init(self: IRDLOperation) -> None:
 
 def _named(self: BeforeVariadicSingleAccessor, obj: Operation, objtype: object = None) -> Any:
     construct = self.construct
+    if construct is VarIRConstruct.REGION:
+        return obj.regions[self.idx]
     if construct is VarIRConstruct.OPERAND:
         return tuple.__getitem__(obj._operands, self.idx)
     if construct is VarIRConstruct.RESULT:
@@ -387,6 +413,8 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (Operation, "clone"): _clone,
     (IRDLOperation, "__post_init__"): _post_init,
     (BeforeVariadicSingleAccessor, "__get__"): _named,
+    (SSAValue, "replace_all_uses_with"): _replace_all_uses_with,
+    (SSAValue, "erase"): _erase,
     (Block, "__init__"): _block_init,
     (Block, "add_op"): _add_op,
     (Block, "_attach_op"): _attach,

@@ -43,7 +43,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .base import LoopOp
 from .kernel import KernelOp as KernelOp
-from .subscripts import SubscriptParser, print_bound
+from .subscripts import SubscriptParser, map_attribute, print_bound
 
 KINDS = ("seq", "parallel", "vector", "unroll", "reduce")
 """How a loop runs: in order; in any order or at once; one iteration per vector; unrolled at emission; as a reduction."""
@@ -164,8 +164,8 @@ class ForOp(LoopOp):
         if name is not None:
             body.args[0].name_hint = name
         properties: dict[str, Attribute] = {
-            "lower": AffineMapAttr(lower_map),
-            "upper": AffineMapAttr(upper_map),
+            "lower": map_attribute(lower_map),
+            "upper": map_attribute(upper_map),
             "step": _step(step),
             "kind": _kind(kind),
             **segment_sizes(len(lower_values), len(upper_values), len(inits)),
@@ -326,8 +326,8 @@ class ForOp(LoopOp):
         if not isinstance(region.block.last_op, YieldOp):
             region.block.add_op(YieldOp.create())
         properties: dict[str, Attribute] = {
-            "lower": AffineMapAttr(lower_map),
-            "upper": AffineMapAttr(upper_map),
+            "lower": map_attribute(lower_map),
+            "upper": map_attribute(upper_map),
             "step": _step(step),
             "kind": _kind(kind),
             **segment_sizes(len(lower.operands), len(upper.operands), len(inits)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -94,6 +94,10 @@ def canonical(expr: AffineExpr, n_dims: int) -> AffineExpr:
     """The expression with its linear part collected; others are returned as they are."""
     form = linear_form(expr, n_dims)
     return expr if form is None else from_linear(*form)
+
+
+map_attribute = lru_cache(maxsize=8192)(AffineMapAttr)
+"""The attribute of a map; equal maps have one."""
 
 
 def print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], nested: bool = False) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp, YieldOp
@@ -186,15 +186,12 @@ class FreshNames:
     @cached_property
     def _used(self) -> set[str | None]:
         """The names of all values in the kernel, and those that are given."""
-        names: list[str | None] = [*self._taken]
-        for op in walk(self._kernel):
-            for result in op.results:
-                names.append(result._name)
-            for region in op.regions:
-                for block in region.blocks:
-                    for argument in block._args:
-                        names.append(argument._name)
-        return set(names)
+        names: set[str | None] = set(self._taken)
+        for result in self._kernel.results:
+            names.add(result._name)
+        for region in self._kernel.regions:
+            _add_names(region, names)
+        return names
 
     def of(self, wanted: str) -> str:
         """`wanted`, or with the first number after it that makes it unique."""
@@ -204,6 +201,21 @@ class FreshNames:
             name = f"{wanted}{k}"
         self._used.add(name)
         return name
+
+
+def _add_names(region: Region, names: set[str | None]) -> None:
+    block = region._first_block
+    while block is not None:
+        for argument in block._args:
+            names.add(argument._name)
+        op = block._first_op
+        while op is not None:
+            for result in op.results:
+                names.add(result._name)
+            for inner in op.regions:
+                _add_names(inner, names)
+            op = op._next_op
+        block = block._next_block
 
 
 def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:

@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ...dialects.loop.subscripts import linear_form
 from ...errors import ScheduleError
 from .accesses import Access, Instance, Terms, private_to
 from .affine import Affine, forms
@@ -64,6 +65,14 @@ def lowers(loop: ForOp) -> list[Affine]:
 def uppers(loop: ForOp) -> list[Affine]:
     """The expressions of the upper bound."""
     return forms(loop.upper.data, loop.upper_operands)
+
+
+def has_linear_bounds(loop: ForOp) -> bool:
+    """Whether no bound of a loop has a `mod`, a division or a product of two values."""
+    bounds = (loop.lower.data, loop.lower_operands), (loop.upper.data, loop.upper_operands)
+    if all(linear_form(expr, map.num_dims) is not None for map, _ in bounds for expr in map.results):
+        return True
+    return all(form.is_linear for bound in bounds for form in forms(*bound))  # values may be constants
 
 
 class Domain:
