@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp
@@ -444,11 +445,7 @@ class KernelEmitter:
         return total
 
     def access(self, point: Point) -> tuple[AffineMap, list[SSAValue]]:
-        used = sorted({d for e in point for d in e.used_dims()})
-        renamed: list[AffineExpr] = [AffineConstantExpr(0)] * len(self.indices)
-        for position, dim in enumerate(used):
-            renamed[dim] = AffineDimExpr(position)
-        exprs = tuple(canonical(e.replace_dims_and_symbols(renamed, []), len(used)) for e in point)
+        exprs, used = _over_used_dims(tuple(point))
         indices = [self.indices[dim] for dim in used]
         if not self.sizes:
             return AffineMap(len(used), 0, exprs), indices
@@ -473,6 +470,16 @@ class KernelEmitter:
     def _store(self, scalar: SSAValue, target: SSAValue, point: Point) -> None:
         map, indices = self.access(point)
         self.levels[-1].block.add_op(StoreOp.build_store(scalar, target, map, indices))
+
+
+@lru_cache(maxsize=8192)
+def _over_used_dims(point: tuple[AffineExpr, ...]) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
+    """Expressions over those of their dims that they use alone, and which these are."""
+    used = sorted({d for e in point for d in e.used_dims()})
+    renamed: list[AffineExpr] = [AffineConstantExpr(0)] * (max(used, default=-1) + 1)
+    for position, dim in enumerate(used):
+        renamed[dim] = AffineDimExpr(position)
+    return tuple([canonical(e.replace_dims_and_symbols(renamed, []), len(used)) for e in point]), tuple(used)
 
 
 def size_name(number: int) -> str:

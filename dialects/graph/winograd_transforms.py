@@ -115,7 +115,7 @@ def multiply(b: Any, matrix: np.ndarray, values: Sequence[SSAValue]) -> list[SSA
     for k, row in enumerate(matrix):
         if found[k] is not None:
             continue
-        mate = next((j for j in range(k + 1, len(matrix)) if _mirrored(row, matrix[j])), None)
+        mate = next((j for j in range(k + 1, len(matrix)) if _mirrored(tuple(row), tuple(matrix[j]))), None)
         if mate is None:
             found[k] = _combination(b, row, values)
             continue
@@ -125,10 +125,13 @@ def multiply(b: Any, matrix: np.ndarray, values: Sequence[SSAValue]) -> list[SSA
     return [value for value in found if value is not None]
 
 
-def _mirrored(x: np.ndarray, y: np.ndarray) -> bool:
+@cache
+def _mirrored(x: tuple[float, ...], y: tuple[float, ...]) -> bool:
     """Whether two rows or columns differ in some of the signs."""
-    same, opposite = (x == y) & (x != 0), (x == -y) & (x != 0)
-    return bool(np.array_equal(np.abs(x), np.abs(y)) and same.any() and opposite.any())
+    pairs = list(zip(x, y, strict=True))
+    return (
+        all(abs(a) == abs(b) for a, b in pairs) and any(a == b != 0 for a, b in pairs) and any(a == -b != 0 for a, b in pairs)
+    )
 
 
 def _butterflies(b: Any, matrix: np.ndarray, values: Sequence[SSAValue]) -> tuple[np.ndarray, list[SSAValue]]:
@@ -139,7 +142,7 @@ def _butterflies(b: Any, matrix: np.ndarray, values: Sequence[SSAValue]) -> tupl
     for k in range(len(values)):
         for j in range(k + 1, len(values)):
             x, y = matrix[:, k].copy(), matrix[:, j].copy()
-            if _mirrored(x, y):
+            if _mirrored(tuple(x), tuple(y)):
                 values[k], values[j] = b.scalar.add(values[k], values[j]), b.scalar.sub(values[k], values[j])
                 matrix[:, k], matrix[:, j] = (x + y) / 2, (x - y) / 2
     return matrix, values

@@ -41,7 +41,7 @@ from ..types import element_of, shape_of, vector
 from .access import Access, AccessOp
 from .base import LoopOp
 from .structure import MONOIDS, PAIR_MONOIDS, operand_group, segment_sizes
-from .subscripts import SubscriptParser, print_exprs
+from .subscripts import SubscriptParser, map_attribute, print_exprs
 
 _INDEX = IndexType()
 
@@ -118,7 +118,7 @@ class _Access(AccessOp):
     def parse_access(cls, parser: Parser) -> Access:
         name = parser.parse_unresolved_operand()
         subscripts = SubscriptParser(parser)
-        properties: dict[str, Attribute] = {"map": AffineMapAttr(subscripts.list())}
+        properties: dict[str, Attribute] = {"map": map_attribute(subscripts.list())}
         if parser.parse_optional_keyword("along"):
             properties["along"] = IntegerAttr(parser.parse_integer(), i64)
         if parser.parse_optional_keyword("step"):
@@ -198,7 +198,7 @@ class LoadOp(_Access):
             operands=[buffer, *indices, *masks],
             result_types=[element if lanes is None else vector(element, lanes)],
             properties={
-                "map": AffineMapAttr(map),
+                "map": map_attribute(map),
                 **_lane_properties(buffer, along, stride),
                 **segment_sizes(1, len(indices), len(masks)),
             },
@@ -246,7 +246,7 @@ class StoreOp(_Access):
         return StoreOp.create(
             operands=[value, buffer, *indices, *masks],
             properties={
-                "map": AffineMapAttr(map),
+                "map": map_attribute(map),
                 **_lane_properties(buffer, along, stride),
                 **segment_sizes(1, 1, len(indices), len(masks)),
             },
@@ -258,7 +258,9 @@ _LOADED, _STORED = (property(lambda op, k=k: tuple.__getitem__(getattr(op, k), 0
 
 for _op, _k, _value in ((LoadOp, 1, _LOADED), (StoreOp, 2, _STORED)):
     _buffer = property(lambda op, k=_k: tuple.__getitem__(op._operands, k - 1))
-    for _name, _accessor in (("buffer", _buffer), ("indices", operand_group(_k)), ("value", _value)):
+    _masks = operand_group(_k + 1)
+    _mask = property(lambda op, masks=_masks: next(iter(masks.fget(op)), None))
+    for _name, _accessor in (("buffer", _buffer), ("indices", operand_group(_k)), ("mask", _mask), ("value", _value)):
         setattr(_op, _name, _accessor)
 
 
@@ -348,7 +350,7 @@ class PrefetchOp(LoopOp):
     @staticmethod
     def build_prefetch(buffer: SSAValue, map: AffineMap, indices: Sequence[SSAValue]) -> PrefetchOp:
         """Create a prefetch."""
-        return PrefetchOp.create(operands=[buffer, *indices], properties={"map": AffineMapAttr(map)})
+        return PrefetchOp.create(operands=[buffer, *indices], properties={"map": map_attribute(map)})
 
     def verify_(self) -> None:
         map, rank = self.map.data, len(shape_of(self.buffer))
@@ -372,7 +374,7 @@ class PrefetchOp(LoopOp):
         parser.parse_punctuation(":")
         return cls.create(
             operands=[parser.resolve_operand(buffer, parser.parse_type()), *subscripts.operands],
-            properties={"map": AffineMapAttr(map)},
+            properties={"map": map_attribute(map)},
             attributes=attributes,
         )
 

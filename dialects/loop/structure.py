@@ -19,7 +19,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineMap
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.ir.core import SSAValues
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -42,7 +43,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .base import LoopOp
 from .kernel import KernelOp as KernelOp
-from .subscripts import SubscriptParser, print_bound
+from .subscripts import SubscriptParser, map_attribute, print_bound
 
 KINDS = ("seq", "parallel", "vector", "unroll", "reduce")
 """How a loop runs: in order; in any order or at once; one iteration per vector; unrolled at emission; as a reduction."""
@@ -72,7 +73,8 @@ def operand_group(k: int) -> Any:
         return slice(begin, begin + sizes[k])
 
     def get(op: Operation) -> Sequence[SSAValue]:
-        return op._operands[group(op.properties["operandSegmentSizes"].data.data)]  # pyright: ignore
+        sizes: Any = op.properties["operandSegmentSizes"]
+        return SSAValues(tuple.__getitem__(op._operands, group(sizes.data.data)))
 
     return property(get)
 
@@ -162,8 +164,8 @@ class ForOp(LoopOp):
         if name is not None:
             body.args[0].name_hint = name
         properties: dict[str, Attribute] = {
-            "lower": AffineMapAttr(lower_map),
-            "upper": AffineMapAttr(upper_map),
+            "lower": map_attribute(lower_map),
+            "upper": map_attribute(upper_map),
             "step": _step(step),
             "kind": _kind(kind),
             **segment_sizes(len(lower_values), len(upper_values), len(inits)),
@@ -188,19 +190,16 @@ class ForOp(LoopOp):
 
     def constant_bounds(self) -> tuple[int, int] | None:
         """(lower, upper) when both are numbers."""
-        lows, highs = self.lower.data.results, self.upper.data.results
-        for bound in (*lows, *highs):
-            if type(bound) is not AffineConstantExpr:
-                return None
-        return max([e.value for e in lows]), min([e.value for e in highs])  # pyright: ignore[reportAttributeAccessIssue]
+        lower: Any = self.properties["lower"]
+        upper: Any = self.properties["upper"]
+        return _constant_bounds(lower.data.results, upper.data.results)
 
     def trip_count(self) -> int | None:
         """How often the body runs, when both bounds are numbers."""
         bounds = self.constant_bounds()
         if bounds is None:
             return None
-        step = self.step.value.data
-        return max(0, -(-(bounds[1] - bounds[0]) // step))
+        return max(0, -(-(bounds[1] - bounds[0]) // self.step.value.data))
 
     def verify_(self) -> None:
         kind = self.kind.data
@@ -327,8 +326,8 @@ class ForOp(LoopOp):
         if not isinstance(region.block.last_op, YieldOp):
             region.block.add_op(YieldOp.create())
         properties: dict[str, Attribute] = {
-            "lower": AffineMapAttr(lower_map),
-            "upper": AffineMapAttr(upper_map),
+            "lower": map_attribute(lower_map),
+            "upper": map_attribute(upper_map),
             "step": _step(step),
             "kind": _kind(kind),
             **segment_sizes(len(lower.operands), len(upper.operands), len(inits)),
@@ -548,6 +547,16 @@ def _bound(bound: int | tuple[AffineMap, Sequence[SSAValue]]) -> tuple[AffineMap
 def segment_sizes(*sizes: int) -> dict[str, Attribute]:
     """The property that says how operands divide into variadic groups."""
     return {"operandSegmentSizes": _integers(sizes)}
+
+
+def _constant_bounds(lows: Sequence[AffineExpr], highs: Sequence[AffineExpr]) -> tuple[int, int] | None:
+    if len(lows) == 1 == len(highs):  # nearly always
+        low, high = lows[0], highs[0]
+        if isinstance(low, AffineConstantExpr) and isinstance(high, AffineConstantExpr):
+            return low.value, high.value
+        return None
+    found = [[bound.value for bound in bounds if isinstance(bound, AffineConstantExpr)] for bounds in (lows, highs)]
+    return (max(found[0]), min(found[1])) if list(map(len, found)) == [len(lows), len(highs)] else None
 
 
 @cache

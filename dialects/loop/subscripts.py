@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import AffineMapAttr, IndexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -25,11 +25,12 @@ from xdsl.printer import Printer
 _WORDS = {AffineBinaryOpKind.Mod: "mod", AffineBinaryOpKind.FloorDiv: "floordiv", AffineBinaryOpKind.CeilDiv: "ceildiv"}
 
 
-def linear_form(expr: AffineExpr, n_dims: int) -> tuple[list[int], int] | None:
+@lru_cache(maxsize=8192)
+def linear_form(expr: AffineExpr, n_dims: int) -> tuple[tuple[int, ...], int] | None:
     """Coefficients of the dims and the constant of an expression; None when it has a `mod` or a division."""
     coefficients = [0] * n_dims
     constant = _add_to(coefficients, expr, 1)
-    return None if constant is None else (coefficients, constant)
+    return None if constant is None else (tuple(coefficients), constant)
 
 
 def _add_to(coefficients: list[int], expr: AffineExpr, factor: int) -> int | None:
@@ -88,10 +89,15 @@ def _from_linear(coefficients: tuple[int, ...], constant: int) -> AffineExpr:
     return result
 
 
+@lru_cache(maxsize=8192)
 def canonical(expr: AffineExpr, n_dims: int) -> AffineExpr:
     """The expression with its linear part collected; others are returned as they are."""
     form = linear_form(expr, n_dims)
     return expr if form is None else from_linear(*form)
+
+
+map_attribute = lru_cache(maxsize=8192)(AffineMapAttr)
+"""The attribute of a map; equal maps have one."""
 
 
 def print_expr(printer: Printer, expr: AffineExpr, operands: Sequence[SSAValue], nested: bool = False) -> None:
@@ -139,7 +145,7 @@ def print_bound(printer: Printer, word: str, map: AffineMap, operands: Sequence[
     printer.print_string(")")
 
 
-def _print_linear(printer: Printer, form: tuple[list[int], int], operands: Sequence[SSAValue]) -> None:
+def _print_linear(printer: Printer, form: tuple[Sequence[int], int], operands: Sequence[SSAValue]) -> None:
     coefficients, constant = form
     first = True
     for operand, c in zip(operands, coefficients, strict=True):

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd
 
-from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.structure import ForOp, segment_sizes
-from ...dialects.loop.subscripts import canonical, linear_form
+from ...dialects.loop.subscripts import canonical, linear_form, map_attribute
 from .accesses import Access, Instance, Terms, combine
 from .affine import Affine, Part, as_map, forms
 from .conditions import known_at
@@ -303,13 +302,20 @@ def too_much_code(loop: ForOp, copies: int) -> str | None:
 
 def affine_map(exprs: Sequence[AffineExpr], values: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
     """Expressions over index values as a canonical map, with the values that it uses, each once."""
+    number: dict[SSAValue, int] = {}
+    map, used = _canonical_map(tuple(exprs), tuple([number.setdefault(value, len(number)) for value in values]))
+    different = list(number)
+    return map, [different[k] for k in used]
+
+
+@lru_cache(maxsize=8192)
+def _canonical_map(exprs: tuple[AffineExpr, ...], values: tuple[int, ...]) -> tuple[AffineMap, tuple[int, ...]]:
+    """A map over those of some numbered values that it uses, each once, and which these are."""
     used = {dim for expr in exprs for dim in expr.used_dims()}
     home = list(dict.fromkeys(value for k, value in enumerate(values) if k in used))
-    if len(home) == len(values):
-        return AffineMap(len(home), 0, tuple(canonical(expr, len(home)) for expr in exprs)), home
     dims = [AffineExpr.dimension(home.index(v)) if k in used else AffineConstantExpr(0) for k, v in enumerate(values)]
     renamed = [canonical(expr.replace_dims_and_symbols(dims, []), len(home)) for expr in exprs]
-    return AffineMap(len(home), 0, tuple(renamed)), home
+    return AffineMap(len(home), 0, tuple(renamed)), tuple(home)
 
 
 def set_bounds(
@@ -321,9 +327,10 @@ def set_bounds(
     inits = list(loop.inits)
     (low, low_values), (high, high_values) = _without_equals(affine_map(*lower)), _without_equals(affine_map(*upper))
     loop.operands = [*low_values, *high_values, *inits]
-    loop.properties["lower"], loop.properties["upper"] = AffineMapAttr(low), AffineMapAttr(high)
+    loop.properties["lower"], loop.properties["upper"] = map_attribute(low), map_attribute(high)
     loop.properties.update(segment_sizes(len(low_values), len(high_values), len(inits)))
 
 
 def _without_equals(bound: tuple[AffineMap, list[SSAValue]]) -> tuple[AffineMap, list[SSAValue]]:
-    return AffineMap(bound[0].num_dims, 0, tuple(dict.fromkeys(bound[0].results))), bound[1]
+    map, values = bound
+    return bound if len(map.results) == 1 else (AffineMap(map.num_dims, 0, tuple(dict.fromkeys(map.results))), values)

@@ -124,6 +124,12 @@ def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
     return asked
 
 
+def at_first(question: Callable[_Asked, _Answer], *about: _Asked.args, **more: _Asked.kwargs) -> _Answer:
+    """The answer of a kept question for who changes the kernel, but so far nothing that the answer tells of."""
+    before, key = _state.before, (getattr(question, "__wrapped__", None), *about)
+    return before.answers[key] if before is not None and key in before.answers else question(*about, **more)
+
+
 def planned(plan: Callable[[_Step, _Kernel], _Answer]) -> Callable[[_Step, _Kernel], _Answer]:
     """What a step is going to do to a kernel, which its check asks for, kept for its rewrite if that asks first of all."""
 

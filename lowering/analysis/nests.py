@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp, YieldOp
 from ...errors import ScheduleError
-from .facts import forget, kept, known
+from .facts import at_first, forget, kept, known
 
 _Op = TypeVar("_Op", bound=Operation)
 
@@ -82,7 +82,9 @@ def loops(kernel: Operation) -> dict[str, ForOp]:
     """The loops in an op by name, in the order of the text; a loop without a name is called `loop<k>` by its position."""
     found: dict[str, ForOp] = {}
     for k, op in enumerate(ops_in(kernel, ForOp)):
-        found.setdefault(op.index.name_hint or f"loop{k}", op)
+        name = op.index._name or f"loop{k}"
+        if name not in found:
+            found[name] = op
     return found
 
 
@@ -102,12 +104,24 @@ def find(kernel: KernelOp, name: str, step: str) -> ForOp:
     Raises:
         ScheduleError: there is none; says which there are.
     """
+    loop = at_first(loops, kernel).get(name)
+    if loop is not None and loop.index._name == name and _is_in(loop, kernel):  # else the rewrite that asks has changed it
+        return loop
     named = loops(kernel)
     if name in named:
         return named[name]
     close = difflib.get_close_matches(name, named, 2)
     hint = f", did you mean {' or '.join(close)}?" if close else ""
     raise ScheduleError(f"{step}: no loop '{name}' in kernel @{kernel.sym_name.data}{hint}\n{outline(kernel)}")
+
+
+def _is_in(op: Operation, kernel: KernelOp) -> bool:
+    block = op.parent
+    while block is not None and (region := block.parent) is not None and (parent := region.parent) is not None:
+        if parent is kernel:
+            return True
+        block = parent.parent
+    return False
 
 
 def kernel_of(op: Operation) -> KernelOp:
@@ -135,7 +149,13 @@ def around(op: Operation) -> list[ForOp]:
 
 def statements(block: Block) -> list[Operation]:
     """The ops of a block but for its terminator."""
-    return [op for op in block.ops if not isinstance(op, YieldOp)]
+    found: list[Operation] = []
+    op = block._first_op
+    while op is not None:
+        if type(op) is not YieldOp:
+            found.append(op)
+        op = op._next_op
+    return found
 
 
 def only_loop_in(loop: ForOp) -> ForOp | None:
@@ -166,12 +186,12 @@ class FreshNames:
     @cached_property
     def _used(self) -> set[str | None]:
         """The names of all values in the kernel, and those that are given."""
-        used: set[str | None] = set(self._taken)
-        for op in walk(self._kernel):
-            used.update([result._name for result in op.results])
-            if op.regions:
-                used.update([argument._name for region in op.regions for block in region.blocks for argument in block._args])
-        return used
+        names: set[str | None] = set(self._taken)
+        for result in self._kernel.results:
+            names.add(result._name)
+        for region in self._kernel.regions:
+            _add_names(region, names)
+        return names
 
     def of(self, wanted: str) -> str:
         """`wanted`, or with the first number after it that makes it unique."""
@@ -181,6 +201,21 @@ class FreshNames:
             name = f"{wanted}{k}"
         self._used.add(name)
         return name
+
+
+def _add_names(region: Region, names: set[str | None]) -> None:
+    block = region._first_block
+    while block is not None:
+        for argument in block._args:
+            names.add(argument._name)
+        op = block._first_op
+        while op is not None:
+            for result in op.results:
+                names.add(result._name)
+            for inner in op.regions:
+                _add_names(inner, names)
+            op = op._next_op
+        block = block._next_block
 
 
 def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
@@ -194,16 +229,11 @@ def unique_names(kernel: KernelOp) -> None:
     inside = ops_in(kernel, ForOp)
     local = [op.results[0] for op in ops_in(kernel, AllocOp)]
     buffers = [*[x for x in kernel.body.block.args if isinstance(x.type, MemRefType)], *local]
-    if _has_equals(buffers, required=True):
+    names = {buffer._name for buffer in buffers}
+    if len(names) < len(buffers) or None in names:
         _unique_buffers(kernel, buffers)
-    if _has_equals([loop.index for loop in inside]):
+    if len(loops(kernel)) < len(inside):
         _unique_loops(kernel, inside)
-
-
-def _has_equals(values: Sequence[SSAValue], required: bool = False) -> bool:
-    """Whether two values have one name, or, where one is required, none."""
-    names = [value._name for value in values if required or value._name is not None]
-    return len(set(names)) < len(names) or (required and None in names)
 
 
 def _unique_loops(kernel: KernelOp, inside: Sequence[ForOp]) -> None:

@@ -16,13 +16,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
+from ...dialects.loop.subscripts import linear_form
 from ...errors import ScheduleError
 from .accesses import Access, Instance, Terms, private_to
 from .affine import Affine, forms
 from .conditions import known_at
 from .dependence import CannotDecide, Conflict, find_conflict
 from .linear import System, Undecided
-from .nests import around, name_of, walk
+from .nests import around, name_of, ops_in
 
 
 def find_local(kernel: KernelOp, name: str, step: str) -> AllocOp:
@@ -46,8 +47,8 @@ def find_buffer(kernel: KernelOp, name: str, step: str) -> SSAValue:
     known: dict[str, SSAValue] = {
         v.name_hint: v for v in kernel.body.block.args if isinstance(v.type, MemRefType) and v.name_hint
     }
-    for op in walk(kernel):
-        if isinstance(op, AllocOp) and op.buffer.name_hint:
+    for op in ops_in(kernel, AllocOp):
+        if op.buffer.name_hint:
             known.setdefault(op.buffer.name_hint, op.buffer)
     if name in known:
         return known[name]
@@ -64,6 +65,14 @@ def lowers(loop: ForOp) -> list[Affine]:
 def uppers(loop: ForOp) -> list[Affine]:
     """The expressions of the upper bound."""
     return forms(loop.upper.data, loop.upper_operands)
+
+
+def has_linear_bounds(loop: ForOp) -> bool:
+    """Whether no bound of a loop has a `mod`, a division or a product of two values."""
+    bounds = (loop.lower.data, loop.lower_operands), (loop.upper.data, loop.upper_operands)
+    if all(linear_form(expr, map.num_dims) is not None for map, _ in bounds for expr in map.results):
+        return True
+    return all(form.is_linear for bound in bounds for form in forms(*bound))  # values may be constants
 
 
 class Domain:

@@ -35,8 +35,8 @@ class Plan:
     buffer: Buffer
     indices: Sequence[SSAValue]
     mask: SSAValue | None
-    forms: list[tuple[list[int], int] | None]
-    linear: tuple[list[int], int] | None
+    forms: Sequence[tuple[Sequence[int], int] | None]
+    linear: tuple[Sequence[int], int] | None
     """The subscripts as one linear form in elements; None when one of them divides."""
     lane_stride: int | str
     """Elements from one lane to the next."""

@@ -33,7 +33,7 @@ class Primitive(ModulePass):
 
     kernel: str | None = field(default=None, kw_only=True)
     places: ClassVar[bool] = False
-    """Whether the step says where loops run: on threads, in functions of their own."""
+    """Whether the step only says where loops run: on threads, in functions of their own. What is known of them stays."""
 
     def check(self, kernel: KernelOp) -> None:
         """Raise ScheduleError unless the step keeps the meaning of the kernel."""
@@ -71,7 +71,11 @@ class Primitive(ModulePass):
         module = kernel.parent_op()
         if module is not None:  # what is scheduled by hand is not scheduled again
             module.attributes["lamina.phase"] = StringAttr("scheduled")
-        checks = self.places or are_placed(kernel)
+        if self.places:  # which no kept answer tells of
+            made = self.rewrite(kernel)
+            drop_obstacles(kernel)
+            return made
+        checks = are_placed(kernel)
         with changing():
             made = self.rewrite(kernel)
             if checks:

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, LocationAttr
+from xdsl.dialects.builtin import IndexType, LocationAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp, segment_sizes
-from ...dialects.loop.subscripts import canonical, linear_form
+from ...dialects.loop.subscripts import canonical, linear_form, map_attribute
 from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import accesses
 from ..analysis.affine import Affine, as_map
@@ -81,7 +81,7 @@ def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Seq
         head, rest = operands[:start], operands[start + n :]
         map, indices = _replaced(op.map.data, op.indices, old, expr, values)
         op.operands = [*head, *indices, *rest]
-        op.properties["map"] = AffineMapAttr(map)
+        op.properties["map"] = map_attribute(map)
         if not isinstance(op, PrefetchOp):
             op.properties.update(segment_sizes(*[1] * start, len(indices), len(rest)))
         plain = [*range(start), *range(start + len(indices), len(op._operands))]

@@ -23,7 +23,7 @@ from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp, YieldOp
 from ...errors import ScheduleError
 from ..analysis.bounds import affine_map, simplify_bounds
 from ..analysis.nests import FreshNames, find, name_of, ops_in
-from ..analysis.regions import lowers, uppers
+from ..analysis.regions import has_linear_bounds
 from .base import Primitive
 from .rewriting import put_instead, rebased, replace_index, take_body
 
@@ -66,7 +66,7 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
         inits=list(carried),
         body=body,
     )
-    divided = [op for op in ops_in(body, ForOp) if not all(bound.is_linear for bound in (*lowers(op), *uppers(op)))]
+    divided = [op for op in ops_in(body, ForOp) if not has_linear_bounds(op)]
     both = AffineExpr.dimension(0) + AffineExpr.dimension(1)
     replace_index(inner.index, both, [outer.index, inner.index], body, loop.location)
     outer_body.add_ops([inner, YieldOp.create(operands=inner.results)])

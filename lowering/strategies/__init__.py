@@ -8,12 +8,12 @@ from itertools import combinations
 from ... import extensions
 from ...errors import ExtensionError
 from .attention import schedule_attention
-from .base import KernelStrategy, NestStrategy, Strategy, Take, steps
+from .base import KernelStrategy, NestStrategy, PlannedStrategy, Strategy, Take, steps
 from .butterflies import schedule_butterflies
 from .convolutions import schedule_convolutions, schedule_points
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed, schedule_rows_ahead, schedule_streams
-from .lanes import schedule_lanes
+from .lanes import plan_lanes, schedule_lanes
 from .loops import schedule_loops, schedule_loops_without_threads
 from .matvec import schedule_matvec
 from .prefetches import schedule_prefetches
@@ -69,7 +69,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     KernelStrategy(schedule_rows, leaves=steps("reuse")),
     NestStrategy(schedule_reductions, leaves=_BLOCKS | steps("vectorize rfactor")),
     KernelStrategy(schedule_sweeps, leaves=steps("interleave"), order_free=False),
-    NestStrategy(schedule_lanes, leaves=steps("vectorize"), settled=steps("reuse rfactor")),
+    PlannedStrategy(schedule_lanes, plan=plan_lanes, leaves=steps("vectorize"), settled=steps("reuse rfactor")),
     LOOPS,
     KernelStrategy(schedule_rows_ahead, leaves=_HINTS, settled=_LOOPS, order_free=False),
     KernelStrategy(schedule_streams, leaves=steps("stream"), settled=_LOOPS, order_free=False),
@@ -150,6 +150,7 @@ __all__ = [
     "WITHOUT_THREADS",
     "KernelStrategy",
     "NestStrategy",
+    "PlannedStrategy",
     "Strategy",
     "Take",
     "disorder",

@@ -70,6 +70,20 @@ class NestStrategy(Strategy):
                 yield partial(self.schedule, kernel, nest, target)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlannedStrategy(Strategy):
+    """A strategy that plans all nests before it schedules the first, each by itself: `schedule(plan, take)`.
+
+    So what is known of the kernel serves all plans. A plan names loops, and no plan may change what another one is about.
+    """
+
+    plan: Callable[[ForOp, Target], object]
+
+    def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
+        for plan in [self.plan(nest, target) for nest in nests(kernel.body.block)]:
+            yield partial(self.schedule, plan)
+
+
 def steps(names: str) -> frozenset[str]:
     """The names of primitives: `loop-split` and `loop-peel` for `split peel`."""
     return frozenset(f"loop-{name}" for name in names.split())

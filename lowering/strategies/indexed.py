@@ -12,7 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ...codegen.targets import Target
 from ...codegen.targets.base import LINE_BYTES
@@ -55,14 +55,12 @@ def schedule_indexed(kernel: KernelOp, nest: ForOp, target: Target, take: Take) 
 
 def schedule_streams(kernel: KernelOp, target: Target, take: Take) -> None:
     """Let results whose rows are copied from places that data gives go past the caches, if they are or may be large."""
-    gathers = [loop for loop in ops_in(kernel, ForOp) if any(map(_is_gathered, walk(loop)))]
+    if not any(map(_at_data, ops_in(kernel, LoadOp))):
+        return
+    gathers = [loop for loop in ops_in(kernel, ForOp) if any(map(_at_data, ops_in(loop, LoadOp)))]
     stores = [op for loop in gathers for op in loop.body.block.ops if isinstance(op, StoreOp) and _is_long(op, target)]
     for buffer in dict.fromkeys(store.buffer for store in stores):
         attempt(Stream(buffer_name(buffer)), take)
-
-
-def _is_gathered(op: Operation) -> bool:
-    return isinstance(op, LoadOp) and _at_data(op)
 
 
 def schedule_rows_ahead(kernel: KernelOp, target: Target, take: Take) -> None:

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...codegen.targets import Target
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ...dialects.loop.structure import ForOp, YieldOp
 from ..analysis.facts import kept
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import name_of, ops_in, walk
@@ -19,10 +19,15 @@ from ..widening import is_lanewise
 from .base import Take
 
 
-def schedule_lanes(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Widen the loops of a nest that are cheapest to run on vectors."""
-    for loop, lanes in cheapest(nest, target).widened:
-        take(Vectorize(name_of(loop), lanes))
+def plan_lanes(nest: ForOp, target: Target) -> list[Vectorize]:
+    """The steps that widen the loops of a nest that are cheapest to run on vectors."""
+    return [Vectorize(name_of(loop), lanes) for loop, lanes in cheapest(nest, target).widened]
+
+
+def schedule_lanes(plan: list[Vectorize], take: Take) -> None:
+    """Widen loops."""
+    for step in plan:
+        take(step)
 
 
 @kept

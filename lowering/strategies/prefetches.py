@@ -36,6 +36,8 @@ _LONG = 1 << 10
 
 def schedule_prefetches(kernel: KernelOp, target: Target, take: Take) -> None:
     """Put hints into the loops over rows that are read once, of arrays that the second-level cache does not hold."""
+    if not any(isinstance(value.type, MemRefType) and _is_large(value, target) for value in kernel.body.block.args):
+        return
     for loop in ops_in(kernel, ForOp):
         _hint(loop.body.block, target, take)
 
@@ -78,7 +80,9 @@ def _streams(loop: ForOp, target: Target) -> list[BlockArgument]:
 def _is_large(buffer: BlockArgument, target: Target) -> bool:
     type = buffer.type
     assert isinstance(type, MemRefType)
-    return type.has_static_shape() and _bytes(buffer)[1] * prod(type.get_shape()[:-1]) > target.l2_bytes
+    if type.get_num_dims() == 0 or not type.has_static_shape():
+        return False
+    return _bytes(buffer)[1] * prod(type.get_shape()[:-1]) > target.l2_bytes
 
 
 def _bytes(buffer: BlockArgument) -> tuple[int, int]:

@@ -82,13 +82,11 @@ def find_stack(nest: ForOp) -> Stack | None:
         loop = only_loop_in(loop) if loop.kind.data == "parallel" else None
     if loop is None or loop.kind.data != "parallel" or loop.step.value.data != 1 or (loop.trip_count() or 0) < _LEAST:
         return None
-    if not _is_uniform(loop):
-        return None
     body = [op for op in statements(loop.body.block) if not isinstance(op, AllocOp)]
     reads = _copies(body, loop)
     writes = _copies(body[len(reads) :][::-1], loop)[::-1]
     steps = body[len(reads) : len(body) - len(writes)]
-    if not (reads and writes and steps and isinstance(steps[-1], ForOp)):
+    if not (reads and writes and steps and isinstance(steps[-1], ForOp)) or not _is_uniform(loop):
         return None
     moves = [inner for op in steps for inner in walk(op) if isinstance(inner, LoadOp | StoreOp)]
     if not all(is_inside(op.buffer, loop) for op in moves):

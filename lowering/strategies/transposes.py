@@ -58,12 +58,15 @@ class Transpose:
 def find_transpose(kernel: KernelOp, nest: ForOp, target: Target) -> Transpose | None:
     """What a nest reads across, if its sizes are known and have room for tiles."""
     band, inside = [nest], list[Operation]()
-    while (following := _loop_inside(kernel, band[-1])) is not None:
-        inside += movable(kernel, following)
+    while band[-1].kind.data == "parallel" and (found := _loop_inside(kernel, band[-1])) is not None:
+        following, before = found
+        inside += before
         band.append(following)
+    if band[-1].kind.data != "parallel":
+        return None
     inside += statements(band[-1].body.block)
     moves = [op for op in inside if isinstance(op, LoadOp | StoreOp)]
-    if any(loop.kind.data != "parallel" for loop in band) or len(inside) > _MOST_OPS:
+    if len(inside) > _MOST_OPS:
         return None
     if any(op.regions or not (isinstance(op, LoadOp | StoreOp) or is_lanewise(op)) for op in inside):
         return None
@@ -78,10 +81,13 @@ def find_transpose(kernel: KernelOp, nest: ForOp, target: Target) -> Transpose |
     return None if lanes is None else Transpose(tuple(band), rows[0], columns[0], lanes)
 
 
-def _loop_inside(kernel: KernelOp, loop: ForOp) -> ForOp | None:
-    """The loop that is another's body, but for what can be computed in it."""
-    *others, last = statements(loop.body.block) or [None]
-    return last if isinstance(last, ForOp) and not last.results and movable(kernel, last) == others else None
+def _loop_inside(kernel: KernelOp, loop: ForOp) -> tuple[ForOp, list[Operation]] | None:
+    """The loop that is another's body, but for what can be computed in it, and that."""
+    inside = statements(loop.body.block)
+    last, others = inside[-1] if inside else None, inside[:-1]
+    if not isinstance(last, ForOp) or last.results or (others and movable(kernel, last) != others):
+        return None
+    return last, others
 
 
 def _bits(op: LoadOp | StoreOp) -> int:

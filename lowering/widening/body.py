@@ -23,6 +23,7 @@ from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
 from ...dialects.types import vector as vector_type
 from ...dialects.vocabulary import IndexCastOp, StepOp, number_of
+from ..analysis.facts import at_first
 from ..analysis.lanes import always_inside, varying_values
 from ..index_arith import IndexArith
 from . import flow
@@ -46,7 +47,7 @@ class Body:
 
     def __init__(self, loop: ForOp, lanes: int, block: Block, top: Block, mask: SSAValue | None = None):
         self.loop, self.lanes, self.block, self.top = loop, lanes, block, top
-        self.varying = varying_values(loop)
+        self.varying = at_first(varying_values, loop)
         self.mask = self.outer_mask = mask
         self.apart = False
         self.values: dict[SSAValue, SSAValue] = {loop.index: block.args[0]}

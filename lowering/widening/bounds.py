@@ -63,7 +63,7 @@ class _Bounds:
     def bound(self, *exprs: AffineExpr) -> Bound:
         return bound_of(exprs, self.operands)
 
-    def differences(self) -> list[tuple[list[int], int] | None]:
+    def differences(self) -> list[tuple[tuple[int, ...], int] | None]:
         """Upper minus lower bound, for each two of them, as linear forms where they are."""
         n = len(self.operands)
         return [linear_form(canonical(high + low * -1, n), n) for low in self.lower for high in self.upper]

@@ -20,14 +20,14 @@ from ...dialects.types import vector as vector_type
 from ...dialects.vocabulary import StepOp
 from ..analysis.accesses import Access, Instance, Terms
 from ..analysis.linear import System, Undecided
-from ..analysis.nests import around, walk
+from ..analysis.nests import around, ops_in
 from ..index_arith import IndexArith
 
 
 def make_room(loop: ForOp, mask: SSAValue | None) -> None:
     """See to the masked accesses in a loop, placed in its kernel, whose own mask is `mask`."""
-    for op in walk(loop):
-        if not isinstance(op, LoadOp | StoreOp) or op.mask is None or not _is_register(op.buffer):
+    for op in ops_in(loop, LoadOp, StoreOp):
+        if op.mask is None or not _is_register(op.buffer):
             continue
         last = _greatest(op)
         if last is None or last >= shape_of(op.buffer)[op.lane_dim()]:

@@ -17,10 +17,11 @@ not of the machine. Whether iterations may run side by side is not asked here: s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import AffineMapAttr, DenseIntOrFPElementsAttr, IndexType, VectorType, i1
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
@@ -133,9 +134,7 @@ def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAVa
         return None
     type = vector_type(i1, lanes)
     if isinstance(part.lanes, int):
-        bits = [int(k < part.lanes) for k in range(lanes)]
-        value = DenseIntOrFPElementsAttr.from_list(type, bits)  # pyright: ignore[reportCallIssue, reportArgumentType]
-        op: Operation = arith.ConstantOp.create(result_types=[type], properties={"value": value})
+        op: Operation = arith.ConstantOp.create(result_types=[type], properties={"value": _first_lanes(part.lanes, lanes)})
         top.add_op(op)
     else:
         outside, inside, step = IndexArith(top, top), IndexArith(body, top), loop.step.value.data
@@ -151,13 +150,19 @@ def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAVa
     return mask
 
 
+@cache
+def _first_lanes(count: int, lanes: int) -> DenseIntOrFPElementsAttr:
+    bits = [int(k < count) for k in range(lanes)]
+    return DenseIntOrFPElementsAttr.from_list(vector_type(i1, lanes), bits)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
 def sweep(block: Block) -> None:
     """Remove arithmetic that nobody uses: scalars of what became vectors, vectors of what only indexes."""
     for op in reversed(list(block.ops)):
         for region in op.regions:
             for inner in region.blocks:
                 sweep(inner)
-        if op.name.startswith(("arith.", "math.", "vector.")) and not any(result.uses for result in op.results):
+        if not any([result.first_use for result in op.results]) and op.name.startswith(("arith.", "math.", "vector.")):
             op.detach()
             op.erase()
 
@@ -175,12 +180,14 @@ def _place(top: Block, loop: ForOp) -> None:
     """Move ops before the loop; constants go to the top of the kernel, equal ones are one."""
     block, home = loop.parent_block(), kernel_of(loop).body.block
     assert block is not None
-    known = {op.value: op for op in home.ops if isinstance(op, arith.ConstantOp)}
+    known: dict[Attribute, arith.ConstantOp] | None = None
     for op in list(top.ops):
         op.detach()
         if not isinstance(op, arith.ConstantOp):
             block.insert_op_before(op, loop)
             continue
+        if known is None:
+            known = {constant.value: constant for constant in home.ops if isinstance(constant, arith.ConstantOp)}
         same = known.get(op.value)
         if same is not None:
             op.results[0].replace_all_uses_with(same.results[0])

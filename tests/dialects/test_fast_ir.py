@@ -72,6 +72,27 @@ exprs = [d[0], s, AffineExpr.constant(3), d[0] * 2 + d[1] + 5, (d[2] + s) // 4 +
 for expr in exprs:
     print(expr, sorted(expr.used_dims()), expr.replace_dims_and_symbols([d[1], d[0] + 1], [d[2]]))
     print(expr.replace_dims_and_symbols([], []), expr.replace_dims_and_symbols([AffineExpr.constant(7)] * 3, [s]))
+zero, one = [op for op in function.body.block.ops if isinstance(op, arith.ConstantOp)]
+used = lambda op: [(use.operation.name, use.index) for use in op.results[0].uses]
+print(used(zero), used(one))
+zero.results[0].name_hint, one.results[0].name_hint = "zero", None
+zero.results[0].replace_all_uses_with(one.results[0])
+print(used(zero), used(one), one.results[0].name_hint)
+inner.operands[0] = zero.results[0]
+print(used(zero), used(one), [operand.name_hint for operand in inner.operands])
+inner.operands = [inner.operands[1], zero.results[0], one.results[0], one.results[0]]
+print(used(zero), used(one), len(inner.operands))
+placed = Block([test.TestOp(), test.TestOp(operands=[one.results[0]])], arg_types=[builtin.i32, builtin.f32])
+print([(argument.index, str(argument.type), argument.location) for argument in placed.args], used(one))
+last = placed.last_op
+last.detach()
+last.erase()
+print(used(one), placed.last_op is placed.first_op, placed.last_op.next_op)
+try:
+    one.detach()
+    one.erase()
+except ValueError as error:
+    print("in use")
 for wrong in (lambda: setattr(function.args[0], "name_hint", "1x"), lambda: function.body.block.add_op(inner)):
     try:
         wrong()
@@ -132,8 +153,8 @@ def test_an_op_may_be_detached_while_its_block_is_gone_through() -> None:
 
 def test_linear_forms() -> None:
     d, two = [AffineExpr.dimension(k) for k in range(3)], AffineConstantExpr(2)
-    assert linear_form(d[0] * 3 + d[2] * -1 + d[0] + 7, 3) == ([4, 0, -1], 7)
-    assert linear_form((d[0] + d[1] * 5 + 1) * 4, 2) == ([4, 20], 4)
-    assert linear_form(two, 0) == ([], 2)
+    assert linear_form(d[0] * 3 + d[2] * -1 + d[0] + 7, 3) == ((4, 0, -1), 7)
+    assert linear_form((d[0] + d[1] * 5 + 1) * 4, 2) == ((4, 20), 4)
+    assert linear_form(two, 0) == ((), 2)
     assert linear_form(d[0] // 2 + d[1], 2) is None
     assert linear_form((d[0] % 4) * 2, 1) is None

@@ -15,6 +15,8 @@ from lamina.lowering.schedule import auto
 from lamina.lowering.schedule.auto import LoopAutoPass
 from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.schedule.parallelize import Parallelize
+from lamina.lowering.schedule.reorder import Reorder
+from lamina.lowering.schedule.split import Split
 from lamina.lowering.schedule.vectorize import Vectorize
 from lamina.lowering.snapshot import Snapshot
 from lamina.lowering.strategies import KernelStrategy
@@ -41,7 +43,14 @@ def schedule_threads(kernel: KernelOp, target: Any, take: Take) -> None:
     take(Parallelize("i"))
 
 
+def schedule_splits(kernel: KernelOp, target: Any, take: Take) -> None:
+    """A strategy whose second step names a loop that the first one makes."""
+    outer, _ = take(Split("j", 8))
+    take(Reorder((outer, "i")))
+
+
 BADLY = KernelStrategy(schedule_badly, leaves=frozenset({Vectorize.name}), order_free=False)
+SPLITS = KernelStrategy(schedule_splits, leaves=frozenset({Split.name, Reorder.name}), order_free=False)
 THREADS = KernelStrategy(schedule_threads, leaves=frozenset({Parallelize.name}), order_free=False)
 
 
@@ -71,6 +80,21 @@ def test_the_kernel_is_as_before_and_others_follow(fallbacks: Any, monkeypatch: 
     auto.schedule_module(alone, lambda kernel, step: None)
     assert str(module) == str(alone)
     assert "vector<" not in str(module) and "loop.for parallel" in str(module)
+
+
+def test_steps_of_strategies_that_came_to_their_end_are_taken_again(fallbacks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two strategies fail between two others: the kernel is as those leave it, and says both failures."""
+    module, alone = module_of(scale), module_of(scale)
+    taken: list[str] = []
+    monkeypatch.setattr(strategies, "STRATEGIES", (THREADS, BADLY, SPLITS, BADLY))
+    auto.schedule_module(module, lambda kernel, step: taken.append(step.step.as_text()))
+    kernel = pipeline.find_kernel(module)
+    assert len(fallbacks) == 2 and kernel.texts("fallbacks") == [event.reason for event in fallbacks]
+    assert taken == ["loop-parallelize{loop=i}", "loop-split{loop=j size=8}", "loop-reorder{loops=jo,i}"]
+    del kernel.properties["fallbacks"]
+    monkeypatch.setattr(strategies, "STRATEGIES", (THREADS, SPLITS))
+    auto.schedule_module(alone, lambda kernel, step: None)
+    assert str(module) == str(alone)
 
 
 @pytest.mark.usefixtures("bad")

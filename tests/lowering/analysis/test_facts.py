@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from lamina.dialects.context import make_context
 from lamina.dialects.loop.structure import ForOp, KernelOp
 from lamina.dialects.parsing import parse_module
+from lamina.errors import ScheduleError
 from lamina.lowering.analysis import facts
-from lamina.lowering.analysis.nests import FreshNames, loops, ops_in, walk
+from lamina.lowering.analysis.nests import FreshNames, find, loops, ops_in, walk
 from lamina.lowering.schedule.split import Split
-from lamina.lowering.schedule.transactions import Transaction
+from lamina.lowering.schedule.transactions import History, Transaction
+from lamina.lowering.schedule.use_threads import UseThreads
 from lamina.pipeline import find_kernel
 
 ASKED: list[str] = []
@@ -63,10 +66,38 @@ def test_a_step_that_is_taken_forgets() -> None:
     kernel = make()
     with facts.keeping(kernel):
         before = count_ops(loops(kernel)["j"])
-        outer, inner = Transaction(kernel).take(Split("j", 4))
+        outer, inner = Transaction(History(kernel)).take(Split("j", 4))
         assert set(loops(kernel)) == {"i", outer, inner}
         assert count_ops(loops(kernel)[outer]) > before
         assert walk(kernel) == list(kernel.walk())
+
+
+def test_a_step_that_only_places_loops_keeps_what_is_known() -> None:
+    kernel = make()
+    with facts.keeping(kernel):
+        count_ops(loops(kernel)["j"])
+        known = facts.known(kernel)
+        Transaction(History(kernel)).take(UseThreads("i"))
+        assert known is not None and facts.known(kernel) is known
+        assert loops(kernel)["i"].threads is not None
+        Transaction(History(kernel)).take(Split("j", 4))
+        assert facts.known(kernel) is not known
+
+
+def test_what_was_known_at_first_serves_the_beginning_of_a_change() -> None:
+    kernel = make()
+    with facts.keeping(kernel):
+        loop = loops(kernel)["j"]
+        count_ops(loop)
+        with facts.changing():
+            facts.at_first(count_ops, loop)
+            assert ASKED == ["j"]
+            facts.at_first(count_ops, loops(kernel)["i"])
+            assert ASKED == ["j", "i"]
+            loop.index.name_hint = "k"
+            assert "k" in loops(kernel) and find(kernel, "k", "test") is loop
+            with pytest.raises(ScheduleError, match="no loop 'j'"):
+                find(kernel, "j", "test")
 
 
 def test_nothing_is_kept_while_a_kernel_changes_or_about_another_one() -> None:
