@@ -9,10 +9,8 @@ in its attribute `lamina.phase`, so that printed IR can be fed back in and conti
 from __future__ import annotations
 
 import dataclasses
-import gc
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -23,6 +21,7 @@ from .codegen.targets.base import Target
 from .codegen.targets.host import host
 from .codegen.version import frontend_version, version
 from .errors import CompileError, ExtensionError, about, placed
+from .runtime.garbage import collecting_later
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -218,7 +217,6 @@ def run_to(
     from xdsl.dialects.builtin import StringAttr
 
     from .dialects.host_functions import require_single_blocks
-    from .passes import run_pass
 
     goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
     ctx = ctx or _context()
@@ -227,16 +225,23 @@ def run_to(
         if tuned and step.module == _AUTO:
             replay_tuned(module)
         with about(module):
-            one: Any = step.make()
             if step.module == _AUTO:
+                one: Any = step.make()
                 one.schedule(module, scheduled)
-            elif step.registered is not None:
-                run_pass(module, ctx, one, verify=True)
             else:
-                one.apply(ctx, module)
+                _take(step, module, ctx)
         if each is not None:
             each(step, module)
     module.attributes["lamina.phase"] = StringAttr(goal)
+
+
+def _take(step: Step, module: ModuleOp, ctx: Context) -> None:
+    from .passes import run_pass
+
+    if step.registered is not None:
+        run_pass(module, ctx, step.registered, verify=True)
+    else:
+        step.make().apply(ctx, module)
 
 
 def compile_to(
@@ -286,18 +291,6 @@ def compile_to(
         return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)
 
 
-@contextmanager
-def collecting_later() -> Iterator[None]:
-    """Leave garbage be meanwhile: a full collection takes 50 ms with the usual packages imported, and would free a megabyte."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
-
-
 @collecting_later()
 def build(
     module: ModuleOp,
@@ -326,6 +319,10 @@ def build(
     from .dialects.fingerprint import fingerprint
 
     target = _runnable(module, target)
+    if is_before(module, "optimized") and _has_many_ops(module):
+        module = module if consume else module.clone()
+        _roll(module)
+        consume = True
     key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
     with Ahead(target, workers=_load_workers) as ahead:
 
@@ -333,6 +330,23 @@ def build(
             return lower(module if consume else module.clone(), entry, names, target, ahead.add)
 
         return cached_executable(key, make, entry, target, ahead)
+
+
+def _has_many_ops(module: ModuleOp) -> bool:
+    """Whether it may pay to look for repeated bodies before the key is made of all of them."""
+    return any(sum(1 for _ in block.ops) >= 256 for op in module.body.block.ops for r in op.regions for block in r.blocks)
+
+
+def _roll(module: ModuleOp) -> None:
+    """Take the steps up to the one that makes functions of repeated bodies: what follows, also the key, sees each once."""
+    from .dialects.host_functions import require_single_blocks
+
+    require_single_blocks(module)
+    first = steps()
+    last = next((k for k, step in enumerate(first) if step.module == "transforms.graph_reroll"), -1)
+    with about(module):
+        for step in first[: last + 1]:
+            _take(step, module, _context())
 
 
 def _load_workers() -> None:
