@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Data, Operation, OpResult, ParametrizedAttribute, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
-from xdsl.ir.core import BlockOps, IRWithName, RegionBlocks, SSAValues, Use
+from xdsl.ir.core import BlockOps, ErasedSSAValue, IRWithName, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
 
@@ -82,6 +82,34 @@ def _blocks(blocks: RegionBlocks) -> Iterator[Block]:
         block = following
 
 
+# Values
+
+
+def _replace_all_uses(self: SSAValue, value: SSAValue) -> None:
+    if value is self:
+        return
+    use = self.first_use
+    while use is not None:
+        following = use._next_use
+        user = use._operation
+        operands = list(user._operands)
+        operands[use._index] = value
+        user._operands = SSAValues(operands)
+        value.add_use(use)
+        use = following
+    self.first_use = None
+    if value._name is None:
+        value.name_hint = self._name
+
+
+def _erase_value(self: SSAValue, safe_erase: bool = True) -> None:
+    if self.first_use is None:
+        return
+    if safe_erase:
+        raise ValueError(f"Attempting to delete SSA value that still has uses of result of operation:\n{self.owner}")
+    _replace_all_uses(self, ErasedSSAValue(self._type, self))
+
+
 # Ops
 
 
@@ -99,7 +127,11 @@ def _init(
     self._operands = values = SSAValues(operands)
     self._operand_uses = uses = tuple([Use(self, k) for k in range(len(values))])
     for value, use in zip(values, uses, strict=True):
-        value.add_use(use)
+        first = value.first_use
+        if first is not None:
+            use._next_use = first
+            first._prev_use = use
+        value.first_use = use
     self.results = SSAValues([OpResult(type, self, k) for k, type in enumerate(result_types)])
     self.properties, self.attributes = dict(properties), dict(attributes)
     self.location = UNKNOWN_LOC if location is None else location
@@ -125,7 +157,6 @@ def _defaults(cls: type[IRDLOperation]) -> tuple[tuple[bool, str, Attribute], ..
 def _post_init(self: IRDLOperation) -> None:
     for is_property, name, value in _defaults(type(self)):
         (self.properties if is_property else self.attributes).setdefault(name, value)
-    Operation.__post_init__(self)
 
 
 def _named(self: BeforeVariadicSingleAccessor, obj: Operation, objtype: object = None) -> Any:
@@ -289,6 +320,8 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (RegionBlocks, "__iter__"): _blocks,
     (Operation, "__init__"): _init,
     (Operation, "clone"): _clone,
+    (SSAValue, "replace_all_uses_with"): _replace_all_uses,
+    (SSAValue, "erase"): _erase_value,
     (IRDLOperation, "__post_init__"): _post_init,
     (BeforeVariadicSingleAccessor, "__get__"): _named,
     (Block, "_attach_op"): _attach,

@@ -100,6 +100,8 @@ def _are_chained(bodies: Sequence[Sequence[Operation]]) -> bool:
 
 def merge_equal_functions(module: ModuleOp) -> None:
     """Let ops name one of the private functions that compute the same: each tracing of a loop body makes a function anew."""
+    if sum(isinstance(op, FuncOp) for op in module.body.block.ops) < 2:
+        return
     kept: dict[object, FuncOp] = {}
     names: dict[str, SymbolRefAttr] = {}
     functions = callees_first(module)
@@ -245,6 +247,10 @@ def _results(bodies: Sequence[Sequence[Operation]]) -> list[Place]:
         members = set(body)
         for k, op in enumerate(body):
             for j, result in enumerate(op.results):
-                if any(use.operation not in members for use in result.uses):
-                    found[k, j] = None
+                use = result.first_use
+                while use is not None:
+                    if use._operation not in members:
+                        found[k, j] = None
+                        break
+                    use = use._next_use
     return sorted(found)

@@ -72,7 +72,25 @@ exprs = [d[0], s, AffineExpr.constant(3), d[0] * 2 + d[1] + 5, (d[2] + s) // 4 +
 for expr in exprs:
     print(expr, sorted(expr.used_dims()), expr.replace_dims_and_symbols([d[1], d[0] + 1], [d[2]]))
     print(expr.replace_dims_and_symbols([], []), expr.replace_dims_and_symbols([AffineExpr.constant(7)] * 3, [s]))
-for wrong in (lambda: setattr(function.args[0], "name_hint", "1x"), lambda: function.body.block.add_op(inner)):
+used = next(op for op in copy.walk() if op.name == "arith.constant").results[0]
+other = list(next(iter(copy.body.block.ops)).body.block.args)[0]
+before = [use.index for use in other.uses], [use.index for use in used.uses]
+used.replace_all_uses_with(used)
+used.replace_all_uses_with(other)
+print(before, [(use.operation.name, use.index) for use in other.uses], used.first_use, other.name_hint)
+unnamed = test.TestOp(operands=[other, other, inner.lb], result_types=[builtin.i32])
+named = test.TestOp(operands=[unnamed.results[0]] * 2, result_types=[builtin.i32])
+print([(use.operation.name, use.index) for use in other.uses][:3])
+named.results[0].name_hint = "named"
+named.results[0].replace_all_uses_with(unnamed.results[0])
+print(unnamed.results[0].name_hint, [use.index for use in unnamed.results[0].uses])
+named.erase()
+unnamed.results[0].erase()
+last = test.TestOp(operands=[unnamed.results[0]])
+print([use.operation is last for use in unnamed.results[0].uses])
+unnamed.erase(safe_erase=False)
+print(type(last.operands[0]).__name__, last.operands[0].old_value is unnamed.results[0], len(list(unnamed.results[0].uses)))
+for wrong in (lambda: inner.step.erase(), lambda: setattr(function.args[0], "name_hint", "1x"), lambda: function.body.block.add_op(inner)):
     try:
         wrong()
     except ValueError as error:
