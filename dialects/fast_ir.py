@@ -24,6 +24,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     MemRefType,
+    StringAttr,
+    SymbolRefAttr,
     TensorType,
     VectorType,
 )
@@ -32,6 +34,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.ir.core import BlockOps, ErasedSSAValue, IRWithName, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
+from xdsl.traits import SymbolOpInterface, SymbolTable
 
 
 def install() -> None:
@@ -174,6 +177,21 @@ def _attach(self: Block, operation: Operation) -> None:
     if operation.regions and operation.is_ancestor(self):
         raise ValueError("Can't add an operation to a block contained in the operation.")
     operation.parent = self
+
+
+def _lookup_symbol(op: Operation, name: str | StringAttr | SymbolRefAttr) -> Operation | None:
+    anchor: Operation | None = op
+    while anchor is not None and not anchor.has_trait(SymbolTable):
+        anchor = anchor.parent_op()
+    if anchor is None:
+        raise ValueError(f"Operation {op} has no SymbolTable ancestor")
+    root = name if isinstance(name, str) else (name.root_reference if isinstance(name, SymbolRefAttr) else name).data
+    for found in anchor.regions[0].block.ops:
+        symbol = found.properties.get("sym_name") or found.attributes.get("sym_name")
+        if type(symbol) is StringAttr and symbol.data == root and found.has_trait(SymbolOpInterface):
+            nested = name.nested_references.data if isinstance(name, SymbolRefAttr) else ()
+            return _lookup_symbol(found, SymbolRefAttr(nested[0], nested[1:])) if nested else found
+    return None
 
 
 # Attributes
@@ -322,6 +340,7 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (Operation, "clone"): _clone,
     (SSAValue, "replace_all_uses_with"): _replace_all_uses,
     (SSAValue, "erase"): _erase_value,
+    (SymbolTable, "lookup_symbol"): staticmethod(_lookup_symbol),
     (IRDLOperation, "__post_init__"): _post_init,
     (BeforeVariadicSingleAccessor, "__get__"): _named,
     (Block, "_attach_op"): _attach,

@@ -42,7 +42,7 @@ _PLAIN = frozenset({bool, complex, float, int, str, type(None)})
 
 
 def _are_plain(args: Iterable[Any]) -> bool:
-    """Whether arguments are tracers of dtypes that are computed with, numbers and the like: nothing to convert, found at once."""
+    """Whether arguments are tracers of dtypes that are computed with, numbers and the like: there is nothing to round."""
     for x in args:
         kind = type(x)
         if x.dtype in STORED if kind is Tracer else kind not in _PLAIN:

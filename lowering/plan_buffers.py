@@ -26,12 +26,10 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    DenseArrayBase,
     IntegerAttr,
     MemRefType,
     ModuleOp,
     NoneAttr,
-    i32,
     i64,
 )
 from xdsl.ir import Operation, SSAValue
@@ -40,7 +38,7 @@ from xdsl.passes import ModulePass
 from ..dialects import program
 from ..dialects.loop.memory import AllocOp, LaunchOp
 from ..dialects.loop.repeat import CalledOnceOp, HostCallOp, RepeatOp, RepeatWhileOp
-from ..dialects.loop.structure import KernelOp
+from ..dialects.loop.structure import KernelOp, segment_sizes
 from ..dialects.types import IntegerType, element_of, index, is_complex, part_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
@@ -272,7 +270,7 @@ def _temporary(callee: program.FuncOp, temporary: SSAValue, given: Sequence[SSAV
     alloc = memref.AllocOp.create(
         operands=sizes,
         result_types=[temporary.type],
-        properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [len(sizes), 0])},
+        properties=segment_sizes(len(sizes), 0),
     )
     alloc.location = before.location
     block = before.parent

@@ -31,8 +31,8 @@ def collecting_later(all_stays: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        gc.enable()
         _leave_to_full_collection(0 if all_stays else gc.get_count()[0])
+        gc.enable()  # last: what is made once it is enabled may set off a collection
 
 
 def _leave_to_full_collection(made: int) -> None:

@@ -272,7 +272,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     def make(cls, operands: Sequence[SSAValue], props: Mapping[str, Any] | None = None, results: Types | None = None) -> Self:
-        """Create the op with inferred result types. Cost: about 20 us, 6 where one of the same types and properties came before.
+        """Create the op with inferred result types. Cost: about 20 us, 6 where one of the same types came before.
 
         Raises:
             ShapeError, DTypeError: with the op name, the rule and the facts.

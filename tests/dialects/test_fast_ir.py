@@ -72,6 +72,13 @@ exprs = [d[0], s, AffineExpr.constant(3), d[0] * 2 + d[1] + 5, (d[2] + s) // 4 +
 for expr in exprs:
     print(expr, sorted(expr.used_dims()), expr.replace_dims_and_symbols([d[1], d[0] + 1], [d[2]]))
     print(expr.replace_dims_and_symbols([], []), expr.replace_dims_and_symbols([AffineExpr.constant(7)] * 3, [s]))
+from xdsl.traits import SymbolTable
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+for name in ("f", StringAttr("f"), SymbolRefAttr("f"), "a", SymbolRefAttr("f", ["g"]), SymbolRefAttr("g", ["f"])):
+    try:
+        print(SymbolTable.lookup_symbol(inner, name) is function)
+    except ValueError as error:
+        print(str(error)[:20])
 used = next(op for op in copy.walk() if op.name == "arith.constant").results[0]
 other = list(next(iter(copy.body.block.ops)).body.block.args)[0]
 before = [use.index for use in other.uses], [use.index for use in used.uses]
@@ -90,7 +97,8 @@ last = test.TestOp(operands=[unnamed.results[0]])
 print([use.operation is last for use in unnamed.results[0].uses])
 unnamed.erase(safe_erase=False)
 print(type(last.operands[0]).__name__, last.operands[0].old_value is unnamed.results[0], len(list(unnamed.results[0].uses)))
-for wrong in (lambda: inner.step.erase(), lambda: setattr(function.args[0], "name_hint", "1x"), lambda: function.body.block.add_op(inner)):
+wrongs = [lambda: inner.step.erase(), lambda: setattr(function.args[0], "name_hint", "1x")]
+for wrong in (*wrongs, lambda: function.body.block.add_op(inner)):
     try:
         wrong()
     except ValueError as error:
