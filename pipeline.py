@@ -217,6 +217,7 @@ def run_to(
     from xdsl.dialects.builtin import StringAttr
 
     from .dialects.host_functions import require_single_blocks
+    from .passes import run_pass
 
     goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
     ctx = ctx or _context()
@@ -228,20 +229,13 @@ def run_to(
             if step.module == _AUTO:
                 one: Any = step.make()
                 one.schedule(module, scheduled)
+            elif step.registered is not None:
+                run_pass(module, ctx, step.registered, verify=True)
             else:
-                _take(step, module, ctx)
+                step.make().apply(ctx, module)
         if each is not None:
             each(step, module)
     module.attributes["lamina.phase"] = StringAttr(goal)
-
-
-def _take(step: Step, module: ModuleOp, ctx: Context) -> None:
-    from .passes import run_pass
-
-    if step.registered is not None:
-        run_pass(module, ctx, step.registered, verify=True)
-    else:
-        step.make().apply(ctx, module)
 
 
 def compile_to(
@@ -338,15 +332,20 @@ def _has_many_ops(module: ModuleOp) -> bool:
 
 
 def _roll(module: ModuleOp) -> None:
-    """Take the steps up to the one that makes functions of repeated bodies: what follows, also the key, sees each once."""
+    """Take the steps up to the one that makes functions of repeated bodies: what follows, also the key, sees each once.
+
+    They are taken again in their turn, so a step of another package among them, which may count on one turn, puts it off.
+    """
     from .dialects.host_functions import require_single_blocks
 
     require_single_blocks(module)
     first = steps()
     last = next((k for k, step in enumerate(first) if step.module == "transforms.graph_reroll"), -1)
+    if any(step.registered is not None for step in first[: last + 1]):
+        return
     with about(module):
         for step in first[: last + 1]:
-            _take(step, module, _context())
+            step.make().apply(_context(), module)
 
 
 def _load_workers() -> None:
