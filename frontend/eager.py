@@ -485,7 +485,7 @@ def _entry() -> tuple[Any, Callable[..., bytes | None]] | None:
 
 def _is_entry_loaded() -> bool:
     """Whether compiled code of this process has loaded the native entry already."""
-    executable = sys.modules.get(f"{__package__.rpartition('.')[0]}.codegen.executable")
+    executable = sys.modules.get(f"{__name__.removesuffix('.frontend.eager')}.codegen.executable")
     return executable is not None and executable.native_entry.cache_info().currsize > 0
 
 

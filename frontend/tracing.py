@@ -408,9 +408,10 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     """
     trace = current()
     assert trace is not None
-    if type(x) is Tracer and x.dtype is dtype and x.within is trace:
+    kind = type(x)
+    if kind is Tracer and x.dtype is dtype and x.within is trace:
         return x
-    if type(x) in (int, float) or (type(x) is complex and dtype.kind == "c"):
+    if kind in (int, float) or (kind is complex and dtype.kind == "c"):
         # as NumPy: an integer that does not fit raises OverflowError
         return trace.number(x, np.asarray(x, dtype))
     if isinstance(x, Size):
