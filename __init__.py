@@ -9,11 +9,12 @@ Everything loads on first use: importing the package costs a few milliseconds.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from .runtime.garbage import collecting_later
 
 if TYPE_CHECKING:
     from . import data as data
@@ -245,13 +246,8 @@ __all__ = [*_HOMES, *_ALIASES]
 
 def _import(module: str) -> Any:
     """Import a part of the package, without collecting garbage meanwhile: nearly all stays, and it would cost a sixth more."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with collecting_later(all_stays=True):
         return importlib.import_module(module, __name__)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 class _Alias(ModuleType):

@@ -9,10 +9,8 @@ in its attribute `lamina.phase`, so that printed IR can be fed back in and conti
 from __future__ import annotations
 
 import dataclasses
-import gc
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -23,6 +21,7 @@ from .codegen.targets.base import Target
 from .codegen.targets.host import host
 from .codegen.version import frontend_version, version
 from .errors import CompileError, ExtensionError, about, placed
+from .runtime.garbage import collecting_later
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -228,13 +227,13 @@ def run_to(
         if tuned and step.module == _AUTO:
             replay_tuned(module)
         with about(module):
-            one: Any = step.make()
             if step.module == _AUTO:
+                one: Any = step.make()
                 one.schedule(module, scheduled)
             elif step.registered is not None:
-                run_pass(module, ctx, one, verify=True)
+                run_pass(module, ctx, step.registered, verify=True)
             else:
-                one.apply(ctx, module)
+                step.make().apply(ctx, module)
         if each is not None:
             each(step, module)
     module.attributes["lamina.phase"] = StringAttr(goal)
@@ -287,18 +286,6 @@ def compile_to(
         return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)
 
 
-@contextmanager
-def collecting_later() -> Iterator[None]:
-    """Leave garbage be meanwhile: a full collection takes 50 ms with the usual packages imported, and would free a megabyte."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
-
-
 @collecting_later()
 def build(
     module: ModuleOp,
@@ -327,6 +314,10 @@ def build(
     from .dialects.fingerprint import fingerprint
 
     target = _runnable(module, target)
+    if is_before(module, "optimized") and _has_many_ops(module):
+        module = module if consume else module.clone()
+        _roll(module)
+        consume = True
     key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
     with Ahead(target, workers=_load_workers) as ahead:
 
@@ -334,6 +325,28 @@ def build(
             return lower(module if consume else module.clone(), entry, names, target, ahead.add)
 
         return cached_executable(key, make, entry, target, ahead)
+
+
+def _has_many_ops(module: ModuleOp) -> bool:
+    """Whether it may pay to look for repeated bodies before the key is made of all of them."""
+    return any(sum(1 for _ in block.ops) >= 256 for op in module.body.block.ops for r in op.regions for block in r.blocks)
+
+
+def _roll(module: ModuleOp) -> None:
+    """Take the steps up to the one that makes functions of repeated bodies: what follows, also the key, sees each once.
+
+    They are taken again in their turn, so a step of another package among them, which may count on one turn, puts it off.
+    """
+    from .dialects.host_functions import require_single_blocks
+
+    require_single_blocks(module)
+    first = steps()
+    last = next((k for k, step in enumerate(first) if step.module == "transforms.graph_reroll"), -1)
+    if any(step.registered is not None for step in first[: last + 1]):
+        return
+    with about(module):
+        for step in first[: last + 1]:
+            step.make().apply(_context(), module)
 
 
 def _load_workers() -> None:

@@ -22,7 +22,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from rich.console import Console
-from suite import compiling, plot, report
+from suite import compiling, layers, plot, report
 from suite.compiling import CompileTimes
 from suite.peers import OURS, PEERS
 from suite.rows import ROWS
@@ -31,6 +31,7 @@ from suite.session import Outcome, Session, Worker
 OUT = Path(__file__).parent / "out"
 ROOT = Path(__file__).parent.parent
 COMPILING = "compile"  # the row about compile times, which has no peers
+LAYERS = "layers"  # first calls by the number of layers, beside jax: takes minutes, only when asked for
 OPTIONAL = ("torch.compile",)  # minutes of compilation: only when asked for
 
 
@@ -56,8 +57,9 @@ def arguments() -> argparse.Namespace:
     chosen = options.rows.split(",")
     options.rows = [row for row in ROWS if any(fnmatch(row.name, f"{one.strip()}*") for one in chosen)]
     options.compiling = any(fnmatch(COMPILING, f"{one.strip()}*") for one in chosen)
-    if not options.rows and not options.compiling:
-        parser.error(f"no such row; there are: {', '.join(row.name for row in ROWS)}, {COMPILING}")
+    options.layers = LAYERS in chosen
+    if not options.rows and not options.compiling and not options.layers:
+        parser.error(f"no such row; there are: {', '.join(row.name for row in ROWS)}, {COMPILING}, {LAYERS}")
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     options.threads = [int(n) for n in (options.threads or "1,2").split(",") if int(n) <= processors]
     return options
@@ -79,6 +81,11 @@ def main() -> None:
             if options.compiling:
                 with console.status("compile times"):
                     times = compile_times(options, Path(scratch), console)
+            if options.layers:
+                with console.status("first calls by the number of layers"):
+                    layers.show(
+                        console, 1 if options.quick else min(options.rounds, 5), layers.COUNTS[: 2 if options.quick else 4]
+                    )
             measure(options, peers, Path(scratch), outcomes, console)
         except KeyboardInterrupt:
             console.print("interrupted: what was measured so far")

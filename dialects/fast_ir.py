@@ -25,6 +25,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     MemRefType,
+    StringAttr,
+    SymbolRefAttr,
     TensorType,
     VectorType,
 )
@@ -33,6 +35,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.ir.core import BlockOps, IRWithName, OpOperands, RegionBlocks, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
+from xdsl.traits import SymbolOpInterface, SymbolTable
 
 
 def install() -> None:
@@ -242,6 +245,21 @@ def _attach(self: Block, operation: Operation) -> None:
     operation.parent = self
 
 
+def _lookup_symbol(op: Operation, name: str | StringAttr | SymbolRefAttr) -> Operation | None:
+    anchor: Operation | None = op
+    while anchor is not None and not anchor.has_trait(SymbolTable):
+        anchor = anchor.parent_op()
+    if anchor is None:
+        raise ValueError(f"Operation {op} has no SymbolTable ancestor")
+    root = name if isinstance(name, str) else (name.root_reference if isinstance(name, SymbolRefAttr) else name).data
+    for found in anchor.regions[0].block.ops:
+        symbol = found.properties.get("sym_name") or found.attributes.get("sym_name")
+        if type(symbol) is StringAttr and symbol.data == root and found.has_trait(SymbolOpInterface):
+            nested = name.nested_references.data if isinstance(name, SymbolRefAttr) else ()
+            return _lookup_symbol(found, SymbolRefAttr(nested[0], nested[1:])) if nested else found
+    return None
+
+
 # Attributes
 
 
@@ -411,6 +429,7 @@ REPLACED: Mapping[tuple[type, str], Any] = {
     (Operation, "operands"): property(vars(Operation)["operands"].fget, _set_operands),
     (Operation, "drop_all_references"): _drop_all_references,
     (Operation, "clone"): _clone,
+    (SymbolTable, "lookup_symbol"): staticmethod(_lookup_symbol),
     (IRDLOperation, "__post_init__"): _post_init,
     (BeforeVariadicSingleAccessor, "__get__"): _named,
     (SSAValue, "replace_all_uses_with"): _replace_all_uses_with,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from threading import RLock
@@ -482,6 +483,12 @@ def _entry() -> tuple[Any, Callable[..., bytes | None]] | None:
     return (native_entry(), key_of(native_entry())) if native_calls() else None
 
 
+def _is_entry_loaded() -> bool:
+    """Whether compiled code of this process has loaded the native entry already."""
+    executable = sys.modules.get(f"{__name__.removesuffix('.frontend.eager')}.codegen.executable")
+    return executable is not None and executable.native_entry.cache_info().currsize > 0
+
+
 _repeated = 0
 """Calls that found a program but were not served."""
 
@@ -490,7 +497,7 @@ def _serve(function: DispatchedBase, found: _Kept, args: tuple[Any, ...], kwargs
     """Let calls like one that has been run twice be served by native code."""
     global _repeated
     _repeated += 1
-    if _repeated <= _WORTH_AN_ENTRY or (entry := _entry()) is None:
+    if (_repeated <= _WORTH_AN_ENTRY and not _is_entry_loaded()) or (entry := _entry()) is None:
         return
     native, make_key = entry
     values = *args, *kwargs.values()

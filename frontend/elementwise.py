@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,17 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         ShapeError: sizes of a dim differ and none is 1.
     """
     try:
-        if any(isinstance(size, Size) for shape in shapes for size in shape):
-            return _broadcast_sizes(shapes)
-        return np.broadcast_shapes(*shapes)
+        return _broadcast_shapes(tuple(shapes))
     except ValueError:
         shown = ", ".join(str(list(shape)) for shape in shapes)
         raise ShapeError(f"operands could not be broadcast together, shapes are {shown}") from None
+
+
+@lru_cache(maxsize=4096)
+def _broadcast_shapes(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    if any(isinstance(size, Size) for shape in shapes for size in shape):
+        return _broadcast_sizes(shapes)
+    return np.broadcast_shapes(*shapes)
 
 
 def _broadcast_sizes(shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -48,12 +54,12 @@ def _broadcast_sizes(shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
 def prepare(ufunc: np.ufunc, args: Sequence[Any]) -> tuple[list[Tracer], np.dtype[Any], bool]:
     """Operands of one dtype each (what the ufunc computes in) and one shape; the result dtype; weak or not."""
     args = [operand(x) for x in args]
-    tokens = tuple(token(x) for x in args)
+    tokens = tuple([token(x) for x in args])
     dtypes, result = ufunc_dtypes(ufunc, tokens)
     tracers = [lift_as(x, dtype) for x, dtype in zip(args, dtypes, strict=True)]
-    shape = tracers[0].shape
-    if any(t.shape != shape for t in tracers):
-        shape = broadcast_shapes([t.shape for t in tracers])
+    shapes = [t.shape for t in tracers]
+    if shapes.count(shapes[0]) < len(shapes):
+        shape = broadcast_shapes(shapes)
         tracers = [broadcast_tracer(t, shape) for t in tracers]
     return tracers, result, weak_result(tokens)
 

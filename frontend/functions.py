@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -177,24 +177,38 @@ def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 @dataclass
-class TracedFunction:
-    """A function of a module, and what its Python callers need to know.
+class Interface:
+    """What Python callers of a traced function need to know.
 
     Attributes:
-        op: its `func.func`: arguments are the leaves, then one for each captured value.
         captured: arrays, and tracers of enclosing traces, that it reads beside its arguments.
     """
 
-    op: FuncOp
     structure: TreeDef
     avals: tuple[Aval, ...]
     out_structure: TreeDef
     out_avals: tuple[Aval, ...]
-    captured: list[Any] = field(default_factory=list)
+    captured: list[Any]
+
+
+@dataclass
+class TracedFunction(Interface):
+    """A function of a module, and what its Python callers need to know.
+
+    Attributes:
+        op: its `func.func`: arguments are the leaves, then one for each captured value.
+    """
+
+    op: FuncOp
 
     @property
     def name(self) -> str:
         return self.op.sym_name.data
+
+    @property
+    def interface(self) -> Interface:
+        """The same without the op, which keeps its module alive."""
+        return Interface(self.structure, self.avals, self.out_structure, self.out_avals, self.captured)
 
     def closed(self) -> bool:
         """Whether it reads no value of an enclosing trace, so that any caller may use it."""
@@ -315,7 +329,7 @@ def end_function(
         op.location = trace.location
     trace.program.module.body.block.add_op(op)
     out_avals = tuple(Aval(r.dtype, r.shape, r.weak) for r in results)
-    return TracedFunction(op, structure, tuple(avals), out_structure, out_avals, [held for held, _ in trace.captured])
+    return TracedFunction(structure, tuple(avals), out_structure, out_avals, [held for held, _ in trace.captured], op)
 
 
 def _refuse_lists_of_numbers(structure: TreeDef, avals: Sequence[Aval], paths: Sequence[str] | None) -> None:

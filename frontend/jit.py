@@ -14,17 +14,18 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
 from ..errors import DeviceError, SizeError
-from ..pipeline import collecting_later
 from ..runtime.arguments import prepare
 from ..runtime.arrays import plain
 from ..runtime.callable import FunctionBase, function_class
 from ..runtime.executable import OUT, Executable
+from ..runtime.garbage import collecting_later
 from ..runtime.results import apart, check_results
 from .config import config
 from .dynamic import Dynamic
 from .executables import MISS
 from .functions import (
     Aval,
+    Interface,
     Program,
     TensorSpec,
     TracedFunction,
@@ -47,8 +48,7 @@ CAPTURES = ("auto", "trace", "source")
 class _Specialization:
     """The compiled code for one structure, dtypes and shapes."""
 
-    def __init__(self, lowered: Lowered, executable: Executable):
-        traced = lowered.traced
+    def __init__(self, traced: Interface, executable: Executable):
         self.traced = traced
         self.executable = executable
         self.options = config.options
@@ -262,7 +262,7 @@ class _Dispatcher:
     def specialize(self, key: Any, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
         with collecting_later():
             lowered = self.lower(structure, statics, avals)
-            made = self.specializations[key] = _Specialization(lowered, lowered.executable())
+            made = self.specializations[key] = _Specialization(lowered.traced.interface, lowered.executable(consume=True))
             if not statics and made.flat:
                 self.install_flat(dataclasses.replace(made.executable, takes_out=self.takes_out))
             for variant in self.dynamic.variants(avals):

@@ -13,7 +13,7 @@ from ..runtime.arrays import Sizes, plain
 from ..runtime.executable import Executable
 from ..runtime.signature import ArrayParam, Signature
 from .executables import MISS, native, native_function
-from .functions import Aval, Program, TracedFunction
+from .functions import Aval, Interface, Program, TracedFunction
 from .pytree import TreeDef, flatten
 
 
@@ -74,11 +74,15 @@ class Lowered:
         assert isinstance(text, str)
         return text
 
-    def executable(self) -> Executable:
-        """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves."""
+    def executable(self, consume: bool = False) -> Executable:
+        """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves.
+
+        Args:
+            consume: whether the module, which nothing else may need then, is lowered in place.
+        """
         from .. import pipeline
 
-        return replace(pipeline.build(self._module, "main", names=self.paths, consume=False), functions=self._callbacks)
+        return replace(pipeline.build(self._module, "main", names=self.paths, consume=consume), functions=self._callbacks)
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:
         """As `runner`, with code that this process has compiled for an equal module before, if it has."""
@@ -102,11 +106,11 @@ class Compiled:
 
     def __init__(self, lowered: Lowered, executable: Executable):
         self.name = lowered.name
-        self._traced = lowered.traced
+        self._traced = lowered.traced.interface
         arguments = zip(lowered.paths, lowered.in_avals, strict=False)
         self._params = [ArrayParam.of_shape(path, str(a.dtype), a.shape) for path, a in arguments]
         self._executable = executable
-        self._run = runner(executable, lowered.traced)
+        self._run = runner(executable, self._traced)
 
     @property
     def signature(self) -> Signature:
@@ -136,12 +140,12 @@ def _show(structure: TreeDef) -> str:
     return f"({', '.join(parts)})"
 
 
-def runner(executable: Executable, traced: TracedFunction) -> Callable[[Sequence[Any]], Any]:
+def runner(executable: Executable, traced: Interface) -> Callable[[Sequence[Any]], Any]:
     """From exactly matching argument arrays to the result in its structure; `MISS` if one does not match."""
     return bound(native(executable), traced)
 
 
-def bound(function: Callable[..., Any], traced: TracedFunction) -> Callable[[Sequence[Any]], Any]:
+def bound(function: Callable[..., Any], traced: Interface) -> Callable[[Sequence[Any]], Any]:
     """The same from a native function of the argument leaves and captured arrays."""
     finish = finisher(traced)
     hidden = tuple(traced.captured)
@@ -153,7 +157,7 @@ def bound(function: Callable[..., Any], traced: TracedFunction) -> Callable[[Seq
     return run
 
 
-def finisher(traced: TracedFunction) -> Callable[[Any], Any]:
+def finisher(traced: Interface) -> Callable[[Any], Any]:
     """From what native code returns (nothing, one array, a tuple) to the result in its structure."""
     unflatten, n = traced.out_structure.unflattener(), traced.out_structure.num_leaves
     if n == 0:

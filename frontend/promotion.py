@@ -171,9 +171,13 @@ def _narrowed_of(tokens: tuple[Token, ...], options: Options) -> np.dtype[Any]:
 
 def weak_result(tokens: Sequence[Token]) -> bool:
     """Whether a result of these operands is weakly typed: they are Python numbers all, or, in jax, the common type is one."""
-    if config.promotion == "jax":
-        return not isinstance(_common(tuple(tokens), config.options), np.dtype)
-    return all(not isinstance(token, np.dtype) for token in tokens)
+    options = config.options
+    if options.promotion == "jax":
+        return not isinstance(_common(tuple(tokens), options), np.dtype)
+    for token in tokens:
+        if isinstance(token, np.dtype):
+            return False
+    return True
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -20,16 +20,34 @@ from .tracing import Deferred, lift_as, token
 
 def finished(out: Any, promotes: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """The results of a function of these arguments; `promotes`: they are operands all."""
-    operands = [*_arrays(args), *_arrays(kwargs.values())]
     stored = None
-    if any(x.dtype in STORED for x in operands):
-        tokens: list[Token] = [token(x) for x in operands]
-        stored = stored_result(tokens, promotes)
-        if stored is not None and computed(stored) in _asked((*args, *kwargs.values())):
-            stored = None
+    if not _are_plain(args) or (kwargs and not _are_plain(kwargs.values())):
+        stored = _stored(promotes, args, kwargs)
     if stored is None and config.x64:
         return out
     return _converted(out, stored)
+
+
+def _stored(promotes: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> np.dtype[Any] | None:
+    """The dtype that is only stored which results are rounded to, if there is one."""
+    operands = [*_arrays(args), *_arrays(kwargs.values())]
+    if not any(x.dtype in STORED for x in operands):
+        return None
+    tokens: list[Token] = [token(x) for x in operands]
+    stored = stored_result(tokens, promotes)
+    return None if stored is not None and computed(stored) in _asked((*args, *kwargs.values())) else stored
+
+
+_PLAIN = frozenset({bool, complex, float, int, str, type(None)})
+
+
+def _are_plain(args: Iterable[Any]) -> bool:
+    """Whether arguments are tracers of dtypes that are computed with, numbers and the like: there is nothing to round."""
+    for x in args:
+        kind = type(x)
+        if x.dtype in STORED if kind is Tracer else kind not in _PLAIN:
+            return False
+    return True
 
 
 def _converted(out: Any, stored: np.dtype[Any] | None) -> Any:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import CheckError, LaminaError
-from ..pipeline import collecting_later
 from ..runtime.arrays import plain
+from ..runtime.garbage import collecting_later
 from .functions import Program, abstract, argument_paths, is_staging, trace_function
 from .jit import JitBase, jit
 from .locations import located

@@ -370,7 +370,7 @@ class Derived:
 
 def token(x: Any) -> Token:
     """What promotion sees of an operand."""
-    if isinstance(x, Tracer):
+    if type(x) is Tracer:  # and no subclass: other questions ask it for its `__class__`
         if x.weak and x.dtype.kind != "b":  # bools of Python are NumPy's
             return {"f": float, "c": complex}.get(x.dtype.kind, int)
         return x.dtype
@@ -385,7 +385,7 @@ def token(x: Any) -> Token:
 
 def operand(x: Any) -> Any:
     """An argument of a function of lamina.numpy: tracers, arrays and numbers as they are, lists as arrays."""
-    if isinstance(x, Size):
+    if type(x) is Tracer or isinstance(x, Size):
         return x
     if isinstance(x, list | tuple):
         return tracer.lnp.array(x) if is_traced(x) else concrete_array(x)
@@ -408,7 +408,10 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     """
     trace = current()
     assert trace is not None
-    if type(x) in (int, float) or (type(x) is complex and dtype.kind == "c"):
+    kind = type(x)
+    if kind is Tracer and x.dtype is dtype and x.within is trace:
+        return x
+    if kind in (int, float) or (kind is complex and dtype.kind == "c"):
         # as NumPy: an integer that does not fit raises OverflowError
         return trace.number(x, np.asarray(x, dtype))
     if isinstance(x, Size):

@@ -40,10 +40,12 @@ class _Uses:
 
 def donate(function: program.FuncOp, in_place: Mapping[str, Pairs]) -> Iterator[tuple[str, int, int]]:
     """Pair results with donated inputs; the (kernel, result, operand) triples that this relies on."""
-    roots, uses = _uses(function)
     free = list(function.donated_inputs)
+    if not free:
+        return
+    roots, uses = _uses(function)
     pairs: list[tuple[int, int]] = []
-    for result, target in enumerate(function.outputs if free else ()):
+    for result, target in enumerate(function.outputs):
         for number in free:
             given, relied_on = function.inputs[number], None
             if given.type == target.type and function.sizes_of(given) == function.sizes_of(target):

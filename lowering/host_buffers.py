@@ -9,6 +9,7 @@ from xdsl.dialects import arith, builtin, func, memref
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.loop.structure import segment_sizes
 from ..dialects.symbolic import Size
 from ..dialects.types import element_of, index, shape_of
 from ..dialects.types import memref as memref_type
@@ -112,7 +113,7 @@ class HostBuffers:
         alloc = memref.AllocOp.create(
             operands=sizes,
             result_types=[type],
-            properties={"operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [len(sizes), 0])},
+            properties=segment_sizes(len(sizes), 0),
         )
         buffer = self.insert(alloc, origin).results[0]
         buffer.name_hint = name

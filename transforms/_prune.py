@@ -7,7 +7,8 @@ may run them, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
@@ -25,16 +26,17 @@ Cuts = dict[tuple[object, ...], FuncOp]
 def prune_block(block: Block, dce_block: Callable[[Block], None], cuts: Cuts) -> list[FuncOp]:
     """Cut down the ops of control flow of a block; the functions that were made for it."""
     made: list[FuncOp] = []
+    needed = cache(_needed)  # meanwhile no function that is called changes
     for op in reversed(list(block.ops)):
         if isinstance(op, ControlOp) and (any(r.first_use is not None for r in op.results) or has_effects(op)):
             if isinstance(op, ChosenOp):
-                made += _prune_chosen(op, dce_block, cuts)
+                made += _prune_chosen(op, dce_block, cuts, needed)
             elif isinstance(op, ForOp | WhileOp):
                 made += _prune_loop(op, dce_block)
     return made
 
 
-def _needed(function: FuncOp, results: Collection[int]) -> set[int]:
+def _needed(function: FuncOp, results: tuple[int, ...]) -> set[int]:
     """The arguments that some results of a function, and its effects, are computed from, by number."""
     block = function.body.block
     last = block.last_op
@@ -77,10 +79,15 @@ def _cut(
     return copy
 
 
-def _prune_chosen(op: ChosenOp, dce_block: Callable[[Block], None], cuts: Cuts) -> list[FuncOp]:
+def _prune_chosen(
+    op: ChosenOp,
+    dce_block: Callable[[Block], None],
+    cuts: Cuts,
+    needed_of: Callable[[FuncOp, tuple[int, ...]], set[int]],
+) -> list[FuncOp]:
     functions = called_functions(op)
     results = [k for k, r in enumerate(op.results) if r.first_use is not None]
-    needed = set[int]().union(*(_needed(function, results) for function in functions))
+    needed = set[int]().union(*(needed_of(function, tuple(results)) for function in functions))
     if len(results) == len(op.results) and len(needed) == len(op.arguments):
         return []
     kept, made = sorted(needed), list[FuncOp]()
@@ -104,10 +111,10 @@ def _prune_loop(op: ForOp | WhileOp, dce_block: Callable[[Block], None]) -> list
     first = index + n_consts
     unchanged = _unchanged(body, first, n)
     used = {k for k, r in enumerate(op.results) if r.first_use is not None}
-    of_condition = set[int]() if condition is None else _needed(condition, [0])
+    of_condition = set[int]() if condition is None else _needed(condition, (0,))
     results = used | {k - first for k in of_condition if k >= first}
     while True:  # until no more carried values are needed for those that are
-        needed = _needed(body, [k for k in results if k not in unchanged]) | of_condition
+        needed = _needed(body, tuple([k for k in results if k not in unchanged])) | of_condition
         found = results | {k - first for k in needed if first <= k < first + n}
         if found == results:
             break

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, SSAValue
+import numpy as np
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 WINDOW = 4
 """How many ops are compared to find out what a period may be."""
@@ -44,13 +45,17 @@ def find_repeated(
     heavy: its operands are in memory in any case.
     """
     ops = [op for op in block.ops if op is not block.last_op and op.name != "graph.const"]
-    numbers = _numbers(ops)
+    numbers = np.array(_numbers(ops))
+    crossing: list[int] = []
+    sources: list[tuple[Source | None, ...]] = []
     best: Repeated | None = None
     for first, stop, period in sorted(_runs(numbers, least), key=lambda run: (run[0] - run[1] + run[2], run[2])):
         if best is not None and best.saved >= stop - first - period:
             break
-        start = _start(ops, first, stop, period, is_heavy)
-        found = _equal_bodies(ops, start, stop, period)
+        crossing = crossing or _crossing(block, ops)
+        sources = sources or _sources(ops)
+        start = _start(ops, crossing, first, stop, period, is_heavy)
+        found = _equal_bodies(ops, sources, start, stop, period)
         if found is not None and found.saved >= least and (best is None or found.saved > best.saved) and pays(found):
             best = found
     return best
@@ -59,39 +64,47 @@ def find_repeated(
 def _numbers(ops: Sequence[Operation]) -> list[int]:
     """A number for each op, equal for ops that differ in their operands alone; one of its own for an op with regions."""
     known: dict[object, int] = {}
-    return [known.setdefault(_key(op, k), len(known)) for k, op in enumerate(ops)]
+    equal: dict[Attribute, int] = {}
+    same: dict[int, int] = {}  # by identity, which attributes that repeat mostly have in common
+
+    def number(attribute: Attribute) -> int:
+        found = same.get(id(attribute))
+        if found is None:
+            found = same[id(attribute)] = equal.setdefault(attribute, len(equal))
+        return found
+
+    def key(op: Operation, k: int) -> object:
+        if op.regions:
+            return k
+        properties = sorted([(name, number(value)) for name, value in op.properties.items()]) if op.properties else ()
+        operands = [number(o._type) for o in op._operands]
+        return op.name, *properties, *operands, *[-1 - number(r._type) for r in op.results]
+
+    return [known.setdefault(key(op, k), len(known)) for k, op in enumerate(ops)]
 
 
-def _key(op: Operation, k: int) -> object:
-    if op.regions:
-        return k
-    properties = tuple(sorted(op.properties.items(), key=lambda item: item[0])) if op.properties else ()
-    return op.name, properties, tuple([o.type for o in op.operands]), tuple([r.type for r in op.results])
-
-
-def _runs(numbers: Sequence[int], least: int) -> list[tuple[int, int, int]]:
+def _runs(numbers: np.ndarray, least: int) -> list[tuple[int, int, int]]:
     """(first, stop, period) of parts of a sequence that repeat with a period and would save `least`."""
     last: dict[tuple[int, ...], int] = {}
     distances: Counter[int] = Counter()
-    for k in range(len(numbers) - WINDOW + 1):
-        window = tuple(numbers[k : k + WINDOW])
+    listed = numbers.tolist()
+    for k, window in enumerate(zip(*(listed[j:] for j in range(WINDOW)), strict=False)):
         if window in last:
             distances[k - last[window]] += 1
         last[window] = k
     found: list[tuple[int, int, int]] = []
     for period, _ in distances.most_common(MOST_PERIODS):
-        first = 0
-        for k in range(len(numbers) - period + 1):
-            if k == len(numbers) - period or numbers[k] != numbers[k + period]:
-                if k - first >= max(least, period):
-                    found.append((first, k + period, period))
-                first = k + 1
+        differs = np.flatnonzero(numbers[:-period] != numbers[period:])
+        firsts, stops = np.concatenate(([0], differs + 1)), np.append(differs, len(numbers) - period)
+        long = np.flatnonzero(stops - firsts >= max(least, period))
+        found += [(int(firsts[k]), int(stops[k]) + period, period) for k in long]
     return found
 
 
-def _start(ops: Sequence[Operation], first: int, stop: int, period: int, is_heavy: Callable[[Operation], bool]) -> int:
+def _start(
+    ops: Sequence[Operation], crossing: Sequence[int], first: int, stop: int, period: int, is_heavy: Callable[[Operation], bool]
+) -> int:
     """Where the first of the bodies begins, within a period of `first`."""
-    crossing = _crossing(ops)
     n_bodies = (stop - first) // period
     middle = (n_bodies // 2) * period
 
@@ -101,15 +114,22 @@ def _start(ops: Sequence[Operation], first: int, stop: int, period: int, is_heav
     return min(range(first, min(first + period, stop - middle)), key=rank)
 
 
-def _crossing(ops: Sequence[Operation]) -> list[int]:
+def _crossing(block: Block, ops: Sequence[Operation]) -> list[int]:
     """For each op how many values of those before it are read by it or later."""
-    position = {op: k for k, op in enumerate(ops)}
+    last: dict[SSAValue, int] = {}
+    end = len(ops) - 1
+    for k, op in enumerate(ops):
+        for operand in op._operands:
+            last[operand] = k
+    for op in (*(op for op in ops if op.regions), *((block.last_op,) if block.last_op is not None else ())):
+        for inner in op.walk():
+            if inner.parent is not block or inner is block.last_op:
+                last.update(dict.fromkeys(inner.operands, end))
     changes = [0] * (len(ops) + 1)
     for k, op in enumerate(ops):
         for result in op.results:
-            last = max((position.get(use.operation, len(ops) - 1) for use in result.uses), default=k)
             changes[min(k + 1, len(ops))] += 1
-            changes[last + 1] -= 1
+            changes[last.get(result, k) + 1] -= 1
     total, found = 0, list[int]()
     for change in changes[:-1]:
         total += change
@@ -117,24 +137,45 @@ def _crossing(ops: Sequence[Operation]) -> list[int]:
     return found
 
 
-def _equal_bodies(ops: Sequence[Operation], start: int, stop: int, period: int) -> Repeated | None:
+Source = tuple[int, int]
+"""How many ops before its user the op of an operand stands, and which result of it that is."""
+
+
+def _sources(ops: Sequence[Operation]) -> list[tuple[Source | None, ...]]:
+    """For each op where its operands come from; None for values that are of none of the ops."""
+    at: dict[SSAValue, tuple[int, int]] = {}
+    found: list[tuple[Source | None, ...]] = []
+    for k, op in enumerate(ops):
+        places = [at.get(operand) for operand in op._operands]
+        found.append(tuple([None if place is None else (k - place[0], place[1]) for place in places]))
+        for j, result in enumerate(op.results):
+            at[result] = k, j
+    return found
+
+
+def _equal_bodies(
+    ops: Sequence[Operation], sources: Sequence[tuple[Source | None, ...]], start: int, stop: int, period: int
+) -> Repeated | None:
     """The longest row of bodies from `start` on whose values come from the same places."""
-    bodies = [ops[k : k + period] for k in range(start, stop - period + 1, period)]
-    rows = [_sources(body) for body in bodies]
+    begins = range(start, stop - period + 1, period)
     best, k = range(0), 0
-    while k < len(rows):
+    while k < len(begins):
         end = k + 1
-        while end < len(rows) and rows[end] == rows[k]:
+        while end < len(begins) and _is_equal(sources, begins[k], begins[end], period):
             end += 1
         best, k = max(best, range(k, end), key=len), end
-    return Repeated([bodies[k] for k in best]) if len(best) > 1 else None
+    return Repeated([ops[begins[k] : begins[k] + period] for k in best]) if len(best) > 1 else None
 
 
-def _sources(body: Sequence[Operation]) -> list[tuple[int, int] | None]:
-    """For each operand of the ops of a body which result of which op of it that is; None for values from outside."""
-    at: dict[SSAValue, tuple[int, int]] = {}
-    found: list[tuple[int, int] | None] = []
-    for k, op in enumerate(body):
-        found += [at.get(operand) for operand in op.operands]
-        at.update((result, (k, j)) for j, result in enumerate(op.results))
-    return found
+def _is_equal(sources: Sequence[tuple[Source | None, ...]], one: int, other: int, period: int) -> bool:
+    """Whether the same operands of two bodies come from within them, and from the same ops there."""
+    for k in range(period):
+        a, b = sources[one + k], sources[other + k]
+        if a != b and [_within(source, k) for source in a] != [_within(source, k) for source in b]:
+            return False
+    return True
+
+
+def _within(source: Source | None, k: int) -> Source | None:
+    """A source of the op at place `k` of a body, if it is of the body."""
+    return None if source is None or source[0] > k else source

@@ -21,14 +21,16 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ..dialects.graph.autodiff import VjpOp
+from ..dialects.graph.base import ints
 from ..dialects.graph.conditional import CallOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.structure import structure_of
-from ._functions import callees_first, copy_locations, unique_name
+from ._functions import called_function, callees_first, copy_locations, unique_name
 from ._repeats import Repeated, find_repeated
 from ._residuals import FREE, is_heavy
 
@@ -53,7 +55,7 @@ class GraphRerollPass(ModulePass):
         if waiting:
             merge_equal_functions(op)
         while waiting:
-            function = waiting.pop()
+            function = waiting.pop(0)  # what is called stands before: gradients of a body are read as those of a call
             while function.parent is not None:
                 found = find_repeated(function.body.block, is_heavy, _pays, self.least)
                 if found is None:
@@ -73,10 +75,20 @@ def _reads_memory(bodies: Sequence[Sequence[Operation]]) -> bool:
     """Whether what bodies read from outside is in memory, or is one value for all of them."""
     parameters, _ = _parameters(bodies)
     values = [{_operand(body, places[0]) for body in bodies} for places in parameters]
-    return all(
-        len(mine) == 1 or all(not isinstance(v.owner, Operation) or isinstance(v.owner, ControlOp) for v in mine)
-        for mine in values
-    )
+    return all(len(mine) == 1 or all(map(_is_in_memory, mine)) for mine in values)
+
+
+def _is_in_memory(value: SSAValue) -> bool:
+    """Whether a value is an argument, or what a function that is called returns, also once derivatives are expanded."""
+    op = value.owner
+    if isinstance(op, VjpOp) and isinstance(value, OpResult):
+        function = called_function(op).body.block
+        gradient = value.index - (len(op.results) - len(op.wrt))
+        if gradient < 0:
+            return False
+        use = function.args[ints(op.wrt)[gradient]].get_unique_use()
+        return use is not None and isinstance(use.operation, CallOp)
+    return not isinstance(op, Operation) or isinstance(op, ControlOp)
 
 
 def _writes_memory(bodies: Sequence[Sequence[Operation]]) -> bool:
@@ -100,6 +112,8 @@ def _are_chained(bodies: Sequence[Sequence[Operation]]) -> bool:
 
 def merge_equal_functions(module: ModuleOp) -> None:
     """Let ops name one of the private functions that compute the same: each tracing of a loop body makes a function anew."""
+    if sum(isinstance(op, FuncOp) for op in module.body.block.ops) < 2:
+        return
     kept: dict[object, FuncOp] = {}
     names: dict[str, SymbolRefAttr] = {}
     functions = callees_first(module)
@@ -245,6 +259,10 @@ def _results(bodies: Sequence[Sequence[Operation]]) -> list[Place]:
         members = set(body)
         for k, op in enumerate(body):
             for j, result in enumerate(op.results):
-                if any(use.operation not in members for use in result.uses):
-                    found[k, j] = None
+                use = result.first_use
+                while use is not None:
+                    if use._operation not in members:
+                        found[k, j] = None
+                        break
+                    use = use._next_use
     return sorted(found)

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
     i1,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -175,7 +174,7 @@ class HostCallOp(LoopOp, ABC):
         properties = {
             **self.properties,
             "counts": DenseArrayBase.from_list(i64, [len(part) for pair in more for part in pair]),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [*lengths, *map(len, groups), n_arenas]),
+            **segment_sizes(*lengths, *map(len, groups), n_arenas),
         }
         operands = [*self.operands[:first], *groups[0], *groups[1], *self.operands[len(self.operands) - n_arenas :]]
         made = type(self).create(operands=operands, properties=properties, attributes=self.attributes)
@@ -198,8 +197,7 @@ class HostCallOp(LoopOp, ABC):
     def with_arena(self, arena: SSAValue) -> HostCallOp:
         """The same with memory for the functions' own buffers."""
         sizes: Any = self.properties["operandSegmentSizes"]
-        segments = DenseArrayBase.from_list(i32, [*sizes.get_values()[:-1], 1])
-        properties = {**self.properties, "operandSegmentSizes": segments}
+        properties = {**self.properties, **segment_sizes(*sizes.get_values()[:-1], 1)}
         made = type(self).create(operands=[*self.operands, arena], properties=properties, attributes=self.attributes)
         made.location = self.location
         return made

@@ -67,6 +67,57 @@ func.func @updates(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>, %g: 
   return %a2, %b2, %c2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
+/// Gradients by what a function passes to calls alone are results of calls once derivatives are expanded: so are their updates.
+// CHECK-LABEL: func.func private @step_body
+// CHECK-LABEL: func.func @step
+//       CHECK: graph.vjp @loss
+// CHECK-COUNT-3: graph.call @step_body
+func.func private @layer(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<8xf32> {
+  %y = graph.mul %x, %w : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+func.func private @loss(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>) -> tensor<8xf32> {
+  %x = graph.call @layer(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>)
+  %y = graph.call @layer(%x, %c) : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>)
+  return %y : tensor<8xf32>
+}
+func.func @step(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>, %g: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %y, %da, %db, %dc = graph.vjp @loss(%a, %b, %c) cotangents(%g) wrt [0, 1, 2]
+    : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  %a1 = graph.mul %da, %g : tensor<8xf32>
+  %a2 = graph.sub %a, %a1 : tensor<8xf32>
+  %b1 = graph.mul %db, %g : tensor<8xf32>
+  %b2 = graph.sub %b, %b1 : tensor<8xf32>
+  %c1 = graph.mul %dc, %g : tensor<8xf32>
+  %c2 = graph.sub %c, %c1 : tensor<8xf32>
+  return %a2, %b2, %c2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+/// Here the gradients are results of products, whose kernels the updates may end.
+// CHECK-LABEL: func.func @no_gradients_of_products
+//   CHECK-NOT:   graph.call
+//       CHECK:   return
+func.func private @products(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>) -> tensor<8xf32> {
+  %x = graph.mul %a, %b : tensor<8xf32>
+  %y = graph.mul %x, %c : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+func.func @no_gradients_of_products(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>, %g: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %y, %da, %db, %dc = graph.vjp @products(%a, %b, %c) cotangents(%g) wrt [0, 1, 2]
+    : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+  %a1 = graph.mul %da, %g : tensor<8xf32>
+  %a2 = graph.sub %a, %a1 : tensor<8xf32>
+  %b1 = graph.mul %db, %g : tensor<8xf32>
+  %b2 = graph.sub %b, %b1 : tensor<8xf32>
+  %c1 = graph.mul %dc, %g : tensor<8xf32>
+  %c2 = graph.sub %c, %c1 : tensor<8xf32>
+  return %a2, %b2, %c2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
 /// Elementwise ops that follow each other are one kernel: a function would keep them apart.
 // CHECK-LABEL: func.func @no_chain
 //   CHECK-NOT:   graph.call

@@ -13,8 +13,8 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ...errors import CheckError, LaminaError, SizeError
-from ...pipeline import collecting_later
 from ...runtime.arrays import plain
+from ...runtime.garbage import collecting_later
 from ..capture import convert, runtime
 from ..capture.session import state
 from ..config import config

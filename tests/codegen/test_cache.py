@@ -9,6 +9,9 @@ import stat
 import time
 import warnings
 
+import lamina as lm
+import lamina.numpy as lnp
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -261,3 +264,24 @@ def test_concurrent_processes(tmp_path):
 def test_key_of():
     keys = {key_of(), key_of(""), key_of("ab", "c"), key_of("a", "bc"), key_of("abc"), key_of("abc", "")}
     assert len(keys) == 6 and key_of("abc") == key_of("abc")
+
+
+def test_a_large_program_is_found_whether_its_module_is_consumed_or_not(environment):
+    def layers(x, weights):
+        for w in weights:
+            x = lnp.tanh(x @ w * 0.5 + 1.0)
+        return x
+
+    x, weights = np.ones((2, 3), np.float32), [np.full((3, 3), 0.1 * k, np.float32) for k in range(50)]
+    compiled = lm.jit(layers)
+    result = compiled(x, weights)
+    expected = x
+    for w in weights:
+        expected = np.tanh(expected @ w * np.float32(0.5) + np.float32(1))
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+    lowered = compiled.lower(x, weights)
+    text = lowered.as_text()
+    kept = sorted(path.name for path in environment.rglob("*") if path.is_file())
+    np.testing.assert_array_equal(lowered.compile()(x, weights), result)
+    assert kept and kept == sorted(path.name for path in environment.rglob("*") if path.is_file())
+    assert lowered.as_text() == text and "graph.call" not in text

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pytest
 from lamina import pipeline
 from lamina.errors import CompileError
+from lamina.runtime import garbage
 from xdsl.dialects.builtin import ModuleOp
 
 
@@ -20,3 +22,38 @@ def test_collection_is_as_before_also_after_an_error(enabled: bool) -> None:
         assert gc.isenabled() is enabled
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_what_a_compilation_leaves_is_out_of_the_young_generations_and_collected_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Node:
+        def __init__(self) -> None:
+            self.itself = self
+
+    def leave(count: int) -> weakref.ref[Node]:
+        with garbage.collecting_later():
+            nodes = [Node() for _ in range(count)]
+            return weakref.ref(nodes[0])
+
+    gc.collect()
+    monkeypatch.setattr(garbage, "_left", 0)
+    monkeypatch.setattr(garbage, "MOST_LEFT", 1000)
+    first = leave(300)
+    gc.collect(1)
+    assert first() is not None and gc.get_freeze_count() == 0
+    last = leave(1500)
+    assert first() is None
+    gc.collect()
+    assert last() is None
+
+
+def test_what_a_process_has_frozen_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with garbage.collecting_later():
+            pass
+        assert gc.get_freeze_count() == frozen > 0
+    finally:
+        gc.unfreeze()

@@ -72,22 +72,47 @@ exprs = [d[0], s, AffineExpr.constant(3), d[0] * 2 + d[1] + 5, (d[2] + s) // 4 +
 for expr in exprs:
     print(expr, sorted(expr.used_dims()), expr.replace_dims_and_symbols([d[1], d[0] + 1], [d[2]]))
     print(expr.replace_dims_and_symbols([], []), expr.replace_dims_and_symbols([AffineExpr.constant(7)] * 3, [s]))
+from xdsl.traits import SymbolTable
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+for name in ("f", StringAttr("f"), SymbolRefAttr("f"), "a", SymbolRefAttr("f", ["g"]), SymbolRefAttr("g", ["f"])):
+    try:
+        print(SymbolTable.lookup_symbol(inner, name) is function)
+    except ValueError as error:
+        print(str(error)[:20])
+used = next(op for op in copy.walk() if op.name == "arith.constant").results[0]
+other = list(next(iter(copy.body.block.ops)).body.block.args)[0]
+before = [use.index for use in other.uses], [use.index for use in used.uses]
+used.replace_all_uses_with(used)
+used.replace_all_uses_with(other)
+print(before, [(use.operation.name, use.index) for use in other.uses], used.first_use, other.name_hint)
+unnamed = test.TestOp(operands=[other, other, inner.lb], result_types=[builtin.i32])
+named = test.TestOp(operands=[unnamed.results[0]] * 2, result_types=[builtin.i32])
+print([(use.operation.name, use.index) for use in other.uses][:3])
+named.results[0].name_hint = "named"
+named.results[0].replace_all_uses_with(unnamed.results[0])
+print(unnamed.results[0].name_hint, [use.index for use in unnamed.results[0].uses])
+named.erase()
+unnamed.results[0].erase()
+last = test.TestOp(operands=[unnamed.results[0]])
+print([use.operation is last for use in unnamed.results[0].uses])
+unnamed.erase(safe_erase=False)
+print(type(last.operands[0]).__name__, last.operands[0].old_value is unnamed.results[0], len(list(unnamed.results[0].uses)))
 zero, one = [op for op in function.body.block.ops if isinstance(op, arith.ConstantOp)]
-used = lambda op: [(use.operation.name, use.index) for use in op.results[0].uses]
-print(used(zero), used(one))
+uses = lambda op: [(use.operation.name, use.index) for use in op.results[0].uses]
+print(uses(zero), uses(one))
 zero.results[0].name_hint, one.results[0].name_hint = "zero", None
 zero.results[0].replace_all_uses_with(one.results[0])
-print(used(zero), used(one), one.results[0].name_hint)
+print(uses(zero), uses(one), one.results[0].name_hint)
 inner.operands[0] = zero.results[0]
-print(used(zero), used(one), [operand.name_hint for operand in inner.operands])
+print(uses(zero), uses(one), [operand.name_hint for operand in inner.operands])
 inner.operands = [inner.operands[1], zero.results[0], one.results[0], one.results[0]]
-print(used(zero), used(one), len(inner.operands))
+print(uses(zero), uses(one), len(inner.operands))
 placed = Block([test.TestOp(), test.TestOp(operands=[one.results[0]])], arg_types=[builtin.i32, builtin.f32])
-print([(argument.index, str(argument.type), argument.location) for argument in placed.args], used(one))
+print([(argument.index, str(argument.type), argument.location) for argument in placed.args], uses(one))
 last = placed.last_op
 last.detach()
 last.erase()
-print(used(one), placed.last_op is placed.first_op, placed.last_op.next_op)
+print(uses(one), placed.last_op is placed.first_op, placed.last_op.next_op)
 try:
     one.detach()
     one.erase()

@@ -190,6 +190,16 @@ def test_memory_is_bounded_over_many_shapes(recorded: list[Any], monkeypatch: py
     assert held[2] < held[1] + 2**16
 
 
+@native
+def test_calls_are_served_at_once_where_compiled_code_has_loaded_the_entry(
+    recorded: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm.jit(lambda x: x + 1)(V)
+    monkeypatch.setattr(eager, "_WORTH_AN_ENTRY", 1 << 30)
+    results = [lnp.expm1(V) for _ in range(5)]
+    assert len(recorded) <= 2 and all((result == results[0]).all() for result in results)
+
+
 def test_functions_are_functions() -> None:
     assert lnp.add.__name__ == "add" and "sum" in (lnp.add.__doc__ or "") and inspect.signature(lnp.sum).parameters["axis"]
     assert copy.deepcopy(lnp.add) is lnp.add and pickle.loads(pickle.dumps(lnp.add)) is lnp.add

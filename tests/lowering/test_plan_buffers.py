@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.dialects.program import FuncOp
 from lamina.errors import CompileError
-from lamina.lowering.plan_buffers import ALIGNMENT, Lifetime, PlanBuffersPass, aligned, plan_offsets
+from lamina.lowering.plan_buffers import ALIGNMENT, Lifetime, PlanBuffersPass, _place, aligned, plan_offsets
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import Compiled, context, parse
@@ -39,6 +39,31 @@ def test_no_two_live_buffers_overlap(lifetimes):
                 assert spans[k][1] <= spans[j][0] or spans[j][1] <= spans[k][0]
     assert plan.peak_bytes <= plan.arena_bytes <= sum(aligned(life.size_bytes) for life in lifetimes)
     assert plan == plan_offsets(list(lifetimes))
+
+
+@given(
+    st.lists(st.sampled_from([Lifetime(64 << a, b, b + 2 * c) for a in (0, 1) for b in (0, 1, 3) for c in (0, 1)]), max_size=40)
+)
+@settings(max_examples=200, deadline=None)
+def test_equal_buffers_go_where_they_would_go_one_by_one(lifetimes):
+    order = sorted(range(len(lifetimes)), key=lambda k: (-lifetimes[k].size_bytes, lifetimes[k].first, lifetimes[k].last, k))
+    offsets: dict[int, int] = {}
+    for k in order:
+        life = lifetimes[k]
+        taken = sorted((offsets[j], offsets[j] + lifetimes[j].size_bytes) for j in offsets if _meet(life, lifetimes[j]))
+        gaps, end = [], 0
+        for start, stop in taken:
+            gaps.append((start - end, end))
+            end = max(end, stop)
+        offsets[k] = min((gap for gap in gaps if gap[0] >= life.size_bytes), default=(0, end))[1]
+    assert _place(lifetimes, order)[0] == [offsets[k] for k in range(len(lifetimes))]
+
+
+def test_many_buffers_are_placed_with_little_waste():
+    random = np.random.default_rng(7)
+    lifetimes = [Lifetime(int(random.choice([256, 4096, 65536])), k // 8, 600 - k // 8) for k in range(900)]
+    plan = plan_offsets(lifetimes)
+    assert plan.peak_bytes <= plan.arena_bytes <= plan.peak_bytes + plan.peak_bytes // 8
 
 
 def test_a_chain_needs_two_places():

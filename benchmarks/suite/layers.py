@@ -1,9 +1,8 @@
-"""Networks of 4 and of 48 equal layers, written as Python loops: what their first calls take, and how fast they run.
+"""Networks written as Python loops over layers: what their first calls take, by the number of layers.
 
-A first call is traced, compiled with an empty cache and run, in a process of its own, this package and jax in turns; the figure
-is processor time, since the machine may be shared. Speed is that of 48 layers with layers as functions over that without.
-
-python benchmarks/bench_layers.py [ROUNDS]
+A first call is traced, compiled with an empty cache and run, in a process of its own, this package and jax in turns; a later
+call is taken off. The figure is processor time, since the machine may be shared. What the layers of `unequal` compute is
+different in each, so that nothing repeats. Speed is that of the most layers with layers as functions, over that without.
 """
 
 from __future__ import annotations
@@ -14,9 +13,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from .peers import PEERS
+
+KINDS, WHATS, COUNTS = ("mlp", "transformer", "unequal"), ("forward", "step"), (4, 12, 48, 96)
 
 NETWORKS = """
 import json, sys, time
@@ -55,15 +61,21 @@ def block(p, x):
     return x + lm.nn.gelu(normalized(x, p["g2"], p["b2"]) @ p["w1"]) @ p["w2"]
 
 
-def parameters():
+def parameters(k):
     one, zero = np.ones(D, np.float32), np.zeros(D, np.float32)
+    if KIND == "unequal":
+        return {"w1": normal(D, 40 + 8 * k), "w2": normal(40 + 8 * k, D)}
     if KIND == "mlp":
         return {"w": normal(D, D), "b": zero}
     norms = {"g1": one, "b1": zero, "g2": one, "b2": zero}
     return {**norms, "qkv": normal(D, 3 * D), "o": normal(D, D), "w1": normal(D, 4 * D), "w2": normal(4 * D, D)}
 
 
-layer = mlp if KIND == "mlp" else block
+def unequal(p, x):
+    return x + lnp.tanh(x @ p["w1"]) @ p["w2"]
+
+
+layer = {"mlp": mlp, "transformer": block, "unequal": unequal}[KIND]
 
 
 def loss(params, x):
@@ -78,15 +90,19 @@ def step(params, x):
 
 
 function = step if TRAINED else loss
-params, x = [parameters() for _ in range(LAYERS)], normal(T, D)
+params, x = [parameters(k) for k in range(LAYERS)], normal(T, D)
 """
 FIRST = """
 lm.jit(lambda x: x + 1)(x)  # what a process does once
-start = time.process_time()
-result = lm.jit(function)(params, x)
-if WORLD == "jax":
-    lm.block_until_ready(result)
-print(json.dumps(time.process_time() - start))
+compiled = lm.jit(function)
+times = []
+for _ in range(4):
+    start = time.process_time()
+    result = compiled(params, x)
+    if WORLD == "jax":
+        lm.block_until_ready(result)
+    times.append(time.process_time() - start)
+print(json.dumps(times[0] - sorted(times[1:])[1]))
 """
 SPEED = """
 import lamina.pipeline as pipeline
@@ -106,35 +122,31 @@ print(json.dumps({name: min(values) for name, values in times.items()}))
 """
 
 
-def run(program: str, *arguments: object) -> object:
+def show(console: Console, rounds: int, counts: Sequence[int] = COUNTS, kinds: Sequence[str] = KINDS) -> None:
+    """Measure first calls and print a table."""
+    worlds = ["lamina", *(["jax"] if PEERS["jax.jit"].version() is not None else [])]
+    table = Table(title="first calls less a later one, seconds of processor time by the number of layers")
+    cells = list(product(worlds, counts))
+    names = [f"{world} {n}" for world, n in cells]
+    ratios = [f"{world}: {n} / {counts[0]}" for world, n in cells if n != counts[0]]
+    for column in ("network", *names, *ratios, f"flat / functions, run time of {counts[-1]}"):
+        table.add_column(column, justify="left" if column == "network" else "right")
+    for kind, what in product(kinds, WHATS):
+        samples: dict[tuple[str, int], list[float]] = {cell: [] for cell in cells}
+        for _ in range(rounds):
+            for world, n in cells:
+                samples[world, n].append(run(FIRST, world, kind, n, what))
+        middle = {cell: statistics.median(seconds) for cell, seconds in samples.items()}
+        speed = run(SPEED, "lamina", kind, counts[-1], what)
+        figures = [*middle.values(), *(middle[w, n] / middle[w, counts[0]] for w, n in cells if n != counts[0])]
+        table.add_row(f"{kind}, {what}", *(f"{figure:.2f}" for figure in (*figures, speed["flat"] / speed["functions"])))
+    console.print(table)
+
+
+def run(program: str, *arguments: object) -> Any:
     """What a program prints, run in a process of its own with an empty cache of objects."""
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "LAMINA_CACHE_DIR": cache}
         command = [sys.executable, "-c", NETWORKS + program, *map(str, arguments)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
-
-
-def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    table = Table(title="first calls, seconds of processor time, and speed of 48 layers")
-    columns = ("network", "4 layers", "48 layers", "48 / 4", "jax 4", "jax 48", "jax 48 / 4", "flat / functions, run time")
-    for column in columns:
-        table.add_column(column, justify="left" if column == "network" else "right")
-    for kind in ("mlp", "transformer"):
-        for what in ("forward", "step"):
-            cells = [("lamina", 4), ("lamina", 48), ("jax", 4), ("jax", 48)]
-            samples: dict[tuple[str, int], list[float]] = {cell: [] for cell in cells}
-            for _ in range(rounds):
-                for world, n in cells:
-                    samples[world, n].append(float(str(run(FIRST, world, kind, n, what))))
-            few, many, jax_few, jax_many = (statistics.median(samples[cell]) for cell in cells)
-            speed = run(SPEED, "lamina", kind, 48, what)
-            assert isinstance(speed, dict)
-            figures = (few, many, many / few, jax_few, jax_many, jax_many / jax_few, speed["flat"] / speed["functions"])
-            table.add_row(f"{kind}, {what}", *(f"{figure:.2f}" for figure in figures))
-    Console(width=140).print(table)
-
-
-if __name__ == "__main__":
-    main()
