@@ -55,7 +55,7 @@ def jax_world() -> World:
 def our_world() -> World:
     """lamina; names that jax keeps elsewhere are looked up where we have them."""
     lm = importlib.import_module("lamina")
-    lnp, nn = lm.numpy, lm.nn
+    lnp = lm.numpy
 
     def part(name: str) -> Any:
         return lambda: getattr(lm, name)
