@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .frontend import lnp as numpy  # noqa: F401
     from .frontend import nn as nn
     from .frontend import random as random
+    from .frontend import scipy as scipy
     from .frontend import special as special
     from .frontend import testing as testing
     from .frontend import tree  # noqa: F401
@@ -236,12 +237,19 @@ _ALIASES = {
     "numpy": ".frontend.lnp",
     "nn": ".frontend.nn",
     "random": ".frontend.random",
+    "scipy": ".frontend.scipy",
     "special": ".frontend.special",
     "testing": ".frontend.testing",
     "tree": ".frontend.tree",
 }
 
+# the parts of scipy, which `import lamina.scipy.stats` finds, too
+_PARTS = ("cluster", "fft", "integrate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats")
+_SHARED = ("linalg", "special")
+
 __all__ = [*_HOMES, *_ALIASES]
+
+_ALIASES |= {f"scipy.{part}": f".frontend.{'' if part in _SHARED else 'scipy.'}{part}" for part in _PARTS}
 
 
 def _import(module: str) -> Any:
@@ -256,18 +264,20 @@ class _Alias(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name not in ("__all__", "__array_api_version__", "__array_namespace_info__"):
             raise AttributeError(name)
-        home = _import(_ALIASES[self.__name__.rpartition(".")[2]])
+        home = _import(_ALIASES[self.__name__.partition(".")[2]])
         value = getattr(home, name)  # may import a part of it
         self.__dict__.update({key: value for key, value in vars(home).items() if not key.startswith("__")})
         self.__doc__ = home.__doc__
         return value
 
     def __dir__(self) -> list[str]:
-        return dir(importlib.import_module(_ALIASES[self.__name__.rpartition(".")[2]], __name__))
+        return dir(importlib.import_module(_ALIASES[self.__name__.partition(".")[2]], __name__))
 
 
-for _alias in [_Alias(f"{__name__}.{_key}") for _key in _ALIASES]:
-    sys.modules[_alias.__name__] = globals()[_alias.__name__.rpartition(".")[2]] = _alias
+for _key in _ALIASES:
+    sys.modules[f"{__name__}.{_key}"] = _Alias(f"{__name__}.{_key}")
+    if "." not in _key:
+        globals()[_key] = sys.modules[f"{__name__}.{_key}"]
 
 
 # what is public under another name than where it is defined

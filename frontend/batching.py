@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,20 @@ import numpy as np
 from ..dialects.graph.autodiff import VmapOp
 from ..errors import ShapeError
 from .autodiff import function_name
+from .axes import named_axis
 from .functions import Aval, abstract, argument_paths, call_function, staging, trace_function
+from .lnp_create import arange
 from .lnp_shape import moveaxis
 from .moves import broadcast_tracer
+from .promotion import INT64
 from .pytree import TreeDef, flatten, node_of
 from .retrace import each_call
 from .tracer import Tracer
+from .tracing import lift_as
 
 
 def vmap(
-    function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None
+    function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable = None, axis_size: int | None = None
 ) -> Callable[..., Any]:
     """A function that applies `function` to every element along a dim of its arguments.
 
@@ -29,6 +34,7 @@ def vmap(
         in_axes: the dim to map over: an int, None (the same value for all), or a tuple with one entry an argument; an entry may
             be a tree that is a prefix of the argument.
         out_axes: where the new dim of the results stands: an int, or a prefix of the result; None takes the first element.
+        axis_name: what the axis is called by the collectives in `function` (`lamina.lax.psum` and others).
         axis_size: the number of elements, needed where no argument is mapped.
 
     Raises:
@@ -41,7 +47,7 @@ def vmap(
 
     @functools.wraps(function)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        return _vmap(function, in_axes, out_axes, axis_size, args, kwargs)
+        return _vmap(function, in_axes, out_axes, axis_name, axis_size, args, kwargs)
 
     return functools.wraps(function)(each_call(transformed, f"vmap_{function_name(function)}", function))
 
@@ -50,7 +56,13 @@ _MAPPED = "which differ along the dim that vmap maps over"
 
 
 def _vmap(
-    function: Callable[..., Any], in_axes: Any, out_axes: Any, axis_size: int | None, args: tuple[Any, ...], kwargs: Any
+    function: Callable[..., Any],
+    in_axes: Any,
+    out_axes: Any,
+    axis_name: Hashable,
+    axis_size: int | None,
+    args: tuple[Any, ...],
+    kwargs: Any,
 ) -> Any:
     trace = staging()
     assert trace.program is not None
@@ -79,10 +91,14 @@ def _vmap(
     if len(set(sizes.values())) != 1:
         shown = ", ".join(f"{path} has {n}" for path, n in sizes.items()) or "no argument is mapped"
         raise ShapeError(f"vmap({name}) needs one size along the mapped dims: {shown}")
+    n = next(iter(sizes.values()))
+    if axis_name is not None:
+        function, structure = _with_index(function, axis_name, n, structure)
+        tracers, placed, axes = [lift_as(arange(n), INT64), *tracers], [0, *placed], [0, *axes]
+        avals, paths = [Aval(INT64, ()), *avals], [f"axis_index({axis_name!r})", *paths]
     known = [t if axis is None else _MAPPED for t, axis in zip(tracers, axes, strict=True)]
     traced = trace_function(trace.program, function, structure, avals, name=name, paths=paths, known=known)
     captured = [trace.lift(x) for x in traced.captured]
-    n = next(iter(sizes.values()))
     if any(k >= 0 for k in placed):
         op = VmapOp.make(traced.op, [x.value for x in (*tracers, *captured)], [*placed, *(-1 for _ in captured)])
         trace.builder.insert(op)
@@ -96,6 +112,21 @@ def _vmap(
     places = _prefix(out_axes, traced.out_structure, f"vmap({name}) out_axes")
     moved = [x[0] if place is None else moveaxis(x, 0, place) for x, place in zip(results, places, strict=True)]
     return traced.out_structure.unflatten(moved)
+
+
+def _with_index(
+    function: Callable[..., Any], axis_name: Hashable, size: int, structure: TreeDef
+) -> tuple[Callable[..., Any], TreeDef]:
+    """A function that takes the index along the axis first and gives it the name, and the structure of its arguments."""
+
+    @functools.wraps(function)
+    def indexed(index: Any, *args: Any, **kwargs: Any) -> Any:
+        with named_axis(axis_name, size, index):
+            return function(*args, **kwargs)
+
+    args, kwargs = structure.children
+    with_index = dataclasses.replace(args, children=(TreeDef(None), *args.children))
+    return indexed, dataclasses.replace(structure, children=(with_index, kwargs))
 
 
 def _prefix(prefix: Any, structure: TreeDef, what: str) -> list[int | None]:

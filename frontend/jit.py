@@ -20,6 +20,7 @@ from ..runtime.callable import FunctionBase, function_class
 from ..runtime.executable import OUT, Executable
 from ..runtime.garbage import collecting_later
 from ..runtime.results import apart, check_results
+from .axes import axes_in_scope
 from .config import config
 from .dynamic import Dynamic
 from .executables import MISS
@@ -284,7 +285,7 @@ class _Dispatcher:
         trace = staging()
         assert trace.program is not None
         tracers = [trace.lift(leaf) for leaf in leaves]
-        key = (id(self), structure, statics, avals, trace.derivatives, config.options)
+        key = (id(self), structure, statics, avals, trace.derivatives, config.options, axes_in_scope())
         traced = trace.program.cache.get(key)
         if traced is None:
             traced = self.trace(trace.program, statics, structure, avals, name=self.name, paths=self.paths(structure, statics))

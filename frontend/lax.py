@@ -11,7 +11,7 @@ import numpy as np
 
 from ..dialects.symbolic import Size
 from ..errors import DTypeError, ShapeError
-from . import lax_conv, lax_indexing, lax_reductions, lax_shapes, lnp, lnp_bits
+from . import lax_conv, lax_indexing, lax_parallel, lax_reductions, lax_shapes, lnp, lnp_bits
 from . import lax_linalg as linalg
 from .autodiff import stop_gradient
 from .batching import vmap
@@ -23,6 +23,7 @@ from .elementwise import select as select_of
 from .implicit import custom_linear_solve, custom_root
 from .lax_conv import *
 from .lax_indexing import *
+from .lax_parallel import *
 from .lax_reductions import *
 from .lax_shapes import *
 from .lnp_contract import common_operands, contract
@@ -63,15 +64,15 @@ _RENAMED = {
 globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 
 __all__ = [
-    *_RENAMED, *lax_conv.__all__, *lax_indexing.__all__, *lax_reductions.__all__, *lax_shapes.__all__, "approx_max_k",
-    "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e", "betainc",
-    "Precision", "RoundingMethod", "bitcast_convert_type", "clamp", "clz", "complex", "cond", "convert_element_type",
-    "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve", "custom_root", "digamma", "div", "dot",
-    "dot_general", "erf", "erf_inv", "erfc", "fori_loop", "full", "full_like", "igamma", "igamma_grad_a", "igammac",
-    "integer_pow", "lgamma", "linalg", "logistic", "map", "mulhi", "optimization_barrier", "polygamma", "population_count",
-    "pow", "ragged_dot", "random_gamma_grad", "reciprocal", "reduce_precision", "round", "rsqrt", "scan", "select",
-    "select_n", "shift_right_arithmetic", "shift_right_logical", "sort", "sort_key_val", "stop_gradient", "switch", "top_k",
-    "while_loop", "zeta",
+    *_RENAMED, *lax_parallel.__all__, *lax_conv.__all__, *lax_indexing.__all__, *lax_reductions.__all__, *lax_shapes.__all__,
+    "approx_max_k", "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e",
+    "betainc", "Precision", "RoundingMethod", "bitcast_convert_type", "clamp", "clz", "complex", "cond",
+    "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve", "custom_root",
+    "digamma", "div", "dot", "dot_general", "erf", "erf_inv", "erfc", "fori_loop", "full", "full_like", "igamma",
+    "igamma_grad_a", "igammac", "integer_pow", "lgamma", "linalg", "logistic", "map", "mulhi", "optimization_barrier",
+    "polygamma", "population_count", "pow", "ragged_dot", "random_gamma_grad", "reciprocal", "reduce_precision", "round",
+    "rsqrt", "scan", "select", "select_n", "shift_right_arithmetic", "shift_right_logical", "sort", "sort_key_val",
+    "stop_gradient", "switch", "top_k", "while_loop", "zeta",
 ]  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from .lnp_ufuncs import absolute, copysign, not_equal
 from .lnp_ufuncs import remainder as mod
 from .moves import normalize_axis, slice_axis, static_int
 from .promotion import is_integer_dtype
-from .tracing import concrete_array, lift, lift_as
+from .tracing import concrete_array, lift, lift_as, lift_float
 
 __all__ = [
     "apply_over_axes", "histogram2d", "histogramdd", "packbits", "poly", "roots", "spacing", "unpackbits", "unwrap",
@@ -80,6 +80,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
 def spacing(x: Any, /) -> Any:
     """`np.spacing`: the distance to the next float away from zero, with the sign of `x`."""
     require_computed("spacing", x)
+    x = lift_float(x)
     size = absolute(x)
     return copysign(nextafter(size, full_like(size, np.inf)) - size, x)
 

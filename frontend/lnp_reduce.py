@@ -85,18 +85,43 @@ def _extreme(a: Any, kind: str, axis: Any, keepdims: bool, initial: Any, where: 
     axes = normalize_axes(axis, x.ndim)
     if initial is None and math.prod(x.shape[k] for k in axes) == 0:
         raise ShapeError(f"{kind} over no elements has no value: give initial=")
+    if is_complex_dtype(x.dtype) and initial is None:
+        return _keep(_extreme_of_complex(x, kind, axes), x, axes, keepdims)
     return _with_initial(_reduce(x, kind, axes, keepdims), kind, initial)
+
+
+def _lexicographic(x: Tracer, kind: str, axes: tuple[int, ...]) -> tuple[Tracer, Tracer, Tracer, Tracer]:
+    """Of complex numbers, which are ordered by their real parts, then by the imaginary ones: whether a part is NaN, where the
+    extremes stand among those without, and the two parts of the extreme, repeated along the axes."""
+
+    def along(y: Tracer, kind: str) -> Tracer:
+        return broadcast_tracer(_reduce(y, kind, axes, True), x.shape)
+
+    real, imaginary = parts(x)
+    worst = full_like_tracer(real, -math.inf if kind == "max" else math.inf)
+    is_nan = build("or", compare("ne", real, real), compare("ne", imaginary, imaginary))
+    first = along(select(is_nan, worst, real), kind)
+    leads = build("and", compare("eq", real, first), build("not", is_nan))
+    second = along(select(leads, imaginary, worst), kind)
+    return is_nan, build("and", leads, compare("eq", imaginary, second)), first, second
+
+
+def _extreme_of_complex(x: Tracer, kind: str, axes: tuple[int, ...]) -> Tracer:
+    is_nan, _, first, second = _lexicographic(x, kind, axes)
+    has_nan = _reduce(is_nan, "or", axes, False)
+    found = [_reduce(part, kind, axes, False) for part in (first, second)]
+    return build("complex", *(select(has_nan, full_like_tracer(part, math.nan), part) for part in found))
 
 
 @api
 def max(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
-    """`np.max`; NaN if any is NaN."""
+    """`np.max`; NaN if any is NaN. Complex numbers are ordered by their real parts, then by the imaginary ones."""
     return _extreme(a, "max", axis, keepdims, initial, where)
 
 
 @api
 def min(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
-    """`np.min`; NaN if any is NaN."""
+    """`np.min`; NaN if any is NaN; complex numbers as in `max`."""
     return _extreme(a, "min", axis, keepdims, initial, where)
 
 
@@ -132,6 +157,11 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def _arg(a: Any, op: str, axis: int | None, keepdims: bool) -> Tracer:
     x = lift(a)
+    if is_complex_dtype(x.dtype) and x.size:
+        dims = tuple(range(x.ndim)) if axis is None else (normalize_axis(axis, x.ndim),)
+        is_nan, is_extreme, _, _ = _lexicographic(x, op.removeprefix("arg"), dims)
+        has_nan = broadcast_tracer(_reduce(is_nan, "or", dims, True), x.shape)
+        x, op = build("or", is_nan, build("and", is_extreme, build("not", has_nan))), "argmax"
     if axis is None:
         y = build(op, reshape_tracer(x, (x.size,)), dim=0) if x.size else None
         axes = tuple(range(x.ndim))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
+from .complex_formulas import parts
 from .eager import api
 from .elementwise import compare, full_like_tracer, select
 from .lnp_create import full, iota, linspace
@@ -35,14 +36,14 @@ from .moves import (
     static_int,
     transpose_tracer,
 )
-from .promotion import BOOL, FLOAT64, INT64, is_integer_dtype, result_type
+from .promotion import BOOL, FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
 from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
 __all__ = [
     "argpartition", "argsort", "bincount", "digitize", "histogram", "histogram_bin_edges", "isin", "lexsort", "median",
-    "nanmedian", "nanpercentile", "nanquantile", "partition", "percentile", "quantile", "searchsorted", "sort", "top_k",
-    "union1d", "unique",
+    "nanmedian", "nanpercentile", "nanquantile", "partition", "percentile", "quantile", "searchsorted", "sort", "sort_complex",
+    "top_k", "union1d", "unique",
 ]  # fmt: skip
 
 
@@ -97,8 +98,30 @@ def sort(
            [nan,  2.]])
     """
     x, back = _rows(lift(a), axis)
-    (y,) = _sorted([x])
+    if is_complex_dtype(x.dtype):
+        y = build("complex", *_sorted(_keys(x))[1:])
+    else:
+        (y,) = _sorted([x])
     return transpose_tracer(reverse_tracer(y, [y.ndim - 1]) if descending else y, back)
+
+
+def _keys(x: Tracer) -> list[Tracer]:
+    """What numbers are sorted by: themselves; complex ones by which parts are NaN, as in NumPy, then by the parts."""
+    if not is_complex_dtype(x.dtype):
+        return [x]
+    real, imaginary = parts(x)
+    weights = (lift_as(compare("ne", part, part), np.dtype(np.int8)) for part in (real, imaginary))
+    of_real, of_imaginary = weights
+    return [of_real + of_real + of_imaginary, real, imaginary]
+
+
+@api
+def sort_complex(a: Any, /) -> Any:
+    """`np.sort_complex`: numbers as complex ones, sorted along the last axis by real, then by imaginary parts."""
+    x = lift(a)
+    if not is_complex_dtype(x.dtype):
+        x = lift_as(x, np.result_type(x.dtype, np.complex64))
+    return sort(x)
 
 
 @api
@@ -115,7 +138,7 @@ def argsort(
     """
     x, back = _rows(lift(a), axis)
     last = [x.ndim - 1]
-    found = _order([reverse_tracer(x, last) if descending else x])
+    found = _order(_keys(reverse_tracer(x, last) if descending else x))
     places = lift_as(found, INT64)
     if descending:
         places = lift_as(x.shape[-1] - 1, INT64) - reverse_tracer(places, last)
@@ -404,6 +427,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise DTypeError(f"bincount needs integers in one dim, got {values.dtype} {list(values.shape)}")
     places = _at_least_zero(lift_as(values, INT64))
     each = full_like_tracer(places, 1) if weights is None else lift_as(weights, FLOAT64)
+    each = lift_as(each, narrowed(each.dtype))
     return build("scatter", full((length,), 0, each.dtype), each, places, kind="add", at=(0,))
 
 

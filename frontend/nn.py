@@ -67,6 +67,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "initializers":
+        return importlib.import_module(".nn_initializers", __package__)
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -65,7 +65,7 @@ def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
 def hard_tanh(x: Any) -> Any:
     """`x` between -1 and 1, the nearer of both elsewhere."""
     x = lift(x)
-    return where(x > 1, 1, where(x < -1, -1, x))
+    return where(x > 1, 1, x if x.dtype.kind == "u" else where(x < -1, -1, x))
 
 
 @api

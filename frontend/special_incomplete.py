@@ -15,15 +15,14 @@ import numpy as np
 
 from .autodiff import jvp
 from .conditional import while_loop
-from .elementwise import broadcast_shapes, compare, full_like_tracer, select
+from .elementwise import compare, full_like_tracer, select
 from .lnp_reduce import any as any_of
 from .looped import looped
 from .moves import broadcast_tracer
-from .promotion import result_type
 from .special_gammas import STIRLING, betaln, digamma, gammaln, gammasgn
-from .special_parts import floats, polynomial, with_slopes
+from .special_parts import float_operands, floats, polynomial, with_slopes
 from .tracer import Tracer
-from .tracing import build, lift, lift_as, token
+from .tracing import build, lift, lift_as
 
 __all__ = ["betainc", "expn", "gammainc", "gammaincc", "hyp1f1", "hyp2f1"]
 
@@ -303,16 +302,7 @@ def betainc(a: Any, b: Any, x: Any, /) -> Any:
     >>> lm.special.betainc(2.0, 3.0, np.array([0.0, 0.5, 1.0]))
     array([0.    , 0.6875, 1.    ])
     """
-    return _beta(*_three_floats(a, b, x))
-
-
-def _three_floats(*args: Any) -> list[Tracer]:
-    """Operands as floats of one dtype and shape."""
-    dtype = result_type([token(x) for x in args])
-    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
-    tracers = [lift_as(x, dtype) for x in args]
-    shape = broadcast_shapes([t.shape for t in tracers])
-    return [broadcast_tracer(t, shape) for t in tracers]
+    return _beta(*float_operands(a, b, x))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -392,7 +382,7 @@ def hyp1f1(a: Any, b: Any, x: Any, /) -> Any:
     Accurate where its terms have one sign: `a` and `b` positive and `x >= 0`, or `b - a` and `b` and `x <= 0`. Elsewhere an
     error is that of the largest term. Infinite or NaN at poles in `b`.
     """
-    return _kummer_with_slopes(*_three_floats(a, b, x))
+    return _kummer_with_slopes(*float_operands(a, b, x))
 
 
 def _gauss(a: Tracer, b: Tracer, c: Tracer, x: Tracer) -> Tracer:
@@ -429,4 +419,4 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any, /) -> Any:
 
     The number of terms grows as `1 / (1 - x)`. Accurate where terms have one sign, as those of positive parameters have.
     """
-    return _gauss_with_slopes(*_three_floats(a, b, c, x))
+    return _gauss_with_slopes(*float_operands(a, b, c, x))

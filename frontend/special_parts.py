@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from .custom import custom_jvp
-from .elementwise import full_like_tracer, prepare
+from .elementwise import broadcast_shapes, full_like_tracer, prepare
+from .moves import broadcast_tracer
+from .promotion import result_type
 from .tracer import Tracer
+from .tracing import lift_as, token
 
 
 def as_float(x: Any) -> Tracer:
@@ -18,6 +21,15 @@ def as_float(x: Any) -> Tracer:
 
 def floats(x: Any, y: Any) -> list[Tracer]:
     return prepare(np.arctan2, (x, y))[0]
+
+
+def float_operands(*args: Any) -> list[Tracer]:
+    """Operands as floats of one dtype and shape."""
+    dtype = result_type([token(x) for x in args])
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    tracers = [lift_as(x, dtype) for x in args]
+    shape = broadcast_shapes([t.shape for t in tracers])
+    return [broadcast_tracer(t, shape) for t in tracers]
 
 
 def chebyshev(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
-from ..frontend import lnp, random
+from ..frontend import lnp, nn_initializers, random
 from ..frontend.promotion import is_inexact_dtype
 
 Initializer = Callable[[Any, Sequence[int], Any], Any]
@@ -22,9 +22,6 @@ __all__ = [
     "Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal", "lecun_uniform",
     "normal", "ones", "orthogonal", "truncated_normal", "uniform", "variance_scaling", "zeros",
 ]  # fmt: skip
-
-_TRUNCATED = 0.87962566103423978
-"""The standard deviation of a normal variable between -2 and 2."""
 
 
 def _wide(dtype: Any) -> np.dtype[Any]:
@@ -66,45 +63,19 @@ def uniform(scale: float = 1.0) -> Initializer:
     return lambda key, shape, dtype=np.float32: random.uniform(key, tuple(shape), _wide(dtype), -scale, scale).astype(dtype)
 
 
-def fans(shape: Sequence[int]) -> tuple[int, int]:
-    """Fan-in and fan-out of weights `[outputs, inputs, *window]`.
-
-    Raises:
-        ShapeError: there are less than two dims.
-    """
-    if len(shape) < 2:
-        raise ShapeError(f"fans are of weights [outputs, inputs, ...], got shape {list(shape)}")
-    window = math.prod(shape[2:])
-    return shape[1] * window, shape[0] * window
-
-
 def variance_scaling(scale: float, mode: str, distribution: str) -> Initializer:
     """Numbers of mean 0 and variance `scale / fan`.
 
     Args:
         scale: a positive number.
-        mode: which fan: "fan_in", "fan_out" or "fan_avg", their mean.
+        mode: which fan: "fan_in", "fan_out", "fan_avg" (their mean) or "fan_geo_avg" (their geometric mean).
         distribution: "normal", "uniform", or "truncated_normal", cut off at two deviations.
 
     Raises:
         ValueError: another mode or distribution.
     """
-    if mode not in ("fan_in", "fan_out", "fan_avg"):
-        raise ValueError(f'variance_scaling takes the mode "fan_in", "fan_out" or "fan_avg", got {mode!r}')
-    if distribution not in ("normal", "uniform", "truncated_normal"):
-        raise ValueError(f'variance_scaling draws from "normal", "uniform" or "truncated_normal", got {distribution!r}')
-
-    def draw(key: Any, shape: Sequence[int], dtype: Any = np.float32) -> Any:
-        inputs, outputs = fans(shape)
-        fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[mode]
-        deviation = math.sqrt(scale / max(1, fan))
-        if distribution == "uniform":
-            return uniform(math.sqrt(3) * deviation)(key, shape, dtype)
-        if distribution == "normal":
-            return normal(deviation)(key, shape, dtype)
-        return truncated_normal(deviation / _TRUNCATED)(key, shape, dtype)
-
-    return draw
+    drawn = nn_initializers.variance_scaling(scale, mode, distribution, in_axis=1, out_axis=0)
+    return lambda key, shape, dtype=np.float32: drawn(key, tuple(shape), _wide(dtype)).astype(dtype)
 
 
 def glorot_uniform() -> Initializer:

@@ -691,6 +691,8 @@ def _composite() -> Iterator[Row]:
     yield from _unary(("relu",), NUMBERS, zeros=False)
     yield from _unary(("sigmoid",), FLOATS, ulp=APPROXIMATE)
     yield from _unary(("stop_gradient",), ALL)
+    for name, (size, element) in itertools.product(("psum", "all_gather"), _at_times(("3x5x", "", "0x3x", DEEP), NUMBERS)):
+        yield Row(name, (size + element, "i64"), {"size": 4}, ulp=SUM, edges="simple", zeros=False)
     for approximate in ("none", "tanh"):
         more: dict[str, Any] = {"props": {"approximate": approximate}, "ulp": APPROXIMATE, "zeros": False}
         yield from _unary(("gelu",), FLOATS, scale=_finite, **more)

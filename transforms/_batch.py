@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ..dialects.graph.autodiff import VmapOp
 from ..dialects.graph.base import CompositeOp, GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.collective import CollectiveOp
 from ..dialects.graph.conditional import CallOp, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.custom import CustomDerivativeOp
@@ -96,6 +97,9 @@ class Batcher:
             return
         if not any(flags):
             self.b.insert(op.clone(self.values))
+            return
+        if isinstance(op, CollectiveOp) and flags[1]:  # over this axis: one result for all elements
+            self.values[op.y] = op.of_all(self.b, operands[0] if flags[0] else self.spread(operands[0]))
             return
         if not isinstance(op, GraphOp):
             raise error_at(op, CompileError, "has no batching rule")

@@ -39,7 +39,7 @@ def accumulated(op: TransposedOp, made: Made) -> list[SSAValue]:
     """The results of a `graph.transposed`, by ops that are inserted before it."""
     block = op.body.block
     for inner in list(block.ops):
-        if isinstance(inner, CompositeOp):
+        if isinstance(inner, CompositeOp) and not isinstance(inner.derivative, Linear):
             decompose(inner)
     dependent = hoist_invariant(block, op)
     *linear, last = block.ops

@@ -16,7 +16,7 @@ FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
     *("index", "scan", "sort", "top_k", "factor", "orthogonal", "eigh", "svd", "eig", "solving"),
-    *("attention", "autodiff", "custom", "control", "conditional", "effects", "kernel", "words"),
+    *("attention", "autodiff", "collective", "custom", "control", "conditional", "effects", "kernel", "words"),
 )
 
 

@@ -82,3 +82,44 @@ func.func @normalized(%x: tensor<4x2x3xf32>, %m: tensor<3xf32>, %v: tensor<3xf32
   %y = graph.vmap @f(%x, %m, %v) axes [0, -1, -1] : (tensor<4x2x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x2x3xf32>)
   return %y : tensor<4x2x3xf32>
 }
+
+// -----
+
+/// A collective over the mapped axis has one result for all elements: what follows from it alone has no batch dim.
+// CHECK-LABEL: func.func @collectives
+//  CHECK-SAME:   (%[[X:.+]]: tensor<8x4xf32>, %{{.+}}: tensor<8xi64>)
+//  CHECK-NEXT:   %[[S:.+]] = graph.reduce add %[[X]] over [0] : tensor<8x4xf32> -> tensor<4xf32>
+//  CHECK-NEXT:   %[[E:.+]] = graph.exp %[[S]] : tensor<4xf32>
+//  CHECK-NEXT:   %[[T:.+]] = graph.reduce max %[[X]] over [0] : tensor<8x4xf32> -> tensor<4xf32>
+//  CHECK-NEXT:   %[[R:.+]] = graph.add %[[E]], %[[T]] : tensor<4xf32>
+//  CHECK-NEXT:   %[[Y:.+]] = graph.broadcast %[[R]] to [1] : tensor<4xf32> -> tensor<8x4xf32>
+//  CHECK-NEXT:   return %[[Y]]
+func.func private @f(%x: tensor<4xf32>, %i: tensor<i64>) -> tensor<4xf32> {
+  %s = graph.psum %x at %i of 8 : (tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+  %e = graph.exp %s : tensor<4xf32>
+  %g = graph.all_gather %x at %i of 8 : (tensor<4xf32>, tensor<i64>) -> tensor<8x4xf32>
+  %t = graph.reduce max %g over [0] : tensor<8x4xf32> -> tensor<4xf32>
+  %y = graph.add %e, %t : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @collectives(%x: tensor<8x4xf32>, %i: tensor<8xi64>) -> tensor<8x4xf32> {
+  %y = graph.vmap @f(%x, %i) axes [0, 0] : (tensor<8x4xf32>, tensor<8xi64>) -> (tensor<8x4xf32>)
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+/// Another axis batches a collective as any op; its dim stands behind the one that is gathered.
+// CHECK-LABEL: func.func @collective_of_another_axis
+//  CHECK-SAME:   (%[[X:.+]]: tensor<5x4xf32>, %[[I:.+]]: tensor<i64>)
+//  CHECK-NEXT:   %[[G:.+]] = graph.all_gather %[[X]] at %[[I]] of 8 : (tensor<5x4xf32>, tensor<i64>) -> tensor<8x5x4xf32>
+//  CHECK-NEXT:   %[[Y:.+]] = graph.transpose %[[G]] perm [1, 0, 2] : tensor<8x5x4xf32> -> tensor<5x8x4xf32>
+//  CHECK-NEXT:   return %[[Y]]
+func.func private @f(%x: tensor<4xf32>, %i: tensor<i64>) -> tensor<8x4xf32> {
+  %g = graph.all_gather %x at %i of 8 : (tensor<4xf32>, tensor<i64>) -> tensor<8x4xf32>
+  return %g : tensor<8x4xf32>
+}
+func.func @collective_of_another_axis(%x: tensor<5x4xf32>, %i: tensor<i64>) -> tensor<5x8x4xf32> {
+  %y = graph.vmap @f(%x, %i) axes [0, -1] : (tensor<5x4xf32>, tensor<i64>) -> (tensor<5x8x4xf32>)
+  return %y : tensor<5x8x4xf32>
+}

@@ -46,7 +46,8 @@ def jax_world() -> World:
     """jax with 64-bit types."""
     jax = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
-    for name in ("numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "nn"):
+    scipy = ("special", "linalg", "stats", "signal", "ndimage", "integrate", "fft", "cluster.vq", "optimize", "sparse.linalg")
+    for name in ("numpy.linalg", "numpy.fft", *(f"scipy.{part}" for part in scipy), "nn", "image"):
         importlib.import_module(f"jax.{name}")
     return World(jax.numpy, jax, jax.grad, jax.jvp, jax.vmap, jax.jit, jax.tree.leaves)
 
@@ -54,7 +55,7 @@ def jax_world() -> World:
 def our_world() -> World:
     """lamina; names that jax keeps elsewhere are looked up where we have them."""
     lm = importlib.import_module("lamina")
-    lnp, nn = lm.numpy, lm.nn
+    lnp = lm.numpy
 
     def part(name: str) -> Any:
         return lambda: getattr(lm, name)
@@ -63,10 +64,6 @@ def our_world() -> World:
         linalg = Names("numpy.linalg", [part("linalg")])
         fft = Names("numpy.fft", [part("fft")])
 
-    class Scipy:
-        special = Names("special", [part("special"), nn])
-        linalg = Names("linalg", [part("linalg")])
-
     class Jax(Names):
         numpy = Numpy("numpy", [lnp])
         nn = Names("nn", [lm.nn])
@@ -74,7 +71,7 @@ def our_world() -> World:
         random = Names("random", [part("random")])
         tree = Names("tree", [lm.tree])
         tree_util = tree
-        scipy = Scipy
+        scipy = Names("scipy", [part("scipy")])
         ops = Names("ops", [lm])
 
     return World(Jax.numpy, Jax("lm", [lm]), lm.grad, lm.jvp, lm.vmap, lm.jit, _leaves)

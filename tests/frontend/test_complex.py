@@ -210,3 +210,22 @@ def test_variance_of_one_element() -> None:
             np.testing.assert_array_equal(lnp.var(x, axis=()), np.var(x, axis=()))
     assert np.isnan(lnp.var(np.array(2.0), ddof=1)) and np.isnan(lnp.std(np.array(np.nan)))
     np.testing.assert_array_equal(np.signbit(np.asarray(lnp.sign(np.array([complex(-0.0, -0.0)]))).real), [False])
+
+
+def test_order_is_by_real_then_by_imaginary_parts() -> None:
+    rng = np.random.default_rng(7)
+    z = np.round(rng.normal(size=(5, 6)) * 2) + 1j * np.round(rng.normal(size=(5, 6)) * 2)
+    broken = z.copy()
+    broken[1, 2], broken[3, 4], broken[1, 4], broken[4] = complex(np.nan, 1), complex(0, np.nan), complex(np.nan, 0), np.nan
+    for x in (z.astype(np.complex64), broken):
+        for axis in (0, 1, None):
+            for name in ("sort", "argsort", "max", "min", "argmax", "argmin"):
+                want = getattr(np, name)(x, axis=axis, **({"stable": True} if "sort" in name else {}))
+                got = np.asarray(getattr(lnp, name)(x, axis=axis))
+                assert got.dtype == want.dtype, name
+                assert np.array_equal(np.isnan(got), np.isnan(want)), (name, axis)
+                assert np.array_equal(got[~np.isnan(got)], want[~np.isnan(want)]), (name, axis)
+    assert lnp.max(z, axis=1, keepdims=True).shape == (5, 1)
+    assert np.array_equal(lnp.sort_complex(np.array([3.0, 1.0])), np.sort_complex(np.array([3.0, 1.0])))
+    assert np.array_equal(lm.jit(lm.vmap(lnp.argmax))(z), np.argmax(z, 1))
+    assert np.array_equal(lm.grad(lambda x: lnp.max(x * (1 + 1j)).real)(np.array([1.0, 3.0, 2.0])), [0, 1, 0])

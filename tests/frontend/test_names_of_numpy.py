@@ -196,3 +196,12 @@ def test_names_of_types() -> None:
     assert lnp.finfo(lnp.bfloat16).eps == 2**-7 and lnp.finfo(np.float32).eps == np.finfo(np.float32).eps
     assert lnp.bfloat16(1.5) == 1.5 and lnp.issubdtype(lnp.float16, lnp.floating)
     same(lnp.around(x, 0), np.round(x))
+
+
+def test_functions_of_narrow_integers():
+    """Each raised an error of Python or of the compiler."""
+    assert np.asarray(lm.nn.hard_tanh(np.array([0, 1, 5], np.uint8))).tolist() == [0, 1, 1]
+    with lm.config(x64=False):
+        assert lnp.bincount(np.array([1, 2, 1], np.int32)).dtype == np.int32
+        assert lnp.bincount(np.array([1, 2, 1], np.int32), weights=np.ones(3)).tolist() == [0, 2, 1]
+        assert lnp.spacing(np.array([1, 2], np.int32)).tolist() == np.spacing(np.float32([1, 2])).tolist()

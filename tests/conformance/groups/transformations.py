@@ -86,4 +86,48 @@ tree_map | f[5] | jx.tree.map(lambda a: a * 2, {"a": x, "b": [x, (x,)]})
 tree_leaves | f[5] | sum(leaf.sum() for leaf in jx.tree.leaves({"a": x, "b": [x, (x,)]}))
 eval_shape | f[4,5] | x.sum() * jx.eval_shape(lambda v: v.T, x).shape[0]
 custom_vjp_free_clip | f[5] | jx.vjp(lambda v: np.clip(v, -1, 1), x)[1](np.ones(5, x.dtype))[0]
+psum | f[4,3] | jx.vmap(lambda v: v / jx.lax.psum(np.exp(v), "i"), axis_name="i")(x)
+psum_of_dict | f[4,3] | jx.vmap(lambda v: jx.lax.psum({"a": v, "n": 1}, "i"), axis_name="i")(x)["a"]
+psum_of_one | f[4,3] | jx.vmap(lambda v: v * jx.lax.psum(1, "i"), axis_name="i")(x)
+pmean | f[4,3] | jx.vmap(lambda v: v * jx.lax.pmean(v**2, "i"), axis_name="i")(x)
+pmax_pmin | f[4,3] | jx.vmap(lambda v: jx.lax.pmax(v, "i") - jx.lax.pmin(v, "i"), axis_name="i")(x) | value
+axis_index | f[4,3] | jx.vmap(lambda v: v * jx.lax.axis_index("i").astype(v.dtype), axis_name="i")(x)
+axis_size | f[4,3] | jx.vmap(lambda v: v * jx.lax.axis_size("i"), axis_name="i")(x)
+all_gather | f[4,3] | jx.vmap(lambda v: jx.lax.all_gather(v**2, "i", axis=1) * v[:, None], axis_name="i")(x)
+all_gather_tiled | f[4,3] | jx.vmap(lambda v: jx.lax.all_gather(v**2, "i", tiled=True), axis_name="i")(x)
+all_gather_nested | f[3,4] | jx.vmap(jx.vmap(lambda v: v * jx.lax.all_gather(v, "j").sum(), axis_name="j"), axis_name="i")(x)
+ppermute | f[4,3] | jx.vmap(lambda v: jx.lax.ppermute(v**2, "i", [(0, 1), (1, 2), (2, 3), (3, 0)]), axis_name="i")(x)
+pshuffle | f[4,3] | jx.vmap(lambda v: jx.lax.pshuffle(v**2, "i", [1, 0, 3, 2]), axis_name="i")(x)
+all_to_all | f[4,4,3] | jx.vmap(lambda v: jx.lax.all_to_all(v**2, "i", 0, 1), axis_name="i")(x)
+all_to_all_tiled | f[4,2,8] | jx.vmap(lambda v: jx.lax.all_to_all(v**2, "i", 1, 0, tiled=True), axis_name="i")(x)
+psum_scatter | f[4,4,2] | jx.vmap(lambda v: jx.lax.psum_scatter(v**2, "i"), axis_name="i")(x)
+psum_scatter_tiled | f[4,2,8] | jx.vmap(lambda v: jx.lax.psum_scatter(v**2, "i", scatter_dimension=1, tiled=True), axis_name="i")(x)
+psum_nested | f[3,4,2] | jx.vmap(jx.vmap(lambda v: v * jx.lax.psum(v**2, "j") + jx.lax.psum(v, ("i", "j")), axis_name="j"), axis_name="i")(x)
+psum_inside_vmap | f[4,3,2] | jx.vmap(lambda v: jx.vmap(lambda r: r * jx.lax.psum(r**2, "i"))(v), axis_name="i")(x)
+psum_of_scan | f[4,3] | jx.vmap(lambda v: jx.lax.scan(lambda c, a: (c + jx.lax.psum(a**2, "i"), c * a), v[0], v)[1], axis_name="i")(x)
+psum_in_cond | f[4,3] | jx.vmap(lambda v: jx.lax.cond(jx.lax.psum(v.sum(), "i") > 0, np.sin, np.cos, v), axis_name="i")(x)
+psum_of_grad | f[4,3] | jx.vmap(lambda v: jx.lax.pmean(jx.grad(lambda u: (u**3).sum())(v), "i"), axis_name="i")(x)
+grad_of_psum_inside | f[4,3] | jx.vmap(jx.grad(lambda v: (jx.lax.psum(v**2, "i") * v).sum()), axis_name="i")(x)
 """
+
+
+def batch_norm_across_the_batch(np, jx, x, scale):
+    """`f[6,3] f[3]`"""
+
+    def one(row, scale):
+        mean = jx.lax.pmean(row, "batch")
+        var = jx.lax.pmean((row - mean) ** 2, "batch")
+        return scale * (row - mean) / np.sqrt(var + 1e-5)
+
+    return jx.vmap(one, in_axes=(0, None), axis_name="batch")(x, scale)
+
+
+def contrastive_loss(np, jx, x, y):
+    """`f[5,3] f[5,3]`"""
+
+    def one(a, b):
+        others = jx.lax.all_gather(b, "batch")
+        scores = others @ a
+        return jx.nn.logsumexp(scores) - scores[jx.lax.axis_index("batch")]
+
+    return jx.vmap(one, axis_name="batch")(x, y).mean()

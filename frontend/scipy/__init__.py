@@ -1,0 +1,24 @@
+"""`lamina.scipy`: the names of jax.scipy, where programs that were written for it look them up.
+
+What lamina has elsewhere is the same thing here: `special` and `linalg` are `lamina.special` and `lamina.linalg`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+PARTS = {
+    **{name: f".{name}" for name in ("cluster", "fft", "integrate", "ndimage", "optimize", "signal", "sparse", "stats")},
+    "linalg": "..linalg",
+    "special": "..special",
+}
+"""Names of the parts, and the modules that they are."""
+
+__all__ = [*PARTS]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PARTS:
+        raise AttributeError(f"module 'lamina.scipy' has no attribute {name!r}")
+    return importlib.import_module(PARTS[name], __name__)

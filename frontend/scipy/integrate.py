@@ -1,0 +1,5 @@
+"""`lamina.scipy.integrate`."""
+
+from ..lnp_poly import trapezoid
+
+__all__ = ["trapezoid"]
