@@ -194,8 +194,9 @@ class Groups:
         for user in {use.operation for use in op.results[0].uses}:
             if self.of.get(user) is not group:
                 continue
+            given = {k for k, operand in enumerate(user.operands) if operand is op.results[0]}
             for equation in self.equations.get(user, ()):
-                reads = [read for read in equation.reads if user.operands[read.operand].owner is op]
+                reads = [read for read in equation.reads if read.operand in given]
                 if not reads:  # most equations of a concatenation read other operands
                     continue
                 places = group.places[user]

@@ -13,6 +13,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.memory import StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...errors import ScheduleError
+from ..analysis.facts import kept
 from ..analysis.nests import loops, name_of, ops_in
 from ..schedule.base import Primitive
 from ..schedule.unroll_and_jam import UnrollAndJam
@@ -64,8 +65,8 @@ class NestStrategy(Strategy):
     """A strategy that schedules each nest by itself: `schedule(kernel, nest, target, take)`."""
 
     def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
-        for name in [name_of(nest) for nest in nests(kernel.body.block)]:
-            nest = next((nest for nest in nests(kernel.body.block) if name_of(nest) == name), None)
+        for name in [*_nests_by_name(kernel)]:
+            nest = _nests_by_name(kernel).get(name)
             if nest is not None:  # steps for another nest may move one
                 yield partial(self.schedule, kernel, nest, target)
 
@@ -97,6 +98,14 @@ def nests(block: Block) -> list[ForOp]:
             found.append(op)
         else:
             found += [nest for region in op.regions for inner in region.blocks for nest in nests(inner)]
+    return found
+
+
+@kept
+def _nests_by_name(kernel: KernelOp) -> dict[str, ForOp]:
+    found: dict[str, ForOp] = {}
+    for nest in nests(kernel.body.block):
+        found.setdefault(name_of(nest), nest)
     return found
 
 
