@@ -194,7 +194,7 @@ class Groups:
         for user in {use.operation for use in op.results[0].uses}:
             if self.of.get(user) is not group:
                 continue
-            given = {k for k, operand in enumerate(user.operands) if operand is op.results[0]}
+            given = {k for k, operand in enumerate(user.operands) if operand.owner is op}
             for equation in self.equations.get(user, ()):
                 reads = [read for read in equation.reads if read.operand in given]
                 if not reads:  # most equations of a concatenation read other operands
