@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .nn_resize import *
 
 _ELSEWHERE = {
+    "lnp": ("tanh",),
     "nn_activations": (
         "celu", "elu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "leaky_relu", "log1mexp", "log_sigmoid",
         "mish", "relu6", "selu", "soft_sign", "sparse_plus", "sparse_sigmoid", "squareplus", "standardize",
