@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import collections
-import copy
 import functools
 import inspect
 import types
@@ -16,17 +14,16 @@ import numpy as np
 
 from ...runtime.array import Array
 from .. import lnp
-from ..capture import builtin, convert, source, writes
-from ..capture.codes import code_inside, function_node
-from ..capture.names import local_names
+from ..capture import builtin, convert, writes
 from ..jit import JitBase
 from ..locations import is_ours
 from ..promotion import FLOAT64, INT64
 from ..pytree import is_registered
 from ..tracer import Tracer, asked
+from .code import codes_of, instrumented_code
 from .effects import MISSING
 from .hooks import Hooks, has_tracer
-from .instrument import HOOKS, instrumented, never, only_assigned
+from .instrument import HOOKS
 from .numbers import Number, as_argument
 from .reading import CONTAINERS, Reading
 from .signals import LIBRARIES, VALUES, GraphBreak, SourceError, is_users
@@ -40,23 +37,12 @@ _EFFECTS = {
 
 _NUMPY_EFFECTS = {
     "copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "save", "savez", "savetxt", "load", "loadtxt",
-    "fromfile",
-    "genfromtxt", "seterr", "set_printoptions", "empty", "empty_like", "frombuffer", "memmap", "asarray", "ascontiguousarray",
+    "fromfile", "genfromtxt", "seterr", "set_printoptions", "empty", "empty_like", "frombuffer", "memmap", "asarray",
+    "ascontiguousarray",
 }  # fmt: skip
 _OPERATOR_EFFECTS = {
-    "setitem",
-    "delitem",
-    "iadd",
-    "isub",
-    "imul",
-    "iconcat",
-    "ior",
-    "iand",
-    "ixor",
-    "itruediv",
-    "imatmul",
-    "ipow",
-}
+    "setitem", "delitem", "iadd", "isub", "imul", "iconcat", "ior", "iand", "ixor", "itruediv", "imatmul", "ipow",
+}  # fmt: skip
 _ALIASES = {"asarray", "reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "broadcast_to", "block_until_ready"}
 _VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze", "view", "diagonal", "asarray"}
 _LAYERS = "lamina.modules"
@@ -163,69 +149,8 @@ def with_hooks(reading: Reading, code: CodeType, cells: dict[str, Any], scope: d
     hooks = Hooks(reading, scope, cells, call)
     found = {**cells, HOOKS: CellType(hooks)}
     made = FunctionType(code, scope, name, None, tuple(found[n] for n in code.co_freevars))
-    reading.codes.update(_codes_of(code))
+    reading.codes.update(codes_of(code))
     return made
-
-
-_made: dict[CodeType, CodeType | GraphBreak] = {}
-
-
-def instrumented_code(function: FunctionType) -> CodeType:
-    """The code of a function of the user's with hooks.
-
-    Raises:
-        GraphBreak: it has what only Python can run, or no source.
-    """
-    code = function.__code__
-    if code not in _made:
-        _made[code] = _instrumented(function)
-    found = _made[code]
-    if isinstance(found, GraphBreak):
-        raise GraphBreak(found.reason, found.remedy)
-    return found
-
-
-def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
-    code, name = function.__code__, function.__name__
-    if code.co_flags & 0x2A0:
-        return GraphBreak(f"{name}() is a generator or coroutine", "return a list")
-    found = source.find(function)
-    if found is None:
-        return GraphBreak(f"{name}() has no source to be read", "define it in a file")
-    node = found.node
-    if isinstance(node, ast.Lambda):
-        body = ast.copy_location(ast.Return(node.body), node.body)
-        node = ast.copy_location(function_node("lambda_", node.args, [body]), node)
-    if not isinstance(node, ast.FunctionDef):
-        return GraphBreak(f"{name}() is a coroutine")
-    names = local_names(node)[1]
-    if not only_assigned(ast.Module(node.body, []), names.global_ | names.nonlocal_):
-        return GraphBreak(f"{name}() binds variables that are not its own", "assign them")
-    refused = never(node.body)
-    if refused is not None:
-        return GraphBreak(f"{name}(), line {getattr(refused[0], 'lineno', '?')}: {refused[1]}", refused[2])
-    node.decorator_list = []
-    node.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in node.args.defaults]
-    node.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in node.args.kw_defaults]
-    return compiled_code(node, found.file, found.owner, code.co_freevars, code.co_name)
-
-
-def compiled_code(
-    node: ast.FunctionDef, file: str, owner: str | None, free: tuple[str, ...], name: str, declared: set[str] | None = None
-) -> CodeType:
-    """The code of a function with hooks, which capture can find the tree of."""
-    node = instrumented(node, owner, declared or set())
-    uses = ast.copy_location(ast.Expr(ast.Name(HOOKS, ast.Load())), node.body[0])
-    node.body = [uses, *node.body]
-    kept = copy.deepcopy(node)
-    code = code_inside(node, (*free, HOOKS), file).replace(co_name=name, co_qualname=name)
-    kept.name = name if name.isidentifier() else "function"
-    source.made[code] = source.Source(kept, file, owner)
-    return code
-
-
-def _codes_of(code: CodeType) -> set[CodeType]:
-    return {code, *(inner for c in code.co_consts if isinstance(c, CodeType) for inner in _codes_of(c))}
 
 
 def _is_layer(function: FunctionType, args: tuple[Any, ...]) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..capture.codes import code_inside, function_node
 from ..capture.names import local_names, own_nodes
-from .calls import compiled_code
+from .code import compiled_code
 from .instrument import load, never, only_assigned
 from .liveness import bound, jumps, needs, read_first, surely_bound, unbound
 from .regions import Mark, Place, Region, Source
