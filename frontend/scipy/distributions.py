@@ -78,10 +78,10 @@ def _method(parameters: tuple[str, ...], formula: Formula, fixed: int) -> Formul
     return method
 
 
-def _operands(*xs: Any) -> list[Any]:
-    """Arguments as floats of one dtype."""
-    dtype = lnp.result_type(*xs)
-    wide = dtype if lnp.issubdtype(dtype, lnp.inexact) else lnp.result_type(float)
+def operands(*xs: Any) -> list[Any]:
+    """Arguments as floats of one dtype; integers, which are counts, in that of the floats beside them."""
+    floats = [x for x in xs if lnp.issubdtype(lnp.result_type(x), lnp.inexact)]
+    wide = lnp.result_type(*floats or (float,))
     return [lnp.asarray(x).astype(wide) for x in xs]
 
 
@@ -108,7 +108,7 @@ def _continuous(
         return low, high
 
     def standard(x: Any, rest: tuple[Any, ...]) -> tuple[Any, list[Any], Any]:
-        x, *given = _operands(x, *rest)
+        x, *given = operands(x, *rest)
         args, scale = (given[: len(shapes)], given[-1]) if moved else (given, None)
         return (x - given[-2]) / scale if moved else x, args, scale
 
@@ -131,7 +131,7 @@ def _continuous(
 
     def quantile(formula: Formula) -> Formula:
         def value(q: Any, *rest: Any) -> Any:
-            q, *given = _operands(q, *rest)
+            q, *given = operands(q, *rest)
             found = formula(q, *given[: len(shapes)])
             return found * given[-1] + given[-2] if moved else found
 
@@ -343,7 +343,7 @@ def _discrete(
     """A distribution of integers from `first` to `last(*shapes)`, or without end."""
 
     def standard(k: Any, rest: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-        k, *given = _operands(k, *rest)
+        k, *given = operands(k, *rest)
         return k - given[-1] if len(given) > len(shapes) else k, given[: len(shapes)]
 
     def logpmf(k: Any, *rest: Any) -> Any:
@@ -369,7 +369,7 @@ def _discrete(
     if cdf is not None:
         methods["cdf"] = _method(names if moved_cdf else names[:-1], cumulated, count)
     if ppf is not None:
-        methods["ppf"] = _method(("q", *shapes), lambda *args: ppf(*_operands(*args)), count)
+        methods["ppf"] = _method(("q", *shapes), lambda *args: ppf(*operands(*args)), count)
     return Distribution(name, methods)
 
 

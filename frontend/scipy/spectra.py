@@ -140,7 +140,7 @@ def csd(
     one_sided = _is_one_sided(return_onesided, a, b)
     found = [_transforms(s, weights, overlap, points, detrend, one_sided) for s in ((a,) if y is x else (a, b))]
     spectra = lnp.conj(found[0]) * found[-1]
-    scale = 1 / (fs * (weights**2).sum()) if scaling == "density" else 1 / weights.sum() ** 2
+    scale = 1 / (fs * float((weights**2).sum())) if scaling == "density" else 1 / float(weights.sum()) ** 2
     spectra = spectra * scale
     if one_sided:
         twice = np.full(spectra.shape[-1], 2.0)

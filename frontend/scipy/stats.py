@@ -28,7 +28,7 @@ def _with_exponential(name: str, of: str, logarithm: Any) -> Distribution:
 
 
 def _dirichlet(x: Any, alpha: Any) -> Any:
-    x, alpha = lnp.asarray(x), lnp.asarray(alpha)
+    x, alpha = distributions.operands(x, alpha)
     if alpha.ndim != 1 or x.ndim < 1 or x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
         raise ShapeError(f"dirichlet takes components along dim 0 of x, got {list(x.shape)} for alpha {list(alpha.shape)}")
     if x.shape[0] < alpha.shape[0]:
@@ -41,7 +41,7 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
 
 
 def _multinomial(x: Any, n: Any, p: Any) -> Any:
-    x, n, p = lnp.asarray(x), lnp.asarray(n), lnp.asarray(p)
+    x, n, p = distributions.operands(x, n, p)
     found = special.gammaln(n + 1) + (special.xlogy(x, p) - special.gammaln(x + 1)).sum(-1)
     return lnp.where(x.sum(-1) == n, found, -math.inf)
 
@@ -49,7 +49,7 @@ def _multinomial(x: Any, n: Any, p: Any) -> Any:
 def _multivariate_normal(x: Any, mean: Any = 0.0, cov: Any = 1.0, allow_singular: None = None) -> Any:
     if allow_singular is not None:
         raise ShapeError("multivariate_normal takes no allow_singular: the covariance must be positive definite")
-    x, mean, cov = lnp.asarray(x), lnp.asarray(mean), lnp.asarray(cov)
+    x, mean, cov = distributions.operands(x, mean, cov)
     if not cov.ndim:  # independent components of one variance
         distance = x - mean
         count = distance.shape[-1] if distance.ndim else 1

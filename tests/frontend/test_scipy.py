@@ -141,3 +141,17 @@ def test_minimize():
     assert (bool(few.success), int(few.status), int(few.nit)) == (False, 1, 2)
     with pytest.raises(ShapeError, match='the method "BFGS"'):
         lm.scipy.optimize.minimize(rosenbrock, np.zeros(2), method="CG")
+
+
+def test_counts_and_numbers_take_the_dtype_of_the_floats_beside_them():
+    counts, rate, x = np.arange(3), np.float32([0.5, 1.5, 2.5]), np.ones(32, np.float32)
+    results = (
+        stats.poisson.logpmf(counts, rate),
+        stats.binom.pmf(counts, 4, rate / 3),
+        stats.multinomial.logpmf(counts, 3, rate / 4.5),
+        stats.multivariate_normal.logpdf(rate, np.float32(0.5), 2.0),
+        lm.scipy.signal.welch(x, nperseg=16)[1],
+        lm.scipy.signal.csd(x, 2 * x, fs=2.0, nperseg=16)[1].real,
+    )
+    assert [y.dtype for y in results] == [np.float32] * len(results)
+    assert stats.poisson.logpmf(counts, 2).dtype == np.float64

@@ -98,8 +98,8 @@ def adaptive_heun_step(np, jx, y):
 
 def initialized_dense_layer(np, jx, x):
     """`f[4,3] | novmap tol=8`"""
-    kernel = jx.nn.initializers.lecun_normal()(jx.random.key(0), (3, 5), x.dtype)
-    return jx.nn.relu(x @ kernel)
+    kernel = jx.nn.initializers.lecun_normal()(jx.random.key(0), (3, 5), "float32")
+    return jx.nn.relu(x.astype("float32") @ kernel)
 
 
 def spring_energy(np, jx, position):
