@@ -14,8 +14,6 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .runtime.garbage import collecting_later
-
 if TYPE_CHECKING:
     from . import data as data
     from . import modules as modules
@@ -254,6 +252,8 @@ _ALIASES |= {f"scipy.{part}": f".frontend.{'' if part in _SHARED else 'scipy.'}{
 
 def _import(module: str) -> Any:
     """Import a part of the package, without collecting garbage meanwhile: nearly all stays, and it would cost a sixth more."""
+    from .runtime.garbage import collecting_later  # here: pytest imports this file without a package for tests below it
+
     with collecting_later(all_stays=True):
         return importlib.import_module(module, __name__)
 

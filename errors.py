@@ -50,6 +50,19 @@ class SizeError(TracingError):
     """Python needs the number of a size that only a call knows (`int(x.shape[0])`, `if n > 3` without bounds)."""
 
 
+class LeastSizeError(SizeError):
+    """An index needs a size that only a call knows to be large enough; `jit(dynamic=)` then asks that of each call.
+
+    Attributes:
+        name: the symbol.
+        least: what it must be at least.
+    """
+
+    def __init__(self, message: str, name: str, least: int):
+        super().__init__(message)
+        self.name, self.least = name, least
+
+
 class DifferentiationError(LaminaError):
     """A derivative was asked of something that has none, with the reason stated by the op."""
 

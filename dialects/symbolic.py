@@ -12,13 +12,14 @@ bounds decide are decided, others raise.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from math import gcd
 from typing import Any, ClassVar
 
-from ..errors import SizeError
+from ..errors import LeastSizeError, ShapeError, SizeError
 from .size_atoms import Atom, Monomial, Positive, Quotient, Symbol
 from .size_bounds import bounds_of
 
@@ -300,6 +301,37 @@ def ceil_quotient(size: Any, by: int) -> Any:
 def symbols_of(sizes: Sequence[Any]) -> tuple[Symbol, ...]:
     """The symbols in some sizes, each once."""
     return tuple(dict.fromkeys(symbol for size in sizes if isinstance(size, Size) for symbol in size.symbols))
+
+
+def require_at_least(size: Size, least: int) -> None:
+    """Go on where a size is known to be so large.
+
+    Raises:
+        LeastSizeError: it would be, were its symbol larger.
+        SizeError: it cannot be told for another reason.
+        ShapeError: it is smaller.
+    """
+    low, high = (size - least).bounds
+    if low >= 0:
+        return
+    if high < 0:
+        raise ShapeError(f"size {size} must be at least {least}")
+    names = ", ".join(repr(symbol.name) for symbol in size.symbols)
+    message = (
+        f"size {size} must be at least {least}, which is not known while tracing: say more of {names}, as with lm.dim(min=)"
+    )
+    symbol, *others = size.symbols
+    largest = 1 << 40
+    if others or not _at_least(size, least, largest):
+        raise SizeError(message)
+    needed = bisect_left(range(largest), True, key=lambda low: _at_least(size, least, low))
+    raise LeastSizeError(message, symbol.name, needed)
+
+
+def _at_least(size: Size, least: int, low: int) -> bool:
+    """Whether a size of one symbol is so large wherever that is at least `low`."""
+    found = substituted(size, lambda symbol: Size.symbol(symbol.name, low, None, symbol.multiple))
+    return found >= least if isinstance(found, int) else found.bounds[0] >= least
 
 
 def substituted(size: Any, value: Callable[[Symbol], Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..dialects.size_atoms import Symbol
 from ..dialects.symbolic import Size, substituted, symbols_of
-from ..errors import ShapeError
+from ..errors import LeastSizeError, ShapeError
 from .functions import Aval
 
 _TAKEN = ("floordiv", "max")
@@ -21,7 +21,8 @@ def dim(name: str, *, min: int = 0, max: int | None = None, multiple_of: int = 1
 
     Args:
         name: equal names are equal sizes.
-        min: the least that it may be. What is known of a size is used: with `min=1` a maximum over it has a value.
+        min: the least that it may be. What is known of a size is used: with `min=1` a maximum over it has a value. An index
+            asks for what it needs by itself: after `x[2]` a size is at least 3.
         max: the greatest that it may be.
         multiple_of: what it is a multiple of, so that it can be divided by that.
         special: sizes that get code of their own, compiled beside that for all: a product of one row reads its matrix in place,
@@ -108,6 +109,18 @@ class Dynamic:
                 if not symbol.why_not(number):
                     yield _with(avals, {symbol: number})
 
+    def enlarged(self, avals: Sequence[Aval], error: LeastSizeError) -> tuple[Aval, ...]:
+        """The same arguments with a symbol that is as large as an index needs it; each call is then checked for that.
+
+        Raises:
+            LeastSizeError: no argument has the symbol.
+        """
+        for symbol in symbols_of([size for aval in avals for size in aval.shape]):
+            if symbol.name == error.name:
+                low = -(-error.least // symbol.multiple) * symbol.multiple
+                return _with(avals, {symbol: Size.symbol(symbol.name, low, symbol.high, symbol.multiple)})
+        raise error
+
     def _specials(self, declared: Sequence[Aval], avals: Sequence[Aval]) -> dict[Symbol, int]:
         """The symbols of which a call has a size that gets code of its own."""
         values: dict[Symbol, set[int]] = {}
@@ -134,8 +147,8 @@ class Dynamic:
         return Aval(aval.dtype, tuple([n if e is None else e for e, n in zip(spec, aval.shape, strict=True)]), aval.weak)
 
 
-def _with(avals: Sequence[Aval], known: Mapping[Symbol, int]) -> tuple[Aval, ...]:
-    """The same with numbers for symbols."""
+def _with(avals: Sequence[Aval], known: Mapping[Symbol, Any]) -> tuple[Aval, ...]:
+    """The same with numbers, or other sizes, for symbols."""
 
     def value(symbol: Symbol) -> Any:
         return known.get(symbol, Size.product((symbol,)))

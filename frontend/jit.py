@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
-from ..errors import DeviceError, SizeError
+from ..errors import DeviceError, LeastSizeError, SizeError
 from ..runtime.arguments import prepare
 from ..runtime.arrays import plain
 from ..runtime.callable import FunctionBase, function_class
@@ -193,7 +193,9 @@ class _Dispatcher:
             try:
                 return trace_function(program, self.bound(statics, self.function), *facts, **names)
             except Exception as error:
-                if self.capture == "trace" or not (asked.values or isinstance(error, SizeError)):
+                if self.capture == "trace" or isinstance(error, LeastSizeError):
+                    raise
+                if not (asked.values or isinstance(error, SizeError)):
                     raise
                 back()
             finally:
@@ -239,7 +241,10 @@ class _Dispatcher:
         """Trace the function into a module of its own."""
         program = Program() if limit is None else Program(limit)
         paths = self.paths(structure, statics)
-        traced = self.trace(program, statics, structure, avals, name="main", paths=paths, public=True)
+        try:
+            traced = self.trace(program, statics, structure, avals, name="main", paths=paths, public=True)
+        except LeastSizeError as error:
+            return self.lower(structure, statics, self.dynamic.enlarged(avals, error), limit)
         if not traced.closed():
             raise TypeError(f"{self.name}() reads traced values of an enclosing function and must be called inside it")
         if leaves := self.donated_leaves(structure, statics):

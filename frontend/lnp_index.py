@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.symbolic import Size, ceil_quotient, greatest, least, positive
+from ..dialects.symbolic import Size, ceil_quotient, greatest, least, positive, require_at_least
 from ..dialects.types import INDICES, numpy_dtype
 from ..errors import DTypeError, ShapeError, SizeError, TracingError
 from ..runtime.scalars import is_a
@@ -254,14 +254,17 @@ def within(index: Any, n: int, dim: int) -> Any:
 
 
 def _within_size(index: Any, n: Any, dim: int) -> Any:
-    """The same where only a call knows how many there are: that the index is in range must follow from bounds."""
+    """The same where only a call knows how many there are: of that the index is in range, every call is asked."""
     if is_a(index, np.ndarray):
         low, high = (int(index.min()), int(index.max())) if index.size else (0, 0)
-        if not index.size or (low >= 0 and n > high):
-            return index
-        raise SizeError(
-            f"indices {low} to {high} of dim {dim} of size {n}: count them from the start, and say that there are as many"
-        )
+        if low < 0:
+            raise SizeError(f"indices {low} to {high} of dim {dim} of size {n}: count them from the start")
+        if index.size:
+            require_at_least(n, high + 1)
+        return index
+    if isinstance(index, int | np.integer) and isinstance(n, Size):
+        require_at_least(n, int(index) + 1 if index >= 0 else -int(index))
+        return index if index >= 0 else int(index) + n
     if index < 0:
         index = index + n
     if not (index >= 0 and n > index):

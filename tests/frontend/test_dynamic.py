@@ -280,3 +280,31 @@ def test_long_rows_of_two_open_sizes_are_sorted() -> None:
         values, places = sort(x)
         np.testing.assert_array_equal(values, np.sort(x.ravel()))
         np.testing.assert_array_equal(places, np.argsort(x.ravel(), kind="stable"))
+
+
+def test_an_index_says_how_large_a_size_must_be() -> None:
+    """It is asked of each call, as if the declaration had said it."""
+
+    def check(f: Callable[[Any], Any], declared: Any, least: int, step: int = 1) -> None:
+        compiled = lm.jit(f, dynamic={"x": declared})
+        for n in (least + step, least, least + 4 * step):
+            x = np.arange(float(n))
+            np.testing.assert_array_equal(compiled(x), f(x))
+        if least:
+            with pytest.raises(ValueError, match=rf"size 'n' must be at least {least}, it is {least - step}"):
+                compiled(np.zeros(least - step))
+
+    check(lambda x: x[0], ("n",), 1)
+    check(lambda x: x[-3] + x[1], ("n",), 3)
+    check(lambda x: x[np.array([4, 0, 2])], ("n",), 5)
+    check(lambda x: x[2:][1], ("n",), 4)
+    check(lambda x: x.reshape(-1, 2)[2], (lm.dim("n", multiple_of=2),), 6, 2)
+    inner = lm.jit(lambda x: x[6] * 2)
+    check(lambda x: inner(x) + x[3], ("n",), 7)
+    check(lambda x: x[3:], ("n",), 0)
+    with pytest.raises(ShapeError, match=r"size n must be at least 6"):
+        lm.jit(lambda x: x[5], dynamic={"x": (lm.dim("n", max=5),)})(np.ones(3))
+    with pytest.raises(ShapeError, match=r"size max\(n - 5, 0\) must be at least 3"):
+        lm.jit(lambda x: x[5:][2], dynamic={"x": (lm.dim("n", max=6),)})(np.ones(6))
+    lowered = lm.jit(lambda x: x[2], dynamic={"x": ("n",)}).lower(np.ones(1))
+    assert "n in 3.." in lowered.as_text("graph")
