@@ -142,8 +142,10 @@ def schedule_windows(kernel: KernelOp, target: Target, take: Take) -> None:
     if product is None:
         _widen(points[-1], unrolled, target, take)
         return
-    if inside := points[points.index(product.rows) + 1 : -1]:
-        take(Reorder(tuple(map(name_of, (*inside, product.rows)))))
+    inside = points[points.index(product.rows) + 1 : -1]
+    if inside and attempt(Reorder(tuple(map(name_of, (*inside, product.rows)))), take) is None:
+        _widen(points[-1], unrolled, target, take)  # a copy stands between the loops, as of images in groups with holes
+        return
     tile_block_product(kernel, product, target, take, deep=True)
 
 

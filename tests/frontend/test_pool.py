@@ -10,7 +10,7 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lamina.errors import ShapeError
 
@@ -57,6 +57,7 @@ def numbers(low: int, high: int) -> st.SearchStrategy[list[int]]:
     groups=st.sampled_from([1, 2, 3]),
     more=st.integers(0, 1),
 )
+@example(rank=2, sizes=[5, 6, 1], window=[1] * 3, stride=[3, 3, 1], holes=[1] * 3, pad=[0] * 3, groups=3, more=1)
 def test_convolutions_and_their_transposes(
     rank: int,
     sizes: list[int],
