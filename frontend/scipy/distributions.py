@@ -74,6 +74,7 @@ def _method(parameters: tuple[str, ...], formula: Formula, fixed: int) -> Formul
         bound.apply_defaults()
         return formula(*bound.arguments.values())
 
+    # what `inspect` and help() read, which the type of functions does not list
     method.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return method
 

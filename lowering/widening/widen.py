@@ -153,6 +153,7 @@ def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAVa
 @cache
 def _first_lanes(count: int, lanes: int) -> DenseIntOrFPElementsAttr:
     bits = [int(k < count) for k in range(lanes)]
+    # the overloads of xDSL's from_list name tensors alone; it takes vectors
     return DenseIntOrFPElementsAttr.from_list(vector_type(i1, lanes), bits)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
+from lamina.dialects.context import make_context
 from lamina.dialects.graph.builder import GraphBuilder
 from lamina.dialects.graph.conv import ConvOp
 from lamina.dialects.types import f64, i32, tensor
@@ -58,7 +59,7 @@ def test_random_convolutions_keep_their_values() -> None:
         module = convolution(*(tensor(element, shape) for shape in shapes), **props)
         x, w = (rng.integers(-9, 10, shape).astype(dtype) for shape in shapes)
         want = interpret(module, "main", [x, w])
-        GraphPolyphasePass().apply(None, module)  # pyright: ignore[reportArgumentType]
+        GraphPolyphasePass().apply(make_context(), module)
         module.verify()
         split += all(
             set(op.properties["base_dilation"].get_values() or [1]) == {1} for op in module.walk() if isinstance(op, ConvOp)

@@ -79,7 +79,7 @@ def test_a_step_that_only_places_loops_keeps_what_is_known() -> None:
         known = facts.known(kernel)
         Transaction(History(kernel)).take(UseThreads("i"))
         assert known is not None and facts.known(kernel) is known
-        assert loops(kernel)["i"].threads is not None
+        assert loops(kernel)["i"].threads is not None  # the step was taken
         Transaction(History(kernel)).take(Split("j", 4))
         assert facts.known(kernel) is not known
 
