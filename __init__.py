@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import optim as optim
     from . import training as training
     from .codegen.targets import get as target  # noqa: F401
+    from .errors import BoundsError as BoundsError
     from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
     from .errors import DeviceError as DeviceError
@@ -149,6 +150,7 @@ __version__ = "0.1.0"
 _HOMES = {
     **dict.fromkeys(
         (
+            "BoundsError",
             "CheckError",
             "CompileError",
             "DTypeError",

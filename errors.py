@@ -38,6 +38,10 @@ class ShapeError(LaminaError, ValueError):
     """
 
 
+class BoundsError(ShapeError, IndexError):
+    """An axis or an index is not one of the array's, which Python and NumPy call an IndexError."""
+
+
 class DTypeError(LaminaError, TypeError):
     """Element types of operands do not fit an op."""
 

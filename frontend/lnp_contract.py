@@ -122,19 +122,31 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 @operation
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.vecdot`: along an axis, the others broadcast; complex numbers of the first array are conjugated."""
-    x1, x2 = (moveaxis(lift(x), axis, -1) for x in (x1, x2))
+    x1, x2 = (moveaxis(_of_dims(x, 1, "vecdot"), axis, -1) for x in (x1, x2))
+    _paired(x1, x2, x1.ndim - 1, x2.ndim - 1, "vecdot")
     return einsum("...i,...i->...", conjugate(x1), x2, preferred_element_type=preferred_element_type)
+
+
+def _of_dims(x: Any, least: int, what: str) -> Tracer:
+    x = lift(x)
+    if x.ndim < least:
+        raise ShapeError(f"{what} takes an operand of at least {least} dims here, got one of {x.ndim}")
+    return x
 
 
 @operation
 def matvec(x1: Any, x2: Any, /) -> Any:
     """`np.matvec`."""
+    x1, x2 = _of_dims(x1, 2, "matvec"), _of_dims(x2, 1, "matvec")
+    _paired(x1, x2, x1.ndim - 1, x2.ndim - 1, "matvec")
     return einsum("...ij,...j->...i", x1, x2)
 
 
 @operation
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """`np.vecmat`; complex numbers of the vector are conjugated."""
+    x1, x2 = _of_dims(x1, 1, "vecmat"), _of_dims(x2, 2, "vecmat")
+    _paired(x1, x2, x1.ndim - 1, x2.ndim - 2, "vecmat")
     return einsum("...i,...ij->...j", conjugate(x1), x2)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..dialects.symbolic import Size, ceil_quotient, greatest, least, positive, require_at_least
 from ..dialects.types import INDICES, numpy_dtype
-from ..errors import DTypeError, ShapeError, SizeError, TracingError
+from ..errors import BoundsError, DTypeError, ShapeError, SizeError, TracingError
 from ..runtime.scalars import is_a
 from .eager import api
 from .elementwise import broadcast_shapes, compare, full_like_tracer, select
@@ -74,7 +74,7 @@ def expanded(x: Tracer, index: Any) -> tuple[list[Any], bool]:
     if len(ellipses) > 1:
         raise ShapeError("an index can hold only one ellipsis ('...')")
     if used > x.ndim:
-        raise ShapeError(f"too many indices: {used} for an array of {x.ndim} dims, shape {list(x.shape)}")
+        raise BoundsError(f"too many indices: {used} for an array of {x.ndim} dims, shape {list(x.shape)}")
     k = ellipses[0] if ellipses else len(parts)
     places = [j for j, part in enumerate(parts) if not (part is None or part is Ellipsis or isinstance(part, slice))]
     together = not places or places[-1] - places[0] == len(places) - 1
@@ -243,13 +243,13 @@ def within(index: Any, n: int, dim: int) -> Any:
     """A known index, or array of them, counted from the start.
 
     Raises:
-        ShapeError: it is out of range.
+        BoundsError: it is out of range.
     """
     if isinstance(n, Size) or isinstance(index, Size):
         return _within_size(index, n, dim)
     wrong = np.asarray(index)[(np.asarray(index) < -n) | (np.asarray(index) >= n)]
     if wrong.size:
-        raise ShapeError(f"index {wrong.flat[0]} is out of bounds for dim {dim} of size {n}")
+        raise BoundsError(f"index {wrong.flat[0]} is out of bounds for dim {dim} of size {n}")
     return index % n if n else index
 
 
@@ -268,7 +268,7 @@ def _within_size(index: Any, n: Any, dim: int) -> Any:
     if index < 0:
         index = index + n
     if not (index >= 0 and n > index):
-        raise ShapeError(f"index {index} is out of bounds for dim {dim} of size {n}")
+        raise BoundsError(f"index {index} is out of bounds for dim {dim} of size {n}")
     return index
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.symbolic import Size
-from ..errors import ShapeError, TracingError
+from ..errors import BoundsError, ShapeError, TracingError
 from ..runtime.scalars import is_a
 from .tracer import Tracer
 from .tracing import build, here
@@ -31,7 +31,7 @@ def normalize_axis(axis: Any, ndim: int) -> int:
     """An axis within [0, ndim)."""
     k = static_int(axis, "axis")
     if not -ndim <= k < ndim:
-        raise ShapeError(f"axis {k} is out of bounds for an array of {ndim} dims")
+        raise BoundsError(f"axis {k} is out of bounds for an array of {ndim} dims")
     return k % ndim
 
 

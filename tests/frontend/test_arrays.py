@@ -205,6 +205,25 @@ def test_wrong_indices(index: Any, match: str) -> None:
         lm.make_graph(lambda x: x[index])(np.zeros((2, 3)))
 
 
+@pytest.mark.parametrize("call", ["x[5]", "x[0, 0, 0]", "x[[0, 2]]", "np.sum(x, axis=2)", "np.expand_dims(x, 4)"])
+def test_what_is_out_of_bounds_is_an_index_error_traced_too(call: str) -> None:
+    function = eval(f"lambda np, x: {call}")
+    with pytest.raises(IndexError):
+        function(np, np.zeros((2, 3)))
+    with pytest.raises(lm.BoundsError):
+        lm.make_graph(lambda x: function(lnp, x))(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "right"),
+    [("matvec", (3, 1), 4), ("matvec", 4, 4), ("vecmat", 1, (4, 3)), ("vecdot", 1, 4), ("vecdot", (), 4)],
+)
+def test_sizes_that_are_summed_over_do_not_broadcast(name: str, left: Any, right: Any) -> None:
+    for module in (np, lnp):
+        with pytest.raises(ValueError, match=name):
+            getattr(module, name)(np.ones(left), np.ones(right))
+
+
 def test_traced_masks_and_floats_are_refused() -> None:
     with pytest.raises(lm.TracingError, match="boolean mask"):
         lm.make_graph(lambda x: x[x > 0])(V)
