@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +27,9 @@ from .tracing import Trace, lift_as
 __all__ = ["fori_loop", "scan"]
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
+) -> Any:
     """The value after `for i in range(lower, upper): value = body_fun(i, value)`, from `value = init_val`.
 
     The body is traced once. A loop whose bounds are numbers can be differentiated in reverse; it keeps what every iteration
@@ -36,8 +39,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
         lower, upper: integers, or scalar arrays of integers.
         body_fun: takes the iteration number (which promotes as a Python int) and the value, and returns the next value.
         init_val: a tree of arrays and numbers; the body must return the same structure, shapes and dtypes.
+        unroll: how many iterations of yours are one of the loop, all with True; the bounds must then be numbers.
 
     Raises:
+        ValueError: `unroll` with bounds that are computed, or less than 1.
         TypeError: a bound is no integer, or the body returns another structure or dtypes.
         ShapeError: the body returns other shapes.
 
@@ -49,7 +54,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     static = _number(lower), _number(upper)
 
     def transformed(bounds: Any, init: Any) -> Any:
-        return _fori(body_fun, static, bounds, init)
+        if unroll is None or unroll is False:
+            return _fori(body_fun, static, bounds, init)
+        return _unrolled_fori(body_fun, static, init, unroll)
 
     dynamic = tuple(None if s is not None else _scalar(b, w) for s, b, w in zip(static, (lower, upper), _BOUNDS, strict=True))
     return each_call(transformed, f"fori_loop_{function_name(body_fun)}", body_fun)(dynamic, init_val)
@@ -91,6 +98,30 @@ def _fori(body: Callable[[Any, Any], Any], static: tuple[int | None, int | None]
         return body(i if isinstance(start, int) and start == 0 else i + start, value), x
 
     return _loop(trace, step, "fori_loop", function_name(body), count, initial, structure, [], _EMPTY, False)[0]
+
+
+def _unrolled_fori(body: Callable[[Any, Any], Any], bounds: tuple[int | None, int | None], init: Any, unroll: int) -> Any:
+    """A loop of which an iteration takes several steps, then the steps that are left."""
+    first, last = bounds
+    if first is None or last is None:
+        raise ValueError("fori_loop() unroll needs bounds that are numbers: leave it out where they are computed")
+    count = max(0, last - first)
+    n_steps = count if unroll is True else min(operator.index(unroll), count)
+    if n_steps < 1 and count:
+        raise ValueError(f"fori_loop() unroll must be at least 1, got {unroll}")
+
+    def steps(start: Any, value: Any, n: int) -> Any:
+        for k in range(n):
+            value = body(start + k, value)
+        return value
+
+    @functools.wraps(body)
+    def block(i: Any, value: Any) -> Any:
+        return steps(i * n_steps + first, value, n_steps)
+
+    n_left = count % max(n_steps, 1)
+    init = _fori(block, (0, count // max(n_steps, 1)), (None, None), init)
+    return steps(staging().lift(last - n_left), init, n_left)
 
 
 _EMPTY = flatten(())[1]

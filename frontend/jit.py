@@ -188,7 +188,8 @@ class _Dispatcher:
     def trace(self, program: Program, statics: tuple[Any, ...], *facts: Any, **names: Any) -> TracedFunction:
         """Trace the function; from its source where Python's own way needs values that only a call knows."""
         if self.capture != "source":
-            before, asked.values = asked.values, False
+            before = asked.values, asked.may
+            asked.values, asked.may = False, self.capture == "auto"
             back = program.checkpoint()
             try:
                 return trace_function(program, self.bound(statics, self.function), *facts, **names)
@@ -199,7 +200,7 @@ class _Dispatcher:
                     raise
                 back()
             finally:
-                asked.values = before
+                asked.values, asked.may = before
         run = importlib.import_module(".capture.runtime", __package__).run  # first needed here, and made with what uses `jit`
         traced = trace_function(program, self.bound(statics, run(self.function)), *facts, **names)
         if self.capture == "auto":

@@ -125,7 +125,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
-    a = a if isinstance(a, Tracer) else concrete_array(a)
+    a = a if hasattr(a, "shape") and hasattr(a, "dtype") else concrete_array(a)  # a `TensorSpec`, too
     return (a.shape if shape is None else shape), (a.dtype if dtype is None else dtype)
 
 

@@ -6,6 +6,7 @@ import itertools
 import linecache
 import os
 import sys
+import sysconfig
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -19,6 +20,9 @@ ErrorT = TypeVar("ErrorT", bound=LaminaError)
 
 # as Python names its files, and without links
 _PACKAGES = tuple({os.path.abspath(os.path.join(__file__, "..", "..")), str(Path(__file__).resolve().parent.parent)})
+_LIBRARIES = tuple(
+    {path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))}
+)
 # the repository root is the package: only these parts of it are ours, the rest (tests, examples) is the user's
 _ROOMS = (
     "modules",
@@ -41,6 +45,12 @@ _OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in ("__
 def is_ours(filename: str) -> bool:
     """Whether a file is of this package."""
     return filename.startswith(_OURS) or filename in _OURS_FILES or filename.startswith("<frozen ")
+
+
+def is_users(code: CodeType) -> bool:
+    """Whether a function is the user's: neither this package's nor of an installed library."""
+    name = code.co_filename
+    return not is_ours(name) and not name.startswith(_LIBRARIES) and "site-packages" not in name and "dist-packages" not in name
 
 
 def user_frame() -> FrameType | None:

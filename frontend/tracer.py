@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,7 +15,7 @@ from xdsl.ir import SSAValue
 
 from ..errors import TracingError
 from ..runtime.array import Array, array_namespace
-from .locations import located
+from .locations import is_users, located
 
 if TYPE_CHECKING:
     from .tracing import Trace
@@ -39,9 +41,69 @@ class _Asked(threading.local):
     """Whether Python has asked a tracer for what only the program knows: capture from source may then trace the function."""
 
     values = False
+    may = False
+    """Whether it would: a function is traced as Python runs it, at first."""
 
 
 asked = _Asked()
+
+
+class _Count:
+    """An object that says how many refer to it where it is the left side of an augmented assignment."""
+
+    def __iadd__(self, other: Any) -> int:
+        return sys.getrefcount(self)
+
+
+def _count_of_a_variable() -> int:
+    """How many references an object has in there that one variable alone holds; versions of Python differ."""
+    count: Any = _Count()
+    count += 0
+    return count
+
+
+_UNSHARED = _count_of_a_variable()
+
+
+def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[[Tracer, Any], Any]:
+    """`x += y` and the like: a new array, which is what NumPy's is unless others hold `x`, or its dtype or shape would change.
+
+    Then the function is traced from its source, where `x` is changed for all that hold it (`capture/writes.py`). Libraries are
+    taken as written for arrays that do not change.
+    """
+
+    def operation(self: Tracer, other: Any) -> Any:
+        references = sys.getrefcount(self)
+        result = plain(self, other)
+        is_shared = references > _UNSHARED or self.base is not None
+        is_plain = not is_shared and (result.dtype, result.shape) == (self.dtype, self.shape)
+        if asked.may and self.shape and not is_plain and is_users(sys._getframe(1).f_code):
+            asked.values = True
+            raise located(TracingError("an array that others hold is changed in place: capture the function from its source"))
+        return result
+
+    return operation
+
+
+def view_of(x: Any, result: Any, is_contiguous: bool) -> Any:
+    """The result of an expression that NumPy computes without copying `x`."""
+    if isinstance(x, Tracer) and isinstance(result, Tracer) and result.shape and result is not x:
+        result.base = x, is_contiguous and (x.base is None or x.base[1])
+    return result
+
+
+def _reshaped(x: Tracer, result: Any) -> Any:
+    """The same of a reshape, which NumPy copies for where the elements do not follow each other."""
+    return view_of(x, result, True) if x.base is None or x.base[1] else result
+
+
+def _is_contiguous(index: tuple[Any, ...]) -> bool:
+    """Whether elements of a basic index follow each other: numbers, then a slice of step 1 at most."""
+    rest = list(itertools.dropwhile(lambda part: part is not ... and not isinstance(part, slice), index))
+    return all(isinstance(part, slice) and part.step is None for part in rest) and all(
+        part.start is None and part.stop is None for part in rest[1:]
+    )
+
 
 _STATIC = "make the value static with static_argnums"
 
@@ -54,9 +116,10 @@ class Tracer:
         dtype: a NumPy dtype.
         weak: whether it came from Python numbers only, which take the dtype of what they meet.
         within: the trace whose values it is one of.
+        base: the array whose memory NumPy's would show a part of, and whether that part is contiguous; None if it has its own.
     """
 
-    __slots__ = ("__weakref__", "dtype", "shape", "value", "weak", "within")
+    __slots__ = ("__weakref__", "base", "dtype", "shape", "value", "weak", "within")
     __array_priority__ = 1000
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
@@ -66,6 +129,7 @@ class Tracer:
         self.shape = shape
         self.dtype = dtype
         self.weak = weak
+        self.base: tuple[Tracer, bool] | None = None
 
     @property
     def __class__(self) -> type:
@@ -205,6 +269,7 @@ class Tracer:
         function = lnp.ufunc_counterpart(ufunc, method)
         taken = {"axis", "dtype", "keepdims", "initial", "where"} if method in ("reduce", "accumulate") else set[str]()
         if not kwargs.keys() <= taken:
+            asked.values |= asked.may and "out" in kwargs  # `x += y` of an array of NumPy
             raise located(TracingError(f"np.{ufunc.__name__} with {', '.join(kwargs)}= is not supported on traced arrays"))
         return function(*args, **kwargs)
 
@@ -297,6 +362,12 @@ class Tracer:
     def __rrshift__(self, other: Any) -> Any:
         return lnp.right_shift(other, self)
 
+    __iadd__, __isub__, __imul__ = _in_place(operator.add), _in_place(operator.sub), _in_place(operator.mul)
+    __itruediv__, __ifloordiv__ = _in_place(operator.truediv), _in_place(operator.floordiv)
+    __imod__, __ipow__, __imatmul__ = _in_place(operator.mod), _in_place(operator.pow), _in_place(operator.matmul)
+    __iand__, __ior__, __ixor__ = _in_place(operator.and_), _in_place(operator.or_), _in_place(operator.xor)
+    __ilshift__, __irshift__ = _in_place(operator.lshift), _in_place(operator.rshift)
+
     def __neg__(self) -> Any:
         return lnp.negative(self)
 
@@ -331,7 +402,11 @@ class Tracer:
         return lnp.greater_equal(self, other)
 
     def __getitem__(self, index: Any) -> Any:
-        return lnp.getitem(self, index)
+        result = lnp.getitem(self, index)
+        parts = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(p, list) or (isinstance(p, Tracer | np.ndarray) and p.ndim) for p in parts):
+            return result  # NumPy copies
+        return view_of(self, result, _is_contiguous(parts))
 
     @property
     def at(self) -> Any:
@@ -342,35 +417,35 @@ class Tracer:
 
     @property
     def T(self) -> Any:
-        return lnp.transpose(self)
+        return view_of(self, lnp.transpose(self), self.ndim < 2)
 
     @property
     def mT(self) -> Any:
-        return lnp.matrix_transpose(self)
+        return view_of(self, lnp.matrix_transpose(self), False)
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         return lnp.astype(self, dtype)
 
     def view(self, dtype: Any) -> Any:
-        return lnp.lnp_bits.view(self, dtype)
+        return view_of(self, lnp.lnp_bits.view(self, dtype), True)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
-        return lnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
+        return _reshaped(self, lnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order))
 
     def transpose(self, *axes: Any) -> Any:
-        return lnp.transpose(self, axes[0] if len(axes) == 1 else axes or None)
+        return view_of(self, lnp.transpose(self, axes[0] if len(axes) == 1 else axes or None), False)
 
     def ravel(self, order: str = "C") -> Any:
-        return lnp.ravel(self, order)
+        return _reshaped(self, lnp.ravel(self, order))
 
     def flatten(self, order: str = "C") -> Any:
         return lnp.ravel(self, order)
 
     def squeeze(self, axis: Any = None) -> Any:
-        return lnp.squeeze(self, axis)
+        return _reshaped(self, lnp.squeeze(self, axis))
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
-        return lnp.swapaxes(self, axis1, axis2)
+        return view_of(self, lnp.swapaxes(self, axis1, axis2), False)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> Any:
         return lnp.repeat(self, repeats, axis)
@@ -466,11 +541,11 @@ class Tracer:
 
     @property
     def real(self) -> Any:
-        return lnp.real(self)
+        return view_of(self, lnp.real(self), False)
 
     @property
     def imag(self) -> Any:
-        return lnp.imag(self)
+        return view_of(self, lnp.imag(self), False)
 
     def conj(self) -> Any:
         return lnp.conjugate(self)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import sysconfig
 from collections.abc import Callable
 from contextlib import contextmanager
 from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType
@@ -16,7 +15,7 @@ import numpy as np
 
 from ...errors import TracingError
 from ..jit import JitBase
-from ..locations import is_ours, placed
+from ..locations import is_ours, is_users, placed
 from ..tracer import Tracer
 from . import builtin, session, writes
 from .codes import code_inside, function_node
@@ -26,10 +25,6 @@ from .rewrite import SITES, rewritten
 from .session import state
 from .sites import RefusedError, Site
 from .source import find
-
-_LIBRARIES = tuple(
-    {path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))}
-)
 
 helpers: Any = None
 """What rewritten code calls, the module `runtime.py`, which puts itself here."""
@@ -60,12 +55,6 @@ def captured(function: Any) -> Any:
 def _call_of(function: Any) -> Any:
     """The method that runs when an object is called, as Python finds it."""
     return next((vars(cls)["__call__"] for cls in type(function).__mro__ if "__call__" in vars(cls)), None)
-
-
-def is_users(code: CodeType) -> bool:
-    """Whether a function is the user's: neither this package's nor of an installed library."""
-    name = code.co_filename
-    return not is_ours(name) and not name.startswith(_LIBRARIES) and "site-packages" not in name and "dist-packages" not in name
 
 
 def _function(function: FunctionType) -> FunctionType:

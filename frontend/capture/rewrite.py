@@ -322,17 +322,11 @@ class _Function(ast.NodeTransformer):
     def stores(self, targets: Sequence[ast.expr], given: ast.expr, node: Any) -> list[ast.stmt]:
         """Assign a value, which is computed before what stands in the targets."""
         calls = _may_bind(given)
-        value = self.viewed(given)
+        value = self.visit(given)
         if len(targets) == 1 and (_is_name(targets[0]) or not calls):
             return self.store(targets[0], value, node)
         name = self.temporary()
         return [assign(name, value), *(s for target in targets for s in self.store(target, load(name), node))]
-
-    def viewed(self, value: ast.expr) -> ast.expr:
-        """A value, of which it is kept that it may share memory with a variable: `x.T`, `x.reshape(...)`."""
-        base = _viewed(value)
-        new = self.visit(value)
-        return at(helper("view", load(base), new), value) if base in self.variables else new
 
     def temporary(self) -> str:
         self.temporaries += 1
@@ -394,8 +388,8 @@ class _Function(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         operator, target = type(node.op).__name__, node.target
         value = self.visit(node.value)
+        live = constant(tuple(sorted(self.notes[node].live & self.variables)))
         if isinstance(target, ast.Name):
-            live = constant(tuple(sorted(self.notes[node].live & self.variables)))
             facts = load(SCOPE), ast.Constant(target.id), load(target.id), ast.Constant(operator), value, live
             return [assign(target.id, at(helper("augment", *facts), node))]
         nowhere = load(SCOPE), ast.Constant(None)
@@ -403,7 +397,7 @@ class _Function(ast.NodeTransformer):
         if isinstance(target, ast.Attribute):
             name = self.mangled(target.attr)
             old = ast.Attribute(load(owner), name, ast.Load())
-            new = at(helper("augment", *nowhere, old, ast.Constant(operator), value, constant(())), node)
+            new = at(helper("augment", *nowhere, old, ast.Constant(operator), value, live), node)
             return [
                 assign(owner, self.visit(target.value)),
                 ast.Expr(helper("set_attribute", load(owner), ast.Constant(name), new)),
@@ -411,7 +405,7 @@ class _Function(ast.NodeTransformer):
         assert isinstance(target, ast.Subscript)
         place = self.temporary()
         old = helper("item", load(owner), load(place))
-        new = at(helper("augment", *nowhere, old, ast.Constant(operator), value, constant(())), node)
+        new = at(helper("augment", *nowhere, old, ast.Constant(operator), value, live, load(owner)), node)
         return [
             assign(owner, self.visit(target.value)),
             assign(place, self.index(target.slice)),
@@ -557,17 +551,6 @@ def _is_name(target: ast.expr) -> bool:
     if isinstance(target, ast.Tuple | ast.List):
         return all(_is_name(t) for t in target.elts)
     return isinstance(target.value if isinstance(target, ast.Starred) else target, ast.Name)
-
-
-_VIEWS = {"T", "mT", "reshape", "ravel", "transpose", "swapaxes", "squeeze", "view", "real", "imag"}
-
-
-def _viewed(value: ast.expr) -> str | None:
-    """The variable that an expression may be a view of: `x.T`, `x.reshape(...)`."""
-    if isinstance(value, ast.Call):
-        value = value.func
-    is_view = isinstance(value, ast.Attribute) and value.attr in _VIEWS and isinstance(value.value, ast.Name)
-    return value.value.id if is_view else None  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _is_always(pattern: ast.pattern) -> bool:

@@ -13,7 +13,7 @@ from .iteration import steps
 from .loops import for_, while_
 from .messages import assert_, raised, text
 from .session import Scope as enter
-from .writes import augment, bind, fresh, item, set_attribute, set_item, set_item_of, view
+from .writes import augment, bind, fresh, item, set_attribute, set_item, set_item_of
 
 NameError = builtins.NameError
 slice = builtins.slice
@@ -21,7 +21,7 @@ slice = builtins.slice
 __all__ = [
     "NameError", "and_", "assert_", "attribute", "augment", "bind", "compare", "convert", "enter", "fold", "for_", "fresh",
     "going", "if_", "item", "known", "not_", "or_", "raised", "run", "set_attribute", "set_item", "set_item_of", "slice",
-    "steps", "ternary", "text", "view", "while_",
+    "steps", "ternary", "text", "while_",
 ]  # fmt: skip
 
 _convert.helpers = sys.modules[__name__]

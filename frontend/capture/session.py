@@ -67,7 +67,6 @@ class _State(threading.local):
         self.flow = 0
         self.counted = 0
         self.tried: BaseException | None = None
-        self.views: dict[int, tuple[Any, Any]] = {}
         self.changed: dict[int, Any] = {}
 
 

@@ -142,8 +142,13 @@ _OPERATORS = {
 }
 
 
-def augment(scope: Scope | None, name: str | None, x: Any, operation: str, value: Any, live: tuple[str, ...]) -> Any:
-    """`x += value` and the like; what `x` stands for afterwards. Arrays keep their dtype and shape, as NumPy's do in place."""
+def augment(
+    scope: Scope | None, name: str | None, x: Any, operation: str, value: Any, live: tuple[str, ...], owner: Any = None
+) -> Any:
+    """`x += value` and the like; what `x` stands for afterwards. Arrays keep their dtype and shape, as NumPy's do in place.
+
+    `x` is a variable, or an attribute or item, of `owner`, where it is assigned after this.
+    """
     plain, in_place = _OPERATORS[operation]
     if not _is_replaced(x, value):
         if isinstance(x, list | set | dict | bytearray):
@@ -151,19 +156,25 @@ def augment(scope: Scope | None, name: str | None, x: Any, operation: str, value
         elif isinstance(x, np.ndarray) and x.ndim and not _is_fresh(x):
             impure("augmented assignment to an array that Python holds")
         return in_place(x, value)
-    if not x.ndim or name is None:  # an element or attribute is assigned after this
+    if not x.ndim or isinstance(owner, np.ndarray | Tracer):
         return plain(x, value)
     _require_unshared(scope, name, x, value, live)
     new = plain(x if isinstance(x, Tracer) else lnp.asarray(x), value)
     if new.shape != x.shape:
-        raise located(ShapeError(f"{name!r} of shape {list(x.shape)} cannot take a result of {list(new.shape)} in place"))
+        raise located(
+            ShapeError(f"{_called(name)} of shape {list(x.shape)} cannot take a result of {list(new.shape)} in place")
+        )
     if new.dtype != x.dtype:
         if not np.can_cast(new.dtype, x.dtype, "same_kind"):
-            text = f"{name!r} is an array of {x.dtype}, which cannot take a result of {new.dtype} in place"
-            raise located(TracingError(f"{text}: write {name} = {name} ... , or convert with .astype"))
+            text = f"{_called(name)} is an array of {x.dtype}, which cannot take a result of {new.dtype} in place"
+            raise located(TracingError(f"{text}: write {name or 'x'} = {name or 'x'} ... , or convert with .astype"))
         new = lnp.astype(new, x.dtype)
     _replace(scope, name, x, new, live)
     return new
+
+
+def _called(name: str | None) -> str:
+    return "the array" if name is None else repr(name)
 
 
 # Names for the same memory
@@ -196,13 +207,6 @@ def _replace(scope: Scope | None, name: str | None, x: Any, new: Tracer, live: t
         slot.write(new)
 
 
-def view(base: Any, result: Any) -> Any:
-    """The result of an expression that NumPy computes without copying `base`."""
-    if isinstance(base, Tracer) and isinstance(result, Tracer) and result.ndim and result is not base:
-        state.views[id(result)] = result, base
-    return result
-
-
 def item(base: Any, index: Any) -> Any:
     """`base[index]`; of a list of arrays also where the index is traced, if they are alike."""
     if _has_tracer(index) and isinstance(base, np.ndarray):
@@ -212,11 +216,7 @@ def item(base: Any, index: Any) -> Any:
     if isinstance(index, Tracer) and isinstance(base, dict):
         text = "a key of a dict is traced: its items must be known; choose with `if`, or make the key static (static_argnums)"
         raise located(TracingError(text))
-    result = base[index]
-    parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(p, list) or (isinstance(p, Tracer | np.ndarray) and p.ndim) for p in parts):
-        return result  # NumPy copies
-    return view(base, result)
+    return base[index]
 
 
 def _stacked(items: Any) -> Any:
@@ -227,8 +227,8 @@ def _stacked(items: Any) -> Any:
 
 
 def _root(x: Any) -> Any:
-    while (known := state.views.get(id(x))) is not None and known[0] is x:
-        x = known[1]
+    while isinstance(x, Tracer) and x.base is not None:
+        x = x.base[0]
     return x
 
 
@@ -242,7 +242,7 @@ def _require_unshared(scope: Scope | None, name: str | None, x: Any, value: Any,
     for other in live:
         held = scope.read(other)
         if other != name and isinstance(held, Tracer) and held is not x and _root(held) is root:
-            text = f"{name!r} shares memory with {other!r}, which is read later and would change with it in NumPy"
+            text = f"{_called(name)} shares memory with {other!r}, which is read later and would change with it in NumPy"
             raise located(TracingError(f"{text}: take .copy() of one of them"))
 
 

@@ -19,7 +19,7 @@ from ..jit import JitBase
 from ..locations import is_ours
 from ..promotion import FLOAT64, INT64
 from ..pytree import is_registered
-from ..tracer import Tracer, asked
+from ..tracer import Tracer, asked, view_of
 from .code import codes_of, instrumented_code
 from .effects import MISSING
 from .hooks import Hooks, has_tracer
@@ -255,7 +255,7 @@ def _copied(hooks: Hooks, function: Any, result: Any, args: tuple[Any, ...]) -> 
     if isinstance(result, Tracer) and any(result is a for a in args) and name not in _ALIASES:
         return Tracer(result.within, result.value, result.shape, result.dtype, result.weak)
     if name in _VIEWS and args:
-        return writes.view(args[0], result)
+        return view_of(args[0], result, False)
     return result
 
 

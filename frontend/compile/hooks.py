@@ -87,8 +87,8 @@ class Hooks:
         if isinstance(owner, Tracer):
             value = getattr(owner, name)
             if name in ("T", "mT"):
-                return reading.viewed(owner, writes.view(owner, value), f".{name}")
-            return writes.view(owner, value) if name in ("real", "imag") else value
+                return reading.viewed(owner, value, f".{name}")
+            return value
         if isinstance(owner, types.ModuleType):
             value = getattr(owner, name)
             if owner.__name__.split(".")[0] in LIBRARIES and owner.__name__ != "lamina.config":

@@ -263,9 +263,9 @@ class _Instrument(ast.NodeTransformer):
         new = hook("updated", operation, old, hook("operand", self.visit(copy.deepcopy(node.value))))
         outside = [_assigned(value, new), *self.store(copy.deepcopy(target), load(value))]
         key: list[ast.expr] = [self.index(copy.deepcopy(target.slice))] if isinstance(target, ast.Subscript) else []
-        check = ast.Expr(hook("changed", copy.deepcopy(owner), *key))
+        check = [ast.Expr(hook("changed", copy.deepcopy(owner), *key)), ast.Expr(hook("augmented", copy.deepcopy(old)))]
         inside = ast.AugAssign(self.target(target), node.op, hook("operand", self.visit(node.value)))
-        return [*out, _placed(ast.If(hook("is_known", owner), outside, [check, inside]), node)]
+        return [*out, _placed(ast.If(hook("is_known", owner), outside, [*check, inside]), node)]
 
     def target(self, target: Any) -> Any:
         """A target with hooks in its subscripts; its base is not one that hooks know, as `checks` makes sure."""

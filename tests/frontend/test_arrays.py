@@ -224,6 +224,12 @@ def test_sizes_that_are_summed_over_do_not_broadcast(name: str, left: Any, right
             getattr(module, name)(np.ones(left), np.ones(right))
 
 
+def test_arrays_like_a_shape_and_dtype() -> None:
+    spec = lm.eval_shape(lambda x: x.sum(0), np.ones((2, 3), np.int8))
+    for made, value in ((lnp.zeros_like(spec), 0), (lnp.ones_like(spec), 1), (lnp.full_like(spec, 7), 7)):
+        same(made, np.full(spec.shape, value, spec.dtype))
+
+
 def test_traced_masks_and_floats_are_refused() -> None:
     with pytest.raises(lm.TracingError, match="boolean mask"):
         lm.make_graph(lambda x: x[x > 0])(V)

@@ -133,6 +133,25 @@ def test_swapped_and_unchanged_carries():
     assert x.tolist() == [1, 2] and y.tolist() == [3, 4]
 
 
+@pytest.mark.parametrize("unroll", [1, 2, 3, 100, True])
+@pytest.mark.parametrize("bounds", [(0, 0), (0, 1), (2, 9), (5, 3), (-3, 4)])
+def test_unrolled_fori_loop(bounds, unroll):
+    x = np.arange(4, dtype=np.float32)
+
+    def loop(x, **options):
+        return lm.fori_loop(*bounds, lambda i, v: v * 1.5 + i * x, x, **options)
+
+    got, want = loop(x, unroll=unroll), loop(x)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    gradient = lm.grad(lambda x: loop(x, unroll=unroll).sum())(x)
+    np.testing.assert_allclose(gradient, lm.grad(lambda x: loop(x).sum())(x), rtol=1e-6)
+    with pytest.raises(ValueError, match="bounds that are numbers"):
+        lm.jit(lambda n: lm.fori_loop(0, n, lambda i, v: v + i, 0, unroll=2))(3)
+    with pytest.raises(ValueError, match="at least 1"):
+        lm.fori_loop(0, 3, lambda i, v: v + i, 0, unroll=0)
+
+
 @pytest.mark.parametrize("donated", [(), (0,), (1,), (0, 1)])
 def test_donated_arguments_are_read_before_they_are_written(donated):
     for count in range(4):
