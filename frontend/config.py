@@ -6,6 +6,7 @@ function without asking Python was made under the options of the process; while 
 
 from __future__ import annotations
 
+import importlib
 import threading
 import weakref
 from collections.abc import Generator
@@ -34,6 +35,11 @@ class Options:
     lazy: bool = False
     variants: bool = True
 
+    @property
+    def are_numpys(self) -> bool:
+        """Whether NumPy's own operators promote as is asked for."""
+        return self.promotion == "numpy" and self.x64
+
 
 DEFAULT = Options()
 
@@ -61,9 +67,10 @@ class Config:
         self._process = DEFAULT
         self._thread = _Thread()
         self._lock = threading.RLock()
-        self._open = 0
+        self._open = self._promoting = 0
         self.common: Options | None = DEFAULT
         """The options of all threads; None while some thread has its own."""
+        self._routed = False
         self._served: weakref.WeakSet[Any] = weakref.WeakSet()
         self._numbers = {DEFAULT: gate.number}
 
@@ -103,6 +110,7 @@ class Config:
         chosen = _changed(self.options, options)
         with self._lock:
             self._open += 1
+            self._promoting += not chosen.are_numpys
             self._share(None)
             self._withdraw()
         self._thread.blocks.append(chosen)
@@ -112,6 +120,7 @@ class Config:
             self._thread.blocks.pop()
             with self._lock:
                 self._open -= 1
+                self._promoting -= not chosen.are_numpys
                 self._share(None if self._open else self._process)
 
     @contextmanager
@@ -147,7 +156,15 @@ class Config:
     def _share(self, common: Options | None) -> None:
         """Say what the options of all threads are, also to calls outside of a trace (`eager.py`)."""
         self.common = common
+        self._route(self._promoting > 0 or not self._process.are_numpys)
         gate.change(0 if common is None else self._numbers.setdefault(common, len(self._numbers) + 1))
+
+    def _route(self, is_promoting: bool) -> None:
+        """Let operators between results ask for the rules, while there are some that are not NumPy's."""
+        if is_promoting != self._routed:
+            self._routed = is_promoting
+            promoted = importlib.import_module(".promoted", __package__)  # made with what asks for options
+            promoted.install() if is_promoting else promoted.remove()
 
     def _withdraw(self) -> None:
         for function in list(self._served):

@@ -141,6 +141,37 @@ def test_without_64_bits():
         assert lm.vmap(lambda x: x / 3)(of(float)).dtype == np.float32
 
 
+def test_operators_and_methods_of_results_follow_the_options():
+    def dtypes(x, f):
+        made = (
+            x / 2, x * f, 3 - x, 2**x, x[0], x[0] / 2, x[1:] @ f[1:], np.sin(x), np.mean(x), x.mean(), x.std(), x.sum(),
+            x.cumsum(), x.argmax(), (x > 1).sum(), divmod(x, 2)[0], np.add.reduce(x), next(iter(x)), x.astype(float), lnp.divide(x, 2),
+        )  # fmt: skip
+        return [y.dtype.name for y in made]
+
+    def results():
+        return lnp.arange(3), lnp.ones(3, np.float32)
+
+    usual, alone = dtypes(*results()), dtypes(np.arange(3), np.ones(3, np.float32))
+    assert usual == alone
+    with lm.config(promotion="jax", x64=False):
+        traced = lm.eval_shape(lambda x, f: (x / 2, x * f, 3 - x, 2**x, x[0], x[0] / 2, x[1:] @ f[1:], np.sin(x)), *results())
+        found = dtypes(*results())
+        assert found[: len(traced)] == [spec.dtype.name for spec in traced]
+        assert all(name in ("int32", "float32") for name in found)
+        x = results()[0]
+        y = x
+        y += 1
+        assert y is x and x.dtype == np.int32 and x.tolist() == [1, 2, 3]
+        assert dtypes(np.arange(3), np.ones(3, np.float32))[:4] == alone[:4]  # NumPy's own arrays
+        assert float(x[0]) == 1.0 and f"{x[0]}" == "1" and list(range(x[0])) == [0]
+    with lm.config(promotion="jax"):
+        assert (results()[0] * results()[1]).dtype == np.float32
+    with lm.config(promotion="strict"), pytest.raises(lm.DTypeError, match="strict promotion"):
+        results()[0] * results()[1]
+    assert dtypes(*results()) == usual and "__array_ufunc__" not in vars(lm.Array)
+
+
 def test_options_are_part_of_what_compiled_functions_are_found_by():
     x, n = of(np.float32), of(np.int32)
     f, inner = lm.jit(lambda x, n: x + n), lm.jit(lambda x, n: x * n)
