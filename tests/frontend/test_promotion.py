@@ -145,7 +145,8 @@ def test_operators_and_methods_of_results_follow_the_options():
     def dtypes(x, f):
         made = (
             x / 2, x * f, 3 - x, 2**x, x[0], x[0] / 2, x[1:] @ f[1:], np.sin(x), np.mean(x), x.mean(), x.std(), x.sum(),
-            x.cumsum(), x.argmax(), (x > 1).sum(), divmod(x, 2)[0], np.add.reduce(x), next(iter(x)), x.astype(float), lnp.divide(x, 2),
+            x.cumsum(), x.argmax(), (x > 1).sum(), divmod(x, 2)[0], np.add.reduce(x), next(iter(x)), x.astype(float),
+            lnp.divide(x, 2),
         )  # fmt: skip
         return [y.dtype.name for y in made]
 
