@@ -21,7 +21,7 @@ from .promotion import INT64
 from .pytree import TreeDef, flatten, node_of
 from .retrace import each_call
 from .tracer import Tracer
-from .tracing import lift_as
+from .tracing import is_array_like, lift_as
 
 
 def vmap(
@@ -32,7 +32,7 @@ def vmap(
     Args:
         function: a function of trees of arrays, written for one element.
         in_axes: the dim to map over: an int, None (the same value for all), or a tuple with one entry an argument; an entry may
-            be a tree that is a prefix of the argument.
+            be a tree that is a prefix of the argument. An argument of None may be anything, as a function.
         out_axes: where the new dim of the results stands: an int, or a prefix of the result; None takes the first element.
         axis_name: what the axis is called by the collectives in `function` (`lamina.lax.psum` and others).
         axis_size: the number of elements, needed where no argument is mapped.
@@ -49,7 +49,30 @@ def vmap(
     def transformed(*args: Any, **kwargs: Any) -> Any:
         return _vmap(function, in_axes, out_axes, axis_name, axis_size, args, kwargs)
 
-    return functools.wraps(function)(each_call(transformed, f"vmap_{function_name(function)}", function))
+    mapped = each_call(transformed, f"vmap_{function_name(function)}", function)
+    if not isinstance(in_axes, tuple | list) or None not in in_axes:
+        return functools.wraps(function)(mapped)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        fixed = {k: args[k] for k, axis in enumerate(in_axes[: len(args)]) if axis is None and not _is_of_arrays(args[k])}
+        if not fixed:
+            return mapped(*args, **kwargs)
+        rest = [k for k in range(len(args)) if k not in fixed]
+
+        @functools.wraps(function)
+        def of_arrays(*given: Any, **named: Any) -> Any:
+            known = fixed | dict(zip(rest, given, strict=True))
+            return function(*(known[k] for k in range(len(args))), **named)
+
+        axes = tuple(in_axes[k] for k in rest)
+        return vmap(of_arrays, axes, out_axes, axis_name, axis_size)(*(args[k] for k in rest), **kwargs)
+
+    return call
+
+
+def _is_of_arrays(tree: Any) -> bool:
+    return all(map(is_array_like, flatten(tree)[0]))
 
 
 _MAPPED = "which differ along the dim that vmap maps over"

@@ -12,7 +12,7 @@ from ..errors import ShapeError
 from .autodiff import function_name
 from .control import convert_results, require_same
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
-from .promotion import BOOL, FLOAT64, INT64, computed, is_integer_dtype
+from .promotion import BOOL, FLOAT64, INT64, canonical, computed, is_integer_dtype
 from .pytree import TreeDef, flatten
 from .retrace import each_call
 from .tracer import Tracer
@@ -178,7 +178,7 @@ def common_dtype(avals: Sequence[Aval]) -> np.dtype[Any]:
     known = [a.dtype for a in avals if not a.weak]
     if known:
         return computed(known[0]) if computed(known[0]) in known else known[0]
-    return FLOAT64 if any(a.dtype.kind == "f" for a in avals) else avals[0].dtype
+    return canonical(FLOAT64) if any(a.dtype.kind == "f" for a in avals) else avals[0].dtype
 
 
 def _require_equal_results(what: str, name: str, one: TracedFunction, other_name: str, other: TracedFunction) -> None:

@@ -215,6 +215,9 @@ class TracedFunction(Interface):
         return not any(isinstance(x, Tracer) for x in self.captured)
 
 
+_NUMBERS: dict[type, np.dtype[Any]] = {int: INT64, float: FLOAT64, complex: COMPLEX128}
+
+
 def abstract(leaf: Any, path: str = "an argument") -> Aval:
     """What a trace knows of an argument.
 
@@ -233,12 +236,8 @@ def abstract(leaf: Any, path: str = "an argument") -> Aval:
             raise DTypeError(f"{path}: {error}") from None
     if kind is bool:
         return Aval(BOOL, ())
-    if kind is int:
-        return Aval(INT64, (), True)
-    if kind is float:
-        return Aval(FLOAT64, (), True)
-    if kind is complex:
-        return Aval(COMPLEX128, (), True)
+    if kind in _NUMBERS:
+        return Aval(canonical(_NUMBERS[kind]), (), True)
     if isinstance(leaf, Size):
         return Aval(INT64, (), True)
     if isinstance(leaf, TensorSpec):

@@ -24,6 +24,7 @@ from .lnp_index import (
     unchecked,
     within,
 )
+from .lnp_logic import clip
 from .moves import broadcast_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
 from .promotion import BOOL, FLOAT64, is_integer_dtype
 from .tracer import Tracer
@@ -276,26 +277,9 @@ def _values_by_points(
     return transpose_tracer(values, [*range(start, start + len(points)), *(first[d] for d in rest)])
 
 
-@api
-def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
-    """The sums of the rows of `data` with one id each: `result[s]` is the sum of all `data[k]` with `segment_ids[k] == s`.
-
-    Args:
-        data: `[n, ...]`, numbers.
-        segment_ids: `[n]`, integers in any order. An id below 0, or not below `num_segments`, adds nothing.
-        num_segments: how many sums; by default one more than the greatest id, which must be known then.
-
-    Returns:
-        `[num_segments, ...]` of the dtype of `data`. Rows are added in their order, so the result does not depend on threads.
-
-    >>> import numpy as np, lamina as lm
-    >>> lm.numpy.segment_sum(np.array([1., 2., 4., 8.]), np.array([0, 2, 0, 2]))
-    array([ 5.,  0., 10.])
-    """
-    return _segments(data, segment_ids, num_segments, "segment_sum", "add", 0)
-
-
-def _segments(data: Any, segment_ids: Any, num_segments: int | None, what: str, kind: str, start: Any) -> Tracer:
+def _segments(
+    data: Any, segment_ids: Any, num_segments: int | None, mode: str | None, what: str, kind: str, start: Any
+) -> Tracer:
     """The rows of `data` combined by their ids; `start`, or a bound of the dtype, is what a segment without rows has."""
     x, ids = lift(data), index_array(segment_ids, checked=num_segments is not None)
     if x.ndim == 0 or ids.shape != x.shape[:1]:
@@ -307,6 +291,10 @@ def _segments(data: Any, segment_ids: Any, num_segments: int | None, what: str, 
             raise TracingError(f"{what} needs num_segments= where the ids are traced: it is the size of the result")
         num_segments = int(ids.max(initial=-1)) + 1
     size = static_int(num_segments, "num_segments")
+    if mode not in (None, "clip", "drop", "fill", "promise_in_bounds"):
+        raise ShapeError(f"{what} mode must be clip, drop, fill or promise_in_bounds, got {mode!r}")
+    if mode == "clip" and size > 0:
+        ids = clip(ids, 0, size - 1)
     if start in ("min", "max"):
         limit = math.inf if start == "max" else -math.inf
         start = limit if x.dtype.kind == "f" else int(getattr(np.iinfo(x.dtype), start))
@@ -314,22 +302,51 @@ def _segments(data: Any, segment_ids: Any, num_segments: int | None, what: str, 
     return build("scatter", empty, x, as_index(lift(ids)), kind=kind, at=(0,)) if size > 0 else empty
 
 
-@api
-def segment_prod(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
-    """As `segment_sum`, products; 1 for an id that no row has."""
-    return _segments(data, segment_ids, num_segments, "segment_prod", "mul", 1)
+def _segment(name: str, kind: str, start: Any, doc: str) -> Callable[..., Any]:
+    def function(
+        data: Any,
+        segment_ids: Any,
+        num_segments: int | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        bucket_size: int | None = None,
+        mode: str | None = None,
+    ) -> Any:
+        return _segments(data, segment_ids, num_segments, mode, name, kind, start)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return api(function)
 
 
-@api
-def segment_max(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
-    """As `segment_sum`, the greatest; minus infinity (the least integer) for an id that no row has."""
-    return _segments(data, segment_ids, num_segments, "segment_max", "max", "min")
+segment_sum = _segment(
+    "segment_sum",
+    "add",
+    0,
+    """The sums of the rows of `data` with one id each: `result[s]` is the sum of all `data[k]` with `segment_ids[k] == s`.
 
+    Args:
+        data: `[n, ...]`, numbers.
+        segment_ids: `[n]`, integers in any order. An id below 0, or not below `num_segments`, adds nothing.
+        num_segments: how many sums; by default one more than the greatest id, which must be known then.
+        indices_are_sorted, unique_indices, bucket_size: as jax has them; they change nothing here.
+        mode: with "clip" an id that is out of range is the nearest one; others are the default.
 
-@api
-def segment_min(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
-    """As `segment_sum`, the least; infinity (the greatest integer) for an id that no row has."""
-    return _segments(data, segment_ids, num_segments, "segment_min", "min", "max")
+    Returns:
+        `[num_segments, ...]` of the dtype of `data`. Rows are added in their order, so the result does not depend on threads.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.numpy.segment_sum(np.array([1., 2., 4., 8.]), np.array([0, 2, 0, 2]))
+    array([ 5.,  0., 10.])
+    """,
+)
+segment_prod = _segment("segment_prod", "mul", 1, "As `segment_sum`, products; 1 for an id that no row has.")
+segment_max = _segment(
+    "segment_max", "max", "min", "As `segment_sum`, the greatest; minus infinity (the least integer) for an id that no row has."
+)
+segment_min = _segment(
+    "segment_min", "min", "max", "As `segment_sum`, the least; infinity (the greatest integer) for an id that no row has."
+)
 
 
 @api
@@ -337,9 +354,9 @@ def segment_mean(data: Any, segment_ids: Any, num_segments: int | None = None) -
     """As `segment_sum`, means; NaN for an id that no row has."""
     x = lift(data)
     x = x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
-    total = _segments(x, segment_ids, num_segments, "segment_mean", "add", 0)
+    total = _segments(x, segment_ids, num_segments, None, "segment_mean", "add", 0)
     ones = broadcast_tracer(lift_as(1, x.dtype), x.shape)
-    return build("div", total, _segments(ones, segment_ids, num_segments, "segment_mean", "add", 0))
+    return build("div", total, _segments(ones, segment_ids, num_segments, None, "segment_mean", "add", 0))
 
 
 @api

@@ -49,9 +49,10 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: in
     on_device(device)
     if is_traced((object,)):
         return _traced_array(object, dtype, ndmin)
-    result = concrete_array(object)
-    if dtype is not None:
-        result = _astype(result, canonical(dtype))
+    wanted = None if dtype is None else canonical(dtype)
+    result = concrete_array(object, wanted)
+    if wanted is not None:
+        result = _astype(result, wanted)
     # NumPy says of arrays without elements that they share nothing
     shared = (
         np.may_share_memory(result, object) if result.size else isinstance(object, np.ndarray) and object.dtype == result.dtype

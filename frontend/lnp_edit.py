@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import ShapeError, TracingError
+from ..errors import DTypeError, ShapeError, TracingError
 from .eager import api
 from .elementwise import broadcast_shapes
 from .lnp_at import At
@@ -18,15 +18,16 @@ from .lnp_join import concatenate, tile
 from .lnp_logic import as_bool, clip, where
 from .lnp_scan import cumsum
 from .lnp_shape import moveaxis, ravel
+from .lnp_sort import searchsorted
 from .lnp_ufuncs import remainder
 from .moves import broadcast_tracer, concat_tracers, nonnegative, normalize_axis, reshape_tracer, slice_axis, static_shape
-from .promotion import INT64, result_type
+from .promotion import INT64, is_integer_dtype, result_type
 from .tracer import Tracer
 from .tracing import concrete_array, is_traced, lift, lift_as, operand, token
 
 __all__ = [
     "append", "block", "choose", "delete", "diagflat", "fill_diagonal", "insert", "piecewise", "place", "put", "put_along_axis",
-    "resize", "select", "unstack",
+    "repeat", "resize", "select", "unstack",
 ]  # fmt: skip
 
 
@@ -307,3 +308,36 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     for condition, function in zip(conditions, functions, strict=True):
         y = where(as_bool(condition), value(function), y)
     return y
+
+
+@api
+def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
+    """`np.repeat`: each element a number of times along an axis.
+
+    With `total_repeat_length`, jax's name, that many elements: the last one again if there are fewer. Counts may be traced
+    then.
+    """
+    x = lift(a)
+    if axis is None:
+        x, axis = reshape_tracer(x, (x.size,)), 0
+    dim = normalize_axis(axis, x.ndim)
+    if isinstance(repeats, Tracer):
+        if total_repeat_length is None:
+            raise TracingError("repeat of counts that are traced needs total_repeat_length=: it is the size of the result")
+        ends = cumsum(broadcast_tracer(repeats, (x.shape[dim],)))
+        return take(x, searchsorted(ends, np.arange(total_repeat_length), side="right"), dim, mode="clip")
+    size, counts = x.shape[dim], concrete_array(repeats)
+    if not (is_integer_dtype(counts.dtype) or counts.size == 0) or (counts < 0).any():
+        raise DTypeError(f"repeat counts must be integers that are not negative, got {repeats!r:.40}")
+    if counts.size != 1 and counts.shape != (size,):
+        raise ShapeError(f"repeat needs {size} counts for axis {dim}, got shape {list(counts.shape)}")
+    if counts.size == 1 and total_repeat_length is None:
+        n = int(counts.reshape(()))
+        wide = (*x.shape[: dim + 1], n, *x.shape[dim + 1 :])
+        y = broadcast_tracer(reshape_tracer(x, (*x.shape[: dim + 1], 1, *x.shape[dim + 1 :])), wide)
+        return reshape_tracer(y, (*x.shape[:dim], size * n, *x.shape[dim + 1 :]))
+    places = np.arange(size).repeat(counts.astype(np.int64).reshape(-1))
+    if total_repeat_length is not None:
+        kept = places[:total_repeat_length]
+        places = np.concatenate([kept, np.full(total_repeat_length - kept.size, size - 1)])
+    return take(x, places.astype(np.int64), dim)

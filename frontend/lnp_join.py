@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dialects.symbolic import Size
 from ..dialects.types import element_type, tensor
-from ..errors import DTypeError, ShapeError, TracingError
+from ..errors import DTypeError, ShapeError
 from ..runtime.scalars import is_a
 from .eager import api, operation
 from .lnp_index import take
@@ -29,11 +29,11 @@ from .moves import (
 )
 from .promotion import FLOAT64, INT64, is_integer_dtype, result_type
 from .tracer import Tracer
-from .tracing import concrete_array, current, lift, lift_as, sequence_of_operands, token
+from .tracing import current, lift, lift_as, sequence_of_operands, token
 
 __all__ = [
     "array_split", "column_stack", "concat", "concatenate", "dsplit", "dstack", "flip", "fliplr", "flipud", "hsplit", "hstack",
-    "pad", "repeat", "roll", "rot90", "split", "stack", "tile", "vsplit", "vstack",
+    "pad", "roll", "rot90", "split", "stack", "tile", "vsplit", "vstack",
 ]  # fmt: skip
 
 
@@ -250,35 +250,6 @@ def tile(A: Any, reps: Any) -> Any:
     full = tuple(n for pair in zip(counts, sizes, strict=True) for n in pair)
     x = broadcast_tracer(reshape_tracer(x, split_dims), full)
     return reshape_tracer(x, tuple(c * n for c, n in zip(counts, sizes, strict=True)))
-
-
-@api
-def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """`np.repeat`: each element a constant number of times along an axis.
-
-    With `total_repeat_length`, jax's name, that many elements: the last one again if there are fewer.
-    """
-    x = lift(a)
-    if axis is None:
-        x, axis = reshape_tracer(x, (x.size,)), 0
-    dim = normalize_axis(axis, x.ndim)
-    if isinstance(repeats, Tracer):
-        raise TracingError("repeat needs counts that are known while tracing")
-    size, counts = x.shape[dim], concrete_array(repeats)
-    if not (is_integer_dtype(counts.dtype) or counts.size == 0) or (counts < 0).any():
-        raise DTypeError(f"repeat counts must be integers that are not negative, got {repeats!r:.40}")
-    if counts.size != 1 and counts.shape != (size,):
-        raise ShapeError(f"repeat needs {size} counts for axis {dim}, got shape {list(counts.shape)}")
-    if counts.size == 1 and total_repeat_length is None:
-        n = int(counts.reshape(()))
-        wide = (*x.shape[: dim + 1], n, *x.shape[dim + 1 :])
-        y = broadcast_tracer(reshape_tracer(x, (*x.shape[: dim + 1], 1, *x.shape[dim + 1 :])), wide)
-        return reshape_tracer(y, (*x.shape[:dim], size * n, *x.shape[dim + 1 :]))
-    places = np.arange(size).repeat(counts.astype(np.int64).reshape(-1))
-    if total_repeat_length is not None:
-        kept = places[:total_repeat_length]
-        places = np.concatenate([kept, np.full(total_repeat_length - kept.size, size - 1)])
-    return take(x, places.astype(np.int64), dim)
 
 
 _BY_PLACE = ("edge", "reflect", "symmetric", "wrap")

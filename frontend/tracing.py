@@ -174,9 +174,9 @@ class Trace:
         if isinstance(x, int):
             return self.number(x, _python_int(x), weak=True)
         if isinstance(x, float) and not isinstance(x, np.floating):
-            return self.number(x, np.asarray(x, FLOAT64), weak=True)
+            return self.number(x, np.asarray(x, canonical(FLOAT64)), weak=True)
         if isinstance(x, complex) and not isinstance(x, np.complexfloating):
-            return self.number(x, np.asarray(x, COMPLEX128), weak=True)
+            return self.number(x, np.asarray(x, canonical(COMPLEX128)), weak=True)
         return self._lift_array(x)
 
     def number(self, x: complex, array: np.ndarray[Any, Any], weak: bool = False) -> Tracer:
@@ -248,10 +248,11 @@ class Trace:
 
 
 def _python_int(x: int) -> np.ndarray[Any, Any]:
-    try:
-        return np.asarray(x, INT64)
-    except OverflowError:
-        raise OverflowError(f"Python integer {x} does not fit int64") from None
+    """The number in the default dtype, or in int64: what it meets may be of a dtype that holds it."""
+    for dtype in (canonical(INT64), INT64):
+        if np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
+            return np.asarray(x, dtype)
+    raise OverflowError(f"Python integer {x} does not fit int64")
 
 
 def input_array(x: Any) -> np.ndarray[Any, Any]:
@@ -260,16 +261,31 @@ def input_array(x: Any) -> np.ndarray[Any, Any]:
     return array.astype(computed(array.dtype)) if array.dtype in STORED else array  # exact
 
 
-def concrete_array(x: Any) -> np.ndarray[Any, Any]:
-    """A contiguous array of a supported dtype from an array, NumPy scalar or nested list of numbers."""
+def concrete_array(x: Any, dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
+    """A contiguous array of a supported dtype from an array, NumPy scalar or nested list of numbers.
+
+    Integers become `dtype` at once where they do not fit the dtype that they would have else.
+
+    Raises:
+        OverflowError: a Python integer is out of the range of the dtype.
+    """
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported: fill it with .filled() first")
-    if not isinstance(x, np.ndarray | np.generic | bool | int | float | complex | list | tuple) and not hasattr(x, "__array__"):
+    if not isinstance(x, np.ndarray | np.generic | bool | int | float | complex | list | tuple | range) and not hasattr(
+        x, "__array__"
+    ):
         raise TypeError(f"expected an array or a number, got {type(x).__name__}: {x!r:.60}")
     array = np.asarray(x)
     if array.dtype.kind in "OUSV" and array.dtype not in STORED:
         raise DTypeError(f"expected an array of numbers, got {type(x).__name__} of dtype {array.dtype}: {x!r:.60}")
-    result = np.ascontiguousarray(array, canonical(array.dtype))
+    held = canonical(array.dtype)
+    if array.dtype.kind in "iu":
+        if not isinstance(x, np.ndarray | np.generic) and (dtype is None or dtype.kind in "iu"):
+            array = np.asarray(x, held if dtype is None else dtype)  # NumPy says which integers are out of range
+            held = array.dtype
+        elif dtype is not None and held != array.dtype:
+            held = dtype
+    result = np.ascontiguousarray(array, held)
     return result if result.shape == array.shape else result.reshape(array.shape)
 
 

@@ -141,6 +141,34 @@ def test_without_64_bits():
         assert lm.vmap(lambda x: x / 3)(of(float)).dtype == np.float32
 
 
+def test_numbers_without_64_bits():
+    with lm.config(x64=False, promotion="jax"):
+        of_numbers = {
+            "float32": (
+                lm.grad(lambda x: x**3)(2.0), lm.vjp(lambda x: x * x, 2.0)[1](np.float32(1))[0], lm.jit(lambda x: x)(2.0),
+                lm.jit(lambda x: lm.cond(x > 0, lambda: 1.0, lambda: x))(2.0), lm.jit(lambda: 1.0)(),
+                lnp.asarray(2**32, dtype=float), lnp.asarray(np.array([2**32]), dtype=float),
+            ),
+            "int32": (lm.jit(lambda: 1)(), lm.jit(lambda x: x * 2)(3), lm.fori_loop(0, 3, lambda i, c: c + i, 0)),
+            "complex64": (lm.jit(lambda: 1j)(),),
+        }  # fmt: skip
+        for name, made in of_numbers.items():
+            assert [x.dtype.name for x in made] == [name] * len(made)
+        assert lnp.asarray(2**32, dtype=float) == 2.0**32 and lnp.asarray([2**32, 1], dtype=float)[0] == 2.0**32
+        assert (lnp.ones(2) * 2**40 == 2.0**40).all()
+        for wrong in (lambda: lnp.asarray(2**32), lambda: lnp.asarray([1, -(2**31) - 1]), lambda: lm.jit(lambda x: x)(2**40)):
+            with pytest.raises(OverflowError, match="out of bounds for int32"):
+                wrong()
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(300, np.uint8), ([1, -1], np.uint32), (2**63, np.int64), ([128], np.int8)])
+def test_integers_that_do_not_fit_are_refused_as_in_numpy(value, dtype):
+    for module in (np, lnp):
+        with pytest.raises(OverflowError, match=r"out of bounds|too large"):
+            module.asarray(value, dtype=dtype)
+    assert lnp.asarray(np.array([300]), dtype=np.uint8) == np.asarray(np.array([300]), dtype=np.uint8)
+
+
 def test_operators_and_methods_of_results_follow_the_options():
     def dtypes(x, f):
         made = (
