@@ -88,7 +88,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     Args:
         pred: a scalar; a number holds when it is not 0.
         true_fun, false_fun: take the operands, and return trees of arrays of one structure, with the same shapes and dtypes.
-        operands: trees of arrays and numbers. `operand=x` is another way to give one.
+        operands: trees of arrays and numbers. `operand=x` is another way to give one; `cond(pred, x, true_fun, y, false_fun)`,
+            jax's older form, gives each function its own.
 
     Raises:
         TypeError: the predicate is no scalar, or results differ in structure or dtype.
@@ -101,6 +102,9 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     if keywords.keys() - {"operand"} or (keywords and operands):
         raise TypeError(f"cond() takes operands by position, or one as operand=, got {', '.join(keywords)}")
     operands = operands or tuple(keywords.values())
+    if len(operands) == 2 and callable(operands[1]) and not callable(true_fun):
+        of_true, of_false = false_fun, operands[1]
+        return cond(pred, lambda x, _: of_true(x), lambda _, y: of_false(y), true_fun, operands[0])
     leaves, structure = flatten(operands)
 
     def transformed(pred: Any, *leaves: Any) -> Any:

@@ -139,7 +139,10 @@ class Program:
     def is_argument(self, number: np.ndarray[Any, Any]) -> bool:
         """Count a Python number; whether it becomes a hidden argument."""
         self.numbers.append((number.dtype.char, number.tobytes()))
-        return len(self.numbers) - 1 in self.varying
+        if len(self.numbers) - 1 not in self.varying:
+            return False
+        self._snapshots[id(number)] = (number, number)  # of the dtype that it was made in, for traces around this one, too
+        return True
 
     def snapshot(self, x: Any) -> np.ndarray[Any, Any]:
         """The contents of an array as they are now: one read-only copy for all uses between two changes.

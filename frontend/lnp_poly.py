@@ -125,25 +125,25 @@ def _sliding(a: Tracer, v: Tracer, mode: str, what: str) -> Tracer:
     return matmul(a[np.arange(count)[:, None] + np.arange(v.size)], v)
 
 
-def _vectors(a: Any, v: Any, what: str) -> list[Tracer]:
-    xs = _of_one_dtype(a, v)
+def _vectors(a: Any, v: Any, what: str, dtype: Any) -> list[Tracer]:
+    xs = _of_one_dtype(a, v) if dtype is None else [lift_as(x, canonical(dtype)) for x in (a, v)]
     if any(x.ndim != 1 or x.size == 0 for x in xs):
         raise ShapeError(f"{what} needs two vectors that are not empty, got shapes {[list(x.shape) for x in xs]}")
     return xs
 
 
 @api
-def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.convolve` of two vectors. Costs `2 * a.size * v.size` flops."""
-    x, y = _vectors(a, v, "convolve")
+    x, y = _vectors(a, v, "convolve", preferred_element_type)
     x, y = (x, y) if x.size >= y.size else (y, x)
     return _sliding(x, flip(y), mode, "convolve")
 
 
 @api
-def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.correlate` of two vectors; complex numbers of the second are conjugated. Costs `2 * a.size * v.size` flops."""
-    x, y = _vectors(a, conjugate(v), "correlate")
+    x, y = _vectors(a, conjugate(v), "correlate", preferred_element_type)
     return _sliding(x, y, mode, "correlate") if x.size >= y.size else flip(_sliding(y, x, mode, "correlate"))
 
 

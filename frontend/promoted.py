@@ -18,6 +18,7 @@ from . import lnp
 from .config import config
 from .functions import is_staging
 from .locations import is_ours
+from .tracing import is_array_like
 
 _NUMPY = os.path.join(os.path.dirname(np.__file__), "")
 _METHODS = (
@@ -53,7 +54,7 @@ def _is_promoted() -> bool:
 
 def _array_ufunc(self: Array, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
     is_known = ufunc.__name__ in lnp.__all__ and method in ("__call__", "reduce", "accumulate", "outer")
-    if is_known and kwargs.get("out") is None and _is_promoted():
+    if is_known and kwargs.get("out") is None and all(map(is_array_like, args)) and _is_promoted():
         kwargs.pop("out", None)
         return lnp.ufunc_counterpart(ufunc, method)(*args, **kwargs)
     return _by_numpy(getattr(ufunc, method), args, kwargs)

@@ -581,3 +581,10 @@ def test_results_of_loops_that_nothing_uses_with_branches_inside() -> None:
     np.testing.assert_array_equal(got, ((x + 2) * 2) * 2)
     got = lm.jit(lambda x: lm.while_loop(lambda c: c[0] < 4, lambda c: (c[0] + 1, *body(c[0], c[1:])), (0, x, x))[1])(x)
     np.testing.assert_array_equal(got, ((x + 2) * 2) * 2)
+
+
+def test_operands_of_each_branch():
+    for x, y, want in ((2.0, 3.0, 4.0), (-2.0, 3.0, 2.0)):
+        assert lm.cond(x > 0, x, lambda v: v * 2, y, lambda v: v - 1) == want
+        found = lm.jit(lm.value_and_grad(lambda x, y: lm.cond(x > 0, (x, y), lambda v: v[0] * v[1], y, lambda v: v**2)))(x, y)
+        assert found == ((x * y, y) if x > 0 else (y**2, 0))

@@ -161,6 +161,14 @@ def test_numbers_without_64_bits():
                 wrong()
 
 
+def test_numbers_that_differ_between_calls_keep_their_values_without_64_bits():
+    with lm.config(x64=False, promotion="jax"):
+        x = lnp.ones(3)
+        for k in range(3):  # what differs becomes an argument
+            assert (lm.grad(lambda a, n=k: (a * lnp.asarray(2**31 + n, dtype=float)).sum())(x) == 2.0**31).all()
+            assert (lm.grad(lambda a, n=k: lnp.minimum(a * 2.0**n, 2**33 + n).sum())(x) == 2.0**k).all()
+
+
 @pytest.mark.parametrize(("value", "dtype"), [(300, np.uint8), ([1, -1], np.uint32), (2**63, np.int64), ([128], np.int8)])
 def test_integers_that_do_not_fit_are_refused_as_in_numpy(value, dtype):
     for module in (np, lnp):
