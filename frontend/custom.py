@@ -164,9 +164,7 @@ class custom_jvp(CustomDerivative):
     _rule: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """Set the rule; `symbolic_zeros` must be False: zero tangents are arrays of zeros, which cost nothing once compiled."""
-        if symbolic_zeros:
-            raise NotImplementedError("defjvp(symbolic_zeros=True) is not available: zero tangents are arrays of zeros")
+        """Set the rule. Zero tangents are arrays of zeros, with `symbolic_zeros` too, which cost nothing once compiled."""
         self._rule = jvp
         return jvp
 
