@@ -288,6 +288,23 @@ class custom_vjp(CustomDerivative):
         return [first, _trace_rule(turned, f"{name}_reverse", [*residuals, *cotangents], ())]
 
 
+class BothModes(CustomDerivative):
+    """A function with a rule for each mode: forward mode takes that of a `custom_jvp`, reverse mode those of a `custom_vjp`."""
+
+    DEFINE = ".defjvp and .defvjp of its parts"
+
+    def __init__(self, by_jvp: custom_jvp, by_vjp: custom_vjp):
+        super().__init__(by_jvp.fun, by_jvp.nondiff_argnums)
+        self.by_jvp, self.by_vjp = by_jvp, by_vjp
+
+    @property
+    def is_defined(self) -> bool:
+        return self.by_jvp.is_defined and self.by_vjp.is_defined
+
+    def rules(self, function: TracedFunction, args: _Arguments, tracers: Sequence[Tracer]) -> list[TracedFunction]:
+        return [*self.by_jvp.rules(function, args, tracers), *self.by_vjp.rules(function, args, tracers)]
+
+
 def _with_zeros(cotangents: Sequence[Any], function: TracedFunction) -> Any:
     """The cotangent of all results: zeros for those that are not float."""
     given = iter(cotangents)

@@ -13,7 +13,7 @@ from typing import Any
 from . import lnp
 from .autodiff import function_name, jvp
 from .conditional import while_loop
-from .custom import custom_jvp, custom_vjp
+from .custom import BothModes, custom_jvp, custom_vjp
 from .functions import abstract, call_function, is_staging, staging, trace_function
 from .promotion import is_inexact_dtype
 from .pytree import flatten
@@ -109,7 +109,7 @@ def custom_linear_solve(
         matvec: a linear function of a tree to one like it; it may close over what the solution is differentiated by.
         solve: takes a linear function and a right side; with `has_aux` it returns a pair of the solution and anything else.
         transpose_solve: the same for the transpose of `matvec`. With it, or where `symmetric` says that `solve` serves, reverse
-            mode solves the transposed equation; else forward mode solves the equation, and reverse mode transposes that.
+            mode solves the transposed equation; else it transposes the steps of `solve`. Forward mode solves one more equation.
 
     >>> import lamina as lm, lamina.numpy as lnp, numpy as np
     >>> a, b = np.float64([[4, 1], [1, 3]]), np.float64([1, 2])
@@ -125,23 +125,24 @@ def custom_linear_solve(
     def value(found: Any) -> Any:
         return found[0] if has_aux else found
 
+    forward = custom_jvp(found)
+
+    @forward.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (b, consts), (b_dot, moved) = primals, tangents
+        y = solved(b, consts)
+        _, change = jvp(lambda *c: converted(value(y), *c), tuple(consts), tuple(moved))
+        slope = solved(tree_map(lnp.subtract, b_dot, change), consts)
+        return y, (value(slope), *(tree_map(lnp.zeros_like, a) for a in y[1:])) if has_aux else slope
+
     if back is None:
-        forward = custom_jvp(found)
-
-        @forward.defjvp
-        def _(primals: Any, tangents: Any) -> Any:
-            (b, consts), (b_dot, moved) = primals, tangents
-            y = forward(b, consts)
-            _, change = jvp(lambda *c: converted(value(y), *c), tuple(consts), tuple(moved))
-            slope = forward(tree_map(lnp.subtract, b_dot, change), consts)
-            return y, (value(slope), *(tree_map(lnp.zeros_like, a) for a in y[1:])) if has_aux else slope
-
-        return forward(b, consts)
-
+        solved = forward
+        return solved(b, consts)
     reverse = custom_vjp(found)
+    solved = BothModes(forward, reverse)
 
     def keep(b: Any, consts: Sequence[Any]) -> Any:
-        y = reverse(b, consts)
+        y = solved(b, consts)
         return y, (value(y), consts)
 
     def pull(kept: Any, given: Any) -> Any:
@@ -157,7 +158,7 @@ def custom_linear_solve(
         return w, [-slope for slope in of_consts(w)] if consts else []
 
     reverse.defvjp(keep, pull)
-    return reverse(b, consts)
+    return solved(b, consts)
 
 
 def _apply(A: Any) -> Callable[[Any], Any]:

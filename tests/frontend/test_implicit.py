@@ -57,6 +57,9 @@ def test_solutions_have_the_derivatives_of_their_equation() -> None:
 
         for slope, wanted in zip(lm.jit(lm.grad(loss, (0, 1)))(a, b), lm.grad(exact, (0, 1))(a, b), strict=True):
             np.testing.assert_allclose(slope, wanted, rtol=1e-6, atol=1e-9)
+        moved = lm.jit(lambda a, b, loss=loss: lm.jvp(loss, (a, b), (half, b * b)))(a, b)
+        np.testing.assert_allclose(moved, lm.jvp(exact, (a, b), (half, b * b)), rtol=1e-6)
+        np.testing.assert_allclose(lm.hessian(loss, 1)(a, b), lm.hessian(exact, 1)(a, b), rtol=1e-5, atol=1e-9)
 
     def direct(a: Any, b: Any) -> Any:
         return (lm.lax.custom_linear_solve(lambda x: a @ x, b, lambda f, b: lnp.linalg.solve(lm.jacfwd(f)(b), b)) ** 2).sum()
