@@ -117,10 +117,14 @@ def custom_linear_solve(
     array([0.09090909, 0.63636364])
     """
     converted, consts = closure_convert(matvec, b)
-    back = solve if symmetric else transpose_solve
+    ahead, fixed = _closed(solve, lambda x: converted(x, *consts), b)
+    back, fixed_back = None, []
+    if transpose_solve is not None and not symmetric:
+        back, fixed_back = _closed(transpose_solve, lambda y: _transposed(converted, b, consts)(y), b)
+    n = len(fixed)
 
-    def found(b: Any, consts: Sequence[Any]) -> Any:
-        return solve(lambda x: converted(x, *consts), b)
+    def found(b: Any, consts: Sequence[Any], values: Sequence[Any]) -> Any:
+        return ahead(values[:n])(lambda x: converted(x, *consts), b)
 
     def value(found: Any) -> Any:
         return found[0] if has_aux else found
@@ -129,36 +133,45 @@ def custom_linear_solve(
 
     @forward.defjvp
     def _(primals: Any, tangents: Any) -> Any:
-        (b, consts), (b_dot, moved) = primals, tangents
-        y = solved(b, consts)
+        (b, consts, values), (b_dot, moved, _) = primals, tangents
+        y = solved(b, consts, values)
         _, change = jvp(lambda *c: converted(value(y), *c), tuple(consts), tuple(moved))
-        slope = solved(tree_map(lnp.subtract, b_dot, change), consts)
+        slope = solved(tree_map(lnp.subtract, b_dot, change), consts, values)
         return y, (value(slope), *(tree_map(lnp.zeros_like, a) for a in y[1:])) if has_aux else slope
 
-    if back is None:
+    values = [*fixed, *fixed_back]
+    if back is None and not symmetric:
         solved = forward
-        return solved(b, consts)
+        return solved(b, consts, values)
     reverse = custom_vjp(found)
     solved = BothModes(forward, reverse)
 
-    def keep(b: Any, consts: Sequence[Any]) -> Any:
-        y = solved(b, consts)
-        return y, (value(y), consts)
+    def keep(b: Any, consts: Sequence[Any], values: Sequence[Any]) -> Any:
+        y = solved(b, consts, values)
+        return y, (value(y), consts, values)
 
     def pull(kept: Any, given: Any) -> Any:
-        x, consts = kept
-        given = value(given)
-
-        def transposed(y: Any) -> Any:
-            return vjp(lambda x: converted(x, *consts), x)[1](y)[0]
-
-        other = (lambda x: converted(x, *consts)) if symmetric else transposed
-        w = value(custom_linear_solve(other, given, back, solve, symmetric, has_aux))
+        x, consts, values = kept
+        other = (lambda x: converted(x, *consts)) if symmetric else _transposed(converted, x, consts)
+        first, second = ahead(values[:n]), None if back is None else back(values[n:])
+        w = value(custom_linear_solve(other, value(given), second or first, first, symmetric, has_aux))
         _, of_consts = vjp(lambda *c: converted(x, *c), *consts)
-        return w, [-slope for slope in of_consts(w)] if consts else []
+        return w, [-slope for slope in of_consts(w)] if consts else [], None
 
     reverse.defvjp(keep, pull)
-    return solved(b, consts)
+    return solved(b, consts, values)
+
+
+def _transposed(converted: Callable[..., Any], x: Any, consts: Sequence[Any]) -> Callable[[Any], Any]:
+    return lambda y: vjp(lambda x: converted(x, *consts), x)[1](y)[0]
+
+
+def _closed(solve: Callable[..., Any], function: Callable[[Any], Any], b: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """What makes a solver of the values that this one closes over, and these: derivatives are those of the equation alone."""
+    if not is_staging() or staging().derivatives + staging().transposed <= 0:
+        return lambda values: solve, []
+    converted, values = closure_convert(lambda right: solve(function, right), b)
+    return lambda values: lambda _, right: converted(right, *values), values
 
 
 def _apply(A: Any) -> Callable[[Any], Any]:

@@ -60,7 +60,7 @@ class SchurOp(MatrixOp):
     imaginary_results = var_result_def(TensorType)
     syntax = "<form> *x"
     derivative = NotDifferentiable(
-        lambda op: f"'{op.name}' op has eigenvalues in any order: sqrtm, logm and solve_sylvester have derivatives"
+        lambda op: f"'{op.name}' op has eigenvalues in any order: sqrtm and solve_sylvester have derivatives"
     )
 
     @classmethod
