@@ -68,6 +68,7 @@ from . import (
     lnp_poly,
     lnp_reduce,
     lnp_scan,
+    lnp_sets,
     lnp_shape,
     lnp_sort,
     lnp_ufuncs,
@@ -95,6 +96,7 @@ from .lnp_of_numpy import *
 from .lnp_poly import *
 from .lnp_reduce import *
 from .lnp_scan import *
+from .lnp_sets import *
 from .lnp_shape import *
 from .lnp_sort import *
 from .lnp_ufuncs import *
@@ -135,8 +137,8 @@ _HOMES = {
 
 _PARTS = (
     *(lnp_at, lnp_bits, lnp_complex, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_info, lnp_join, lnp_logic),
-    *(lnp_math, lnp_more, lnp_nonzero, lnp_numbers, lnp_of_numpy, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort),
-    lnp_ufuncs,
+    *(lnp_math, lnp_more, lnp_nonzero, lnp_numbers, lnp_of_numpy, lnp_poly, lnp_reduce, lnp_scan, lnp_sets, lnp_shape),
+    *(lnp_sort, lnp_ufuncs),
 )
 __all__ = [
     *_CONSTANTS,

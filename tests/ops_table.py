@@ -580,12 +580,12 @@ def _matrices() -> Iterator[Row]:
             yield Row("eig", (size + element,), {"mode": mode}, prepare=_hessenberg, **vectors)
         for form in ("triangular", "hessenberg"):
             yield Row("schur", (size + element,), {"form": form}, prepare=_hessenberg, **vectors)
-    for form in ("triangular", "hessenberg"):
+    for form, element in itertools.product(("triangular", "hessenberg"), COMPLEX):
         yield Row(
             "schur",
-            ("4x4xcomplex<f64>",),
+            ("3x3x" + element,),
             {"form": form},
-            prepare=lambda x: [np.triu(x / 64) + np.diag(4.0 + np.arange(4))],
+            prepare=lambda x: [np.triu(x / 64) + np.diag(4.0 + np.arange(3))],
             **vectors,
         )
         yield Row("schur", ("3x3xf32",) * 2, {"form": form}, prepare=lambda x, y: [*_hessenberg(x), np.triu(y) / 16], **vectors)
