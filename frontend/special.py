@@ -17,6 +17,7 @@ from . import (
     special_gammas,
     special_incomplete,
     special_integrals,
+    special_more,
 )
 from .eager import operation
 from .elementwise import compare, full_like_tracer, select
@@ -27,12 +28,14 @@ from .special_bessel import *
 from .special_gammas import *
 from .special_incomplete import *
 from .special_integrals import *
+from .special_more import *
 from .special_parts import as_float, chebyshev, floats
 from .tracer import Tracer
 from .tracing import build
 
 __all__ = [
     *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,
+    *special_more.__all__,
     "boxcox", "boxcox1p", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "kl_div", "log_ndtr", "log_softmax", "logit",
     "logsumexp", "ndtr", "ndtri", "owens_t", "rel_entr", "softmax", "xlog1py", "xlogy",
 ]  # fmt: skip
