@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ShapeError
 from . import linalg_factors, linalg_matrices, linalg_schur, lnp  # noqa: F401  operators of tracers call lnp
 from .eager import api
-from .implicit import bicgstab, cg
+from .implicit import bicgstab, cg, gmres
 from .linalg_factors import *
 from .linalg_factors import inv, matrices, svd
 from .linalg_matrices import *
@@ -32,8 +32,8 @@ from .tracing import lift, lift_as
 
 __all__ = [
     *linalg_factors.__all__, *linalg_matrices.__all__, *linalg_schur.__all__,
-    "bicgstab", "cg", "cond", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot",
-    "norm", "outer", "tensordot", "trace", "vecdot", "vector_norm",
+    "bicgstab", "cg", "cond", "cross", "diagonal", "gmres", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
+    "multi_dot", "norm", "outer", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

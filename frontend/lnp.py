@@ -132,6 +132,7 @@ _CONSTANTS = (
 _HOMES = {
     **{"apply_along_axis": "lnp_slices", "fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors"},
     **{"linalg": "linalg", "polydiv": "lnp_fit", "polyfit": "lnp_fit", "vectorize": "lnp_slices"},
+    **{"frompyfunc": "lnp_frompyfunc", "ufunc": "lnp_frompyfunc"},
 }
 """What is imported when it is first used: the module that has it."""
 

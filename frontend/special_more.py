@@ -280,8 +280,8 @@ def _loggamma(z: Any) -> Any:
 def loggamma(x: Any) -> Any:
     """The principal branch of the logarithm of the gamma function, of real and complex numbers.
 
-    Real numbers below 0 give NaN, where the result is complex. The error is up to 40 units in the last place of the result, or of 1
-    near its zeros at 1 and 2.
+    Real numbers below 0 give NaN, where the result is complex. The error is up to 40 units in the last place of the
+    result, or of 1 near its zeros at 1 and 2.
 
     >>> import lamina as lm
     >>> lm.special.loggamma(0.5 + 1j).round(6)
