@@ -75,10 +75,10 @@ class ufunc:
         x = asarray(a) if dtype is None else asarray(a).astype(dtype)
         dims = sorted(normalize_axes(axis, x.ndim))
         rest = [n for d, n in enumerate(x.shape) if d not in dims]
-        rows = reshape(moveaxis(x, dims, range(len(dims))), (-1, *rest)) if x.size else full((0, *rest), 0, x.dtype)
+        rows = reshape(moveaxis(x, dims, list(range(len(dims)))), (-1, *rest)) if x.size else full((0, *rest), 0, x.dtype)
         mask = None
         if where is not None:
-            mask = reshape(moveaxis(broadcast_to(where, x.shape), dims, range(len(dims))), rows.shape)
+            mask = reshape(moveaxis(broadcast_to(where, x.shape), dims, list(range(len(dims)))), rows.shape)
         first = self.identity if initial is None else initial
         if first is None and (mask is not None or not rows.shape[0]):
             raise ShapeError(f"{self.__name__}.reduce() of no elements, or with where=, needs initial= or an identity")
