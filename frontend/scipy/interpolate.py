@@ -74,9 +74,9 @@ class RegularGridInterpolator:
         if method == "nearest":
             found = self.values[tuple(lnp.where(t <= 0.5, i, i + 1) for t, i in zip(parts, cells, strict=True))]
         else:
-            found = 0.0
+            found: Any = 0.0
             for corner in itertools.product((0, 1), repeat=k):
-                weight = 1.0
+                weight: Any = 1.0
                 for t, side in zip(parts, corner, strict=True):
                     weight = weight * (t if side else 1.0 - t)
                 at = self.values[tuple(i + side for i, side in zip(cells, corner, strict=True))]

@@ -48,7 +48,7 @@ def test_grids() -> None:
     grid = (np.arange(4.0), np.sort(RNG.normal(size=5)))
     for method in ("linear", "nearest"):
         for fill in (np.nan, None, 0.5):
-            args = (grid, values, method, False, fill)
+            args: Any = (grid, values, method, False, fill)
             want = theirs.RegularGridInterpolator(*args)(points)
             np.testing.assert_allclose(lm.jit(ours.RegularGridInterpolator(*args))(points), want, rtol=1e-12)
     np.testing.assert_allclose(ours.interpn((X,), Y, AT), theirs.interpn((X,), Y, AT, bounds_error=False), rtol=1e-12)
