@@ -15,37 +15,14 @@ from .jit import jit
 from .moves import static_int
 from .promotion import result_type
 from .special_gammas import STIRLING, betaln, digamma, gammaln, gammasgn, poch
+from .special_integrals import dawsn
 from .special_parts import as_float, float_operands, floats, with_slopes
 from .tracing import build, lift, lift_as, token
 
 __all__ = [
-    "agm",
-    "cbrt",
-    "comb",
-    "cosm1",
-    "ellipe",
-    "ellipk",
-    "ellipkm1",
-    "erfcinv",
-    "erfi",
-    "exp2",
-    "exp10",
-    "expm1",
-    "exprel",
-    "huber",
-    "inv_boxcox",
-    "inv_boxcox1p",
-    "log1p",
-    "log_expit",
-    "loggamma",
-    "perm",
-    "pseudo_huber",
-    "psi",
-    "rgamma",
-    "sinc",
-    "softplus",
-    "sph_harm_y",
-    "wofz",
+    "agm", "cbrt", "comb", "cosm1", "ellipe", "ellipk", "ellipkm1", "erfi", "exp10", "exp2", "expm1", "exprel", "huber",
+    "inv_boxcox", "inv_boxcox1p", "log1p", "log_expit", "loggamma", "perm", "pseudo_huber", "psi", "rgamma", "sinc", "softplus",
+    "sph_harm_y", "wofz",
 ]  # fmt: skip
 
 cbrt, exp2, expm1, log1p, sinc, psi = lnp.cbrt, lnp.exp2, lnp.expm1, lnp.log1p, lnp.sinc, digamma
@@ -137,18 +114,8 @@ def pseudo_huber(delta: Any, r: Any, /) -> Any:
 @operation
 def erfi(x: Any, /) -> Any:
     """The imaginary error function, `-1j * erf(1j * x)`: from Dawson's integral."""
-    from .special_integrals import dawsn
-
     x = as_float(x)
     return lnp.exp(x * x) * dawsn(x) * (2 / math.sqrt(math.pi))
-
-
-@operation
-def erfcinv(y: Any, /) -> Any:
-    """The inverse of `erfc`: infinite at 0, minus infinity at 2, NaN beyond."""
-    from .special import ndtri
-
-    return ndtri(0.5 * as_float(y)) * -math.sqrt(0.5)
 
 
 # --------------------------------------------------------------------------------------------------------------------
