@@ -86,7 +86,7 @@ class RegularGridInterpolator:
         outside: Any = False
         for g, x in zip(self.grid, xs, strict=True):
             outside = outside | (x < g[0]) | (x > g[-1])
-        return lnp.where(lnp.reshape(outside, (*outside.shape, *rest)), self.fill_value, found).astype(self.values.dtype)
+        return lnp.where(lnp.reshape(outside, (*outside.shape, *rest)), self.fill_value, found)
 
 
 def interpn(
