@@ -252,7 +252,7 @@ def loggamma(x: Any) -> Any:
 
     >>> import lamina as lm
     >>> lm.special.loggamma(0.5 + 1j).round(6)
-    array(-0.652791-0.955008j)
+    np.complex128(-0.652791-0.955008j)
     """
     x = lift(x)
     if x.dtype.kind == "c":
@@ -310,7 +310,7 @@ def wofz(z: Any) -> Any:
 
     >>> import lamina as lm
     >>> lm.special.wofz(1j).round(6)
-    array(0.427584+0.j)
+    np.complex128(0.427584+0j)
     """
     return _wofz_with_slope(_complex(z))
 
@@ -359,7 +359,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, 
 
     >>> import lamina as lm, numpy as np
     >>> lm.special.sph_harm_y(1, 0, 0.0, 0.0).real.round(6)
-    array(0.488603)
+    np.float64(0.488603)
     """
     if diff_n is not None:
         raise ValueError("sph_harm_y has no diff_n: differentiate it with lm.jvp")
