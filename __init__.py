@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .frontend import debug as debug
     from .frontend import extend as extend
     from .frontend import fft as fft
+    from .frontend import image as image
     from .frontend import lax as lax
     from .frontend import linalg as linalg
     from .frontend import lnp as numpy  # noqa: F401
@@ -232,6 +233,7 @@ _ALIASES = {
     "debug": ".frontend.debug",
     "extend": ".frontend.extend",
     "fft": ".frontend.fft",
+    "image": ".frontend.image",
     "lax": ".frontend.lax",
     "linalg": ".frontend.linalg",
     "numpy": ".frontend.lnp",
@@ -241,10 +243,11 @@ _ALIASES = {
     "special": ".frontend.special",
     "testing": ".frontend.testing",
     "tree": ".frontend.tree",
+    "tree_util": ".frontend.tree",
 }
 
 # the parts of scipy, which `import lamina.scipy.stats` finds, too
-_PARTS = ("cluster", "fft", "integrate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats")
+_PARTS = ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats")
 _SHARED = ("linalg", "special")
 
 __all__ = [*_HOMES, *_ALIASES]

@@ -51,6 +51,8 @@ class CustomDerivative(ABC):
     """Base of functions with rules. Outside of a trace they are the plain function."""
 
     DEFINE = ""
+    IN_REVERSE = False
+    """Whether there are rules for reverse mode: what a rule of forward mode does with tangents is differentiated by them."""
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()):
         self.fun, self.nondiff_argnums = fun, tuple(nondiff_argnums)
@@ -60,7 +62,7 @@ class CustomDerivative(ABC):
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not is_staging() or staging().derivatives <= 0:
+        if not is_staging() or self.levels() <= 0:
             return self.fun(*args, **kwargs)
         if not self.is_defined:
             raise AttributeError(f"{function_name(self.fun)} has no rule for its derivative: give it one by {self.DEFINE}")
@@ -73,6 +75,11 @@ class CustomDerivative(ABC):
     @abstractmethod
     def is_defined(self) -> bool:
         """Whether the rules are there."""
+
+    def levels(self) -> int:
+        """How many transformations differentiate a call, here and now."""
+        trace = staging()
+        return trace.derivatives + (trace.transposed if self.IN_REVERSE else 0)
 
     @abstractmethod
     def rules(self, function: TracedFunction, args: _Arguments, tracers: Sequence[Tracer]) -> list[TracedFunction]:
@@ -129,12 +136,31 @@ def _inexact(avals: Sequence[Aval]) -> list[int]:
 
 
 def _trace_rule(
-    rule: Callable[..., Any], name: str, avals: Sequence[Aval], known: Sequence[Any], derivatives: int = -1
+    custom: CustomDerivative,
+    rule: Callable[..., Any],
+    kind: str,
+    avals: Sequence[Aval],
+    known: Sequence[Any],
+    *,
+    inner: bool = False,
+    transposed: int = 0,
 ) -> TracedFunction:
-    program = staging().program
+    """Trace a rule: what one transformation less differentiates, or as many where it stands inside of another rule.
+
+    `transposed` says that reverse mode transposes what the rule does with tangents.
+    """
+    trace = staging()
+    program = trace.program
     assert isinstance(program, Program)
+
+    def traced(*xs: Any) -> Any:
+        staging().transposed = transposed
+        return rule(*xs)
+
     filled_up = [*known, *(_UNKNOWN for _ in range(len(avals) - len(known)))]
-    return trace_function(program, rule, _flat(len(avals)), avals, name=name, known=filled_up, derivatives=derivatives)
+    levels = 0 if inner else custom.levels() - trace.derivatives - 1
+    name = f"{function_name(custom.fun)}_{kind}"
+    return trace_function(program, traced, _flat(len(avals)), avals, name=name, known=filled_up, derivatives=levels)
 
 
 class custom_jvp(CustomDerivative):
@@ -188,7 +214,13 @@ class custom_jvp(CustomDerivative):
     def is_defined(self) -> bool:
         return self._rule is not None
 
-    def rules(self, function: TracedFunction, args: _Arguments, tracers: Sequence[Tracer]) -> list[TracedFunction]:
+    def rules(
+        self,
+        function: TracedFunction,
+        args: _Arguments,
+        tracers: Sequence[Tracer],
+        by: CustomDerivative | None = None,
+    ) -> list[TracedFunction]:
         name, rule = function_name(self.fun), self._rule
         assert rule is not None
         avals = function.avals
@@ -206,7 +238,7 @@ class custom_jvp(CustomDerivative):
             return (*value, *(moved[k] for k in _inexact(function.out_avals)))
 
         strong = [avals[k]._replace(weak=False) for k in floats]
-        return [_trace_rule(traced, f"{name}_jvp", [*avals, *strong], tracers)]
+        return [_trace_rule(by or self, traced, "jvp", [*avals, *strong], tracers, transposed=int(by is None))]
 
 
 def _added(a: Any, b: Any) -> Any:
@@ -241,6 +273,7 @@ class custom_vjp(CustomDerivative):
     """
 
     DEFINE = ".defvjp"
+    IN_REVERSE = True
     _forward: Callable[..., Any] | None = None
     _reverse: Callable[..., Any]
 
@@ -256,7 +289,13 @@ class custom_vjp(CustomDerivative):
     def is_defined(self) -> bool:
         return self._forward is not None
 
-    def rules(self, function: TracedFunction, args: _Arguments, tracers: Sequence[Tracer]) -> list[TracedFunction]:
+    def rules(
+        self,
+        function: TracedFunction,
+        args: _Arguments,
+        tracers: Sequence[Tracer],
+        by: CustomDerivative | None = None,
+    ) -> list[TracedFunction]:
         name, forward = function_name(self.fun), self._forward
         assert forward is not None
         structures: list[TreeDef] = []
@@ -272,7 +311,7 @@ class custom_vjp(CustomDerivative):
             structures.append(structure)
             return (*value, *leaves)
 
-        first = _trace_rule(traced, f"{name}_forward", function.avals, tracers)
+        first = _trace_rule(by or self, traced, "forward", function.avals, tracers)
         n_results = len(function.out_avals)
         residuals = first.out_avals[n_results:]
 
@@ -283,7 +322,25 @@ class custom_vjp(CustomDerivative):
             return _gradients(returned, args, function.avals, name)
 
         cotangents = [function.out_avals[k]._replace(weak=False) for k in _inexact(function.out_avals)]
-        return [first, _trace_rule(turned, f"{name}_reverse", [*residuals, *cotangents], ())]
+        return [first, _trace_rule(by or self, turned, "reverse", [*residuals, *cotangents], ())]
+
+
+class BothModes(CustomDerivative):
+    """A function with a rule for each mode: forward mode takes that of a `custom_jvp`, reverse mode those of a `custom_vjp`."""
+
+    DEFINE = ".defjvp and .defvjp of its parts"
+    IN_REVERSE = True
+
+    def __init__(self, by_jvp: custom_jvp, by_vjp: custom_vjp):
+        super().__init__(by_jvp.fun, by_jvp.nondiff_argnums)
+        self.by_jvp, self.by_vjp = by_jvp, by_vjp
+
+    @property
+    def is_defined(self) -> bool:
+        return self.by_jvp.is_defined and self.by_vjp.is_defined
+
+    def rules(self, function: TracedFunction, args: _Arguments, tracers: Sequence[Tracer]) -> list[TracedFunction]:
+        return [*self.by_jvp.rules(function, args, tracers, self), *self.by_vjp.rules(function, args, tracers, self)]
 
 
 def _with_zeros(cotangents: Sequence[Any], function: TracedFunction) -> Any:
@@ -364,10 +421,10 @@ class _FromPull(CustomDerivative):
                 is_single = one and not (isinstance(returned, tuple | list) and len(returned) == 1)
                 return _gradients((returned,) if is_single else returned, args, function.avals, name)
 
-            pulls.append(_trace_rule(turned, f"{name}_reverse", cotangents, (), derivatives=0))
+            pulls.append(_trace_rule(self, turned, "reverse", cotangents, (), inner=True))
             return (*results, *share_captured(staging(), pulls))
 
-        first = _trace_rule(traced, f"{name}_forward", function.avals, tracers)
+        first = _trace_rule(self, traced, "forward", function.avals, tracers)
         reverse = pulls[-1]
         residuals = first.out_avals[len(function.out_avals) :]
         reverse.avals, reverse.captured = (*residuals, *reverse.avals), []

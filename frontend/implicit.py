@@ -1,4 +1,4 @@
-"""Values that equations define: `custom_root`, `custom_linear_solve`, and the solvers `cg` and `bicgstab`.
+"""Values that equations define: `custom_root`, `custom_linear_solve`, and the solvers `cg`, `bicgstab` and `gmres`.
 
 Derivatives are those of the equation, whatever steps a solver takes: `f(x(p), p) = 0` gives `df/dx x' = -df/dp p'`. What an
 equation closes over is what it is differentiated by, so that is made explicit first (`closure_convert`).
@@ -13,14 +13,16 @@ from typing import Any
 from . import lnp
 from .autodiff import function_name, jvp
 from .conditional import while_loop
-from .custom import custom_jvp, custom_vjp
+from .control import fori_loop
+from .custom import BothModes, custom_jvp, custom_vjp
 from .functions import abstract, call_function, is_staging, staging, trace_function
 from .promotion import is_inexact_dtype
 from .pytree import flatten
 from .pytree import map as tree_map
+from .tree import ravel_pytree
 from .vjp import vjp
 
-__all__ = ["bicgstab", "cg", "closure_convert", "custom_linear_solve", "custom_root"]
+__all__ = ["bicgstab", "cg", "closure_convert", "custom_linear_solve", "custom_root", "gmres"]
 
 
 def closure_convert(function: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
@@ -109,7 +111,7 @@ def custom_linear_solve(
         matvec: a linear function of a tree to one like it; it may close over what the solution is differentiated by.
         solve: takes a linear function and a right side; with `has_aux` it returns a pair of the solution and anything else.
         transpose_solve: the same for the transpose of `matvec`. With it, or where `symmetric` says that `solve` serves, reverse
-            mode solves the transposed equation; else forward mode solves the equation, and reverse mode transposes that.
+            mode solves the transposed equation; else it transposes the steps of `solve`. Forward mode solves one more equation.
 
     >>> import lamina as lm, lamina.numpy as lnp, numpy as np
     >>> a, b = np.float64([[4, 1], [1, 3]]), np.float64([1, 2])
@@ -117,47 +119,61 @@ def custom_linear_solve(
     array([0.09090909, 0.63636364])
     """
     converted, consts = closure_convert(matvec, b)
-    back = solve if symmetric else transpose_solve
+    ahead, fixed = _closed(solve, lambda x: converted(x, *consts), b)
+    back, fixed_back = None, []
+    if transpose_solve is not None and not symmetric:
+        back, fixed_back = _closed(transpose_solve, lambda y: _transposed(converted, b, consts)(y), b)
+    n = len(fixed)
 
-    def found(b: Any, consts: Sequence[Any]) -> Any:
-        return solve(lambda x: converted(x, *consts), b)
+    def found(b: Any, consts: Sequence[Any], values: Sequence[Any]) -> Any:
+        return ahead(values[:n])(lambda x: converted(x, *consts), b)
 
     def value(found: Any) -> Any:
         return found[0] if has_aux else found
 
-    if back is None:
-        forward = custom_jvp(found)
+    forward = custom_jvp(found)
 
-        @forward.defjvp
-        def _(primals: Any, tangents: Any) -> Any:
-            (b, consts), (b_dot, moved) = primals, tangents
-            y = forward(b, consts)
-            _, change = jvp(lambda *c: converted(value(y), *c), tuple(consts), tuple(moved))
-            slope = forward(tree_map(lnp.subtract, b_dot, change), consts)
-            return y, (value(slope), *(tree_map(lnp.zeros_like, a) for a in y[1:])) if has_aux else slope
+    @forward.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        (b, consts, values), (b_dot, moved, _) = primals, tangents
+        y = solved(b, consts, values)
+        _, change = jvp(lambda *c: converted(value(y), *c), tuple(consts), tuple(moved))
+        slope = solved(tree_map(lnp.subtract, b_dot, change), consts, values)
+        return y, (value(slope), *(tree_map(lnp.zeros_like, a) for a in y[1:])) if has_aux else slope
 
-        return forward(b, consts)
-
+    values = [*fixed, *fixed_back]
+    if back is None and not symmetric:
+        solved = forward
+        return solved(b, consts, values)
     reverse = custom_vjp(found)
+    solved = BothModes(forward, reverse)
 
-    def keep(b: Any, consts: Sequence[Any]) -> Any:
-        y = reverse(b, consts)
-        return y, (value(y), consts)
+    def keep(b: Any, consts: Sequence[Any], values: Sequence[Any]) -> Any:
+        y = solved(b, consts, values)
+        return y, (value(y), consts, values)
 
     def pull(kept: Any, given: Any) -> Any:
-        x, consts = kept
-        given = value(given)
-
-        def transposed(y: Any) -> Any:
-            return vjp(lambda x: converted(x, *consts), x)[1](y)[0]
-
-        other = (lambda x: converted(x, *consts)) if symmetric else transposed
-        w = value(custom_linear_solve(other, given, back, solve, symmetric, has_aux))
+        x, consts, values = kept
+        other = (lambda x: converted(x, *consts)) if symmetric else _transposed(converted, x, consts)
+        first, second = ahead(values[:n]), None if back is None else back(values[n:])
+        w = value(custom_linear_solve(other, value(given), second or first, first, symmetric, has_aux))
         _, of_consts = vjp(lambda *c: converted(x, *c), *consts)
-        return w, [-slope for slope in of_consts(w)] if consts else []
+        return w, [-slope for slope in of_consts(w)] if consts else [], None
 
     reverse.defvjp(keep, pull)
-    return reverse(b, consts)
+    return solved(b, consts, values)
+
+
+def _transposed(converted: Callable[..., Any], x: Any, consts: Sequence[Any]) -> Callable[[Any], Any]:
+    return lambda y: vjp(lambda x: converted(x, *consts), x)[1](y)[0]
+
+
+def _closed(solve: Callable[..., Any], function: Callable[[Any], Any], b: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """What makes a solver of the values that this one closes over, and these: derivatives are those of the equation alone."""
+    if not is_staging() or staging().derivatives + staging().transposed <= 0:
+        return lambda values: solve, []
+    converted, values = closure_convert(lambda right: solve(function, right), b)
+    return lambda values: lambda _, right: converted(right, *values), values
 
 
 def _apply(A: Any) -> Callable[[Any], Any]:
@@ -287,3 +303,75 @@ def bicgstab(
     array([0.1, 0.6])
     """
     return _iterative("bicgstab", _stabilized, A, b, x0, tol, atol, maxiter, M)
+
+
+def _restarted(steps: int) -> Callable[..., Any]:
+    """Cycles of `steps` steps of Arnoldi's process, orthogonalized twice, on the elements of all leaves as one vector."""
+
+    def run(A: Any, b: Any, x0: Any, least: Any, most: Any, M: Any) -> Any:
+        flat, back = ravel_pytree(b)
+        n = min(steps, flat.size)
+
+        def apply(v: Any) -> Any:
+            return ravel_pytree(A(M(back(v))))[0]
+
+        def cycle(value: Any) -> Any:
+            x, r, k = value
+            length = lnp.sqrt(lnp.real(lnp.vdot(r, r)))
+            safe = lnp.where(length == 0, 1, length)
+            basis = lnp.zeros((n + 1, flat.size), flat.dtype).at[0].set(r / safe)
+
+            def step(j: Any, value: Any) -> Any:
+                basis, h = value
+                w = apply(basis[j])
+                column = lnp.zeros(n + 1, flat.dtype)
+                for _ in range(2):
+                    part = lnp.conj(basis) @ w
+                    w, column = w - part @ basis, column + part
+                size = lnp.sqrt(lnp.real(lnp.vdot(w, w)))
+                column = column.at[j + 1].set(size)
+                w = lnp.where(size > 0, w / lnp.where(size > 0, size, 1), 0)
+                return basis.at[j + 1].set(w), h.at[:, j].set(column)
+
+            basis, h = fori_loop(0, n, step, (basis, lnp.zeros((n + 1, n), flat.dtype)))
+            right = lnp.zeros(n + 1, flat.dtype).at[0].set(length)
+            y = lnp.linalg.lstsq(h, right)[0]
+            x = x + ravel_pytree(M(back(y @ basis[:n])))[0]
+            return x, flat - ravel_pytree(A(back(x)))[0], k + 1
+
+        def goes_on(value: Any) -> Any:
+            _, r, k = value
+            return (lnp.real(lnp.vdot(r, r)) > least) & (k < most)
+
+        x = ravel_pytree(x0)[0].astype(flat.dtype)
+        return back(while_loop(goes_on, cycle, (x, flat - ravel_pytree(A(back(x)))[0], 0))[0])
+
+    return run
+
+
+def gmres(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    restart: int = 20,
+    maxiter: int | None = None,
+    M: Any = None,
+    solve_method: str = "batched",
+) -> tuple[Any, None]:
+    """`A x = b` of any invertible `A` by minimal residuals (Saad and Schultz, 1986); else as `cg`.
+
+    Args:
+        maxiter: cycles of `restart` steps at most. `M` is applied from the right, so that residuals are those of the equation.
+        solve_method: "batched" or "incremental", which makes no difference here.
+
+    >>> import lamina as lm, numpy as np
+    >>> x, _ = lm.linalg.gmres(np.float64([[4, 1], [2, 3]]), np.float64([1, 2]))
+    >>> x.round(6)
+    array([0.1, 0.6])
+    """
+    if solve_method not in ("batched", "incremental"):
+        raise ValueError(f"gmres() takes the solve_method 'batched' or 'incremental', got {solve_method!r}")
+    return _iterative("gmres", _restarted(restart), A, b, x0, tol, atol, maxiter, M)

@@ -291,7 +291,7 @@ class _Dispatcher:
         trace = staging()
         assert trace.program is not None
         tracers = [trace.lift(leaf) for leaf in leaves]
-        key = (id(self), structure, statics, avals, trace.derivatives, config.options, axes_in_scope())
+        key = (id(self), structure, statics, avals, (trace.derivatives, trace.transposed), config.options, axes_in_scope())
         traced = trace.program.cache.get(key)
         if traced is None:
             traced = self.trace(trace.program, statics, structure, avals, name=self.name, paths=self.paths(structure, statics))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import ShapeError
+from . import lnp
+from .control import scan
 from .eager import api
 from .linalg_factors import adjoint, eigvals, inv, matrices, several, symmetrized, triangular
 from .linalg_factors import eig as eig_of
@@ -21,7 +23,10 @@ from .moves import broadcast_tracer, reshape_tracer, slice_axis, static_int
 from .promotion import INT32
 from .tracing import build, lift, lift_as
 
-__all__ = ["cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qr", "svd", "triangular_solve"]
+__all__ = [
+    "cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qdwh", "qr", "schur", "svd",
+    "symmetric_product", "triangular_solve", "tridiagonal_solve",
+]  # fmt: skip
 
 
 @api
@@ -131,3 +136,89 @@ def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """`jax.lax.linalg.svd`: `U, S, Vh`; without `compute_uv` a tuple of `S` alone."""
     found = svd_of(x, full_matrices, compute_uv)
     return tuple(found) if compute_uv else (found,)
+
+
+@api
+def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Any = None) -> Any:
+    """`jax.lax.linalg.schur`: `T, Z` of Schur's form, in one list; without the vectors `T` alone."""
+    if sort_eig_vals or select_callable is not None:
+        raise ShapeError("schur() cannot sort eigenvalues: they come as QR steps leave them")
+    t, z = several("schur", matrices(x, "schur", square=True), form="triangular")
+    return [t, z] if compute_schur_vectors else [t]
+
+
+@api
+def symmetric_product(
+    a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
+) -> Any:
+    """`jax.lax.linalg.symmetric_product`: `alpha a a^T + beta c` of symmetric `c`."""
+    a = matrices(a_matrix, "symmetric_product")
+    y = alpha * lift(matmul(a, matrix_transpose(a))) + beta * lift(c_matrix)
+    return symmetrized(y) if symmetrize_output else y
+
+
+@api
+def qdwh(
+    x: Any,
+    *,
+    is_hermitian: bool = False,
+    max_iterations: int | None = None,
+    eps: float | None = None,
+    dynamic_shape: Any = None,
+) -> Any:
+    """`jax.lax.linalg.qdwh`: the polar factors `u, h` of `x = u h`, by singular values; 0 iterations; and True."""
+    u, s, vt = svd_of(x, False)
+    h = matmul(adjoint(lift(vt)) * reshape_tracer(lift(s), (*s.shape[:-1], 1, s.shape[-1])), vt)
+    return matmul(u, vt), symmetrized(lift(h)), 0, True
+
+
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
+    """`jax.lax.linalg.tridiagonal_solve`: elimination with exchanges of neighbouring rows, as LAPACK's gtsv, in `10 n` flops.
+
+    A singular matrix gives infinities or NaN.
+
+    Args:
+        dl, d, du: [..., n]: the diagonals below (its first element is not read), in and above (its last) the main one.
+        b: [..., n, k].
+
+    Raises:
+        ShapeError: sizes that do not go together.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.lax.linalg.tridiagonal_solve(np.array([0.0, 1]), np.array([2.0, 2]), np.array([1.0, 0]), np.array([[3.0], [3]]))
+    array([[1.],
+           [1.]])
+    """
+    below, diagonal, above, right = (lnp.asarray(v) for v in (dl, d, du, b))
+    n = diagonal.shape[-1] if diagonal.ndim else 0
+    if perturb_singular or not below.shape == diagonal.shape == above.shape or right.shape[:-1] != diagonal.shape:
+        shown = ", ".join(str(list(v.shape)) for v in (below, diagonal, above, right))
+        raise ShapeError(f"tridiagonal_solve needs three diagonals of one shape [..., n] and [..., n, k], got {shown}")
+    if not n:
+        return right
+    columns = [lnp.moveaxis(v, -1, 0) for v in (below, diagonal, above)]
+    rows = lnp.moveaxis(right, -2, 0)
+    wide = [v[..., None] for v in columns]
+    zero = lnp.zeros_like(wide[0][0])
+
+    def eliminate(row: Any, following: Any) -> Any:
+        p, q, y = row  # what is left of a row: its pivot, its neighbour, its right side
+        low, middle, high, other = following
+        turn = abs(low) > abs(p)
+        first = [lnp.where(turn, u, v) for u, v in ((low, p), (middle, q), (high, zero), (other, y))]
+        second = [lnp.where(turn, v, u) for u, v in ((low, p), (middle, q), (high, zero), (other, y))]
+        factor = second[0] / first[0]
+        left = [u - factor * v for u, v in zip(second[1:], first[1:], strict=True)]
+        return tuple(left), tuple(first)
+
+    start = (wide[1][0], wide[2][0], rows[0])
+    last, done = scan(eliminate, start, (wide[0][1:], wide[1][1:], wide[2][1:], rows[1:]))
+    x = last[2] / last[0]
+
+    def substitute(known: Any, row: Any) -> Any:
+        p, q, r, y = row
+        value = (y - q * known[0] - r * known[1]) / p
+        return (value, known[0]), value
+
+    _, found = scan(substitute, (x, lnp.zeros_like(x)), done, reverse=True)
+    return lnp.moveaxis(lnp.concatenate([found, x[None]]), 0, -2)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ShapeError
-from . import linalg_factors, linalg_matrices, lnp  # noqa: F401  operators of tracers call lnp
+from . import linalg_factors, linalg_matrices, linalg_schur, lnp  # noqa: F401  operators of tracers call lnp
 from .eager import api
-from .implicit import bicgstab, cg
+from .implicit import bicgstab, cg, gmres
 from .linalg_factors import *
 from .linalg_factors import inv, matrices, svd
 from .linalg_matrices import *
+from .linalg_schur import *
 from .lnp_contract import cross, matmul, tensordot, vecdot
 from .lnp_contract import outer as outer_of
 from .lnp_create import diagonal as diagonal_of
@@ -30,9 +31,9 @@ from .tracer import Tracer
 from .tracing import lift, lift_as
 
 __all__ = [
-    *linalg_factors.__all__, *linalg_matrices.__all__,
-    "bicgstab", "cg", "cond", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot",
-    "norm", "outer", "tensordot", "trace", "vecdot", "vector_norm",
+    *linalg_factors.__all__, *linalg_matrices.__all__, *linalg_schur.__all__,
+    "bicgstab", "cg", "cond", "cross", "diagonal", "gmres", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
+    "multi_dot", "norm", "outer", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

@@ -21,8 +21,8 @@ from .tracer import Tracer
 from .tracing import lift
 
 __all__ = [
-    "block_diag", "circulant", "companion", "convolution_matrix", "dft", "expm_frechet", "fiedler", "hadamard", "hankel",
-    "helmert", "hilbert", "leslie", "pascal", "polar", "toeplitz",
+    "block_diag", "circulant", "companion", "convolution_matrix", "dft", "expm_frechet", "fiedler", "fiedler_companion",
+    "hadamard", "hankel", "helmert", "hilbert", "invhilbert", "invpascal", "leslie", "pascal", "polar", "toeplitz",
 ]  # fmt: skip
 
 
@@ -176,6 +176,47 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     return full[first : first + size]
 
 
+@api
+def fiedler_companion(a: Any) -> Any:
+    """A companion matrix of a polynomial with five diagonals (Fiedler, 2003): its eigenvalues are the roots.
+
+    >>> import lamina as lm
+    >>> lm.linalg.fiedler_companion([1.0, -10, 31, -30])
+    array([[ 10., -31.,   1.],
+           [  1.,   0.,   0.],
+           [  0.,  30.,   0.]])
+    """
+    row = _row(a, "fiedler_companion()", 2)
+    row, n = row / row[0], row.shape[0] - 1
+    # columns and rows take turns: element k + 1 stands above the diagonal at an odd k, below at an even one, a 1 two beside
+    c = zeros((n, n), row.dtype).at[0, 0].set(-row[1])
+    for k in range(1, n):
+        i, j = (k - 1, k) if k % 2 else (k, k - 1)
+        c = c.at[i, j].set(-row[k + 1])
+        if k > 1:
+            i, j = (k, k - 2) if k % 2 else (k - 2, k)
+            c = c.at[i, j].set(1)
+    return c.at[1, 0].set(1) if n > 1 else c
+
+
+def _invhilbert(n: int) -> np.ndarray:
+    """From exact integers: (-1)^(i+j) (i+j+1) C(n+i, n-j-1) C(n+j, n-i-1) C(i+j, i)^2, of indices from 0."""
+
+    def element(i: int, j: int) -> int:
+        size = (i + j + 1) * math.comb(n + i, n - j - 1) * math.comb(n + j, n - i - 1) * math.comb(i + j, i) ** 2
+        return -size if (i + j) % 2 else size
+
+    return np.array([[float(element(i, j)) for j in range(n)] for i in range(n)]).reshape(n, n)
+
+
+def _invpascal(n: int) -> np.ndarray:
+    def element(i: int, j: int) -> int:
+        size = sum(math.comb(k, i) * math.comb(k, j) for k in range(max(i, j), n))
+        return -size if (i + j) % 2 else size
+
+    return np.array([[element(i, j) for j in range(n)] for i in range(n)], np.int64).reshape(n, n)
+
+
 def _hilbert(n: int) -> np.ndarray:
     return 1.0 / (1.0 + np.arange(n)[:, None] + np.arange(n))
 
@@ -203,7 +244,10 @@ def _helmert(n: int) -> np.ndarray:
     return whole / np.sqrt(np.where(k == 0, n, k * (k + 1)))[:, None]
 
 
-_CONSTANTS = {"dft": _dft, "hadamard": _hadamard, "helmert": _helmert, "hilbert": _hilbert, "pascal": _pascal}
+_CONSTANTS = {
+    **{"dft": _dft, "hadamard": _hadamard, "helmert": _helmert, "hilbert": _hilbert, "invhilbert": _invhilbert},
+    **{"invpascal": _invpascal, "pascal": _pascal},
+}
 
 
 @creation
@@ -220,6 +264,28 @@ def hilbert(n: int) -> Any:
            [0.5       , 0.33333333]])
     """
     return _constant("hilbert", static_int(n, "n"))
+
+
+def invhilbert(n: int) -> Any:
+    """The inverse of `hilbert(n)`, rounded from its integers.
+
+    >>> import lamina as lm
+    >>> lm.linalg.invhilbert(2)
+    array([[ 4., -6.],
+           [-6., 12.]])
+    """
+    return _constant("invhilbert", static_int(n, "n"))
+
+
+def invpascal(n: int) -> Any:
+    """The inverse of `pascal(n)`, below 2^63.
+
+    >>> import lamina as lm
+    >>> lm.linalg.invpascal(2)
+    array([[ 2, -1],
+           [-1,  1]])
+    """
+    return _constant("invpascal", static_int(n, "n"))
 
 
 def hadamard(n: int) -> Any:

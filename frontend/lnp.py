@@ -68,6 +68,7 @@ from . import (
     lnp_poly,
     lnp_reduce,
     lnp_scan,
+    lnp_sets,
     lnp_shape,
     lnp_sort,
     lnp_ufuncs,
@@ -95,6 +96,7 @@ from .lnp_of_numpy import *
 from .lnp_poly import *
 from .lnp_reduce import *
 from .lnp_scan import *
+from .lnp_sets import *
 from .lnp_shape import *
 from .lnp_sort import *
 from .lnp_ufuncs import *
@@ -130,13 +132,14 @@ _CONSTANTS = (
 _HOMES = {
     **{"apply_along_axis": "lnp_slices", "fft": "fft", "gcd": "lnp_divisors", "i0": "special", "lcm": "lnp_divisors"},
     **{"linalg": "linalg", "polydiv": "lnp_fit", "polyfit": "lnp_fit", "vectorize": "lnp_slices"},
+    **{"frompyfunc": "lnp_frompyfunc", "ufunc": "lnp_frompyfunc"},
 }
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = (
     *(lnp_at, lnp_bits, lnp_complex, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_info, lnp_join, lnp_logic),
-    *(lnp_math, lnp_more, lnp_nonzero, lnp_numbers, lnp_of_numpy, lnp_poly, lnp_reduce, lnp_scan, lnp_shape, lnp_sort),
-    lnp_ufuncs,
+    *(lnp_math, lnp_more, lnp_nonzero, lnp_numbers, lnp_of_numpy, lnp_poly, lnp_reduce, lnp_scan, lnp_sets, lnp_shape),
+    *(lnp_sort, lnp_ufuncs),
 )
 __all__ = [
     *_CONSTANTS,

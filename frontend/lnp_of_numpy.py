@@ -20,9 +20,7 @@ _OF_NUMBERS = (
     "fromstring", "get_printoptions", "hamming", "hanning", "isscalar", "iterable", "kaiser", "load", "mask_indices",
     "printoptions", "save", "savez", "set_printoptions",
 )  # fmt: skip
-_OF_OPEN_SIZE = (
-    "intersect1d", "setdiff1d", "setxor1d", "trim_zeros", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-)  # fmt: skip
+_OF_OPEN_SIZE = ("trim_zeros",)
 
 __all__ = [*_OF_NUMBERS, *_OF_OPEN_SIZE]
 

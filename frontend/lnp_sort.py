@@ -5,8 +5,6 @@ All sorts are stable; NaN come last, and zeros of either sign are equal.
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,16 +14,12 @@ from ..errors import DTypeError, ShapeError
 from .complex_formulas import parts
 from .eager import api
 from .elementwise import compare, full_like_tracer, select
-from .lnp_create import full, iota, linspace
+from .lnp_create import full, linspace
 from .lnp_index import take_along_axis
-from .lnp_join import concatenate
-from .lnp_of_numpy import of_open_size
 from .lnp_reduce import any as any_of
 from .lnp_reduce import max as max_of
 from .lnp_reduce import min as min_of
 from .lnp_reduce import sum as sum_of
-from .lnp_scan import cumsum
-from .lnp_shape import ravel
 from .moves import (
     broadcast_tracer,
     normalize_axes,
@@ -36,14 +30,14 @@ from .moves import (
     static_int,
     transpose_tracer,
 )
-from .promotion import BOOL, FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
+from .promotion import FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
 from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
 
 __all__ = [
     "argpartition", "argsort", "bincount", "digitize", "histogram", "histogram_bin_edges", "isin", "lexsort", "median",
     "nanmedian", "nanpercentile", "nanquantile", "partition", "percentile", "quantile", "searchsorted", "sort", "sort_complex",
-    "top_k", "union1d", "unique",
+    "top_k",
 ]  # fmt: skip
 
 
@@ -56,7 +50,7 @@ def _rows(x: Tracer, axis: int | None) -> tuple[Tracer, list[int]]:
     return transpose_tracer(x, perm), [perm.index(d) for d in range(x.ndim)]
 
 
-def _sorted(keys: Sequence[Tracer], *others: Tracer) -> Sequence[Tracer]:
+def sorted_by(keys: Sequence[Tracer], *others: Tracer) -> Sequence[Tracer]:
     """Rows in the order of some keys, the first of which decides; then others moved along."""
     trace = current()
     assert trace is not None
@@ -76,7 +70,7 @@ def sort_together(keys: Sequence[Tracer], others: Sequence[Tracer], axis: int) -
     """Keys, the first of which decides, in their order along an axis, and others of their shape moved along."""
     rows = [_rows(x, axis) for x in (*keys, *others)]
     _, back = rows[0]
-    found = _sorted([x for x, _ in rows[: len(keys)]], *(x for x, _ in rows[len(keys) :]))
+    found = sorted_by([x for x, _ in rows[: len(keys)]], *(x for x, _ in rows[len(keys) :]))
     return [transpose_tracer(x, back) for x in found]
 
 
@@ -99,9 +93,9 @@ def sort(
     """
     x, back = _rows(lift(a), axis)
     if is_complex_dtype(x.dtype):
-        y = build("complex", *_sorted(_keys(x))[1:])
+        y = build("complex", *sorted_by(_keys(x))[1:])
     else:
-        (y,) = _sorted([x])
+        (y,) = sorted_by([x])
     return transpose_tracer(reverse_tracer(y, [y.ndim - 1]) if descending else y, back)
 
 
@@ -230,7 +224,7 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan:
     if n == 0:
         raise ShapeError("a quantile of no elements has no value")
     rows = reshape_tracer(transpose_tracer(x, [*kept, *axes]), (*others, n))
-    (rows,) = _sorted([rows])
+    (rows,) = sorted_by([rows])
     # one column for each quantile
     points = broadcast_tracer(reshape_tracer(q, (q.size,)), (*others, q.size))
     if skips_nan:
@@ -397,7 +391,7 @@ def isin(
             compare("eq", broadcast_tracer(reshape_tracer(x, (*x.shape, 1)), shape), broadcast_tracer(tests, shape)), -1
         )
     else:
-        (ordered,) = _sorted([tests])
+        (ordered,) = sorted_by([tests])
         found = compare("eq", build("gather", ordered, _places(ordered, x, "left"), at=(0,)), x)
     return build("not", found) if invert else found
 
@@ -461,95 +455,3 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     if density:
         counts = counts / (edges[1:] - edges[:-1]) / sum_of(counts)
     return counts, edges
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# Sets
-
-
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-    sorted: bool = True,
-    size: int | None = None,
-    fill_value: Any = None,
-) -> Any:
-    """`np.unique`: the different elements in order; with `size` the first `size` of them.
-
-    Args:
-        axis: the dim whose slices are compared, as rows of a matrix with 0; without it elements are.
-        equal_nan: whether all NaN count as one.
-        sorted: results are sorted in any case.
-        size: the number of elements of the result, needed where `ar` is traced.
-        fill_value: what stands behind the last one; the first one again by default. Counts of those are 0.
-
-    >>> import numpy as np, lamina as lm
-    >>> lm.numpy.unique(np.array([3, 1, 3]), size=3, fill_value=0)
-    array([1, 3, 0])
-    """
-    flags = (return_index, return_inverse, return_counts)
-    if size is None:
-        return of_open_size("unique")(ar, *flags, axis=axis, equal_nan=equal_nan)
-    return _unique(ar, flags, axis, equal_nan, static_int(size, "size"), fill_value)
-
-
-@api
-def _unique(ar: Any, flags: tuple[bool, bool, bool], axis: int | None, equal_nan: bool, size: int, fill_value: Any) -> Any:
-    return_index, return_inverse, return_counts = flags
-    x = lift(ar)
-    shape = x.shape
-    if axis is None:
-        rows, slot = reshape_tracer(x, (x.size, 1)), ()
-    else:
-        axis = normalize_axis(axis, x.ndim)
-        x = transpose_tracer(x, [axis, *(d for d in range(x.ndim) if d != axis)])
-        shape, slot = x.shape[:1], x.shape[1:]
-        rows = reshape_tracer(x, (x.shape[0], math.prod(slot)))
-    n, columns = rows.shape
-    if not n or not columns:
-        raise ShapeError("unique of no elements has no size to fill")
-    keys = [reshape_tracer(slice_axis(rows, 1, k, k + 1), (n,)) for k in range(columns)]
-    *ordered, order = _sorted(keys, iota((n,), 0, INT64))
-    same = (_alike(slice_axis(key, 0, 1, n), slice_axis(key, 0, 0, n - 1), equal_nan) for key in ordered)
-    is_new = build("not", functools.reduce(lambda a, b: build("and_", a, b), same))
-    is_new = concatenate([full((1,), True, BOOL), is_new])
-    number = cumsum(is_new) - 1
-    # the first one of each run; what a result has no place for is left out
-    where = select(is_new, number, full_like_tracer(number, size))
-
-    def put(fill: Any, values: Tracer, at: Tracer, kind: str = "set") -> Tracer:
-        base = broadcast_tracer(lift_as(fill, values.dtype), (size, *values.shape[1:]))
-        return build("scatter", base, values, at, kind=kind, at=(0,))
-
-    values = ordered[0] if not slot else build("gather", x, order, at=(0,))
-    first = reshape_tracer(slice_axis(values, 0, 0, 1), slot)
-    found = [put(first if fill_value is None else fill_value, values, where)]
-    if axis:
-        found = [transpose_tracer(found[0], [*range(1, axis + 1), 0, *range(axis + 1, len(slot) + 1)])]
-    if return_index:
-        index_of_first = reshape_tracer(slice_axis(order, 0, 0, 1), ())
-        found.append(put(index_of_first, order, where))
-    if return_inverse:
-        inverse = build("scatter", full_like_tracer(number, 0), number, order, kind="set", at=(0,))
-        found.append(reshape_tracer(inverse, shape))
-    if return_counts:
-        found.append(put(0, full_like_tracer(number, 1), number, "add"))
-    return tuple(found) if len(found) > 1 else found[0]
-
-
-def _alike(x: Tracer, y: Tracer, equal_nan: bool) -> Tracer:
-    """Whether elements are equal, or both NaN where these count as one."""
-    same = compare("eq", x, y)
-    if x.dtype.kind != "f" or not equal_nan:
-        return same
-    return build("or_", same, build("and_", compare("ne", x, x), compare("ne", y, y)))
-
-
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """`np.union1d`: the different elements of two arrays in order; `size` and `fill_value` as for `unique`."""
-    return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)

@@ -25,36 +25,36 @@ __all__ = ["interpolate", "resize"]
 Array = np.ndarray[Any, Any]
 
 # --------------------------------------------------------------------------------------------------------------------
-# Kernels, by the distance from the point that is read
+# Kernels, by the distance from the point that is read; `xp` is the namespace of arrays
 
 
-def _triangle(x: Array) -> Array:
-    return np.maximum(0, 1 - np.abs(x))
+def _triangle(x: Any, xp: Any = np) -> Any:
+    return xp.maximum(0, 1 - xp.abs(x))
 
 
-def _cubic(a: float) -> Callable[[Array], Array]:
+def _cubic(a: float) -> Callable[..., Any]:
     """Keys, "Cubic convolution interpolation for digital image processing", 1981."""
 
-    def kernel(x: Array) -> Array:
-        x = np.abs(x)
+    def kernel(x: Any, xp: Any = np) -> Any:
+        x = xp.abs(x)
         near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-        return np.where(x <= 1, near, np.where(x < 2, far, 0))
+        return xp.where(x <= 1, near, xp.where(x < 2, far, 0))
 
     return kernel
 
 
-def _lanczos(radius: int) -> Callable[[Array], Array]:
-    def kernel(x: Array) -> Array:
-        return np.where(np.abs(x) < radius, np.sinc(x) * np.sinc(x / radius), 0)
+def _lanczos(radius: int) -> Callable[..., Any]:
+    def kernel(x: Any, xp: Any = np) -> Any:
+        return xp.where(xp.abs(x) < radius, xp.sinc(x) * xp.sinc(x / radius), 0)
 
     return kernel
 
 
-_KERNELS = {"linear": _triangle, "cubic": _cubic(-0.5), "lanczos3": _lanczos(3), "lanczos5": _lanczos(5)}
-_SAME = {"bilinear": "linear", "trilinear": "linear", "triangle": "linear", "bicubic": "cubic", "tricubic": "cubic"}
+KERNELS = {"linear": _triangle, "cubic": _cubic(-0.5), "lanczos3": _lanczos(3), "lanczos5": _lanczos(5)}
+SAME = {"bilinear": "linear", "trilinear": "linear", "triangle": "linear", "bicubic": "cubic", "tricubic": "cubic"}
 
 
-def _sampled(kernel: Callable[[Array], Array], size: int, points: Array, wide: float) -> Array:
+def _sampled(kernel: Callable[..., Any], size: int, points: Array, wide: float) -> Array:
     """`[i, k]`: the weight of element i for point k, by a kernel that is `wide` times as wide; they sum up to 1."""
     weights = kernel((points - np.arange(size)[:, None]) / wide)
     total = weights.sum(0)
@@ -92,7 +92,7 @@ def resize(image: Any, shape: Any, method: str = "linear", antialias: bool = Tru
     array([0., 1., 3., 4.])
     """
     sizes = nonnegative(static_shape(shape))
-    method = _chosen(("nearest", *_KERNELS), _SAME.get(method, method), "method")
+    method = _chosen(("nearest", *KERNELS), SAME.get(method, method), "method")
     x = lift(image) if method == "nearest" else lift_float(image)
     _fitting(x, sizes)
     for d, (n, m) in enumerate(zip(x.shape, sizes, strict=True)):
@@ -103,7 +103,7 @@ def resize(image: Any, shape: Any, method: str = "linear", antialias: bool = Tru
             x = _at(x, d, np.floor(points))
         else:
             points -= 0.5
-            weights = _sampled(_KERNELS[method], n, points, max(1.0, n / m) if antialias and m else 1.0)
+            weights = _sampled(KERNELS[method], n, points, max(1.0, n / m) if antialias and m else 1.0)
             x = product_along(x, d, np.where((points >= -0.5) & (points <= n - 0.5), weights, 0))
     return x
 

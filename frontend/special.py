@@ -17,6 +17,7 @@ from . import (
     special_gammas,
     special_incomplete,
     special_integrals,
+    special_more,
 )
 from .eager import operation
 from .elementwise import compare, full_like_tracer, select
@@ -27,14 +28,16 @@ from .special_bessel import *
 from .special_gammas import *
 from .special_incomplete import *
 from .special_integrals import *
+from .special_more import *
 from .special_parts import as_float, chebyshev, floats
 from .tracer import Tracer
 from .tracing import build
 
 __all__ = [
     *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,
-    "boxcox", "boxcox1p", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "kl_div", "log_ndtr", "log_softmax", "logit",
-    "logsumexp", "ndtr", "ndtri", "owens_t", "rel_entr", "softmax", "xlog1py", "xlogy",
+    *special_more.__all__,
+    "boxcox", "boxcox1p", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "expit", "kl_div", "log_ndtr", "log_softmax",
+    "logit", "logsumexp", "ndtr", "ndtri", "owens_t", "rel_entr", "softmax", "xlog1py", "xlogy",
 ]  # fmt: skip
 
 
@@ -216,6 +219,12 @@ def ndtri(p: Any, /) -> Any:
         x = x - (found - wanted) * build("exp", found + 0.5 * x * x + 0.5 * math.log(2 * math.pi))
     middle = math.sqrt(2) * build("erf_inv", 2.0 * select(inside, full_like_tracer(p, 0.5), p) - 1.0)
     return select(inside, select(half, -x, x), middle)
+
+
+@operation
+def erfcinv(y: Any, /) -> Any:
+    """The inverse of `erfc`: infinite at 0, minus infinity at 2, NaN beyond."""
+    return ndtri(0.5 * as_float(y)) * -math.sqrt(0.5)
 
 
 _NODES = 20

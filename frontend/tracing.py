@@ -91,6 +91,7 @@ class Trace:
         known: what is known of the arguments: an array, a tracer of an enclosing trace, or why there is no value.
         values: the values that were asked for, and those that led to them (`values.py`).
         derivatives: how many transformations around it differentiate what it traces.
+        transposed: 1 in a rule of forward mode: what it does with tangents is differentiated once more, by reverse mode.
         reads: the values that Python has read, where a record of the run is made (`record.py`); one list for traces inside.
         location: where the function is defined.
     """
@@ -118,6 +119,7 @@ class Trace:
         self.location = location
         outer = current()
         self.derivatives = derivatives + (outer.derivatives if outer is not None else 0)
+        self.transposed: int = outer.transposed if outer is not None else 0
         self.reads: list[Read] | None = outer.reads if outer is not None else None
 
     def __enter__(self) -> Self:

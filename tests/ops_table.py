@@ -578,9 +578,21 @@ def _matrices() -> Iterator[Row]:
     for size, element in _at_times(square, FLOATS, 1):
         for mode in ("values", "vectors"):
             yield Row("eig", (size + element,), {"mode": mode}, prepare=_hessenberg, **vectors)
+        for form in ("triangular", "hessenberg"):
+            yield Row("schur", (size + element,), {"form": form}, prepare=_hessenberg, **vectors)
+    for form, element in itertools.product(("triangular", "hessenberg"), COMPLEX):
+        yield Row(
+            "schur",
+            ("3x3x" + element,),
+            {"form": form},
+            prepare=lambda x: [np.triu(x / 64) + np.diag(4.0 + np.arange(3))],
+            **vectors,
+        )
+        yield Row("schur", ("3x3xf32",) * 2, {"form": form}, prepare=lambda x, y: [*_hessenberg(x), np.triu(y) / 16], **vectors)
     # a pair of complex eigenvalues, and one that is real
     turned = np.array([[1.0, -3, 0.5], [3, 1, 0.25], [0, 0.125, -4]])
     yield Row("eig", ("2x3x3xf64",), {"mode": "vectors"}, prepare=lambda x: [x / 64 + turned], **vectors)
+    yield Row("schur", ("2x5x5xf64",), {"form": "hessenberg"}, prepare=_graded, **vectors)
     yield Row("eig", ("4x4xf32",) * 2, {"mode": "vectors"}, prepare=lambda x, y: [*_hessenberg(x), np.triu(y) / 16], **vectors)
     for op in ("lu", "householder", "eigh", "orthogonalize"):
         yield Row(op, ("3x3xf32",) * 2, prepare=lambda x, y: [*_separated(x), y / 16], **vectors)  # planes of complex matrices

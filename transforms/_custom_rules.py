@@ -43,14 +43,13 @@ def linearize_custom(op: CustomDerivativeOp, linearizer: Linearizer) -> None:
     if any(linearizer.tangent(v) is not None for v in op.consts):
         rule = f"@{name} has a rule for its derivative, and captures a value that is differentiated"
         raise error_at(op, DifferentiationError, f"{rule}: pass it as an argument")
-    rules = [function_named(op, rule) for rule in op.rules]
-    if len(rules) == 1:
-        _by_jvp(op, rules[0], linearizer)
+    if op.jvp is not None and (linearizer.forward or op.forward is None):
+        _by_jvp(op, function_named(op, op.jvp), linearizer)
     elif linearizer.forward:
         rule = f"@{name} has a rule for its derivative in reverse alone (custom_vjp)"
         raise error_at(op, DifferentiationError, f"{rule}: use lm.vjp or lm.grad, or give it a rule by custom_jvp")
     else:
-        _by_vjp(op, rules[0], rules[1], linearizer)
+        _by_vjp(op, *(function_named(op, rule) for rule in op.rules[-2:]), linearizer)
 
 
 def _by_jvp(op: CustomDerivativeOp, rule: FuncOp, linearizer: Linearizer) -> None:

@@ -41,13 +41,15 @@ class CustomDerivativeOp(IRDLOperation):
         vjp @forward, @reverse: results, residuals = forward(consts, arguments)
                                 gradients          = reverse(consts, residuals, cotangents of float results)
 
-    A rule is differentiated in its turn where a derivative is. With `vjp` there is no derivative in forward mode. Where nothing
-    is differentiated the op is a call.
+    A rule is differentiated in its turn where a derivative is. With both, forward mode takes `jvp` and reverse mode `vjp`; with
+    `vjp` alone there is no derivative in forward mode. Where nothing is differentiated the op is a call.
 
     ```mlir
     %y = graph.custom_derivative @f consts() args(%x) jvp @rule : (tensor<4xf32>) -> (tensor<4xf32>)
     %z = graph.custom_derivative @g consts(%c) args(%x) vjp @forward, @reverse : (tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>)
     ```
+
+    `jvp @rule vjp @forward, @reverse` gives both.
 
     (C1) `callee` and the rules are functions of the module; `callee` is one of the consts and the arguments.
     (C2) Results have the types that `callee` returns.
@@ -73,7 +75,7 @@ class CustomDerivativeOp(IRDLOperation):
         arguments: Sequence[SSAValue],
         results: Sequence[Attribute],
     ) -> CustomDerivativeOp:
-        """A call of `callee`; `rules` are the name of one for `jvp`, or of two for `vjp`."""
+        """A call of `callee`; `rules` are the name of one for `jvp`, or of two for `vjp`, or of all three."""
         return CustomDerivativeOp.create(
             operands=[*consts, *arguments],
             result_types=results,
@@ -82,7 +84,7 @@ class CustomDerivativeOp(IRDLOperation):
 
     @property
     def rules(self) -> tuple[SymbolRefAttr, ...]:
-        """The functions that derivatives are computed by: one for forward mode, or two for reverse mode."""
+        """The functions that derivatives are computed by: one for forward mode, two for reverse mode, or all three."""
         return tuple(rule for rule in (self.jvp, self.forward, self.reverse) if rule is not None)
 
     @property
@@ -100,11 +102,13 @@ class CustomDerivativeOp(IRDLOperation):
             )
         tangents = _types(self.floats)
         moved = [type for type in results if has_tangent(type)]
-        if self.jvp is not None and self.forward is None and self.reverse is None:
+        if len(self.rules) not in (1, 2, 3) or (self.forward is None) != (self.reverse is None):
+            raise VerifyException(f"'{self.name}' op needs a rule jvp, two rules vjp, or both")
+        if self.jvp is not None:
             rule = _function(self, self.jvp)
             _require(self, self.jvp, "take", rule.function_type.inputs, [*given, *tangents])  # C3
             _require(self, self.jvp, "return", rule.function_type.outputs, [*results, *moved])
-        elif self.jvp is None and self.forward is not None and self.reverse is not None:
+        if self.forward is not None and self.reverse is not None:
             forward, reverse = _function(self, self.forward), _function(self, self.reverse)
             _require(self, self.forward, "take", forward.function_type.inputs, given)  # C3
             outputs = list(forward.function_type.outputs)
@@ -112,8 +116,6 @@ class CustomDerivativeOp(IRDLOperation):
             taken = [*_types(self.consts), *outputs[len(results) :], *moved]
             _require(self, self.reverse, "take", reverse.function_type.inputs, taken)
             _require(self, self.reverse, "return", reverse.function_type.outputs, tangents)
-        else:
-            raise VerifyException(f"'{self.name}' op needs a rule jvp, or two rules vjp")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -121,8 +123,10 @@ class CustomDerivativeOp(IRDLOperation):
         for word, values in (("consts", self.consts), ("args", self.arguments)):
             printer.print_string(f" {word}")
             print_values(printer, values)
-        printer.print_string(" vjp " if self.jvp is None else " jvp ")
-        printer.print_list(self.rules, printer.print_attribute)
+        for word, rules in (("jvp", (self.jvp,)), ("vjp", (self.forward, self.reverse))):
+            if (given := [rule for rule in rules if rule is not None]) != []:
+                printer.print_string(f" {word} ")
+                printer.print_list(given, printer.print_attribute)
         print_signature(printer, self)
 
     @classmethod
@@ -134,11 +138,12 @@ class CustomDerivativeOp(IRDLOperation):
             parser.parse_keyword(word)
             groups.append(parse_values(parser))
         rules = []
-        if parser.parse_optional_keyword("jvp") is None:
-            parser.parse_keyword("vjp")
+        if parser.parse_optional_keyword("jvp") is not None:
             rules.append(parser.parse_symbol_name().data)
+        if parser.parse_optional_keyword("vjp") is not None or not rules:
+            rules += [parser.parse_symbol_name().data]
             parser.parse_punctuation(",")
-        rules.append(parser.parse_symbol_name().data)
+            rules += [parser.parse_symbol_name().data]
         attributes, operand_types, result_types = parse_signature(parser)
         return cls.create(
             operands=parser.resolve_operands([v for group in groups for v in group], operand_types, position),
@@ -209,7 +214,7 @@ class TransposeOfOp(IRDLOperation):
 
 
 def _properties(callee: str, rules: Sequence[str], n_consts: int, n_arguments: int) -> dict[str, Attribute]:
-    names = ("jvp",) if len(rules) == 1 else ("forward", "reverse")
+    names = ("jvp", "forward", "reverse")[len(rules) == 2 :][: len(rules)]
     return {
         "callee": SymbolRefAttr(callee),
         **{name: SymbolRefAttr(rule) for name, rule in zip(names, rules, strict=True)},

@@ -9,7 +9,8 @@ import importlib
 from typing import Any
 
 PARTS = {
-    **{name: f".{name}" for name in ("cluster", "fft", "integrate", "ndimage", "optimize", "signal", "sparse", "stats")},
+    **{name: f".{name}" for name in ("cluster", "fft", "integrate", "interpolate", "ndimage", "optimize", "signal")},
+    **{name: f".{name}" for name in ("sparse", "stats")},
     "linalg": "..linalg",
     "special": "..special",
 }

@@ -47,7 +47,7 @@ def jax_world() -> World:
     jax = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
     scipy = ("special", "linalg", "stats", "signal", "ndimage", "integrate", "fft", "cluster.vq", "optimize", "sparse.linalg")
-    for name in ("numpy.linalg", "numpy.fft", *(f"scipy.{part}" for part in scipy), "nn", "image"):
+    for name in ("numpy.linalg", "numpy.fft", *(f"scipy.{part}" for part in (*scipy, "interpolate")), "nn", "image"):
         importlib.import_module(f"jax.{name}")
     return World(jax.numpy, jax, jax.grad, jax.jvp, jax.vmap, jax.jit, jax.tree.leaves)
 

@@ -132,16 +132,17 @@ ARGUMENTS: dict[str, Any] = {
 
 KEYWORDS: dict[str, dict[str, Any]] = {
     **{name: {"inplace": False} for name in ("fill_diagonal", "place", "put", "put_along_axis")},
-    **{name: {"size": 3} for name in ("unique", "union1d")},
+    **{name: {"size": 3} for name in ("unique", "union1d", "setdiff1d", "intersect1d", "setxor1d")},
 }
 
 NOT_OF_ARRAYS = {
+    *("frompyfunc", "ufunc", "vectorize"),
     *("bool", "bool_", "broadcast_shapes", "dtype", "e", "euler_gamma", "finfo", "float32", "float64", "iinfo", "inf", "int32"),
     *("int64", "nan", "ndarray", "newaxis", "pi", "result_type", "shape", "size", "ndim", "can_cast", "isdtype", "issubdtype"),
     *("promote_types", "floating", "generic", "inexact", "integer", "number", "signedinteger", "unsignedinteger", "linalg"),
     *("c_", "r_", "mgrid", "ogrid", "bfloat16", "character", "double", "flexible", "float16", "float_", "int_", "object_"),
     *("uint", "array_repr", "array_str", "einsum_path", "from_dlpack", "frombuffer", "fromfile", "fromiter", "fromstring"),
-    *("get_printoptions", "isscalar", "iterable", "printoptions", "save", "savez", "set_printoptions", "vectorize"),
+    *("get_printoptions", "isscalar", "iterable", "printoptions", "save", "savez", "set_printoptions"),
     *("load", "mask_indices", "single", "cdouble", "complex_", "csingle", "index_exp", "s_"),
     *("complex64", "complex128", "complexfloating", "fft", "int4", "uint4"),
     *("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),

@@ -57,6 +57,9 @@ def test_solutions_have_the_derivatives_of_their_equation() -> None:
 
         for slope, wanted in zip(lm.jit(lm.grad(loss, (0, 1)))(a, b), lm.grad(exact, (0, 1))(a, b), strict=True):
             np.testing.assert_allclose(slope, wanted, rtol=1e-6, atol=1e-9)
+        moved = lm.jit(lambda a, b, loss=loss: lm.jvp(loss, (a, b), (half, b * b)))(a, b)
+        np.testing.assert_allclose(moved, lm.jvp(exact, (a, b), (half, b * b)), rtol=1e-6)
+        np.testing.assert_allclose(lm.hessian(loss, 1)(a, b), lm.hessian(exact, 1)(a, b), rtol=1e-5, atol=1e-9)
 
     def direct(a: Any, b: Any) -> Any:
         return (lm.lax.custom_linear_solve(lambda x: a @ x, b, lambda f, b: lnp.linalg.solve(lm.jacfwd(f)(b), b)) ** 2).sum()
@@ -65,8 +68,33 @@ def test_solutions_have_the_derivatives_of_their_equation() -> None:
     for slope, wanted in zip(lm.grad(direct, (0, 1))(a, b), lm.grad(exact, (0, 1))(a, b), strict=True):
         np.testing.assert_allclose(slope, wanted, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(lm.jvp(direct, (a, b), (half, b)), lm.jvp(exact, (a, b), (half, b)), rtol=1e-9)
+
+    def closed(a: Any, b: Any) -> Any:  # by solvers that close over what is differentiated
+        solve, back = (lambda f, b, a=a: lnp.linalg.solve(a, b)), lambda f, b: lnp.linalg.solve(a.T, b)
+        return (lm.lax.custom_linear_solve(lambda x: a @ x, b, solve, back) ** 2).sum()
+
+    for order in (lm.hessian, lambda f, k: lm.jacrev(lm.jacrev(f, k), k), lambda f, k: lm.jacfwd(lm.jacfwd(f, k), k)):
+        np.testing.assert_allclose(order(closed, 0)(a, b), lm.hessian(exact, 0)(a, b), rtol=1e-8, atol=1e-10)
     with pytest.raises(ValueError, match=r"cg\(\) needs x0 of the structure and shapes of b"):
         lm.linalg.cg(a, b, x0=b[:3])
+
+
+def test_a_rule_of_forward_mode_that_solves_is_transposed_by_the_solution() -> None:
+    @lm.custom_jvp
+    def root(x: Any) -> Any:
+        return x**0.5
+
+    @root.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        y = root(*primals)
+        fixed = lm.stop_gradient(y)
+        solve = lambda _, b: b / (2 * fixed)  # noqa: E731
+        return y, lm.lax.custom_linear_solve(lambda v: 2 * y * v, tangents[0], solve, solve)
+
+    f = lm.grad(root)
+    for second in (lm.grad(f), lambda x: lm.jvp(f, (x,), (1.0,))[1], lm.grad(lambda x: lm.jvp(root, (x,), (1.0,))[1])):
+        assert second(4.0) == -(4.0**-1.5) / 4
+    np.testing.assert_allclose(lm.grad(lm.grad(f))(4.0), 3 / 8 * 4.0**-2.5)
 
 
 def test_closures_and_transposes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import lamina as lm
@@ -205,3 +206,25 @@ def test_functions_of_narrow_integers():
         assert lnp.bincount(np.array([1, 2, 1], np.int32)).dtype == np.int32
         assert lnp.bincount(np.array([1, 2, 1], np.int32), weights=np.ones(3)).tolist() == [0, 2, 1]
         assert lnp.spacing(np.array([1, 2], np.int32)).tolist() == np.spacing(np.float32([1, 2])).tolist()
+
+
+def test_sets_of_a_given_size() -> None:
+    rng = np.random.default_rng(0)
+    for n, m, dtype in itertools.product((0, 1, 5, 40), (0, 1, 3, 40), (np.int32, np.float32)):
+        a, b = rng.integers(0, 9, n).astype(dtype), rng.integers(0, 9, m).astype(dtype)
+        for name, size, fill in itertools.product(("setdiff1d", "intersect1d", "setxor1d"), (0, 1, 7), (None, -1)):
+            found = getattr(np, name)(a, b)
+            rest = fill if fill is not None else 0 if name == "setdiff1d" or not found.size else found[0]
+            want = np.concatenate([found, np.full(size, rest, dtype)])[:size]
+            given = {"size": size, "fill_value": fill}
+            np.testing.assert_array_equal(
+                lm.jit(lambda a, b, name=name, given=given: getattr(lnp, name)(a, b, **given))(a, b), want
+            )
+        found = np.intersect1d(a, b, return_indices=True)
+        for got, want, rest in zip(lnp.intersect1d(a, b, return_indices=True, size=9), found, (None, n, m), strict=True):
+            np.testing.assert_array_equal(got[: len(want)], want)
+            assert rest is None or (got[len(want) :] == rest).all()
+    values, first, inverse, counts = lm.jit(lambda x: lnp.unique_all(x, size=4, fill_value=0))(np.array([3, 1, 3]))
+    np.testing.assert_array_equal(np.stack([values, first, counts]), [[1, 3, 0, 0], [1, 0, 1, 1], [1, 2, 0, 0]])
+    np.testing.assert_array_equal(inverse, [1, 0, 1])
+    np.testing.assert_array_equal(lnp.setdiff1d(np.array([5, 3, 5]), np.array([1]), True, size=4), [5, 3, 5, 0])

@@ -106,3 +106,31 @@ func.func @batched(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   %y = graph.vmap @f(%x) axes [0] : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
   return %y : tensor<3x4xf32>
 }
+
+/// With rules of both modes, forward mode takes the one, reverse mode the others: the tangent is 3 times, the gradient 5 times.
+func.func private @square_forward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y = graph.mul %x, %x : tensor<4xf32>
+  return %y, %x : tensor<4xf32>, tensor<4xf32>
+}
+func.func private @square_reverse(%x: tensor<4xf32>, %ct: tensor<4xf32>) -> tensor<4xf32> {
+  %five = graph.const dense<5.0> : tensor<4xf32>
+  %g = graph.mul %ct, %five : tensor<4xf32>
+  return %g : tensor<4xf32>
+}
+// SYNTAX-LABEL: func.func private @h
+// SYNTAX: graph.custom_derivative @square consts() args(%x) jvp @square_rule vjp @square_forward, @square_reverse : (tensor<4xf32>) -> (tensor<4xf32>)
+func.func private @h(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.custom_derivative @square consts() args(%x) jvp @square_rule vjp @square_forward, @square_reverse : (tensor<4xf32>) -> (tensor<4xf32>)
+  return %y : tensor<4xf32>
+}
+// PLAIN-LABEL: func.func @both_modes
+//   PLAIN-DAG:   %[[FIVE:.+]] = graph.const dense<5.000000e+00>
+//   PLAIN-DAG:   %[[G:.+]] = graph.mul %ct, %[[FIVE]]
+//   PLAIN-DAG:   %[[THREE:.+]] = graph.const dense<3.000000e+00>
+//   PLAIN-DAG:   %[[D:.+]] = graph.mul %ct, %[[THREE]]
+//       PLAIN:   return %[[D]], %[[G]]
+func.func @both_modes(%x: tensor<4xf32>, %ct: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y, %d = graph.jvp @h(%x) tangents(%ct) wrt [0] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %z, %g = graph.vjp @h(%x) cotangents(%ct) wrt [0] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %d, %g : tensor<4xf32>, tensor<4xf32>
+}

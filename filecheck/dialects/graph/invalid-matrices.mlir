@@ -90,6 +90,30 @@ func.func @eig_c3_mode(%x: tensor<3x3xf32>) {
 
 // -----
 
+func.func @schur_c1_element(%x: tensor<3x3xi32>) {
+  // expected-error@+1 {{'graph.schur' op element type must be f32 or f64, or complex of them, got i32}}
+  %r0, %r1 = graph.schur triangular %x : tensor<3x3xi32> -> (tensor<3x3xi32>, tensor<3x3xi32>)
+  return
+}
+
+// -----
+
+func.func @schur_c2_square(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.schur' op matrices must be square, got [2,3]}}
+  %r0, %r1 = graph.schur triangular %x : tensor<2x3xf32> -> (tensor<2x3xf32>, tensor<2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @schur_c3_form(%x: tensor<3x3xf32>) {
+  // expected-error@+1 {{'graph.schur' op form must be one of triangular, hessenberg, got diagonal}}
+  %r0, %r1 = graph.schur diagonal %x : tensor<3x3xf32> -> (tensor<3x3xf32>, tensor<3x3xf32>)
+  return
+}
+
+// -----
+
 func.func @cholesky_c1_parts(%x: tensor<3x3xf32>) {
   // expected-error@+1 {{'graph.cholesky' op takes 1 operands, or their real and then their imaginary parts, got}}
   %r = graph.cholesky %x, %x, %x : tensor<3x3xf32>

@@ -38,11 +38,15 @@ func.func @factors(%x: tensor<2x3x3xf32>) {
 //  CHECK-NEXT:   graph.lu %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>)
 //  CHECK-NEXT:   graph.eig values %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3xf32>)
 //  CHECK-NEXT:   graph.eig vectors %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3xf32>, tensor<3x3xf32>)
+//  CHECK-NEXT:   graph.schur triangular %x : tensor<3x3xf32> -> (tensor<3x3xf32>, tensor<3x3xf32>)
+//  CHECK-NEXT:   graph.schur hessenberg %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
 func.func @complex(%z: tensor<3x3xcomplex<f32>>, %x: tensor<3x3xf32>, %y: tensor<3x3xf32>) {
   %0, %1 = graph.lu %z : tensor<3x3xcomplex<f32>> -> (tensor<3x3xcomplex<f32>>, tensor<3xi32>)
   %2, %3, %4 = graph.lu %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xi32>, tensor<3x3xf32>)
   %5, %6 = graph.eig values %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3xf32>)
   %7, %8, %9, %10 = graph.eig vectors %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3xf32>, tensor<3x3xf32>)
+  %11, %12 = graph.schur triangular %x : tensor<3x3xf32> -> (tensor<3x3xf32>, tensor<3x3xf32>)
+  %13, %14, %15, %16 = graph.schur hessenberg %x, %y : (tensor<3x3xf32>, tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
   return
 }
 
