@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import (
@@ -406,7 +405,6 @@ class PermutationOp(GraphOp):
     pivots = operand_def(TensorType)
     rows = prop_def(IntegerAttr)
     order = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$pivots of #rows"
     derivative = Zero()
     batching = _batch_permutation

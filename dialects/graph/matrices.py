@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import VarOperandDef, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import VarOperandDef
 
 from ...errors import DTypeError, ShapeError
 from ..types import (
@@ -181,7 +180,6 @@ class MatrixOp(GraphOp, ABC):
     """
 
     batching = batch_leading
-    traits = traits_def(Pure())
     stores = COMPLEX
 
     @classmethod

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError, DTypeError
 from ..types import COMPLEX, element_of, is_complex, shape_of, tensor
@@ -309,7 +308,6 @@ class QrOp(CompositeOp):
     mode = prop_def(StringAttr)
     q = result_def(TensorType)
     r = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<mode> $x"
     stores = COMPLEX
     derivative = Custom(_jvp_qr)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, element_of, part_of, shape_of, show_shape, tensor
@@ -52,7 +51,6 @@ class SolveOp(CompositeOp):
     y = operand_def(TensorType)
     form = prop_def(StringAttr)
     x = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<form> $a, $y"
     stores = COMPLEX
     derivative = Custom(_jvp_solve)
@@ -166,7 +164,6 @@ class DetOp(CompositeOp):
     name = "graph.det"
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     stores = COMPLEX
     derivative = Custom(_jvp_det)
@@ -225,7 +222,6 @@ class PinvOp(CompositeOp):
     x = operand_def(TensorType)
     rtol = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, $rtol"
     stores = COMPLEX
     derivative = Custom(_jvp_pinv)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError, DTypeError
 from ..types import COMPLEX, element_of, is_complex, part_of, shape_of, tensor
@@ -227,7 +226,6 @@ class SvdOp(CompositeOp):
     u = result_def(TensorType)
     s = result_def(TensorType)
     vt = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<mode> $x"
     stores = COMPLEX
     derivative = Custom(_jvp_svd)
