@@ -243,12 +243,7 @@ def _update_points(x: Tracer, parts: Sequence[Any], together: bool, values: Trac
 
 
 def _values_by_points(
-    values: Tracer,
-    parts: Sequence[Any],
-    together: bool,
-    shape: tuple[int, ...],
-    points: tuple[int, ...],
-    rest: Sequence[int],
+    values: Tracer, parts: Sequence[Any], together: bool, shape: tuple[int, ...], points: tuple[int, ...], rest: Sequence[int]
 ) -> Tracer:
     """Values of the shape of `x[index]` with the dims of the index arrays first, then the dims `rest` of `x`."""
     begin = next((k for k, part in enumerate(parts) if part is not None and not isinstance(part, slice)), None)

@@ -16,12 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import (
-    index,
-    shape_of,
-    show_shape,
-    tensor,
-)
+from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_element, word
 from .field import Element
 from .matrices import (

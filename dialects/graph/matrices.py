@@ -17,18 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import VarOperandDef
 
 from ...errors import DTypeError, ShapeError
-from ..types import (
-    COMPLEX,
-    complex_of,
-    element_of,
-    f32,
-    f64,
-    is_complex,
-    part_of,
-    shape_of,
-    show_shape,
-    tensor,
-)
+from ..types import COMPLEX, complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import GraphOp, Props, Types
 from .complex import conjugate
 from .field import Element, Field

@@ -7,14 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, i1, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    opt_operand_def,
-    prop_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, opt_operand_def, prop_def, traits_def, var_operand_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 

@@ -7,17 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-    UnitAttr,
-    i1,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, IndexType, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.ir.core import SSAValues
@@ -34,11 +24,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    IsTerminator,
-    Pure,
-    RecursiveMemoryEffect,
-)
+from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from .base import LoopOp
