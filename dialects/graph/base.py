@@ -6,7 +6,7 @@ An op states its type rule, its meaning, its loop form, its derivative and its b
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
@@ -450,6 +450,14 @@ def word(attribute: Attribute) -> str:
     """The text of a word property."""
     assert isinstance(attribute, StringAttr)
     return attribute.data
+
+
+def one_of(props: Props, name: str, known: Iterable[str]) -> str:
+    """The text of a word property; raises DTypeError unless it is one of those that are known."""
+    found = word(props[name])
+    if found not in known:
+        raise DTypeError(f"{name} must be one of {', '.join(known)}, got {found}")
+    return found
 
 
 def integer(attribute: Attribute) -> int:

@@ -19,7 +19,6 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     prop_def,
-    traits_def,
     var_operand_def,
     var_result_def,
 )
@@ -29,7 +28,6 @@ from ..types import tensor
 from .autodiff import function_of, type_list
 from .base import ints
 from .control import INDEX, ControlOp
-from .effects import EffectsOfFunctions
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -63,7 +61,6 @@ class WhileOp(ControlOp):
     inits = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(condition: FuncOp, body: FuncOp, consts: Sequence[SSAValue], inits: Sequence[SSAValue]) -> WhileOp:
@@ -148,7 +145,6 @@ class CaseOp(ChosenOp):
     index = operand_def(TensorType)
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(
@@ -209,7 +205,6 @@ class CallOp(ChosenOp):
     linear = prop_def(_INTS)
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(function: FuncOp, arguments: Sequence[SSAValue], *, linear: Sequence[int] = ()) -> CallOp:

@@ -39,6 +39,8 @@ INDEX = tensor(i64, ())
 class ControlOp(TextOp):
     """Base of the ops that run functions of the module: bodies, conditions, branches."""
 
+    traits = traits_def(EffectsOfFunctions())
+
     @property
     def callees(self) -> tuple[SymbolRefAttr, ...]:
         """The names of all functions that it may run."""
@@ -81,7 +83,6 @@ class ForOp(ControlOp):
     stacks = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(

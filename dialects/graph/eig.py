@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import StringAttr, TensorType, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
-from ...errors import DifferentiationError, DTypeError
+from ...errors import DifferentiationError
 from ..types import complex_of, element_of, is_complex, numpy_dtype, tensor, width_of
-from .base import Custom, Props, Types, graph_op, word
+from .base import Custom, Props, Types, graph_op, one_of, word
 from .field import Element, Field
 from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
 from .orthogonal import Reflector
@@ -84,8 +84,7 @@ class EigOp(MatrixOp):
     @classmethod
     def whole_types(cls, operands: Types, props: Props) -> Types:
         shape = require_matrices(operands[0], square=True)  # C1, C2
-        if word(props["mode"]) not in ("values", "vectors"):  # C3
-            raise DTypeError(f"mode must be one of values, vectors, got {word(props['mode'])}")
+        one_of(props, "mode", ("values", "vectors"))  # C3
         element = operands[0].element_type
         element = element if is_complex(element) else complex_of(element)
         found = tensor(element, shape[:-1]), tensor(element, shape)
@@ -151,15 +150,7 @@ class _Reduction:
     def _scaled(self) -> SSAValue:
         """Copy the matrix, its largest element 1; by what it was divided, NaN where not all elements were finite."""
         b, m, n, f = self.b, self.m, self.n, self.f
-        zero, one = f.number(0), f.number(1)
-        with b.loop(n, "reduce", monoid="max", inits=[zero]) as i:
-            with b.loop(n, "reduce", monoid="max", inits=[zero]) as j:
-                j.give(f.size(m.read(0, i.index, j.index)))
-            i.give(j.results[0])
-        largest = i.results[0]
-        is_finite = b.scalar.cmp("lt", largest, f.number(float("inf")))
-        is_usual = b.scalar.binary("and", is_finite, b.scalar.cmp("gt", largest, zero))
-        divisor = b.scalar.select(is_usual, largest, one)
+        divisor, is_finite = f.divisor(m.largest(n))
         with b.loop(n + 1) as i, b.loop(n + 1) as j:
             f.store(f.const(0), self.h, [i.index, j.index])
         with b.loop(n + 1) as i, b.loop(n) as j:

@@ -17,7 +17,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import index, shape_of, show_shape, tensor
-from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_element, word
+from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
 from .field import Element
 from .matrices import (
     Matrices,
@@ -197,8 +197,7 @@ class TriangularSolveOp(MatrixOp):
                 f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
             )
         for name, known in (("side", ("lower", "upper")), ("form", tuple(_OTHER_FORM)), ("diagonal", ("given", "unit"))):
-            if word(props[name]) not in known:  # C3
-                raise DTypeError(f"{name} must be one of {', '.join(known)}, got {word(props[name])}")
+            one_of(props, name, known)  # C3
         return (operands[1],)
 
     @property

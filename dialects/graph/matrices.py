@@ -282,6 +282,15 @@ class Matrices:
             return self.field.load([self.copies[part] for part in self.operands[k]], point)
         return tuple(self.b.read(part, [*self.lead, *point]) for part in self.operands[k])
 
+    def largest(self, n: int) -> SSAValue:
+        """The largest size of the elements of the first operand, `n x n`."""
+        b, f = self.b, self.field
+        with b.loop(n, "reduce", monoid="max", inits=[f.number(0)]) as i:
+            with b.loop(n, "reduce", monoid="max", inits=[f.number(0)]) as j:
+                j.give(f.size(self.read(0, i.index, j.index)))
+            i.give(j.results[0])
+        return i.results[0]
+
     def load(self, k: int, *point: Any) -> Element:
         """What result `k` holds."""
         return self.field.load([self.found[part] for part in self.results[k]], self._at(point))

@@ -12,7 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, element_of, part_of, shape_of, show_shape, tensor
-from .base import CompositeOp, Custom, Props, Types, graph_op, require_same_element, word
+from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, require_same_element, word
 from .factor import permuted, permuted_back, solve_with
 from .matrices import batch_leading, diagonal_of, identity, in_field, multiply, on_rows, require_matrices, stacked
 
@@ -64,8 +64,7 @@ class SolveOp(CompositeOp):
             raise ShapeError(
                 f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
             )
-        if word(props["form"]) not in ("plain", "transposed"):  # C3
-            raise DTypeError(f"form must be one of plain, transposed, got {word(props['form'])}")
+        one_of(props, "form", ("plain", "transposed"))  # C3
         return (operands[1],)
 
     @classmethod
