@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, SymbolRefAttr, UnitAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -68,66 +67,7 @@ def parse_types(parser: Parser) -> list[Attribute]:
     return [parser.parse_type()] if types is None else list(types)
 
 
-def print_signature(printer: Printer, op: Operation) -> None:
-    """`{attributes} : (A, B) -> (C, D)`."""
-    printer.print_op_attributes(op.attributes)
-    printer.print_string(" : ")
-    print_type_list(printer, op.operands)
-    printer.print_string(" -> ")
-    print_type_list(printer, op.results)
-
-
-def parse_signature(parser: Parser) -> tuple[dict[str, Attribute], list[Attribute], list[Attribute]]:
-    """What `print_signature` prints: the attributes, the types of the operands and of the results."""
-    attributes = parser.parse_optional_attr_dict()
-    parser.parse_punctuation(":")
-    operands = parse_type_list(parser)
-    parser.parse_punctuation("->")
-    return attributes, operands, parse_type_list(parser)
-
-
-@dataclass(frozen=True)
-class CountedCall:
-    """How often an op calls a function, and in which order: `@callee count 10 reverse`, or `count %n`.
-
-    Attributes:
-        callee: the name of the function.
-        trips: the number of calls; None: a value says it.
-        is_reverse: whether the last one comes first.
-    """
-
-    callee: str
-    trips: int | None
-    is_reverse: bool
-
-    @property
-    def properties(self) -> dict[str, Attribute]:
-        """As properties `callee`, `trips` (-1: a value says it) and `reverse`."""
-        properties: dict[str, Attribute] = {
-            "callee": SymbolRefAttr(self.callee),
-            "trips": IntegerAttr(-1 if self.trips is None else self.trips, i64),
-        }
-        if self.is_reverse:
-            properties["reverse"] = UnitAttr()
-        return properties
-
-    def print(self, printer: Printer, count: SSAValue | None) -> None:
-        """Print it, with the value of the count if there is one."""
-        printer.print_string(" ")
-        printer.print_symbol_name(self.callee)
-        printer.print_string(" count ")
-        if count is None:
-            printer.print_string(str(self.trips))
-        else:
-            printer.print_ssa_value(count)
-        if self.is_reverse:
-            printer.print_string(" reverse")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> tuple[CountedCall, list[Any]]:
-        """What `print` prints, and the unresolved value of the count, if any."""
-        callee = parser.parse_symbol_name().data
-        parser.parse_keyword("count")
-        trips = parser.parse_optional_integer(allow_boolean=False)
-        count = [parser.parse_unresolved_operand()] if trips is None else []
-        return cls(callee, trips, parser.parse_optional_keyword("reverse") is not None), count
+def counted_call(callee: str, trips: int, reverse: bool) -> dict[str, Attribute]:
+    """The properties of an op that calls a function so often (-1: as a value says), with `reverse` the last time first."""
+    properties: dict[str, Attribute] = {"callee": SymbolRefAttr(callee), "trips": IntegerAttr(trips, i64)}
+    return {**properties, "reverse": UnitAttr()} if reverse else properties

@@ -12,15 +12,7 @@ import numpy as np
 from ..dialects.graph.autodiff import JvpOp, VjpOp
 from ..dialects.symbolic import Size
 from ..errors import DifferentiationError
-from .functions import (
-    Aval,
-    TracedFunction,
-    abstract,
-    argument_paths,
-    is_staging,
-    staging,
-    trace_function,
-)
+from .functions import Aval, TracedFunction, abstract, argument_paths, is_staging, staging, trace_function
 from .lnp_create import filled
 from .promotion import is_complex_dtype, is_float_dtype, is_inexact_dtype
 from .pytree import TreeDef, flatten
@@ -94,10 +86,7 @@ def require_complex(point: Point, leaves: Sequence[int], what: str) -> None:
 
 
 def value_and_grad(
-    function: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
     """A function that returns the value of `function` and its gradient.
 
@@ -129,10 +118,7 @@ def value_and_grad(
 
 
 def grad(
-    function: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
+    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """A function that returns the gradient of `function`, which must return a scalar float.
 

@@ -159,13 +159,7 @@ def io_callback(
 
 
 def call_back(
-    callback: Callable[..., Any],
-    declared: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    *,
-    pure: bool,
-    vmap: str,
+    callback: Callable[..., Any], declared: Any, args: Sequence[Any], kwargs: Mapping[str, Any], *, pure: bool, vmap: str
 ) -> Any:
     """The results of a Python function in the structure and of the types that are declared."""
     leaves, structure = flatten((tuple(args), dict(kwargs)))

@@ -29,7 +29,7 @@ from .lnp_ufuncs import absolute, ceil, log, maximum, sign
 from .moves import broadcast_tracer, reshape_tracer, slice_axis, static_int, transpose_tracer
 from .promotion import FLOAT32, INT32, inexact
 from .tracer import Tracer
-from .tracing import build, current, lift, lift_as
+from .tracing import build, current, lift, lift_as, several
 
 __all__ = [
     "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "lu",
@@ -86,14 +86,6 @@ def matrices(x: Any, what: str, *, square: bool = False) -> Tracer:
     if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
         raise ShapeError(f"{what} needs {'square ' * square}matrices, the last two dims, got shape {list(x.shape)}")
     return x
-
-
-def several(op: str, *operands: Tracer, **props: Any) -> list[Tracer]:
-    """One graph op with several results in the current trace."""
-    trace = current()
-    assert trace is not None
-    values = [x.value if x.within is trace else trace.lift(x).value for x in operands]
-    return [trace.wrap(value) for value in trace.builder.build(op, values, props)]
 
 
 def _common(*xs: Tracer) -> list[Tracer]:

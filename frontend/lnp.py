@@ -47,34 +47,8 @@ from numpy import (  # noqa: F401
 
 from ..errors import TracingError
 from ..runtime import array as array_class
-from . import (
-    lazy,  # noqa: F401  eager.py calls it
-    lnp_at,
-    lnp_bits,
-    lnp_complex,
-    lnp_contract,
-    lnp_create,
-    lnp_edit,
-    lnp_grids,
-    lnp_index,
-    lnp_info,
-    lnp_join,
-    lnp_logic,
-    lnp_math,
-    lnp_more,
-    lnp_nonzero,
-    lnp_numbers,
-    lnp_of_numpy,
-    lnp_poly,
-    lnp_reduce,
-    lnp_scan,
-    lnp_sets,
-    lnp_shape,
-    lnp_sort,
-    lnp_ufuncs,
-    tracer,
-    ufunc_methods,
-)
+from . import lazy as lazy  # eager.py calls it
+from . import lnp_at, lnp_bits, tracer, ufunc_methods  # noqa: F401  `Tracer` calls them
 from .elementwise import broadcast_shapes as _broadcast_shapes
 from .lnp_at import *
 from .lnp_bits import *
@@ -136,11 +110,13 @@ _HOMES = {
 }
 """What is imported when it is first used: the module that has it."""
 
-_PARTS = (
-    *(lnp_at, lnp_bits, lnp_complex, lnp_contract, lnp_create, lnp_edit, lnp_grids, lnp_index, lnp_info, lnp_join, lnp_logic),
-    *(lnp_math, lnp_more, lnp_nonzero, lnp_numbers, lnp_of_numpy, lnp_poly, lnp_reduce, lnp_scan, lnp_sets, lnp_shape),
-    *(lnp_sort, lnp_ufuncs),
-)
+_PARTS = [
+    importlib.import_module(f".lnp_{part}", __package__)
+    for part in (
+        *("at", "bits", "complex", "contract", "create", "edit", "grids", "index", "info", "join", "logic", "math", "more"),
+        *("nonzero", "numbers", "of_numpy", "poly", "reduce", "scan", "sets", "shape", "sort", "ufuncs"),
+    )
+]
 __all__ = [
     *_CONSTANTS,
     *_HOMES,

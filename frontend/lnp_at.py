@@ -74,54 +74,49 @@ class Elements:
 
     def set(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`y = x.copy(); y[index] = values`; the last one stays where several meet."""
-        _require_known(hints)
-        return _update(self.x, self.index, values, "set", mode)
+        return self._changed(_update, values, mode, hints, "set")
 
     def add(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.add.at(x, index, values)`."""
-        _require_known(hints)
-        return _update(self.x, self.index, values, "add", mode)
+        return self._changed(_update, values, mode, hints, "add")
 
     def subtract(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.subtract.at(x, index, values)`."""
-        _require_known(hints)
-        return _subtract(self.x, self.index, values, mode)
+        return self._changed(_subtract, values, mode, hints)
 
     sub = subtract
 
     def multiply(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.multiply.at(x, index, values)`."""
-        _require_known(hints)
-        return _update(self.x, self.index, values, "mul", mode)
+        return self._changed(_update, values, mode, hints, "mul")
 
     mul = multiply
 
     def divide(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.divide.at(x, index, values)`; where several meet, the element is divided by their product."""
-        _require_known(hints)
-        return _divide(self.x, self.index, values, mode)
+        return self._changed(_divide, values, mode, hints)
 
     div = divide
 
     def power(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.power.at(x, index, values)` of floats; where several meet, the exponent is their product."""
-        _require_known(hints)
-        return _power(self.x, self.index, values, mode)
+        return self._changed(_power, values, mode, hints)
 
     def min(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.minimum.at(x, index, values)`."""
-        _require_known(hints)
-        return _update(self.x, self.index, values, "min", mode)
+        return self._changed(_update, values, mode, hints, "min")
 
     def max(self, values: Any, *, mode: str | None = None, **hints: bool) -> Any:
         """`np.maximum.at(x, index, values)`."""
-        _require_known(hints)
-        return _update(self.x, self.index, values, "max", mode)
+        return self._changed(_update, values, mode, hints, "max")
 
     def apply(self, function: Callable[[Any], Any], *, mode: str | None = None, **hints: bool) -> Any:
         """`x` with `function(x[index])` at the index; once, where several meet."""
+        return self._changed(_update, function(self.get(mode=mode)), mode, hints, "set")
+
+    def _changed(self, change: Callable[..., Any], values: Any, mode: str | None, hints: dict[str, bool], *kind: str) -> Any:
         _require_known(hints)
-        return _update(self.x, self.index, function(self.get(mode=mode)), "set", mode)
+        return change(self.x, self.index, values, *kind, mode)
 
 
 def _require_known(hints: dict[str, bool]) -> None:
@@ -244,12 +239,7 @@ def _update_points(x: Tracer, parts: Sequence[Any], together: bool, values: Trac
 
 
 def _values_by_points(
-    values: Tracer,
-    parts: Sequence[Any],
-    together: bool,
-    shape: tuple[int, ...],
-    points: tuple[int, ...],
-    rest: Sequence[int],
+    values: Tracer, parts: Sequence[Any], together: bool, shape: tuple[int, ...], points: tuple[int, ...], rest: Sequence[int]
 ) -> Tracer:
     """Values of the shape of `x[index]` with the dims of the index arrays first, then the dims `rest` of `x`."""
     begin = next((k for k, part in enumerate(parts) if part is not None and not isinstance(part, slice)), None)

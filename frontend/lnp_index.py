@@ -19,15 +19,7 @@ from ..errors import BoundsError, DTypeError, ShapeError, SizeError, TracingErro
 from ..runtime.scalars import is_a
 from .eager import api
 from .elementwise import broadcast_shapes, compare, full_like_tracer, select
-from .moves import (
-    broadcast_tracer,
-    normalize_axis,
-    reshape_tracer,
-    reverse_tracer,
-    slice_tracer,
-    static_int,
-    transpose_tracer,
-)
+from .moves import broadcast_tracer, normalize_axis, reshape_tracer, reverse_tracer, slice_tracer, static_int, transpose_tracer
 from .promotion import BOOL, INT64, is_integer_dtype
 from .tracer import Tracer
 from .tracing import Derived, Watched, build, here, lift, lift_as

@@ -29,7 +29,7 @@ from .moves import (
 )
 from .promotion import FLOAT64, INT64, is_integer_dtype, result_type
 from .tracer import Tracer
-from .tracing import current, lift, lift_as, sequence_of_operands, token
+from .tracing import build, current, lift, lift_as, sequence_of_operands, token
 
 __all__ = [
     "array_split", "column_stack", "concat", "concatenate", "dsplit", "dstack", "flip", "fliplr", "flipud", "hsplit", "hstack",
@@ -322,9 +322,7 @@ def _pad_constant(x: Tracer, widths: np.ndarray[Any, Any], value: Tracer) -> Tra
     low, high = (tuple(int(w) for w in widths[:, side]) for side in (0, 1))
     if not any(low) and not any(high):
         return x
-    trace = current()
-    assert trace is not None
-    return trace.wrap(trace.builder.pad(x.value, value.value, low=low, high=high, interior=(0,) * x.ndim))
+    return build("pad", x, value, low=low, high=high, interior=(0,) * x.ndim)
 
 
 def _pad_by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any) -> Tracer:

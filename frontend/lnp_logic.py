@@ -11,14 +11,7 @@ import numpy as np
 from ..errors import ShapeError
 from . import complex_formulas, tracer
 from .eager import operation
-from .elementwise import (
-    broadcast_shapes,
-    compare,
-    full_like_tracer,
-    named,
-    prepare,
-    select,
-)
+from .elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select
 from .lnp_ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 from .moves import broadcast_tracer
 from .promotion import BOOL, canonical, inexact, is_complex_dtype, result_type, weak_result

@@ -10,15 +10,7 @@ import numpy as np
 
 from . import complex_formulas
 from .eager import operation
-from .elementwise import (
-    broadcast_shapes,
-    compare,
-    full_like_tracer,
-    named,
-    prepare,
-    select,
-    ufunc_op,
-)
+from .elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select, ufunc_op
 from .moves import broadcast_tracer
 from .promotion import COMPLEX128, FLOAT64, dtype_of, is_complex_dtype, is_integer_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer

@@ -10,15 +10,7 @@ import numpy as np
 from ..errors import ShapeError
 from .eager import api
 from .elementwise import broadcast_shapes
-from .moves import (
-    broadcast_tracer,
-    nonnegative,
-    normalize_axes,
-    normalize_axis,
-    reshape_tracer,
-    static_shape,
-    transpose_tracer,
-)
+from .moves import broadcast_tracer, nonnegative, normalize_axes, normalize_axis, reshape_tracer, static_shape, transpose_tracer
 from .tracer import Tracer
 from .tracing import lift
 

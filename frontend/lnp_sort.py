@@ -32,7 +32,7 @@ from .moves import (
 )
 from .promotion import FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
 from .tracer import Tracer
-from .tracing import build, current, lift, lift_as
+from .tracing import build, lift, lift_as, several
 
 __all__ = [
     "argpartition", "argsort", "bincount", "digitize", "histogram", "histogram_bin_edges", "isin", "lexsort", "median",
@@ -52,18 +52,9 @@ def _rows(x: Tracer, axis: int | None) -> tuple[Tracer, list[int]]:
 
 def sorted_by(keys: Sequence[Tracer], *others: Tracer) -> Sequence[Tracer]:
     """Rows in the order of some keys, the first of which decides; then others moved along."""
-    trace = current()
-    assert trace is not None
     operands = (*keys, *others)
-    found = trace.builder.build("sort", [trace.lift(x).value for x in operands], {"keys": len(keys)})
-    return [trace.wrap(value) for value in (found if len(operands) > 1 else (found,))]
-
-
-def _order(keys: Sequence[Tracer]) -> Tracer:
-    """The positions of the elements of rows in their order."""
-    trace = current()
-    assert trace is not None
-    return trace.wrap(trace.builder.build("argsort", [trace.lift(x).value for x in keys], {}))
+    one = len(operands) == 1
+    return [build("sort", *operands, keys=1)] if one else several("sort", *operands, keys=len(keys))
 
 
 def sort_together(keys: Sequence[Tracer], others: Sequence[Tracer], axis: int) -> list[Tracer]:
@@ -132,7 +123,7 @@ def argsort(
     """
     x, back = _rows(lift(a), axis)
     last = [x.ndim - 1]
-    found = _order(_keys(reverse_tracer(x, last) if descending else x))
+    found = build("argsort", *_keys(reverse_tracer(x, last) if descending else x))
     places = lift_as(found, INT64)
     if descending:
         places = lift_as(x.shape[-1] - 1, INT64) - reverse_tracer(places, last)
@@ -151,7 +142,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     if not given or any(x.shape != given[0].shape for x in given):
         raise ShapeError(f"lexsort needs keys of one shape, got {', '.join(str(list(x.shape)) for x in given) or 'none'}")
     rows = [_rows(x, axis) for x in reversed(given)]
-    return transpose_tracer(lift_as(_order([x for x, _ in rows]), INT64), rows[0][1])
+    return transpose_tracer(lift_as(build("argsort", *(x for x, _ in rows)), INT64), rows[0][1])
 
 
 @api
@@ -192,10 +183,7 @@ def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
     (array([9, 9]), array([1, 3]))
     """
     x, back = _rows(lift(a), axis)
-    trace = current()
-    assert trace is not None
-    found = trace.builder.build("top_k", [trace.lift(x).value], {"k": static_int(k, "k")})
-    values, places = (transpose_tracer(trace.wrap(value), back) for value in found)
+    values, places = (transpose_tracer(y, back) for y in several("top_k", x, k=static_int(k, "k")))
     return values, places
 
 

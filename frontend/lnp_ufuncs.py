@@ -10,14 +10,7 @@ import numpy as np
 from ..errors import DTypeError
 from . import complex_formulas
 from .eager import operation
-from .elementwise import (
-    binary,
-    compare,
-    full_like_tracer,
-    prepare,
-    select,
-    unary,
-)
+from .elementwise import binary, compare, full_like_tracer, prepare, select, unary
 from .promotion import BOOL, FLOAT64, is_complex_dtype, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as

@@ -67,14 +67,7 @@ def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False,
 
 @api
 def dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    bias: Any = None,
-    mask: Any = None,
-    *,
-    scale: float | None = None,
-    is_causal: bool = False,
+    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, scale: float | None = None, is_causal: bool = False
 ) -> Any:
     """`attention` as `jax.nn.dot_product_attention` has it: heads stand after the queries and keys.
 

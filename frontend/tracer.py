@@ -108,6 +108,15 @@ def _is_contiguous(index: tuple[Any, ...]) -> bool:
 _STATIC = "make the value static with static_argnums"
 
 
+def _operator(name: str) -> Any:
+    """The function of `lamina.numpy` as a method; the array is its first argument."""
+    return lambda self, *args, **options: getattr(lnp, name)(self, *args, **options)
+
+
+def _reflected(name: str) -> Any:
+    return lambda self, other: getattr(lnp, name)(other, self)
+
+
 class Tracer:
     """An array of the traced program. Operators and methods are NumPy's; each adds ops to the graph.
 
@@ -278,110 +287,29 @@ class Tracer:
 
     # -- operators
 
-    def __add__(self, other: Any) -> Any:
-        return lnp.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return lnp.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return lnp.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return lnp.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return lnp.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return lnp.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return lnp.divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return lnp.divide(other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return lnp.floor_divide(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return lnp.floor_divide(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return lnp.remainder(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return lnp.remainder(other, self)
-
-    def __divmod__(self, other: Any) -> Any:
-        return lnp.divmod(self, other)
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return lnp.divmod(other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return lnp.power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return lnp.power(other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return lnp.matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return lnp.matmul(other, self)
-
-    def __and__(self, other: Any) -> Any:
-        return lnp.bitwise_and(self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return lnp.bitwise_and(other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return lnp.bitwise_or(self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return lnp.bitwise_or(other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return lnp.bitwise_xor(self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return lnp.bitwise_xor(other, self)
-
-    def __lshift__(self, other: Any) -> Any:
-        return lnp.left_shift(self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return lnp.left_shift(other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return lnp.right_shift(self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return lnp.right_shift(other, self)
-
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
+    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
+    __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
+    __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
+    __divmod__, __rdivmod__ = _operator("divmod"), _reflected("divmod")
+    __pow__, __rpow__ = _operator("power"), _reflected("power")
+    __matmul__, __rmatmul__ = _operator("matmul"), _reflected("matmul")
+    __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
+    __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
+    __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
+    __lshift__, __rlshift__ = _operator("left_shift"), _reflected("left_shift")
+    __rshift__, __rrshift__ = _operator("right_shift"), _reflected("right_shift")
     __iadd__, __isub__, __imul__ = _in_place(operator.add), _in_place(operator.sub), _in_place(operator.mul)
     __itruediv__, __ifloordiv__ = _in_place(operator.truediv), _in_place(operator.floordiv)
     __imod__, __ipow__, __imatmul__ = _in_place(operator.mod), _in_place(operator.pow), _in_place(operator.matmul)
     __iand__, __ior__, __ixor__ = _in_place(operator.and_), _in_place(operator.or_), _in_place(operator.xor)
     __ilshift__, __irshift__ = _in_place(operator.lshift), _in_place(operator.rshift)
-
-    def __neg__(self) -> Any:
-        return lnp.negative(self)
-
-    def __pos__(self) -> Any:
-        return lnp.positive(self)
-
-    def __abs__(self) -> Any:
-        return lnp.abs(self)
-
-    def __invert__(self) -> Any:
-        return lnp.invert(self)
-
-    def __round__(self, ndigits: int | None = None) -> Any:
-        return lnp.round(self, ndigits or 0)
+    __neg__, __pos__ = _operator("negative"), _operator("positive")
+    __abs__, __invert__ = _operator("abs"), _operator("invert")
+    __lt__, __le__ = _operator("less"), _operator("less_equal")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
 
     def __eq__(self, other: object) -> Any:
         return lnp.equal(self, other)
@@ -389,17 +317,8 @@ class Tracer:
     def __ne__(self, other: object) -> Any:
         return lnp.not_equal(self, other)
 
-    def __lt__(self, other: Any) -> Any:
-        return lnp.less(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return lnp.less_equal(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return lnp.greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return lnp.greater_equal(self, other)
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return lnp.round(self, ndigits or 0)
 
     def __getitem__(self, index: Any) -> Any:
         result = lnp.getitem(self, index)
@@ -438,8 +357,13 @@ class Tracer:
     def ravel(self, order: str = "C") -> Any:
         return _reshaped(self, lnp.ravel(self, order))
 
-    def flatten(self, order: str = "C") -> Any:
-        return lnp.ravel(self, order)
+    argsort, argpartition, cumsum, cumprod = map(_operator, ("argsort", "argpartition", "cumsum", "cumprod"))
+    clip, dot, diagonal, trace = map(_operator, ("clip", "dot", "diagonal", "trace"))
+    nonzero, searchsorted, flatten = _operator("nonzero"), _operator("searchsorted"), _operator("ravel")
+
+    def sort(self, axis: int | None = -1) -> Any:
+        """A sorted copy: traced arrays do not change."""
+        return lnp.sort(self, axis)
 
     def squeeze(self, axis: Any = None) -> Any:
         return _reshaped(self, lnp.squeeze(self, axis))
@@ -447,8 +371,11 @@ class Tracer:
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         return view_of(self, lnp.swapaxes(self, axis1, axis2), False)
 
-    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
-        return lnp.repeat(self, repeats, axis)
+    repeat = _operator("repeat")
+
+    def partition(self, kth: Any, axis: int | None = -1) -> Any:
+        """A copy: traced arrays do not change."""
+        return lnp.partition(self, kth, axis)
 
     def copy(self) -> Any:
         return self
@@ -486,55 +413,17 @@ class Tracer:
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
         return lnp.argmin(self, axis, keepdims=keepdims)
 
-    def sort(self, axis: int | None = -1) -> Any:
-        """A sorted copy: traced arrays do not change."""
-        return lnp.sort(self, axis)
-
-    def argsort(self, axis: int | None = -1) -> Any:
-        return lnp.argsort(self, axis)
-
-    def cumsum(self, axis: int | None = None, dtype: Any = None) -> Any:
-        return lnp.cumsum(self, axis, dtype)
-
-    def cumprod(self, axis: int | None = None, dtype: Any = None) -> Any:
-        return lnp.cumprod(self, axis, dtype)
-
     def take(self, indices: Any, axis: int | None = None, mode: str | None = None) -> Any:
         return lnp.take(self, indices, axis, mode=mode)
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
-        return lnp.clip(self, min, max)
-
     def round(self, decimals: int = 0) -> Any:
         return lnp.round(self, decimals)
-
-    def dot(self, other: Any) -> Any:
-        return lnp.dot(self, other)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return lnp.diagonal(self, offset, axis1, axis2)
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-        return lnp.trace(self, offset, axis1, axis2, dtype)
-
-    def nonzero(self, **options: Any) -> Any:
-        return lnp.nonzero(self, **options)
-
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
-        return lnp.searchsorted(self, v, side, sorter)
 
     def compress(self, condition: Any, axis: int | None = None, **options: Any) -> Any:
         return lnp.compress(condition, self, axis, **options)
 
     def choose(self, choices: Any, mode: str = "raise") -> Any:
         return lnp.choose(self, choices, mode=mode)
-
-    def partition(self, kth: Any, axis: int | None = -1) -> Any:
-        """A copy: traced arrays do not change."""
-        return lnp.partition(self, kth, axis)
-
-    def argpartition(self, kth: Any, axis: int | None = -1) -> Any:
-        return lnp.argpartition(self, kth, axis)
 
     def ptp(self, axis: Any = None, keepdims: bool = False) -> Any:
         return lnp.ptp(self, axis, keepdims=keepdims)

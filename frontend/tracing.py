@@ -460,6 +460,14 @@ def build(op: str, *operands: Tracer, weak: bool = False, **props: Any) -> Trace
     return trace.wrap(trace.builder.build(op, values, props), weak)
 
 
+def several(op: str, *operands: Tracer, **props: Any) -> list[Tracer]:
+    """One graph op with several results in the current trace."""
+    trace = current()
+    assert trace is not None
+    values = [x.value if x.within is trace else trace.lift(x).value for x in operands]
+    return [trace.wrap(value) for value in trace.builder.build(op, values, props)]
+
+
 def here(x: Tracer) -> tuple[Trace, SSAValue]:
     """The current trace, and the value of a tracer in it: one of an enclosing trace is captured."""
     trace = current()

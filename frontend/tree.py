@@ -44,10 +44,7 @@ _NOTHING: Any = object()
 
 
 def reduce(
-    function: Callable[[Any, Any], Any],
-    tree: Any,
-    initializer: Any = _NOTHING,
-    is_leaf: Callable[[Any], bool] | None = None,
+    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: Callable[[Any], bool] | None = None
 ) -> Any:
     """`functools.reduce` over the leaves, from `initializer` if there is one."""
     return functools.reduce(function, leaves(tree, is_leaf), *(() if initializer is _NOTHING else (initializer,)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -91,14 +90,16 @@ class _Staged:
         return _pulled(dataclasses.replace(self.point, leaves=leaves), cotangent, self.has_aux)
 
 
-class _Eager(ABC):
+class _Eager:
     """A derivative on arrays: the program holds the function, and one `@main` after the other that uses it."""
 
     point: Point
     what: str
+    derivative: Callable[[Point, Any, bool], Any]
+    """What a call gives for its cotangent or tangents, as ops of the current trace."""
 
-    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...]):
-        self.function, self.name = function, function_name(function)
+    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
+        self.function, self.name, self.has_aux = function, function_name(function), has_aux
         self.program = Program(ARRAYS_ARE_ARGUMENTS)
         self.runners: dict[Any, Any] = {}
         leaves, structure = flatten((primals, {}))
@@ -114,16 +115,12 @@ class _Eager(ABC):
 
         self.value = self._runner(main, *self.flat, known=self.primals)(self.primals)
 
-    @abstractmethod
-    def derivative(self, point: Point, vectors: Any) -> Any:
-        """What a call gives for its cotangent or tangents, as ops of the current trace."""
-
     def run(self, vectors: Any) -> Any:
-        """The same on arrays."""
+        """What a call gives, on arrays."""
         try:
             if is_staging():  # in another function under trace, as jit(pull) is
                 args, kwargs = self.structure.unflatten(self.primals)
-                return self.derivative(trace_at(self.function, args, kwargs, self.what), vectors)
+                return self.derivative(trace_at(self.function, args, kwargs, self.what), vectors, self.has_aux)
             leaves, structure = flatten(vectors)
             avals = tuple([abstract(leaf, f"argument of what {self.what} gave") for leaf in leaves])
             key = structure, avals
@@ -139,7 +136,7 @@ class _Eager(ABC):
 
         def main(*given: Any) -> Any:
             point = dataclasses.replace(self.point, leaves=list(given[:n]))
-            return self.derivative(point, structure.unflatten(given[n:]))
+            return self.derivative(point, structure.unflatten(given[n:]), self.has_aux)
 
         flat = flatten((((0,) * (n + len(avals))), {}))[1]
         return self._runner(main, flat, (*self.flat[1], *avals))
@@ -156,38 +153,24 @@ class _Eager(ABC):
 class _Pull(_Eager):
     """The pull of `vjp`."""
 
-    what = "vjp"
-
-    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
-        self.has_aux = has_aux
-        super().__init__(function, primals)
-
-    def derivative(self, point: Point, vectors: Any) -> Any:
-        return _pulled(point, vectors, self.has_aux)
+    what, derivative = "vjp", staticmethod(_pulled)
 
     def __call__(self, cotangent: Any) -> Any:
         return self.run(cotangent)
 
 
-class _Push(_Eager):
-    """The linear map of `linearize`."""
-
-    what = "linearize"
-
-    def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
-        self.has_aux = has_aux
-        super().__init__(function, primals)
-
-    def derivative(self, point: Point, vectors: Any) -> Any:
-        return _pushed(point, vectors, self.has_aux)
-
-    def __call__(self, *tangents: Any) -> Any:
-        return self.run(tangents)
-
-
 def _pushed(point: Point, tangents: Any, has_aux: bool) -> Any:
     moved = push_forward(point, tuple(tangents), "linearize")[1]
     return moved[0] if has_aux else moved
+
+
+class _Push(_Eager):
+    """The linear map of `linearize`."""
+
+    what, derivative = "linearize", staticmethod(_pushed)
+
+    def __call__(self, *tangents: Any) -> Any:
+        return self.run(tangents)
 
 
 def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:

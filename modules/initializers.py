@@ -78,34 +78,21 @@ def variance_scaling(scale: float, mode: str, distribution: str) -> Initializer:
     return lambda key, shape, dtype=np.float32: drawn(key, tuple(shape), _wide(dtype)).astype(dtype)
 
 
-def glorot_uniform() -> Initializer:
-    """Variance `2 / (fan_in + fan_out)` (Glorot and Bengio, 2010)."""
-    return variance_scaling(1.0, "fan_avg", "uniform")
+def _scaled(name: str, scale: float, mode: str, distribution: str, text: str) -> Callable[[], Initializer]:
+    def initializer() -> Initializer:
+        return variance_scaling(scale, mode, distribution)
+
+    initializer.__name__, initializer.__qualname__, initializer.__doc__ = name, name, text
+    return initializer
 
 
-def glorot_normal() -> Initializer:
-    """`glorot_uniform` of normal numbers."""
-    return variance_scaling(1.0, "fan_avg", "normal")
-
-
-def he_uniform() -> Initializer:
-    """Variance `2 / fan_in`, for layers before a ReLU (He et al., 2015)."""
-    return variance_scaling(2.0, "fan_in", "uniform")
-
-
-def he_normal() -> Initializer:
-    """`he_uniform` of normal numbers."""
-    return variance_scaling(2.0, "fan_in", "normal")
-
-
-def lecun_uniform() -> Initializer:
-    """Variance `1 / fan_in` (LeCun et al., 1998)."""
-    return variance_scaling(1.0, "fan_in", "uniform")
-
-
-def lecun_normal() -> Initializer:
-    """`lecun_uniform` of normal numbers."""
-    return variance_scaling(1.0, "fan_in", "normal")
+_GLOROT, _HE = "Variance `2 / (fan_in + fan_out)` (Glorot and Bengio, 2010).", "for layers before a ReLU (He et al., 2015)."
+glorot_uniform = _scaled("glorot_uniform", 1.0, "fan_avg", "uniform", _GLOROT)
+glorot_normal = _scaled("glorot_normal", 1.0, "fan_avg", "normal", "`glorot_uniform` of normal numbers.")
+he_uniform = _scaled("he_uniform", 2.0, "fan_in", "uniform", f"Variance `2 / fan_in`, {_HE}")
+he_normal = _scaled("he_normal", 2.0, "fan_in", "normal", "`he_uniform` of normal numbers.")
+lecun_uniform = _scaled("lecun_uniform", 1.0, "fan_in", "uniform", "Variance `1 / fan_in` (LeCun et al., 1998).")
+lecun_normal = _scaled("lecun_normal", 1.0, "fan_in", "normal", "`lecun_uniform` of normal numbers.")
 
 
 def orthogonal(scale: float = 1.0) -> Initializer:

@@ -25,12 +25,7 @@ from ..errors import CompileError
 from ._conditionals import batch_chosen, batch_while
 from ._custom_rules import batch_custom
 from ._for_loops import batch_for
-from ._functions import (
-    called_function,
-    error_at,
-    replace_op,
-    require_static,
-)
+from ._functions import called_function, error_at, replace_op, require_static
 
 
 class Batcher:
@@ -55,12 +50,7 @@ class Batcher:
         return [value if is_batched else self.spread(value) for value, is_batched in self.rebuild(function)]
 
     def of_function(
-        self,
-        b: GraphBuilder,
-        function: FuncOp,
-        values: Sequence[SSAValue],
-        flags: Sequence[bool],
-        mask: SSAValue | None = None,
+        self, b: GraphBuilder, function: FuncOp, values: Sequence[SSAValue], flags: Sequence[bool], mask: SSAValue | None = None
     ) -> Batcher:
         """One for a function of other values, of which those are batched that are flagged; with a mask, for some elements."""
         inner = Batcher(b, self.size, mask)

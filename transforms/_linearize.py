@@ -15,17 +15,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.autodiff import DerivativeOp, JvpOp, TransposedOp, has_tangent
-from ..dialects.graph.base import (
-    Bilinear,
-    CompositeOp,
-    Custom,
-    Elementwise,
-    GraphOp,
-    Linear,
-    NotDifferentiable,
-    Zero,
-    ints,
-)
+from ..dialects.graph.base import Bilinear, CompositeOp, Custom, Elementwise, GraphOp, Linear, NotDifferentiable, Zero, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
@@ -37,14 +27,7 @@ from ..errors import DifferentiationError
 from ._conditionals import linearize_chosen, linearize_while
 from ._custom_rules import linearize_custom
 from ._for_loops import linearize_for
-from ._functions import (
-    called_function,
-    clone_body,
-    error_at,
-    hoist_invariant,
-    replace_op,
-    require_static,
-)
+from ._functions import called_function, clone_body, error_at, hoist_invariant, replace_op, require_static
 
 Tangent = SSAValue | None
 """The tangent of a value; None is zero."""

@@ -80,10 +80,7 @@ def _cut(
 
 
 def _prune_chosen(
-    op: ChosenOp,
-    dce_block: Callable[[Block], None],
-    cuts: Cuts,
-    needed_of: Callable[[FuncOp, tuple[int, ...]], set[int]],
+    op: ChosenOp, dce_block: Callable[[Block], None], cuts: Cuts, needed_of: Callable[[FuncOp, tuple[int, ...]], set[int]]
 ) -> list[FuncOp]:
     functions = called_functions(op)
     results = [k for k, r in enumerate(op.results) if r.first_use is not None]

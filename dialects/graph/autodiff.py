@@ -8,16 +8,15 @@ graph.vmap  a function applied along a new leading dim     graph-vmap
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr, TensorType, i32, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -27,12 +26,10 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import parse_signature, parse_values, print_signature, print_values
+from ..syntax import TextOp
 from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Types, Zero, graph_op, ints
 from .effects import EffectsOfFunctions
@@ -54,7 +51,20 @@ def callee_of(op: Operation) -> FuncOp | None:
     return found if isinstance(found, FuncOp) else None
 
 
-class DerivativeOp(IRDLOperation, ABC):
+def function_of(op: Operation, name: SymbolRefAttr) -> FuncOp:
+    """The function of the module that a property names, for verifiers: raises VerifyException if there is none."""
+    found = SymbolTable.lookup_symbol(op, name)
+    if not isinstance(found, FuncOp):
+        raise VerifyException(f"'{op.name}' op names no function of the module: {name}")
+    return found
+
+
+def type_list(types: Iterable[Attribute]) -> str:
+    """Types as messages show them: `(tensor<4xf32>, tensor<i64>)`."""
+    return f"({', '.join(map(str, types))})"
+
+
+class DerivativeOp(TextOp, ABC):
     """Base of `graph.jvp` and `graph.vjp`: a function, the point, and the vectors that its derivative is applied to."""
 
     WORD: ClassVar[str] = ""
@@ -91,57 +101,21 @@ class DerivativeOp(IRDLOperation, ABC):
         raise TypeError(self.name)
 
     def verify_(self) -> None:
-        function = callee_of(self)
-        if function is None:
-            raise VerifyException(f"'{self.name}' op names no function of the module: {self.callee}")
+        function = function_of(self, self.callee)
         wanted = list(function.function_type.inputs)
-        if [p.type for p in self.primals] != wanted:
-            raise VerifyException(
-                f"'{self.name}' op arguments must be those of {self.callee}, ({', '.join(map(str, wanted))}), "
-                f"got ({', '.join(str(p.type) for p in self.primals)})"
-            )
+        if (given := [p.type for p in self.primals]) != wanted:
+            rule = f"arguments must be those of {self.callee}, {type_list(wanted)}, got {type_list(given)}"
+            raise VerifyException(f"'{self.name}' op {rule}")
         for k in ints(self.wrt):
             if not 0 <= k < len(wanted) or not has_tangent(wanted[k]):
                 raise VerifyException(f"'{self.name}' op can only differentiate by float arguments, got argument {k}")
         vectors = [v.type for v in self.vectors]
         if vectors != self.vector_types(function):
-            raise VerifyException(
-                f"'{self.name}' op {self.WORD} must be ({', '.join(map(str, self.vector_types(function)))}), "
-                f"got ({', '.join(map(str, vectors))})"
-            )
+            rule = f"must be {type_list(self.vector_types(function))}, got {type_list(vectors)}"
+            raise VerifyException(f"'{self.name}' op {self.WORD} {rule}")
         results = self.result_types_of(function, list(self.primals), ints(self.wrt))
         if [r.type for r in self.results] != results:
-            raise VerifyException(f"'{self.name}' op results must be ({', '.join(map(str, results))})")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.callee)
-        print_values(printer, self.primals)
-        printer.print_string(f" {self.WORD}")
-        print_values(printer, self.vectors)
-        printer.print_string(f" wrt {list(ints(self.wrt))}")
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> DerivativeOp:
-        position = parser.pos
-        callee = parser.parse_symbol_name()
-        primals = parse_values(parser)
-        parser.parse_keyword(cls.WORD)
-        vectors = parse_values(parser)
-        parser.parse_keyword("wrt")
-        wrt = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        attributes, operand_types, result_types = parse_signature(parser)
-        return cls.create(
-            operands=parser.resolve_operands([*primals, *vectors], operand_types, position),
-            result_types=result_types,
-            properties={
-                "callee": SymbolRefAttr(callee),
-                "wrt": DenseArrayBase.from_list(i64, wrt),
-                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(primals), len(vectors)]),
-            },
-            attributes=attributes,
-        )
+            raise VerifyException(f"'{self.name}' op results must be {type_list(results)}")
 
 
 @irdl_op_definition
@@ -155,6 +129,7 @@ class JvpOp(DerivativeOp):
 
     name = "graph.jvp"
     WORD: ClassVar[str] = "tangents"
+    SYNTAX: ClassVar[str] = "@callee(primals) tangents(vectors) wrt [wrt]"
 
     @classmethod
     def result_types_of(cls, function: FuncOp, primals: Sequence[SSAValue], wrt: Sequence[int]) -> list[Attribute]:
@@ -178,6 +153,7 @@ class VjpOp(DerivativeOp):
 
     name = "graph.vjp"
     WORD: ClassVar[str] = "cotangents"
+    SYNTAX: ClassVar[str] = "@callee(primals) cotangents(vectors) wrt [wrt]"
 
     @classmethod
     def result_types_of(cls, function: FuncOp, primals: Sequence[SSAValue], wrt: Sequence[int]) -> list[Attribute]:
@@ -188,7 +164,7 @@ class VjpOp(DerivativeOp):
 
 
 @irdl_op_definition
-class VmapOp(IRDLOperation):
+class VmapOp(TextOp):
     """A function applied to every element along one dim of its arguments; results are stacked along a new first dim.
 
     `axes` names that dim of each argument, -1 for one that is the same for all.
@@ -199,6 +175,7 @@ class VmapOp(IRDLOperation):
     """
 
     name = "graph.vmap"
+    SYNTAX: ClassVar[str] = "@callee(arguments) axes [axes]"
     arguments = var_operand_def(TensorType)
     callee = prop_def(SymbolRefAttr)
     axes = prop_def(_INTS)
@@ -216,9 +193,7 @@ class VmapOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        function = callee_of(self)
-        if function is None:
-            raise VerifyException(f"'graph.vmap' op names no function of the module: {self.callee}")
+        function = function_of(self, self.callee)
         axes = ints(self.axes)
         types: list[Any] = [a.type for a in self.arguments]
         if len(axes) != len(types) or all(a < 0 for a in axes):
@@ -235,33 +210,8 @@ class VmapOp(IRDLOperation):
         if len(sizes) != 1:
             raise VerifyException(f"'graph.vmap' op mapped sizes must agree, got {sorted(sizes)}")
         results = [_stacked(t, *sizes) for t in function.function_type.outputs]
-        if [r.type for r in self.results] != results:
-            raise VerifyException(
-                f"'graph.vmap' op results must be ({', '.join(map(str, results))}), "
-                f"got ({', '.join(str(r.type) for r in self.results)})"
-            )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.callee)
-        print_values(printer, self.arguments)
-        printer.print_string(f" axes {list(ints(self.axes))}")
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> VmapOp:
-        position = parser.pos
-        callee = parser.parse_symbol_name()
-        arguments = parse_values(parser)
-        parser.parse_keyword("axes")
-        axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        attributes, operand_types, result_types = parse_signature(parser)
-        return cls.create(
-            operands=parser.resolve_operands(arguments, operand_types, position),
-            result_types=result_types,
-            properties={"callee": SymbolRefAttr(callee), "axes": DenseArrayBase.from_list(i64, axes)},
-            attributes=attributes,
-        )
+        if (got := [r.type for r in self.results]) != results:
+            raise VerifyException(f"'graph.vmap' op results must be {type_list(results)}, got {type_list(got)}")
 
 
 def _stacked(type: Any, size: int) -> TensorType:
@@ -273,7 +223,7 @@ def _mapped_size(types: Sequence[Any], axes: Sequence[int]) -> int:
 
 
 @irdl_op_definition
-class TransposedOp(IRDLOperation):
+class TransposedOp(TextOp):
     """The transpose of a linear map, applied to cotangents: the region is the map, one result for each of its arguments.
 
     The region may use values from outside; it is linear in its arguments.
@@ -288,6 +238,7 @@ class TransposedOp(IRDLOperation):
     """
 
     name = "graph.transposed"
+    SYNTAX: ClassVar[str] = "(cotangents) {body}"
     cotangents = var_operand_def(TensorType)
     body = region_def("single_block")
     gradients = var_result_def(TensorType)
@@ -300,26 +251,6 @@ class TransposedOp(IRDLOperation):
             raise VerifyException("'graph.transposed' op region must yield one value of the type of each cotangent")
         if [a.type for a in block.args] != [r.type for r in self.results]:
             raise VerifyException("'graph.transposed' op needs one result of the type of each region argument")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_values(printer, self.cotangents)
-        printer.print_string(" ")
-        printer.print_region(self.body)
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> TransposedOp:
-        position = parser.pos
-        cotangents = parse_values(parser)
-        region: Region = parser.parse_region()
-        attributes, operand_types, result_types = parse_signature(parser)
-        return cls.create(
-            operands=parser.resolve_operands(cotangents, operand_types, position),
-            result_types=result_types,
-            regions=[region],
-            attributes=attributes,
-        )
 
 
 @graph_op

@@ -6,7 +6,7 @@ An op states its type rule, its meaning, its loop form, its derivative and its b
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
@@ -36,8 +36,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...errors import DTypeError, ShapeError
 from ..size_lists import SizesAttr
 from ..symbolic import Size
+from ..syntax import parse_op, print_op
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
-from .syntax import parse_graph_op, print_graph_op
 
 Props = Mapping[str, Attribute]
 Types = Sequence[TensorType]
@@ -308,11 +308,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 raise DTypeError(f"operand element type must not be complex, got {element}")
 
     def print(self, printer: Printer) -> None:
-        print_graph_op(self, printer)
+        print_op(self, printer, self.syntax, self.types)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        return parse_graph_op(cls, parser)  # pyright: ignore[reportReturnType]
+        return parse_op(cls, parser, cls.syntax, cls.types)
 
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
@@ -450,6 +450,14 @@ def word(attribute: Attribute) -> str:
     """The text of a word property."""
     assert isinstance(attribute, StringAttr)
     return attribute.data
+
+
+def one_of(props: Props, name: str, known: Iterable[str]) -> str:
+    """The text of a word property; raises DTypeError unless it is one of those that are known."""
+    found = word(props[name])
+    if found not in known:
+        raise DTypeError(f"{name} must be one of {', '.join(known)}, got {found}")
+    return found
 
 
 def integer(attribute: Attribute) -> int:

@@ -86,11 +86,6 @@ def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
 
 
-def _remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """`x - trunc(x / y) * y` with the sign of `x`, exact; integers give 0 over 0."""
-    return np.fmod(x, y)
-
-
 def _pow_factor_x(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     # d/dx x**y = y * x**(y-1). Where both are 0 the base is taken as 1, so that this is 0 and not 0 * inf; at y = 0 alone it is
     # 0 by the product, which keeps its slope in y
@@ -120,14 +115,6 @@ def _chosen(b: Any, x: SSAValue, y: SSAValue, predicate: str) -> SSAValue:
     return b.select(b.cmp(x, y, predicate="eq"), half, chosen)
 
 
-def _transpose_sub(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    return ct if k == 0 else b.neg(ct)
-
-
-def _transpose_div(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    return b.div(ct, op.operands[1])
-
-
 def _jvp_div(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # linear in the numerator; d(x/y) = (dx - (x/y) dy) / y
     dx, dy = tangents
@@ -136,29 +123,36 @@ def _jvp_div(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequen
     return [b.div(reduce(b.add, parts), op.operands[1])]
 
 
-def _transpose_mul(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    return b.mul(ct, op.operands[1 - k])
-
-
 AddOp = binary(
     "add", "Sum; integers wrap.", np.add, derivative=Linear(lambda b, op, k, ct: ct), stores=COMPLEX, commutative=True
 )
-SubOp = binary("sub", "Difference; integers wrap.", np.subtract, derivative=Linear(_transpose_sub), stores=COMPLEX)
+SubOp = binary(
+    "sub",
+    "Difference; integers wrap.",
+    np.subtract,
+    derivative=Linear(lambda b, op, k, ct: ct if k == 0 else b.neg(ct)),
+    stores=COMPLEX,
+)
 MulOp = binary(
-    "mul", "Product; integers wrap.", np.multiply, derivative=Bilinear(_transpose_mul), stores=COMPLEX, commutative=True
+    "mul",
+    "Product; integers wrap.",
+    np.multiply,
+    derivative=Bilinear(lambda b, op, k, ct: b.mul(ct, op.operands[1 - k])),
+    stores=COMPLEX,
+    commutative=True,
 )
 DivOp = binary(
     "div",
     "Quotient. Integers truncate toward zero; `x / 0` is 0 and `minimum / -1` wraps.",
     _divide,
-    derivative=Custom(_jvp_div, transpose=_transpose_div, linear=(0,)),
+    derivative=Custom(_jvp_div, transpose=lambda b, op, k, ct: b.div(ct, op.operands[1]), linear=(0,)),
     stores=COMPLEX,
 )
 # the quotient that was taken is (x - z) / y, exactly: x / y may round up to the next integer
 RemOp = binary(
     "rem",
     "`x - trunc(x / y) * y`, exact, with the sign of `x`; integers give 0 over 0.",
-    _remainder,
+    np.fmod,
     derivative=Elementwise(lambda b, x, y, z: b.full_like(x, 1), lambda b, x, y, z: b.neg(b.rint(b.div(b.sub(x, z), y)))),
 )
 PowOp = binary(

@@ -59,10 +59,6 @@ def _batch_other_axis(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched
     return [b.transpose(y, perm=(1, 0, *range(2, rank)))]
 
 
-def _transpose_psum(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    return b.psum(ct, op.operands[1], size=op.properties["size"])
-
-
 @graph_op
 class PsumOp(CollectiveOp):
     """The sum over all elements of a mapped axis.
@@ -79,7 +75,7 @@ class PsumOp(CollectiveOp):
     name = "graph.psum"
     stores = COMPLEX
     syntax = "$x at $index of #size"
-    derivative = Linear(_transpose_psum, operands=(0,))
+    derivative = Linear(lambda b, op, k, ct: b.psum(ct, op.operands[1], size=op.properties["size"]), operands=(0,))
     batching = _batch_other_axis
 
     @classmethod

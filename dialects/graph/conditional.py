@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, SymbolRefAttr, TensorType, i1, i32, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, SymbolRefAttr, TensorType, i1, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -19,20 +19,15 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     prop_def,
-    traits_def,
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
-from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import parse_signature, parse_values, print_signature, print_values
 from ..types import tensor
+from .autodiff import function_of, type_list
 from .base import ints
 from .control import INDEX, ControlOp
-from .effects import EffectsOfFunctions
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -59,23 +54,19 @@ class WhileOp(ControlOp):
     """
 
     name = "graph.while"
+    SYNTAX: ClassVar[str] = "@condition do @callee consts(consts) carry(inits)"
     condition = prop_def(SymbolRefAttr)
     callee = prop_def(SymbolRefAttr)
     consts = var_operand_def(TensorType)
     inits = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(condition: FuncOp, body: FuncOp, consts: Sequence[SSAValue], inits: Sequence[SSAValue]) -> WhileOp:
         """A loop over two functions."""
-        names = condition.sym_name.data, body.sym_name.data
-        return WhileOp.create(
-            operands=[*consts, *inits],
-            result_types=[value.type for value in inits],
-            properties=_while_properties(*names, len(consts), len(inits)),
-        )
+        names = {"condition": SymbolRefAttr(condition.sym_name), "callee": SymbolRefAttr(body.sym_name)}
+        return WhileOp(operands=[consts, inits], result_types=[[value.type for value in inits]], properties=names)
 
     @property
     def callees(self) -> tuple[SymbolRefAttr, ...]:
@@ -83,50 +74,17 @@ class WhileOp(ControlOp):
 
     def verify_(self) -> None:
         given, carried = [v.type for v in self.operands], [v.type for v in self.inits]
-        condition, body = (_function(self, name) for name in self.callees)
+        condition, body = (function_of(self, name) for name in self.callees)
         for word, function in (("condition", condition), ("body", body)):
             _require_arguments(self, word, function, given)  # C1
         if list(condition.function_type.outputs) != [FLAG]:  # C2
-            shown = _types(condition.function_type.outputs)
+            shown = type_list(condition.function_type.outputs)
             raise VerifyException(f"'graph.while' op condition {self.condition} must return (tensor<i1>), it returns {shown}")
         if list(body.function_type.outputs) != carried:  # C3
-            rule = f"must return the carried values {_types(carried)}, it returns {_types(body.function_type.outputs)}"
+            rule = f"must return the carried values {type_list(carried)}, it returns {type_list(body.function_type.outputs)}"
             raise VerifyException(f"'graph.while' op body {self.callee} {rule}")
         if [r.type for r in self.results] != carried:  # C3
-            raise VerifyException(f"'graph.while' op results must be {_types(carried)}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.condition.string_value())
-        printer.print_string(" do ")
-        printer.print_symbol_name(self.callee.string_value())
-        for word, values in (("consts", self.consts), ("carry", self.inits)):
-            printer.print_string(f" {word}")
-            print_values(printer, values)
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> WhileOp:
-        position = parser.pos
-        condition = parser.parse_symbol_name().data
-        parser.parse_keyword("do")
-        body = parser.parse_symbol_name().data
-        groups: list[list[Any]] = []
-        for word in ("consts", "carry"):
-            parser.parse_keyword(word)
-            groups.append(parse_values(parser))
-        attributes, operand_types, result_types = parse_signature(parser)
-        values = parser.resolve_operands([v for group in groups for v in group], operand_types, position)
-        properties = _while_properties(condition, body, *map(len, groups))
-        return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
-
-
-def _while_properties(condition: str, body: str, consts: int, inits: int) -> dict[str, Attribute]:
-    return {
-        "condition": SymbolRefAttr(condition),
-        "callee": SymbolRefAttr(body),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, [consts, inits]),
-    }
+            raise VerifyException(f"'graph.while' op results must be {type_list(carried)}")
 
 
 class ChosenOp(ControlOp, ABC):
@@ -154,33 +112,13 @@ class ChosenOp(ControlOp, ABC):
         """Raise VerifyException unless all functions take the arguments and return what the results are."""
         results = [r.type for r in self.results]
         for name in self.callees:
-            function = _function(self, name)
+            function = function_of(self, name)
             _require_arguments(self, word, function, [v.type for v in self.arguments])
             if list(function.function_type.outputs) != results:
-                rule = f"must return {_types(results)}, it returns {_types(function.function_type.outputs)}"
+                rule = f"must return {type_list(results)}, it returns {type_list(function.function_type.outputs)}"
                 raise VerifyException(f"'{self.name}' op {word} {name} {rule}")
         if any(not 0 <= k < len(self.arguments) for k in ints(self.linear)):
             raise VerifyException(f"'{self.name}' op linear must be below {len(self.arguments)}, got {ints(self.linear)}")
-
-    def print_arguments(self, printer: Printer) -> None:
-        """Print what follows the functions."""
-        print_values(printer, self.arguments)
-        if numbers := ints(self.linear):
-            printer.print_string(f" linear {list(numbers)}")
-        print_signature(printer, self)
-
-    @classmethod
-    def parse_arguments(cls, parser: Parser, callees: dict[str, Attribute], first: Sequence[Any]) -> Self:
-        """Parse what `print_arguments` prints; `first` are unresolved operands before the arguments."""
-        position = parser.pos
-        arguments = parse_values(parser)
-        linear: list[int] = []
-        if parser.parse_optional_keyword("linear") is not None:
-            linear = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        attributes, operand_types, result_types = parse_signature(parser)
-        values = parser.resolve_operands([*first, *arguments], operand_types, position)
-        properties = {**callees, "linear": DenseArrayBase.from_list(i64, linear)}
-        return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
 
 
 @irdl_op_definition
@@ -201,12 +139,12 @@ class CaseOp(ChosenOp):
     """
 
     name = "graph.case"
+    SYNTAX: ClassVar[str] = "$index [@branches](arguments) (linear [linear])?"
     branches = prop_def(ArrayAttr[SymbolRefAttr])
     linear = prop_def(_INTS)
     index = operand_def(TensorType)
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(
@@ -244,21 +182,6 @@ class CaseOp(ChosenOp):
             raise VerifyException(f"'graph.case' op needs a branch, and two for a tensor<i1>, got {n}")
         self.verify_functions("branch")  # C1, C2
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.index)
-        printer.print_string(" [")
-        printer.print_list(self.callees, lambda name: printer.print_symbol_name(name.string_value()))
-        printer.print_string("]")
-        self.print_arguments(printer)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CaseOp:
-        index = parser.parse_unresolved_operand()
-        names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_symbol_name)
-        branches = ArrayAttr([SymbolRefAttr(name.data) for name in names])
-        return cls.parse_arguments(parser, {"branches": branches}, [index])
-
 
 @irdl_op_definition
 class CallOp(ChosenOp):
@@ -277,11 +200,11 @@ class CallOp(ChosenOp):
     """
 
     name = "graph.call"
+    SYNTAX: ClassVar[str] = "@callee(arguments) (linear [linear])?"
     callee = prop_def(SymbolRefAttr)
     linear = prop_def(_INTS)
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(function: FuncOp, arguments: Sequence[SSAValue], *, linear: Sequence[int] = ()) -> CallOp:
@@ -308,29 +231,9 @@ class CallOp(ChosenOp):
     def verify_(self) -> None:
         self.verify_functions("function")  # C1, C2
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.callee.string_value())
-        self.print_arguments(printer)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CallOp:
-        return cls.parse_arguments(parser, {"callee": SymbolRefAttr(parser.parse_symbol_name().data)}, [])
-
-
-def _function(op: ControlOp, name: SymbolRefAttr) -> FuncOp:
-    found = SymbolTable.lookup_symbol(op, name)
-    if not isinstance(found, FuncOp):  # C1
-        raise VerifyException(f"'{op.name}' op names no function of the module: {name}")
-    return found
-
 
 def _require_arguments(op: ControlOp, word: str, function: FuncOp, given: Sequence[Attribute]) -> None:
     takes = list(function.function_type.inputs)
     if takes != list(given):
         name = f"@{function.sym_name.data}"
-        raise VerifyException(f"'{op.name}' op {word} {name} must take {_types(given)}, it takes {_types(takes)}")
-
-
-def _types(types: Any) -> str:
-    return f"({', '.join(map(str, types))})"
+        raise VerifyException(f"'{op.name}' op {word} {name} must take {type_list(given)}, it takes {type_list(takes)}")

@@ -6,14 +6,13 @@ graph.for   a counted loop: carried values, slices of stacked inputs, stacked ou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, TensorType, UnitAttr, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, TensorType, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     opt_operand_def,
     opt_prop_def,
@@ -22,13 +21,12 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import CountedCall, parse_signature, parse_values, print_signature, print_values
+from ..assembly import counted_call
+from ..syntax import TextOp
 from ..types import DYNAMIC, element_of, shape_of, tensor
-from .autodiff import callee_of
+from .autodiff import function_of, type_list
 from .base import ints
 from .effects import EffectsOfFunctions
 
@@ -38,8 +36,10 @@ INDEX = tensor(i64, ())
 """The type of the iteration number that a body gets."""
 
 
-class ControlOp(IRDLOperation):
+class ControlOp(TextOp):
     """Base of the ops that run functions of the module: bodies, conditions, branches."""
+
+    traits = traits_def(EffectsOfFunctions())
 
     @property
     def callees(self) -> tuple[SymbolRefAttr, ...]:
@@ -72,6 +72,7 @@ class ForOp(ControlOp):
     """
 
     name = "graph.for"
+    SYNTAX: ClassVar[str] = "@callee count #trips|$count ?reverse consts(consts) carry(inits) over(stacks) (linear [linear])?"
     callee = prop_def(SymbolRefAttr)
     trips = prop_def(IntegerAttr)
     reverse = opt_prop_def(UnitAttr)
@@ -82,7 +83,6 @@ class ForOp(ControlOp):
     stacks = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(EffectsOfFunctions())
 
     @staticmethod
     def make(
@@ -96,8 +96,16 @@ class ForOp(ControlOp):
         linear: Sequence[int] = (),
     ) -> ForOp:
         """A loop over a function; `linear` numbers consts, inits and stacks in this order, from 0."""
-        return _create(
-            body.sym_name.data, body.function_type.outputs.data, count, consts, inits, stacks, reverse=reverse, linear=linear
+        trips, values = (count, []) if isinstance(count, int) else (-1, [count])
+        returned = body.function_type.outputs.data
+        stacked = [_stacked(type, trips) for type in returned[len(inits) :]]
+        return ForOp(
+            operands=[values, consts, inits, stacks],
+            result_types=[[*returned[: len(inits)], *stacked]],
+            properties={
+                **counted_call(body.sym_name.data, trips, reverse),
+                "linear": DenseArrayBase.from_list(i64, list(linear)),
+            },
         )
 
     @property
@@ -124,9 +132,7 @@ class ForOp(ControlOp):
         return self.results[len(self.inits) :]
 
     def verify_(self) -> None:
-        function = callee_of(self)
-        if function is None:  # C1
-            raise VerifyException(f"'graph.for' op names no function of the module: {self.callee}")
+        function = function_of(self, self.callee)  # C1
         trips = self.trips.value.data
         if self.count is not None and self.count.type != INDEX:  # C4
             raise VerifyException(f"'graph.for' op count must be a tensor<i64>, got {self.count.type}")
@@ -142,75 +148,17 @@ class ForOp(ControlOp):
             sliced.append(tensor(element_of(stack), shape[1:]))
         wanted = [INDEX, *(v.type for v in (*self.consts, *self.inits)), *sliced]
         if list(function.function_type.inputs) != wanted:  # C1
-            raise VerifyException(
-                f"'graph.for' op body {self.callee} must take ({', '.join(map(str, wanted))}), "
-                f"it takes ({', '.join(map(str, function.function_type.inputs))})"
-            )
+            rule = f"must take {type_list(wanted)}, it takes {type_list(function.function_type.inputs)}"
+            raise VerifyException(f"'graph.for' op body {self.callee} {rule}")
         carries, returned = [v.type for v in self.inits], list(function.function_type.outputs)
         if returned[: len(carries)] != carries:  # C1
-            raise VerifyException(
-                f"'graph.for' op body {self.callee} must return the carried values ({', '.join(map(str, carries))}) first, "
-                f"it returns ({', '.join(map(str, returned))})"
-            )
+            rule = f"must return the carried values {type_list(carries)} first, it returns {type_list(returned)}"
+            raise VerifyException(f"'graph.for' op body {self.callee} {rule}")
         results = [*carries, *(_stacked(type, trips) for type in returned[len(carries) :])]
         if [r.type for r in self.results] != results:  # C3
-            raise VerifyException(f"'graph.for' op results must be ({', '.join(map(str, results))})")
+            raise VerifyException(f"'graph.for' op results must be {type_list(results)}")
         if any(not 0 <= k < len(self.arguments) for k in ints(self.linear)):
             raise VerifyException(f"'graph.for' op linear numbers must be below {len(self.arguments)}, got {ints(self.linear)}")
-
-    def print(self, printer: Printer) -> None:
-        call = CountedCall(self.callee.root_reference.data, self.static_count, self.reverse is not None)
-        call.print(printer, self.count)
-        for word, values in (("consts", self.consts), ("carry", self.inits), ("over", self.stacks)):
-            printer.print_string(f" {word}")
-            print_values(printer, values)
-        if numbers := ints(self.linear):
-            printer.print_string(f" linear {list(numbers)}")
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ForOp:
-        position = parser.pos
-        call, count = CountedCall.parse(parser)
-        groups: list[list[Any]] = []
-        for word in ("consts", "carry", "over"):
-            parser.parse_keyword(word)
-            groups.append(parse_values(parser))
-        linear: list[int] = []
-        if parser.parse_optional_keyword("linear") is not None:
-            linear = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        attributes, operand_types, result_types = parse_signature(parser)
-        values = parser.resolve_operands([*count, *(v for group in groups for v in group)], operand_types, position)
-        properties = _properties(call, list(map(len, groups)), linear)
-        return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
-
-
-def _create(
-    callee: str,
-    returned: Sequence[Attribute],
-    count: int | SSAValue,
-    consts: Sequence[SSAValue],
-    inits: Sequence[SSAValue],
-    stacks: Sequence[SSAValue],
-    *,
-    reverse: bool,
-    linear: Sequence[int],
-) -> ForOp:
-    trips = count if isinstance(count, int) else None
-    carried, rest = returned[: len(inits)], returned[len(inits) :]
-    return ForOp.create(
-        operands=[*([] if isinstance(count, int) else [count]), *consts, *inits, *stacks],
-        result_types=[*carried, *(_stacked(type, -1 if trips is None else trips) for type in rest)],
-        properties=_properties(CountedCall(callee, trips, reverse), [len(consts), len(inits), len(stacks)], linear),
-    )
-
-
-def _properties(call: CountedCall, lengths: Sequence[int], linear: Sequence[int]) -> dict[str, Attribute]:
-    return {
-        **call.properties,
-        "linear": DenseArrayBase.from_list(i64, list(linear)),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, [int(call.trips is None), *lengths]),
-    }
 
 
 def _stacked(type: Any, count: int) -> TensorType:

@@ -7,11 +7,9 @@ graph.transpose_of        the linear map whose transpose is a function; only ins
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase as Ints
-from xdsl.dialects.builtin import SymbolRefAttr, TensorType, i32
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -23,18 +21,15 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
-from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import parse_signature, parse_values, print_signature, print_values
-from .autodiff import has_tangent
+from ..syntax import TextOp
+from .autodiff import function_of, has_tangent, type_list
 from .effects import EffectsOfFunctions
 
 
 @irdl_op_definition
-class CustomDerivativeOp(IRDLOperation):
+class CustomDerivativeOp(TextOp):
     """A call of `callee`; derivatives are those that other functions compute, instead of those of its ops.
 
         jvp @rule:              results, tangents  = rule(consts, arguments, tangents of float arguments)
@@ -57,6 +52,7 @@ class CustomDerivativeOp(IRDLOperation):
     """
 
     name = "graph.custom_derivative"
+    SYNTAX: ClassVar[str] = "@callee consts(consts) args(arguments) (jvp @jvp)? (vjp @forward, @reverse)?"
     callee = prop_def(SymbolRefAttr)
     jvp = opt_prop_def(SymbolRefAttr)
     forward = opt_prop_def(SymbolRefAttr)
@@ -76,10 +72,11 @@ class CustomDerivativeOp(IRDLOperation):
         results: Sequence[Attribute],
     ) -> CustomDerivativeOp:
         """A call of `callee`; `rules` are the name of one for `jvp`, or of two for `vjp`, or of all three."""
-        return CustomDerivativeOp.create(
-            operands=[*consts, *arguments],
-            result_types=results,
-            properties=_properties(callee, rules, len(consts), len(arguments)),
+        named = zip(("jvp", "forward", "reverse")[len(rules) == 2 :], rules, strict=False)
+        return CustomDerivativeOp(
+            operands=[consts, arguments],
+            result_types=[results],
+            properties={"callee": SymbolRefAttr(callee), **{name: SymbolRefAttr(rule) for name, rule in named}},
         )
 
     @property
@@ -94,22 +91,22 @@ class CustomDerivativeOp(IRDLOperation):
 
     def verify_(self) -> None:
         given, results = _types(self.operands), _types(self.results)
-        callee = _function(self, self.callee)
+        callee = function_of(self, self.callee)
         _require(self, self.callee, "take", callee.function_type.inputs, given)  # C1
         if list(callee.function_type.outputs) != results:  # C2
             raise VerifyException(
-                f"'{self.name}' op results must be {_shown(callee.function_type.outputs)}, got {_shown(results)}"
+                f"'{self.name}' op results must be {type_list(callee.function_type.outputs)}, got {type_list(results)}"
             )
         tangents = _types(self.floats)
         moved = [type for type in results if has_tangent(type)]
         if len(self.rules) not in (1, 2, 3) or (self.forward is None) != (self.reverse is None):
             raise VerifyException(f"'{self.name}' op needs a rule jvp, two rules vjp, or both")
         if self.jvp is not None:
-            rule = _function(self, self.jvp)
+            rule = function_of(self, self.jvp)
             _require(self, self.jvp, "take", rule.function_type.inputs, [*given, *tangents])  # C3
             _require(self, self.jvp, "return", rule.function_type.outputs, [*results, *moved])
         if self.forward is not None and self.reverse is not None:
-            forward, reverse = _function(self, self.forward), _function(self, self.reverse)
+            forward, reverse = function_of(self, self.forward), function_of(self, self.reverse)
             _require(self, self.forward, "take", forward.function_type.inputs, given)  # C3
             outputs = list(forward.function_type.outputs)
             _require(self, self.forward, "return first", outputs[: len(results)], results)
@@ -117,44 +114,9 @@ class CustomDerivativeOp(IRDLOperation):
             _require(self, self.reverse, "take", reverse.function_type.inputs, taken)
             _require(self, self.reverse, "return", reverse.function_type.outputs, tangents)
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.callee)
-        for word, values in (("consts", self.consts), ("args", self.arguments)):
-            printer.print_string(f" {word}")
-            print_values(printer, values)
-        for word, rules in (("jvp", (self.jvp,)), ("vjp", (self.forward, self.reverse))):
-            if (given := [rule for rule in rules if rule is not None]) != []:
-                printer.print_string(f" {word} ")
-                printer.print_list(given, printer.print_attribute)
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CustomDerivativeOp:
-        position = parser.pos
-        callee = parser.parse_symbol_name().data
-        groups: list[list[Any]] = []
-        for word in ("consts", "args"):
-            parser.parse_keyword(word)
-            groups.append(parse_values(parser))
-        rules = []
-        if parser.parse_optional_keyword("jvp") is not None:
-            rules.append(parser.parse_symbol_name().data)
-        if parser.parse_optional_keyword("vjp") is not None or not rules:
-            rules += [parser.parse_symbol_name().data]
-            parser.parse_punctuation(",")
-            rules += [parser.parse_symbol_name().data]
-        attributes, operand_types, result_types = parse_signature(parser)
-        return cls.create(
-            operands=parser.resolve_operands([v for group in groups for v in group], operand_types, position),
-            result_types=result_types,
-            properties=_properties(callee, rules, *map(len, groups)),
-            attributes=attributes,
-        )
-
 
 @irdl_op_definition
-class TransposeOfOp(IRDLOperation):
+class TransposeOfOp(TextOp):
     """The linear map of tangents to tangents whose transpose is `reverse(fixed, cotangents)`; graph-transpose calls that.
 
     It has no other meaning: reverse mode writes it into the region of a `graph.transposed`, for a function with a rule `vjp`.
@@ -168,6 +130,7 @@ class TransposeOfOp(IRDLOperation):
     """
 
     name = "graph.transpose_of"
+    SYNTAX: ClassVar[str] = "@callee fixed(fixed) args(arguments)"
     callee = prop_def(SymbolRefAttr)
     fixed = var_operand_def(TensorType)
     arguments = var_operand_def(TensorType)
@@ -179,64 +142,18 @@ class TransposeOfOp(IRDLOperation):
     def make(
         callee: SymbolRefAttr, fixed: Sequence[SSAValue], arguments: Sequence[SSAValue], results: Sequence[Attribute]
     ) -> TransposeOfOp:
-        return TransposeOfOp.create(
-            operands=[*fixed, *arguments],
-            result_types=results,
-            properties={"callee": callee, "operandSegmentSizes": Ints.from_list(i32, [len(fixed), len(arguments)])},
-        )
+        return TransposeOfOp(operands=[fixed, arguments], result_types=[results], properties={"callee": callee})
 
     def verify_(self) -> None:
-        reverse = _function(self, self.callee)  # C1
+        reverse = function_of(self, self.callee)  # C1
         _require(self, self.callee, "take", reverse.function_type.inputs, [*_types(self.fixed), *_types(self.results)])
         _require(self, self.callee, "return", reverse.function_type.outputs, _types(self.arguments))
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.callee)
-        for word, values in (("fixed", self.fixed), ("args", self.arguments)):
-            printer.print_string(f" {word}")
-            print_values(printer, values)
-        print_signature(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> TransposeOfOp:
-        position = parser.pos
-        callee = SymbolRefAttr(parser.parse_symbol_name())
-        groups: list[list[Any]] = []
-        for word in ("fixed", "args"):
-            parser.parse_keyword(word)
-            groups.append(parse_values(parser))
-        attributes, operand_types, result_types = parse_signature(parser)
-        values = parser.resolve_operands([v for group in groups for v in group], operand_types, position)
-        op = cls.make(callee, values[: len(groups[0])], values[len(groups[0]) :], result_types)
-        op.attributes.update(attributes)
-        return op
-
-
-def _properties(callee: str, rules: Sequence[str], n_consts: int, n_arguments: int) -> dict[str, Attribute]:
-    names = ("jvp", "forward", "reverse")[len(rules) == 2 :][: len(rules)]
-    return {
-        "callee": SymbolRefAttr(callee),
-        **{name: SymbolRefAttr(rule) for name, rule in zip(names, rules, strict=True)},
-        "operandSegmentSizes": Ints.from_list(i32, [n_consts, n_arguments]),
-    }
 
 
 def _types(values: Sequence[SSAValue]) -> list[Attribute]:
     return [value.type for value in values]
 
 
-def _function(op: IRDLOperation, name: SymbolRefAttr) -> FuncOp:
-    found = SymbolTable.lookup_symbol(op, name)
-    if not isinstance(found, FuncOp):
-        raise VerifyException(f"'{op.name}' op names no function of the module: {name}")
-    return found
-
-
 def _require(op: IRDLOperation, name: SymbolRefAttr, verb: str, found: Any, wanted: Sequence[Attribute]) -> None:
     if list(found) != list(wanted):
-        raise VerifyException(f"'{op.name}' op needs {name} to {verb} {_shown(wanted)}, got {_shown(found)}")
-
-
-def _shown(types: Any) -> str:
-    return f"({', '.join(map(str, types))})"
+        raise VerifyException(f"'{op.name}' op needs {name} to {verb} {type_list(wanted)}, got {type_list(found)}")

@@ -14,31 +14,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from string import Formatter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, TensorType, i1, i32, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, TensorType, UnitAttr, i1, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, Pure, SymbolTable
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ShapeError
-from ..assembly import parse_signature, parse_values, print_signature, print_values
 from ..element_types import STORED
+from ..syntax import TextOp
 from ..types import COMPLEX, element_of, shape_of
 from .base import GraphOp, Linear, Props, Types, graph_op
 
@@ -66,10 +64,11 @@ class EffectsOfFunctions(MemoryEffect):
         return _WRITE if has_effects(op) else _NONE
 
 
-class EffectOp(IRDLOperation):
+class EffectOp(TextOp):
     """Base of the effects. With `batch n` it happens for each element of the first `n` dims, which all values and results have,
     one after the other; `where` says for which ones."""
 
+    SYNTAX: ClassVar[str] = "(where $mask)? 'text'(values) (batch #batch)?"
     mask = opt_operand_def(TensorType)
     values = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
@@ -92,9 +91,8 @@ class EffectOp(IRDLOperation):
         self, mask: SSAValue | None, values: Sequence[SSAValue], results: Sequence[Attribute], batch: int
     ) -> EffectOp:
         """The same effect of other values."""
-        masks = [] if mask is None else [mask]
-        properties = {**self.properties, **_properties(self.text.data, masks, values, batch)}
-        return type(self).create(operands=[*masks, *values], result_types=results, properties=properties)
+        properties = {**self.properties, "batch": IntegerAttr(batch, i64)}
+        return type(self)(operands=[mask, values], result_types=[results], properties=properties)
 
     def verify_(self) -> None:
         n = self.batch_dims
@@ -107,55 +105,9 @@ class EffectOp(IRDLOperation):
         if self.mask is not None and (element_of(self.mask) != i1 or len(shape_of(self.mask)) != n):
             raise VerifyException(f"'{self.name}' op condition must be of i1, of the dims of the batch, got {self.mask.type}")
 
-    def print(self, printer: Printer) -> None:
-        self._print_condition(printer)
-        printer.print_string(" ")
-        printer.print_string_literal(self.text.data)
-        print_values(printer, self.values)
-        if self.batch_dims:
-            printer.print_string(f" batch {self.batch_dims}")
-        self._print_rest(printer)
-        print_signature(printer, self)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> EffectOp:
-        position = parser.pos
-        masks = cls._parse_condition(parser)
-        text = parser.parse_str_literal()
-        values = parse_values(parser)
-        batch = parser.parse_integer() if parser.parse_optional_keyword("batch") is not None else 0
-        rest = cls._parse_rest(parser)
-        attributes, operand_types, result_types = parse_signature(parser)
-        return cls.create(
-            operands=parser.resolve_operands([*masks, *values], operand_types, position),
-            result_types=result_types,
-            properties={**_properties(text, masks, values, batch), **rest},
-            attributes=attributes,
-        )
-
-    def _print_condition(self, printer: Printer) -> None:
-        if self.mask is not None:
-            printer.print_string(" where ")
-            printer.print_ssa_value(self.mask)
-
-    @classmethod
-    def _parse_condition(cls, parser: Parser) -> list[Any]:
-        return [] if parser.parse_optional_keyword("where") is None else [parser.parse_unresolved_operand()]
-
-    def _print_rest(self, printer: Printer) -> None:
-        """What an op says of itself beside."""
-
-    @classmethod
-    def _parse_rest(cls, parser: Parser) -> dict[str, Attribute]:
-        return {}
-
-
-def _properties(text: str, masks: Sequence[object], values: Sequence[object], batch: int) -> dict[str, Attribute]:
-    return {
-        "text": StringAttr(text),
-        "batch": IntegerAttr(batch, i64),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(masks), len(values)]),
-    }
+def _unbatched(text: str) -> dict[str, Attribute | None]:
+    return {"text": StringAttr(text), "batch": IntegerAttr(0, i64)}
 
 
 @irdl_op_definition
@@ -177,7 +129,7 @@ class PrintOp(EffectOp):
     @staticmethod
     def make(text: str, values: Sequence[SSAValue]) -> PrintOp:
         """The op; it raises nothing before it is verified."""
-        return PrintOp.create(operands=list(values), properties=_properties(text, (), values, 0))
+        return PrintOp(operands=[None, values], result_types=[[]], properties=_unbatched(text))
 
     def verify_(self) -> None:
         _verify_text(self)  # C1
@@ -202,11 +154,12 @@ class AssertOp(EffectOp):
     """
 
     name = "graph.assert"
+    SYNTAX: ClassVar[str] = "$mask 'text'(values) (batch #batch)?"
 
     @staticmethod
     def make(condition: SSAValue, text: str, values: Sequence[SSAValue]) -> AssertOp:
         """The op for a condition without dims."""
-        return AssertOp.create(operands=[condition, *values], properties=_properties(text, (condition,), values, 0))
+        return AssertOp(operands=[condition, values], result_types=[[]], properties=_unbatched(text))
 
     def verify_(self) -> None:
         _verify_text(self)  # C1
@@ -215,15 +168,6 @@ class AssertOp(EffectOp):
         super().verify_()  # C2
         if self.results:  # C3
             raise VerifyException("'graph.assert' op has no results")
-
-    def _print_condition(self, printer: Printer) -> None:
-        assert self.mask is not None
-        printer.print_string(" ")
-        printer.print_ssa_value(self.mask)
-
-    @classmethod
-    def _parse_condition(cls, parser: Parser) -> list[Any]:
-        return [parser.parse_unresolved_operand()]
 
 
 @irdl_op_definition
@@ -243,37 +187,26 @@ class CallbackOp(EffectOp):
     """
 
     name = "graph.callback"
-    pure = prop_def(IntegerAttr)
-    vmap = prop_def(StringAttr)
+    SYNTAX: ClassVar[str] = f"{EffectOp.SYNTAX} ?pure (vmap <vmap>)?"
+    pure = opt_prop_def(UnitAttr)
+    vmap = prop_def(StringAttr, default_value=StringAttr("none"))
 
     @staticmethod
     def make(
         function: str, values: Sequence[SSAValue], results: Sequence[Attribute], *, pure: bool = False, vmap: str = "none"
     ) -> CallbackOp:
         """The op; `results` are types."""
-        properties = {**_properties(function, (), values, 0), "pure": _flag(pure), "vmap": StringAttr(vmap)}
-        return CallbackOp.create(operands=list(values), result_types=results, properties=properties)
+        properties = {**_unbatched(function), "vmap": StringAttr(vmap), "pure": UnitAttr() if pure else None}
+        return CallbackOp(operands=[None, values], result_types=[results], properties=properties)
 
     @property
     def is_effect(self) -> bool:
-        return not self.pure.value.data
+        return self.pure is None
 
     def verify_(self) -> None:
         super().verify_()  # C1
         if self.vmap.data not in METHODS:  # C2
             raise VerifyException(f"'graph.callback' op vmap must be one of {', '.join(METHODS)}, got {self.vmap.data}")
-
-    def _print_rest(self, printer: Printer) -> None:
-        if not self.is_effect:
-            printer.print_string(" pure")
-        if self.vmap.data != METHODS[0]:
-            printer.print_string(f" vmap {self.vmap.data}")
-
-    @classmethod
-    def _parse_rest(cls, parser: Parser) -> dict[str, Attribute]:
-        pure = parser.parse_optional_keyword("pure") is not None
-        method = parser.parse_identifier() if parser.parse_optional_keyword("vmap") is not None else METHODS[0]
-        return {"pure": _flag(pure), "vmap": StringAttr(method)}
 
 
 def _batch_after(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
@@ -301,7 +234,6 @@ class AfterOp(GraphOp):
     stores = (*STORED, *COMPLEX)
     xs = var_operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "*xs"
     view = True
     derivative = Linear(lambda b, op, k, ct: ct, (0,))
@@ -315,10 +247,6 @@ class AfterOp(GraphOp):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         return (operands[0],)
-
-
-def _flag(value: bool) -> IntegerAttr:
-    return IntegerAttr(int(value), i1)
 
 
 def fields_of(text: str) -> Iterator[str]:

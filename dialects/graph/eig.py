@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import StringAttr, TensorType, i32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
-from ...errors import DifferentiationError, DTypeError
+from ...errors import DifferentiationError
 from ..types import complex_of, element_of, is_complex, numpy_dtype, tensor, width_of
-from .base import Custom, Props, Types, graph_op, word
+from .base import Custom, Props, Types, graph_op, one_of, word
 from .field import Element
 from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
 from .phases import np_phases, phase_of
@@ -77,8 +77,7 @@ class EigOp(MatrixOp):
     @classmethod
     def whole_types(cls, operands: Types, props: Props) -> Types:
         shape = require_matrices(operands[0], square=True)  # C1, C2
-        if word(props["mode"]) not in ("values", "vectors"):  # C3
-            raise DTypeError(f"mode must be one of values, vectors, got {word(props['mode'])}")
+        one_of(props, "mode", ("values", "vectors"))  # C3
         element = operands[0].element_type
         element = element if is_complex(element) else complex_of(element)
         found = tensor(element, shape[:-1]), tensor(element, shape)

@@ -109,7 +109,7 @@ class EighOp(MatrixOp):
     def _scaled(self, b: Any, m: Matrices, n: int, a: Element) -> tuple[SSAValue, SSAValue]:
         """Copy the matrix, its largest element 1; by what it was divided, and whether all elements were finite."""
         f = m.field
-        zero, one = f.number(0), f.number(1)
+        zero = f.number(0)
 
         def lower(i: Any, j: Any) -> Element:
             x = m.read(0, i, j)
@@ -122,10 +122,7 @@ class EighOp(MatrixOp):
             with b.loop(i.index + 1, "seq", inits=[i.carried[0]]) as j:
                 j.give(b.scalar.max(j.carried[0], f.size(lower(i.index, j.index))))
             i.give(j.results[0])
-        largest = i.results[0]
-        is_finite = b.scalar.cmp("lt", largest, f.number(float("inf")))
-        is_usual = b.scalar.binary("and", is_finite, b.scalar.cmp("gt", largest, zero))
-        divisor = b.scalar.select(is_usual, largest, one)
+        divisor, is_finite = f.divisor(i.results[0])
         with b.loop(n, "seq") as i, b.loop(i.index + 1, "seq") as j:
             x = f.shrink(lower(i.index, j.index), divisor)
             x = f.select(is_finite, x, f.const(0))

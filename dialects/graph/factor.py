@@ -13,17 +13,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..types import (
-    index,
-    shape_of,
-    show_shape,
-    tensor,
-)
-from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_element, word
+from ..types import index, shape_of, show_shape, tensor
+from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
 from .field import Element
 from .matrices import (
     Matrices,
@@ -203,8 +197,7 @@ class TriangularSolveOp(MatrixOp):
                 f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
             )
         for name, known in (("side", ("lower", "upper")), ("form", tuple(_OTHER_FORM)), ("diagonal", ("given", "unit"))):
-            if word(props[name]) not in known:  # C3
-                raise DTypeError(f"{name} must be one of {', '.join(known)}, got {word(props[name])}")
+            one_of(props, name, known)  # C3
         return (operands[1],)
 
     @property
@@ -406,7 +399,6 @@ class PermutationOp(GraphOp):
     pivots = operand_def(TensorType)
     rows = prop_def(IntegerAttr)
     order = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$pivots of #rows"
     derivative = Zero()
     batching = _batch_permutation

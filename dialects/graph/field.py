@@ -35,6 +35,13 @@ class Field:
         """The element with a real part alone."""
         return (x, self.number(0)) if self.is_complex else (x,)
 
+    def divisor(self, largest: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """What makes the largest size of elements 1, itself or, where it is 0 or not finite, 1; and whether it is finite."""
+        s = self.b.scalar
+        is_finite = s.cmp("lt", largest, self.number(float("inf")))
+        is_usual = s.binary("and", is_finite, s.cmp("gt", largest, self.number(0)))
+        return s.select(is_usual, largest, self.number(1)), is_finite
+
     def add(self, x: Element, y: Element) -> Element:
         return tuple(self.b.scalar.add(p, q) for p, q in zip(x, y, strict=True))
 

@@ -54,8 +54,8 @@ from .base import (
     graph_op,
     ints,
     normalize_dims,
+    one_of,
     require_same_element,
-    word,
 )
 from .batching import batch_size, later, repeated
 from .quiet import Quiet
@@ -464,9 +464,7 @@ class ScatterOp(GraphOp):
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
-        kind, (x, updates, *indices) = word(props["kind"]), operands
-        if kind not in KINDS:  # C6
-            raise DTypeError(f"kind must be one of {', '.join(KINDS)}, got {kind}")
+        kind, (x, updates, *indices) = one_of(props, "kind", KINDS), operands  # C6
         if kind in ("add", "mul") and is_bool(x.element_type):  # C6
             raise DTypeError(f"cannot scatter {x.element_type} by {kind}")
         require_same_element((x, updates), ("the operand", "updates"))  # C5

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttrConstr, SymbolRefAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import prop_def, traits_def, var_operand_def, var_result_def
+from xdsl.irdl import prop_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure, SymbolTable
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, DTypeError, ShapeError
@@ -85,7 +85,6 @@ class KernelCallOp(GraphOp):
     roles = prop_def(DenseArrayBase.constr(i64))
     inputs = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    traits = traits_def(Pure())
     derivative = NotDifferentiable(_by_hand)
     batching = _not_batched
 

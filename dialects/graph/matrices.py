@@ -14,22 +14,10 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import VarOperandDef, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import VarOperandDef
 
 from ...errors import DTypeError, ShapeError
-from ..types import (
-    COMPLEX,
-    complex_of,
-    element_of,
-    f32,
-    f64,
-    is_complex,
-    part_of,
-    shape_of,
-    show_shape,
-    tensor,
-)
+from ..types import COMPLEX, complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import GraphOp, Props, Types
 from .complex import conjugate
 from .field import Element, Field
@@ -181,7 +169,6 @@ class MatrixOp(GraphOp, ABC):
     """
 
     batching = batch_leading
-    traits = traits_def(Pure())
     stores = COMPLEX
 
     @classmethod
@@ -294,6 +281,15 @@ class Matrices:
         if self.in_lanes:
             return self.field.load([self.copies[part] for part in self.operands[k]], point)
         return tuple(self.b.read(part, [*self.lead, *point]) for part in self.operands[k])
+
+    def largest(self, n: int) -> SSAValue:
+        """The largest size of the elements of the first operand, `n x n`."""
+        b, f = self.b, self.field
+        with b.loop(n, "reduce", monoid="max", inits=[f.number(0)]) as i:
+            with b.loop(n, "reduce", monoid="max", inits=[f.number(0)]) as j:
+                j.give(f.size(self.read(0, i.index, j.index)))
+            i.give(j.results[0])
+        return i.results[0]
 
     def load(self, k: int, *point: Any) -> Element:
         """What result `k` holds."""

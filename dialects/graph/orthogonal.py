@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
-from ...errors import DifferentiationError, DTypeError
+from ...errors import DifferentiationError
 from ..types import COMPLEX, element_of, is_complex, shape_of, tensor
-from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, word
+from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, one_of, word
 from .complex import imaginary
 from .factor import solve_right, solve_with
 from .field import Element, Field
@@ -309,7 +308,6 @@ class QrOp(CompositeOp):
     mode = prop_def(StringAttr)
     q = result_def(TensorType)
     r = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<mode> $x"
     stores = COMPLEX
     derivative = Custom(_jvp_qr)
@@ -318,8 +316,7 @@ class QrOp(CompositeOp):
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
-        if word(props["mode"]) not in ("reduced", "complete"):  # C3
-            raise DTypeError(f"mode must be one of reduced, complete, got {word(props['mode'])}")
+        one_of(props, "mode", ("reduced", "complete"))  # C3
         k, element = rows if word(props["mode"]) == "complete" else min(rows, columns), operands[0].element_type
         return tensor(element, (*lead, rows, k)), tensor(element, (*lead, k, columns))
 

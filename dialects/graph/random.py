@@ -12,7 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError
 from ..types import tensor
-from .base import Props, Types, Zero, graph_op, require_same_shape, word
+from .base import Props, Types, Zero, graph_op, one_of, require_same_shape
 from .elementwise import ElementwiseOp, joined_shape
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ class Threefry2x32Op(ElementwiseOp):
             if operand.element_type != _ui32:  # C1
                 raise DTypeError(f"operand element types must be ui32, {name} is {operand.element_type}")
         require_same_shape(operands, _NAMES)  # C2
-        if word(props["word"]) not in _WORDS:  # C3
-            raise DTypeError(f"word must be one of {', '.join(_WORDS)}, got {word(props['word'])}")
+        one_of(props, "word", _WORDS)  # C3
         return (tensor(_ui32, joined_shape(operands)),)
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:

@@ -16,7 +16,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, numpy_dtype, shape_of, show_shape, tensor, width_of
-from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, word
+from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, one_of, word
 from .batching import along
 from .quiet import Quiet
 
@@ -129,10 +129,8 @@ class ReduceOp(GraphOp):
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
-        kind, dims = word(props["kind"]), ints(props["dims"])
+        kind, dims = one_of(props, "kind", _NUMPY), ints(props["dims"])  # C1
         shape, element = operands[0].get_shape(), operands[0].element_type
-        if kind not in _NUMPY:  # C1
-            raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
         normalize_dims(dims, len(shape), "reduced")  # C2
         if (
             (kind in ("and", "or", "max", "min") and is_complex(element))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from xdsl.dialects import get_all_dialects
@@ -95,8 +96,4 @@ def dialects() -> dict[str, Callable[[], Dialect]]:
     for name, cls in OPS.items():
         if "." in name:
             found.setdefault(name.partition(".")[0], []).append(cls)
-    return {name: _dialect(name, ops) for name, ops in found.items()}
-
-
-def _dialect(name: str, ops: Sequence[type[IRDLOperation]]) -> Callable[[], Dialect]:
-    return lambda: Dialect(name, list(ops), [])
+    return {name: partial(Dialect, name, list(ops), []) for name, ops in found.items()}

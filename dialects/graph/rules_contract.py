@@ -215,7 +215,7 @@ def dot_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
 @rule(
     "dot",
     "dot(x, 1) -> reduce add(x), all dims of the ones contracted",
-    lambda b, x, y, i, j: b.dot(x, b.full_like(_row(b, x), 1), lhs_contract=(1,), rhs_contract=(0,)),
+    lambda b, x, y, i, j: b.dot(x, b.full_like(b.reduce(x, kind="max", dims=(0,)), 1), lhs_contract=(1,), rhs_contract=(0,)),
     REASSOCIATING,
 )
 def dot_with_ones(op: Any, b: GraphBuilder) -> SSAValue | None:
@@ -313,7 +313,3 @@ def attention_over_batch(op: Any, b: GraphBuilder) -> SSAValue | None:
         return None
     merged = [b.reshape(x, (prod(n[:outer]), *n[outer:])) for x, n in zip(op.inputs, shapes, strict=True)]
     return b.reshape(b.attention(*merged, **op.properties), shape_of(op.y))
-
-
-def _row(b: Any, x: SSAValue) -> SSAValue:
-    return b.reduce(x, kind="max", dims=(0,))

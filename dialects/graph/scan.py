@@ -20,7 +20,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..symbolic import is_at_most
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor
-from .base import Custom, GraphOp, Props, Types, graph_op, integer, require_same_element, require_same_shape, word
+from .base import Custom, GraphOp, Props, Types, graph_op, integer, one_of, require_same_element, require_same_shape, word
 from .batching import along
 
 _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
@@ -38,11 +38,6 @@ _OPPOSITE = {"forward": "reverse", "reverse": "forward"}
 def _require_dim(dim: int, type: TensorType) -> None:
     if not 0 <= dim < len(type.get_shape()):
         raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(type.get_shape())}")
-
-
-def _require_word(what: str, given: str, known: Sequence[str]) -> None:
-    if given not in known:
-        raise DTypeError(f"{what} must be one of {', '.join(known)}, got {given}")
 
 
 def shifted(b: Any, x: SSAValue, dim: int, direction: str, first: float) -> SSAValue:
@@ -152,12 +147,12 @@ class ScanOp(GraphOp):
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         kind, element = word(props["kind"]), operands[0].element_type
-        _require_word("kind", kind, tuple(_ACCUMULATE))  # C1
+        one_of(props, "kind", _ACCUMULATE)  # C1
         if (kind in ("add", "mul") and is_bool(element)) or (kind in ("max", "min") and is_complex(element)):  # C1
             raise DTypeError(f"cannot scan {element} by {kind}")
         _require_dim(integer(props["dim"]), operands[0])  # C2
-        _require_word("direction", word(props["direction"]), _DIRECTIONS)  # C3
-        _require_word("bound", word(props["bound"]), ("inclusive", "exclusive"))  # C3
+        one_of(props, "direction", _DIRECTIONS)  # C3
+        one_of(props, "bound", ("inclusive", "exclusive"))  # C3
         return (operands[0],)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -217,16 +212,12 @@ class ScanOp(GraphOp):
 # recurrence
 
 
-def _recurrence_like(b: Any, op: RecurrenceOp, factor: SSAValue, term: SSAValue) -> SSAValue:
-    return b.recurrence(factor, term, dim=op.dim, direction=op.direction)
-
-
 def _jvp_recurrence(b: Any, op: RecurrenceOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # dy[i] = a[i] * dy[i-1] + (da[i] * y[i-1] + db[i])
     da, db = tangents
     terms = [] if da is None else [b.mul(da, shifted(b, op.y, integer(op.dim), op.direction.data, 0))]
     terms += [] if db is None else [db]
-    return [_recurrence_like(b, op, op.factor, reduce(b.add, terms))]
+    return [b.recurrence(op.factor, reduce(b.add, terms), dim=op.dim, direction=op.direction)]
 
 
 def _transpose_recurrence(b: Any, op: RecurrenceOp, k: int, ct: SSAValue) -> SSAValue:
@@ -267,7 +258,7 @@ class RecurrenceOp(GraphOp):
         if not is_float(part_of(operands[0].element_type)):  # C1
             raise DTypeError(f"element type must be f32 or f64, got {operands[0].element_type}")
         _require_dim(integer(props["dim"]), operands[0])  # C2
-        _require_word("direction", word(props["direction"]), _DIRECTIONS)  # C3
+        one_of(props, "direction", _DIRECTIONS)  # C3
         shape = [max(a, b) for a, b in zip(operands[0].get_shape(), operands[1].get_shape(), strict=True)]
         return (tensor(operands[0].element_type, shape),)
 

@@ -217,15 +217,7 @@ class Reduction:
     def scaled(self) -> SSAValue:
         """Copy the matrix, its largest element 1; by what it was divided, NaN where not all elements were finite."""
         b, m, n, f = self.b, self.m, self.n, self.f
-        zero, one = f.number(0), f.number(1)
-        with b.loop(n, "reduce", monoid="max", inits=[zero]) as i:
-            with b.loop(n, "reduce", monoid="max", inits=[zero]) as j:
-                j.give(f.size(m.read(0, i.index, j.index)))
-            i.give(j.results[0])
-        largest = i.results[0]
-        is_finite = b.scalar.cmp("lt", largest, f.number(float("inf")))
-        is_usual = b.scalar.binary("and", is_finite, b.scalar.cmp("gt", largest, zero))
-        divisor = b.scalar.select(is_usual, largest, one)
+        divisor, is_finite = f.divisor(m.largest(n))
         with b.loop(n + 1) as i, b.loop(n + 1) as j:
             f.store(f.const(0), self.h, [i.index, j.index])
         with b.loop(n + 1) as i, b.loop(n) as j:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, element_of, part_of, shape_of, show_shape, tensor
-from .base import CompositeOp, Custom, Props, Types, graph_op, require_same_element, word
+from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, require_same_element, word
 from .factor import permuted, permuted_back, solve_with
 from .matrices import batch_leading, diagonal_of, identity, in_field, multiply, on_rows, require_matrices, stacked
 
@@ -52,7 +51,6 @@ class SolveOp(CompositeOp):
     y = operand_def(TensorType)
     form = prop_def(StringAttr)
     x = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<form> $a, $y"
     stores = COMPLEX
     derivative = Custom(_jvp_solve)
@@ -66,8 +64,7 @@ class SolveOp(CompositeOp):
             raise ShapeError(
                 f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
             )
-        if word(props["form"]) not in ("plain", "transposed"):  # C3
-            raise DTypeError(f"form must be one of plain, transposed, got {word(props['form'])}")
+        one_of(props, "form", ("plain", "transposed"))  # C3
         return (operands[1],)
 
     @classmethod
@@ -166,7 +163,6 @@ class DetOp(CompositeOp):
     name = "graph.det"
     x = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x"
     stores = COMPLEX
     derivative = Custom(_jvp_det)
@@ -225,7 +221,6 @@ class PinvOp(CompositeOp):
     x = operand_def(TensorType)
     rtol = operand_def(TensorType)
     y = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "$x, $rtol"
     stores = COMPLEX
     derivative = Custom(_jvp_pinv)

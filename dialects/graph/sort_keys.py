@@ -10,15 +10,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ..symbolic import is_at_most
-from ..types import (
-    element_type,
-    index,
-    is_bool,
-    is_float,
-    is_unsigned,
-    shape_of,
-    width_of,
-)
+from ..types import element_type, index, is_bool, is_float, is_unsigned, shape_of, width_of
 
 
 def position_type(n: int) -> Attribute:

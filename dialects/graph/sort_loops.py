@@ -22,13 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..symbolic import ceil_quotient, is_at_most
-from ..types import (
-    element_of,
-    expected,
-    index,
-    is_float,
-    width_of,
-)
+from ..types import element_of, expected, index, is_float, width_of
 from .sort_keys import Digit, digits_of, element_of_key, key_type, ordered, total
 
 SHORT = 64

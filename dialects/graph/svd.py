@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
-from ...errors import DifferentiationError, DTypeError
+from ...errors import DifferentiationError
 from ..types import COMPLEX, element_of, is_complex, part_of, shape_of, tensor
-from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, word
+from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, one_of, word
 from .complex import imaginary
 from .field import Element, Field
 from .matrices import (
@@ -94,14 +93,7 @@ class OrthogonalizeOp(MatrixOp):
         n, f = self.shape()[-1], m.field
         zero, one = f.number(0), f.number(1)
         x, z = f.local((n, n), "rows"), f.local((n, n), "rotations")
-        with b.loop(n, "reduce", monoid="max", inits=[zero]) as i:
-            with b.loop(n, "reduce", monoid="max", inits=[zero]) as j:
-                j.give(f.size(m.read(0, i.index, j.index)))
-            i.give(j.results[0])
-        largest = i.results[0]
-        is_finite = b.scalar.cmp("lt", largest, f.number(float("inf")))
-        is_usual = b.scalar.binary("and", is_finite, b.scalar.cmp("gt", largest, zero))
-        divisor = b.scalar.select(is_usual, largest, one)
+        divisor, is_finite = f.divisor(m.largest(n))
         with b.loop(n) as i, b.loop(n) as j:
             value = f.shrink(m.read(0, i.index, j.index), divisor)
             f.store(f.select(is_finite, value, f.const(0)), x, [i.index, j.index])
@@ -227,7 +219,6 @@ class SvdOp(CompositeOp):
     u = result_def(TensorType)
     s = result_def(TensorType)
     vt = result_def(TensorType)
-    traits = traits_def(Pure())
     syntax = "<mode> $x"
     stores = COMPLEX
     derivative = Custom(_jvp_svd)
@@ -236,8 +227,7 @@ class SvdOp(CompositeOp):
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
-        if word(props["mode"]) not in ("reduced", "complete"):  # C3
-            raise DTypeError(f"mode must be one of reduced, complete, got {word(props['mode'])}")
+        one_of(props, "mode", ("reduced", "complete"))  # C3
         element, k = operands[0].element_type, min(rows, columns)
         left, right = (rows, columns) if word(props["mode"]) == "complete" else (k, k)
         u, vt = (tensor(element, shape) for shape in ((*lead, rows, left), (*lead, right, columns)))

@@ -14,15 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import ShapeError
 from ..symbolic import is_at_least
-from ..types import (
-    DYNAMIC,
-    element_of,
-    expected,
-    index,
-    show_shape,
-    tensor,
-    width_of,
-)
+from ..types import DYNAMIC, element_of, expected, index, show_shape, tensor, width_of
 from .base import Custom, GraphOp, Props, Types, graph_op, integer
 from .batching import alike
 from .sort_keys import digits_of, key_type, ordered, position_type, take_in_rows

@@ -90,14 +90,6 @@ def _erf_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.mul(b.full_like(x, 2 / math.sqrt(math.pi)), b.exp(b.neg(b.mul(x, x))))
 
 
-def _erfc_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
-    return b.neg(_erf_derivative(b, x, y))
-
-
-def _erf_inv_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
-    return b.mul(b.full_like(x, math.sqrt(math.pi) / 2), b.exp(b.mul(y, y)))
-
-
 NegOp = unary(
     "neg",
     "Negation: `y[i] = -x[i]`; integers wrap.",
@@ -172,13 +164,13 @@ ErfcOp = unary(
     "erfc",
     "Complement of the error function, `1 - erf(x)`, accurate until it vanishes.",
     erfc,
-    derivative=Elementwise(_erfc_derivative),
+    derivative=Elementwise(lambda b, x, y: b.neg(_erf_derivative(b, x, y))),
 )
 ErfInvOp = unary(
     "erf_inv",
     "Inverse of the error function: inf at 1, -inf at -1, NaN beyond. Within 4 ulp (`erf_inv.py`).",
     erf_inv.evaluated,
-    derivative=Elementwise(_erf_inv_derivative),
+    derivative=Elementwise(lambda b, x, y: b.mul(b.full_like(x, math.sqrt(math.pi) / 2), b.exp(b.mul(y, y)))),
     scalar=lambda b, x: erf_inv.written(b, x),
 )
 NotOp = unary(

@@ -17,7 +17,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..scalar import identity_value
 from ..types import DYNAMIC, compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor
-from .base import Custom, GraphOp, Linear, Props, Types, graph_op, ints, require_same_shape, word
+from .base import Custom, GraphOp, Linear, Props, Types, graph_op, ints, one_of, require_same_shape, word
 from .batching import all_batched
 from .conv import every_window, pad_with
 from .convolution import dilated, windows
@@ -175,9 +175,8 @@ class ReduceWindowOp(WindowOp):
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
-        kind, shape, element = word(props["kind"]), operands[0].get_shape(), operands[0].element_type
-        if kind not in _NUMPY:  # C1
-            raise DTypeError(f"kind must be one of {', '.join(_NUMPY)}, got {kind}")
+        one_of(props, "kind", _NUMPY)  # C1
+        shape, element = operands[0].get_shape(), operands[0].element_type
         if is_bool(element):  # C1
             raise DTypeError("operand element type must be an integer or a float, got i1")
         slide = Slide.of(props)
@@ -214,9 +213,8 @@ class ExtremeOp(WindowOp, ABC):
 
     @classmethod
     def _slide(cls, operands: Sequence[TensorType], props: Props) -> Slide:
-        kind, slide = word(props["kind"]), Slide.of(props)
-        if kind not in ("max", "min"):  # C1
-            raise DTypeError(f"kind must be one of max, min, got {kind}")
+        slide = Slide.of(props)
+        one_of(props, "kind", ("max", "min"))  # C1
         if not all(is_float(operand.element_type) for operand in operands):  # C1
             raise DTypeError(
                 f"operand element types must be f32 or f64, got {', '.join(str(o.element_type) for o in operands)}"

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, StringAttr, i1, i32, i64
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    opt_operand_def,
-    prop_def,
-    traits_def,
-    var_operand_def,
-)
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, i1, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, opt_operand_def, prop_def, traits_def, var_operand_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import parse_type_list, parse_values, print_type_list, print_values
+from ..syntax import TextOp
 from ..types import element_of, shape_of
 from .base import LoopOp
 
@@ -28,7 +19,7 @@ KINDS = ("print", "assert", "callback")
 
 
 @irdl_op_definition
-class CallbackOp(LoopOp):
+class CallbackOp(LoopOp, TextOp):
     """Print a line, check a condition or call a Python function, which reads buffers and fills others.
 
     The kinds are those of the ops of graphs: `print`, `assert`, whose text is a format of what is read, and `callback`, whose
@@ -46,6 +37,8 @@ class CallbackOp(LoopOp):
     """
 
     name = "loop.callback"
+    SYNTAX: ClassVar[str] = "<kind> 'text' (where $mask)? read(read) into(into) (batch #batch)?"
+    TYPES: ClassVar[str] = "operands"
     kind = prop_def(StringAttr)
     text = prop_def(StringAttr)
     batch = prop_def(IntegerAttr)
@@ -60,9 +53,8 @@ class CallbackOp(LoopOp):
         kind: str, text: str, mask: SSAValue | None, read: Sequence[SSAValue], into: Sequence[SSAValue], batch: int = 0
     ) -> CallbackOp:
         """The op on buffers."""
-        masks = [] if mask is None else [mask]
-        properties = _properties(kind, text, batch, [len(masks), len(read), len(into)])
-        return CallbackOp.create(operands=[*masks, *read, *into], properties=properties)
+        properties = {"kind": StringAttr(kind), "text": StringAttr(text), "batch": IntegerAttr(batch, i64)}
+        return CallbackOp(operands=[mask, read, into], properties=properties)
 
     def verify_(self) -> None:
         kind, n = self.kind.data, self.batch.value.data
@@ -77,44 +69,3 @@ class CallbackOp(LoopOp):
             raise VerifyException("'loop.callback' op assert needs a condition")
         if self.mask is not None and (element_of(self.mask) != i1 or len(shapes[0]) != n):  # C2
             raise VerifyException(f"'loop.callback' op condition must be of i1, of the dims of the batch, got {self.mask.type}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.kind.data} ")
-        printer.print_string_literal(self.text.data)
-        if self.mask is not None:
-            printer.print_string(" where ")
-            printer.print_ssa_value(self.mask)
-        for word, values in (("read", self.read), ("into", self.into)):
-            printer.print_string(f" {word}")
-            print_values(printer, values)
-        if self.batch.value.data:
-            printer.print_string(f" batch {self.batch.value.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        print_type_list(printer, self.operands)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CallbackOp:
-        position = parser.pos
-        kind, text = parser.parse_identifier(), parser.parse_str_literal()
-        groups: list[list[Any]] = [[]]
-        if parser.parse_optional_keyword("where") is not None:
-            groups[0].append(parser.parse_unresolved_operand())
-        for word in ("read", "into"):
-            parser.parse_keyword(word)
-            groups.append(parse_values(parser))
-        batch = parser.parse_integer() if parser.parse_optional_keyword("batch") is not None else 0
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        values = parser.resolve_operands([v for group in groups for v in group], parse_type_list(parser), position)
-        properties = _properties(kind, text, batch, list(map(len, groups)))
-        return cls.create(operands=values, properties=properties, attributes=attributes)
-
-
-def _properties(kind: str, text: str, batch: int, lengths: Sequence[int]) -> dict[str, Attribute]:
-    return {
-        "kind": StringAttr(kind),
-        "text": StringAttr(text),
-        "batch": IntegerAttr(batch, i64),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, lengths),
-    }

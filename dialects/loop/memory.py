@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     StringAttr,
-    SymbolRefAttr,
     VectorType,
     i1,
     i64,
@@ -37,6 +36,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..syntax import TextOp
 from ..types import element_of, shape_of, vector
 from .access import Access, AccessOp
 from .base import LoopOp
@@ -489,7 +489,7 @@ class ReduceLanesOp(LoopOp):
 
 
 @irdl_op_definition
-class LaunchOp(LoopOp):
+class LaunchOp(LoopOp, TextOp):
     """Run a kernel of this module on buffers, scalars and sizes.
 
     ```mlir
@@ -503,6 +503,8 @@ class LaunchOp(LoopOp):
     """
 
     name = "loop.launch"
+    SYNTAX: ClassVar[str] = "@kernel(arguments) (scratch #scratch)?"
+    TYPES: ClassVar[str] = "operands"
     kernel = prop_def(FlatSymbolRefAttrConstr)
     scratch = opt_prop_def(IntegerAttr.constr(i64))
     arguments = var_operand_def()
@@ -511,33 +513,3 @@ class LaunchOp(LoopOp):
     def verify_(self) -> None:
         if self.scratch is not None and self.scratch.value.data < 0:  # C1
             raise VerifyException(f"'loop.launch' op scratch must be a number of at least 0, got {self.scratch.value.data}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.kernel.root_reference.data)
-        printer.print_string("(")
-        printer.print_list(self.arguments, printer.print_ssa_value)
-        printer.print_string(")")
-        if self.scratch is not None:
-            printer.print_string(f" scratch {self.scratch.value.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : (")
-        printer.print_list([a.type for a in self.arguments], printer.print_attribute)
-        printer.print_string(")")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> LaunchOp:
-        kernel = parser.parse_symbol_name()
-        position = parser.pos
-        operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        properties: dict[str, Attribute] = {"kernel": SymbolRefAttr(kernel)}
-        if parser.parse_optional_keyword("scratch"):
-            properties["scratch"] = IntegerAttr(parser.parse_integer(), i64)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-        return cls.create(
-            operands=parser.resolve_operands(operands, types, position),
-            properties=properties,
-            attributes=attributes,
-        )

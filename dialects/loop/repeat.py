@@ -35,34 +35,32 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import CountedCall, parse_type_list, parse_values, print_type_list, print_values
+from ..assembly import counted_call
+from ..syntax import TextOp
 from ..types import element_of, memref, shape_of
 from .base import LoopOp
 from .structure import segment_sizes
 
-GROUPS = ("consts", "carry", "spare", "over", "into")
 _INDEX = memref(i64, ())
 _FLAG = memref(i1, ())
-
+_MORE = " (temporaries(temporaries) sizes(sizes) counts [counts])? (arena(arena))?"
+"""The end of the text of all these ops: what functions need besides the buffers that they are called on."""
 
 Buffer = tuple[SSAValue, bool]
 """A buffer that a function gets, and whether it gets a slice of it along the first dim."""
 
 
-class HostCallOp(LoopOp, ABC):
+class HostCallOp(LoopOp, TextOp, ABC):
     """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own.
 
     What functions need whose sizes only a call knows stands before that: `temporaries` of all functions, then `sizes` of all,
     of which each function takes so many as `counts` says, two numbers for each.
     """
 
-    GROUPS: ClassVar[tuple[str, ...]] = ()
-    """The groups of operands, but for the arena and what is said with the functions: fields and words of the text."""
+    TYPES: ClassVar[str] = "operands"
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
     if TYPE_CHECKING:
@@ -80,62 +78,6 @@ class HostCallOp(LoopOp, ABC):
     def given(self) -> list[list[Attribute]]:
         """The types of the buffers that each function gets."""
         return [[_sliced(value) if is_slice else value.type for value, is_slice in given] for given in self.buffers()]
-
-    @abstractmethod
-    def print_call(self, printer: Printer) -> None:
-        """Print which functions are called, and on which conditions."""
-
-    @classmethod
-    @abstractmethod
-    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
-        """What `print_call` prints: properties, and the unresolved operands of its groups."""
-
-    def print(self, printer: Printer) -> None:
-        self.print_call(printer)
-
-        def group(word: str, values: Sequence[SSAValue]) -> None:
-            printer.print_string(f" {word}")
-            print_values(printer, values)
-
-        for word in self.GROUPS:
-            values = getattr(self, word)
-            group(word, [values] if isinstance(values, SSAValue) else values)
-        counts: Any = self.properties.get("counts")
-        if counts is not None:
-            for part, word in enumerate(("temporaries", "sizes")):
-                group(word, [value for pair in self.more for value in pair[part]])
-            printer.print_string(f" counts {list(counts.get_values())}")
-        if self.arena is not None:
-            group("arena", [self.arena])
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        print_type_list(printer, self.operands)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties, groups = cls.parse_call(parser)
-        position = parser.pos
-        for word in cls.GROUPS:
-            parser.parse_keyword(word)
-            groups.append(parse_values(parser))
-            if word in ("index", "flag") and len(groups[-1]) != 1:
-                parser.raise_error(f"'{cls.name}' op takes one {word}")
-        more: list[list[Any]] = [[], []]
-        if parser.parse_optional_keyword("temporaries") is not None:
-            more[0] = parse_values(parser)
-            parser.parse_keyword("sizes")
-            more[1] = parse_values(parser)
-            parser.parse_keyword("counts")
-            numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-            properties["counts"] = DenseArrayBase.from_list(i64, numbers)
-        groups += [*more, [] if parser.parse_optional_keyword("arena") is None else parse_values(parser)]
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parse_type_list(parser)
-        if len(groups[-1]) > 1:
-            parser.raise_error("there is at most one arena")
-        values = parser.resolve_operands([name for group in groups for name in group], types, position)
-        return cls.create(operands=values, properties={**properties, **segment_sizes(*map(len, groups))}, attributes=attributes)
 
     @classmethod
     def _made(cls, properties: dict[str, Attribute], *groups: Sequence[SSAValue], memory: Sequence[SSAValue] = ()) -> Self:
@@ -242,7 +184,10 @@ class RepeatOp(HostCallOp):
     """
 
     name = "loop.repeat"
-    GROUPS: ClassVar[tuple[str, ...]] = ("index", *GROUPS)
+    SYNTAX: ClassVar[str] = (
+        "@callee count #trips|$count ?reverse index(index) consts(consts) carry(carry) spare(spare) over(over) into(into)"
+        + _MORE
+    )
     callee = prop_def(FlatSymbolRefAttrConstr)
     trips = prop_def(IntegerAttr)
     reverse = opt_prop_def(UnitAttr)
@@ -269,9 +214,9 @@ class RepeatOp(HostCallOp):
         arena: SSAValue | None = None,
     ) -> RepeatOp:
         """The op; `groups` are consts, carry, spare, over and into."""
-        call = CountedCall(callee, count if isinstance(count, int) else None, reverse)
-        dynamic, memory = [] if isinstance(count, int) else [count], [] if arena is None else [arena]
-        return RepeatOp._made(call.properties, dynamic, [index], *groups, memory=memory)
+        trips, dynamic = (count, []) if isinstance(count, int) else (-1, [count])
+        memory = [] if arena is None else [arena]
+        return RepeatOp._made(counted_call(callee, trips, reverse), dynamic, [index], *groups, memory=memory)
 
     @property
     def groups(self) -> list[Sequence[SSAValue]]:
@@ -310,15 +255,6 @@ class RepeatOp(HostCallOp):
             if not shape or shape[0] != trips:  # C2
                 raise VerifyException(f"'loop.repeat' op stacks need a first dim of the count {trips}, got {stack.type}")
 
-    def print_call(self, printer: Printer) -> None:
-        trips = None if self.count is not None else self.trips.value.data
-        CountedCall(self.callee.root_reference.data, trips, self.reverse is not None).print(printer, self.count)
-
-    @classmethod
-    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
-        call, count = CountedCall.parse(parser)
-        return call.properties, [count]
-
 
 @irdl_op_definition
 class RepeatWhileOp(HostCallOp):
@@ -337,7 +273,7 @@ class RepeatWhileOp(HostCallOp):
     """
 
     name = "loop.repeat_while"
-    GROUPS: ClassVar[tuple[str, ...]] = ("flag", "consts", "carry", "spare")
+    SYNTAX: ClassVar[str] = "@condition do @callee flag(flag) consts(consts) carry(carry) spare(spare)" + _MORE
     condition = prop_def(FlatSymbolRefAttrConstr)
     callee = prop_def(FlatSymbolRefAttrConstr)
     flag = operand_def(MemRefType)
@@ -377,23 +313,10 @@ class RepeatWhileOp(HostCallOp):
         if self.flag.type != _FLAG:  # C2
             raise VerifyException(f"'loop.repeat_while' op flag must be a memref<i1>, got {self.flag.type}")
 
-    def print_call(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.condition.string_value())
-        printer.print_string(" do ")
-        printer.print_symbol_name(self.callee.string_value())
-
-    @classmethod
-    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
-        condition = parser.parse_symbol_name().data
-        parser.parse_keyword("do")
-        return {"condition": SymbolRefAttr(condition), "callee": SymbolRefAttr(parser.parse_symbol_name().data)}, []
-
 
 class CalledOnceOp(HostCallOp, ABC):
     """Base of the ops that call one function, once: it reads some buffers and writes others."""
 
-    GROUPS: ClassVar[tuple[str, ...]] = ("read", "into")
     if TYPE_CHECKING:
         read: Sequence[SSAValue]
         into: Sequence[SSAValue]
@@ -415,6 +338,7 @@ class BranchOp(CalledOnceOp):
     """
 
     name = "loop.branch"
+    SYNTAX: ClassVar[str] = "$index [@branches] read(read) into(into)" + _MORE
     branches = prop_def(ArrayAttr)
     index = operand_def(MemRefType)
     read = var_operand_def(MemRefType)
@@ -441,19 +365,6 @@ class BranchOp(CalledOnceOp):
         if n == 0 or (self.index.type == _FLAG and n != 2):  # C1
             raise VerifyException(f"'loop.branch' op needs a function, and two for a memref<i1>, got {n}")
 
-    def print_call(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.index)
-        printer.print_string(" [")
-        printer.print_list(self.callees, printer.print_symbol_name)
-        printer.print_string("]")
-
-    @classmethod
-    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
-        index = parser.parse_unresolved_operand()
-        names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_symbol_name)
-        return {"branches": _names([name.data for name in names])}, [[index]]
-
 
 @irdl_op_definition
 class CallOp(CalledOnceOp):
@@ -467,6 +378,7 @@ class CallOp(CalledOnceOp):
     """
 
     name = "loop.call"
+    SYNTAX: ClassVar[str] = "@callee read(read) into(into)" + _MORE
     callee = prop_def(FlatSymbolRefAttrConstr)
     read = var_operand_def(MemRefType)
     into = var_operand_def(MemRefType)
@@ -486,14 +398,6 @@ class CallOp(CalledOnceOp):
 
     def verify_(self) -> None:
         self.verify_counts()
-
-    def print_call(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.callee.string_value())
-
-    @classmethod
-    def parse_call(cls, parser: Parser) -> tuple[dict[str, Attribute], list[list[Any]]]:
-        return {"callee": SymbolRefAttr(parser.parse_symbol_name().data)}, []
 
 
 def _names(branches: Sequence[str]) -> ArrayAttr:

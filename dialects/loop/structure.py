@@ -7,17 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-    UnitAttr,
-    i1,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, IndexType, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from xdsl.ir.core import SSAValues
@@ -34,11 +24,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    IsTerminator,
-    Pure,
-    RecursiveMemoryEffect,
-)
+from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from .base import LoopOp
@@ -262,15 +248,7 @@ class ForOp(LoopOp):
             printer.print_string(f" step {self.step.value.data}")
         if self.inits:
             printer.print_string(" init " if kind == "reduce" else " carry ")
-            for k, value in enumerate(self.inits):
-                if k:
-                    printer.print_string(", ")
-                if kind != "reduce":
-                    printer.print_ssa_value(self.body.block.args[k + 1])
-                    printer.print_string(" = ")
-                printer.print_ssa_value(value)
-                printer.print_string(" : ")
-                printer.print_attribute(value.type)
+            _print_carried(printer, () if kind == "reduce" else self.body.block.args[1:], self.inits)
         if self.threads is not None:
             printer.print_string(f" threads{self._division(self.threads.value.data)}")
         if self.outlined is not None:
@@ -301,30 +279,10 @@ class ForOp(LoopOp):
         upper = SubscriptParser(parser)
         upper_map = upper.bound("min")
         step = parser.parse_integer() if parser.parse_optional_keyword("step") else 1
-        inits: list[SSAValue] = []
-        arguments = [index]
-
-        def carried() -> None:
-            argument = None
-            if kind != "reduce":
-                argument = parser.parse_argument(expect_type=False)
-                parser.parse_punctuation("=")
-            operand = parser.parse_unresolved_operand()
-            parser.parse_punctuation(":")
-            type = parser.parse_type()
-            inits.append(parser.resolve_operand(operand, type))
-            if argument is not None:
-                arguments.append(argument.resolve(type))
-
-        if parser.parse_optional_keyword("init" if kind == "reduce" else "carry"):
-            carried()
-            while parser.parse_optional_punctuation(","):
-                carried()
+        inits, carried = _parse_carried(parser, "init" if kind == "reduce" else "carry", named=kind != "reduce")
         placement = _parse_placement(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        region = parser.parse_region(arguments)
-        if not isinstance(region.block.last_op, YieldOp):
-            region.block.add_op(YieldOp.create())
+        region = _terminated(parser.parse_region([index, *carried]))
         properties: dict[str, Attribute] = {
             "lower": map_attribute(lower_map),
             "upper": map_attribute(upper_map),
@@ -342,6 +300,37 @@ class ForOp(LoopOp):
             attributes={} if attributes is None else attributes.data,
             regions=[region],
         )
+
+
+def _print_carried(printer: Printer, names: Sequence[SSAValue], inits: Sequence[SSAValue]) -> None:
+    """`%a = %a0 : f32, %b = %b0 : i64`, or without names `%a0 : f32, %b0 : i64`."""
+    for k, value in enumerate(inits):
+        if k:
+            printer.print_string(", ")
+        if names:
+            printer.print_ssa_value(names[k])
+            printer.print_string(" = ")
+        printer.print_ssa_value(value)
+        printer.print_string(" : ")
+        printer.print_attribute(value.type)
+
+
+def _parse_carried(parser: Parser, word: str, *, named: bool) -> tuple[list[SSAValue], list[Parser.Argument]]:
+    """What `_print_carried` prints after a word: initial values, and the arguments of the body; none without the word."""
+
+    def carried() -> tuple[SSAValue, Parser.Argument | None]:
+        argument = parser.parse_argument(expect_type=False) if named else None
+        if named:
+            parser.parse_punctuation("=")
+        operand = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        return parser.resolve_operand(operand, type), None if argument is None else argument.resolve(type)
+
+    if parser.parse_optional_keyword(word) is None:
+        return [], []
+    found = parser.parse_comma_separated_list(parser.Delimiter.NONE, carried)
+    return [value for value, _ in found], [argument for _, argument in found if argument is not None]
 
 
 def _parse_placement(parser: Parser) -> dict[str, Attribute]:
@@ -432,13 +421,9 @@ class WhileOp(LoopOp):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.condition)
-        for k, value in enumerate(self.inits):
-            printer.print_string(", " if k else " carry ")
-            printer.print_ssa_value(self.body.block.args[k])
-            printer.print_string(" = ")
-            printer.print_ssa_value(value)
-            printer.print_string(" : ")
-            printer.print_attribute(value.type)
+        if self.inits:
+            printer.print_string(" carry ")
+            _print_carried(printer, self.body.block.args, self.inits)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
@@ -446,22 +431,7 @@ class WhileOp(LoopOp):
     @classmethod
     def parse(cls, parser: Parser) -> WhileOp:
         condition = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-        inits: list[SSAValue] = []
-        arguments: list[Parser.Argument] = []
-
-        def carried() -> None:
-            argument = parser.parse_argument(expect_type=False)
-            parser.parse_punctuation("=")
-            operand = parser.parse_unresolved_operand()
-            parser.parse_punctuation(":")
-            type = parser.parse_type()
-            inits.append(parser.resolve_operand(operand, type))
-            arguments.append(argument.resolve(type))
-
-        if parser.parse_optional_keyword("carry"):
-            carried()
-            while parser.parse_optional_punctuation(","):
-                carried()
+        inits, arguments = _parse_carried(parser, "carry", named=True)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         region = parser.parse_region(arguments)
         return cls.create(
