@@ -7,6 +7,7 @@ arithmetic is, over loops that certainly run, and to where a loop is entered tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -236,8 +237,8 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
         x = b.splat(b.load(_at(b, pointer, constant, elem), elem, align), memory)
     elif is_second:
         x = every_other(b, _at(b, pointer, constant, elem), mask, memory, align)
-    elif stride in (3, 4) and in_memory and mask is None:
-        x = few_apart(b, _at(b, pointer, constant, elem), stride, memory, e.module.target.lanes(elem.bits))
+    elif stride in (3, 4) and in_memory and mask is None and (whole := _register(e, ty, elem)) >= 8:
+        x = few_apart(b, _at(b, pointer, constant, elem), stride, memory, whole)
     else:
         spare = None if mask is None else _spare(e, elem, zero=True)
         x = "poison"
@@ -249,6 +250,11 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
     return b.icmp("ne", x, const(0, memory), memory) if memory is not ty else x
 
 
+def _register(e: FunctionEmitter, ty: Ty, elem: Ty) -> int:
+    """Elements of a vector that one register holds."""
+    return math.gcd(ty.lanes, e.module.target.lanes(elem.bits))
+
+
 def _is_masked(plan: Plan) -> bool:
     """Whether an access with a mask is one of neighbouring elements in memory."""
     return plan.ty.lanes > 1 and plan.lane_stride in (1, -1) and not plan.buffer.register
@@ -258,6 +264,8 @@ def _others_between(e: FunctionEmitter, op: StoreOp, plan: Plan, terms: Any, con
     """The stores after one of elements a few apart that fill the places between; none if they do not."""
     stride, others = plan.lane_stride, list[StoreOp]()
     if stride not in (2, 3, 4) or plan.mask is not None or plan.buffer.register:
+        return []
+    if stride > 2 and _register(e, plan.ty, plan.buffer.elem) < 4:
         return []
     following = op.next_op
     while isinstance(following, StoreOp) and len(others) < stride - 1:
@@ -283,7 +291,7 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
     if ty.lanes > 1 and memory_type(ty) is ty and (others := _others_between(e, op, plan, terms, constant)):
         pointer, _ = _base(e, plan.buffer, terms, True)
         values = [e.value(each._operands[0], each) for each in (op, *others)]
-        store_in_turns(b, values, _at(b, pointer, constant, elem), ty, e.module.target.lanes(elem.bits))
+        store_in_turns(b, values, _at(b, pointer, constant, elem), ty, _register(e, ty, elem))
         e.stored.update(others)
         return
     mask = None if plan.mask is None else e.value(plan.mask, op)

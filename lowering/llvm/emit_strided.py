@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ...codegen.text import Builder, Ty
@@ -30,11 +29,10 @@ def every_other(b: Builder, address: str, mask: str | None, ty: Ty, align: int) 
 
 
 def few_apart(b: Builder, address: str, stride: int, ty: Ty, lanes: int) -> str:
-    """Elements `stride` apart, from an address on: those of each register of `lanes` out of `stride` registers side by side.
+    """Elements `stride` apart, from an address on: those of each register, of `lanes`, out of `stride` registers side by side.
 
     The last of these ends with the last element that is wanted, so that none is read behind it.
     """
-    lanes = math.gcd(lanes, ty.lanes)
     part, parts = Ty(ty.elem, lanes), []
     begins = [*(k * lanes for k in range(stride - 1)), (lanes - 1) * (stride - 1)]
     for first in range(0, ty.lanes, lanes):
@@ -49,8 +47,7 @@ def few_apart(b: Builder, address: str, stride: int, ty: Ty, lanes: int) -> str:
 
 def store_in_turns(b: Builder, values: Sequence[str], address: str, ty: Ty, lanes: int) -> None:
     """Vectors, element by element in turns, to whole registers of `lanes` that lie side by side."""
-    count, lanes = len(values), math.gcd(lanes, ty.lanes)
-    part = Ty(ty.elem, lanes)
+    count, part = len(values), Ty(ty.elem, lanes)
     for first in range(0, ty.lanes, lanes):
         pieces = [b.slice(x, first, lanes, ty) for x in values]
         for register in range(count):
