@@ -131,8 +131,8 @@ def _sliding(a: Tracer, v: Tracer, mode: str, what: str) -> Tracer:
 def _windows(a: Tracer, v: Tracer, padding: tuple[int, int]) -> Tracer:
     # features last, of which there is one: long sums are added in groups there
     image, filters = reshape_tracer(a, (1, a.size, 1)), reshape_tracer(v, (v.size, 1, 1))
-    dims = {"x_dims": (0, 2, 1), "w_dims": (2, 1, 0), "y_dims": (0, 2, 1)}
-    y = build("conv", image, filters, stride=(1,), low=padding[:1], high=padding[1:], groups=1, **dims)
+    low, high, last = padding[:1], padding[1:], (0, 2, 1)
+    y = build("conv", image, filters, stride=(1,), low=low, high=high, groups=1, x_dims=last, w_dims=(2, 1, 0), y_dims=last)
     return reshape_tracer(y, (y.size,))
 
 

@@ -53,7 +53,7 @@ def store_in_turns(b: Builder, values: Sequence[str], address: str, ty: Ty, lane
         for register in range(count):
             turns = [divmod(register * lanes + k, count) for k in range(lanes)]
             order = [lane + (turn == 1) * lanes for lane, turn in turns]
-            found = shuffle(b, *pieces[:2], order, part)
+            found = shuffle(b, pieces[0], pieces[1], order, part)
             for n, piece in enumerate(pieces[2:], 2):
                 found = shuffle(
                     b, found, piece, [lanes + lane if turn == n else k for k, (lane, turn) in enumerate(turns)], part
