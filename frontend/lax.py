@@ -410,8 +410,14 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     return of_ys.unflatten(ys)
 
 
+_FEW_TO_SCAN = 32
+"""Elements of which a scan combines all in each of its rounds, which are half as many then."""
+
+
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """All prefixes of elements along an axis combined by an associative function, in a logarithmic number of calls.
+
+    Cost: about `2 * n` combinations.
 
     Args:
         fn: takes two trees of arrays (stacked along the axis) and returns one.
@@ -436,12 +442,31 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     if isinstance(n, Size):
         xs = _prefixes(combine, xs, dims, n)
         return structure.unflatten([lnp.flip(x, d) if reverse else x for x, d in zip(xs, dims, strict=True)])
-    reach = 1
-    while reach < n:  # after each round every element covers twice as many
-        combined = combine(part(xs, 0, n - reach), part(xs, reach, n))
-        kept = part(xs, 0, reach)
-        xs = [lnp.concatenate([a, b], d) for a, b, d in zip(kept, combined, dims, strict=True)]
-        reach *= 2
+
+    def rounds(xs: list[Any], n: int) -> list[Any]:
+        """Of few elements: after each round every one covers twice as many (Hillis and Steele, 1986)."""
+        reach = 1
+        while reach < n:
+            combined = combine(part(xs, 0, n - reach), part(xs, reach, n))
+            kept = part(xs, 0, reach)
+            xs = [lnp.concatenate([x, y], d) for x, y, d in zip(kept, combined, dims, strict=True)]
+            reach *= 2
+        return xs
+
+    def prefixes(xs: list[Any], n: int) -> list[Any]:
+        """Of pairs, which give every other one, and from these the others (Blelloch, 1990): `2 n` combinations."""
+        if n <= _FEW_TO_SCAN:
+            return rounds(xs, n)
+        odd = prefixes(combine(part(xs, 0, n - 1, 2), part(xs, 1, n, 2)), n // 2)
+        later = combine(part(odd, 0, (n - 1) // 2), part(xs, 2, n, 2))
+        even = [lnp.concatenate([x, y], d) for x, y, d in zip(part(xs, 0, 1), later, dims, strict=True)]
+        pairs = zip(part(even, 0, n // 2), odd, dims, strict=True)
+        turns = [lnp.reshape(lnp.stack([x, y], d + 1), (*y.shape[:d], n // 2 * 2, *y.shape[d + 1 :])) for x, y, d in pairs]
+        if n % 2 == 0:
+            return turns
+        return [lnp.concatenate([x, y], d) for x, y, d in zip(turns, part(even, n // 2, n // 2 + 1), dims, strict=True)]
+
+    xs = prefixes(xs, n)
     return structure.unflatten([lnp.flip(x, d) if reverse else x for x, d in zip(xs, dims, strict=True)])
 
 

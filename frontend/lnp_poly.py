@@ -9,20 +9,20 @@ import numpy as np
 from ..dialects.symbolic import least, positive
 from ..errors import ShapeError
 from .eager import api
-from .lnp_complex import conjugate, real
+from .lnp_complex import conjugate, imag, real
 from .lnp_contract import matmul
-from .lnp_create import diagonal
+from .lnp_create import arange, diagonal
 from .lnp_join import concatenate, flip, pad, stack
 from .lnp_logic import clip, where
 from .lnp_reduce import average
 from .lnp_reduce import sum as sum_of
 from .lnp_shape import atleast_1d, atleast_2d, expand_dims, ravel, transpose
-from .lnp_sort import argsort
+from .lnp_sort import argsort, searchsorted
 from .lnp_ufuncs import absolute, not_equal, sqrt
-from .moves import broadcast_tracer, normalize_axis, slice_axis, static_int
+from .moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_int
 from .promotion import BOOL, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, result_type
 from .tracer import Tracer
-from .tracing import concrete_array, lift, lift_as, operand, token
+from .tracing import build, concrete_array, lift, lift_as, operand, token
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "polyadd", "polyder", "polyint",
@@ -80,7 +80,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     """`np.polyder`: the `m`-th derivative of a polynomial."""
     x = lift(p)
     for _ in range(static_int(m, "m")):
-        x = slice_axis(x, 0, 0, max(x.size - 1, 0)) * np.arange(x.size - 1, 0, -1)
+        x = slice_axis(x, 0, 0, max(x.size - 1, 0)) * arange(x.size - 1, 0, -1)
     return x
 
 
@@ -91,7 +91,7 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> Any:
     times = static_int(m, "m")
     constants = broadcast_tracer(lift_as(k, x.dtype), (times,))
     for j in range(times):
-        x = concatenate([x / np.arange(x.size, 0, -1).astype(x.dtype), constants[j : j + 1]])
+        x = concatenate([x / arange(x.size, 0, -1, dtype=x.dtype), constants[j : j + 1]])
     return x
 
 
@@ -120,9 +120,20 @@ def _sliding(a: Tracer, v: Tracer, mode: str, what: str) -> Tracer:
     cut = {"full": (v.size - 1, v.size - 1), "same": ((v.size - 1) - (v.size - 1) // 2, (v.size - 1) // 2), "valid": (0, 0)}
     if mode not in cut:
         raise ShapeError(f"{what} mode must be 'full', 'same' or 'valid', got {mode!r}")
-    a = pad(a, (cut[mode],))
-    count = a.size - v.size + 1
-    return matmul(a[np.arange(count)[:, None] + np.arange(v.size)], v)
+    if is_complex_dtype(a.dtype):
+        pairs = [_windows(x, y, cut[mode]) for x in (real(a), imag(a)) for y in (real(v), imag(v))]
+        return build("complex", pairs[0] - pairs[3], pairs[1] + pairs[2])
+    if a.dtype == BOOL:
+        return not_equal(_windows(lift_as(a, INT64), lift_as(v, INT64), cut[mode]), 0)
+    return _windows(a, v, cut[mode])
+
+
+def _windows(a: Tracer, v: Tracer, padding: tuple[int, int]) -> Tracer:
+    # features last, of which there is one: long sums are added in groups there
+    image, filters = reshape_tracer(a, (1, a.size, 1)), reshape_tracer(v, (v.size, 1, 1))
+    low, high, last = padding[:1], padding[1:], (0, 2, 1)
+    y = build("conv", image, filters, stride=(1,), low=low, high=high, groups=1, x_dims=last, w_dims=(2, 1, 0), y_dims=last)
+    return reshape_tracer(y, (y.size,))
 
 
 def _vectors(a: Any, v: Any, what: str, dtype: Any) -> list[Tracer]:
@@ -143,7 +154,8 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
 @api
 def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.correlate` of two vectors; complex numbers of the second are conjugated. Costs `2 * a.size * v.size` flops."""
-    x, y = _vectors(a, conjugate(v), "correlate", preferred_element_type)
+    x, y = _vectors(a, v, "correlate", preferred_element_type)
+    y = conjugate(y) if is_complex_dtype(y.dtype) else y
     return _sliding(x, y, mode, "correlate") if x.size >= y.size else flip(_sliding(y, x, mode, "correlate"))
 
 
@@ -263,7 +275,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @api
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """`np.interp`: linear interpolation between points of increasing `xp`, in float64. Costs `x.size * xp.size` comparisons.
+    """`np.interp`: linear interpolation between points of increasing `xp`, in float64. Cost: `x.size * log2(xp.size)`.
 
     Raises:
         ShapeError: `xp` and `fp` are no vectors of one size, or empty.
@@ -287,7 +299,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if xp.size == 1:
         y: Any = broadcast_tracer(fp[0], x.shape)
     else:
-        k = clip(sum_of(expand_dims(x, -1) >= xp, -1), 1, xp.size - 1)
+        k = clip(searchsorted(xp, x, "right"), 1, xp.size - 1)
         step = xp[k] - xp[k - 1]
         flat = step == 0
         y = fp[k - 1] + (x - xp[k - 1]) / where(flat, 1.0, step) * (fp[k] - fp[k - 1])

@@ -22,14 +22,13 @@ from . import (
 from .eager import operation
 from .elementwise import compare, full_like_tracer, select
 from .lnp_math import sign_factor
-from .lnp_ufuncs import floor
 from .nn import erf, log_softmax, logsumexp, sigmoid, softmax
 from .special_bessel import *
 from .special_gammas import *
 from .special_incomplete import *
 from .special_integrals import *
 from .special_more import *
-from .special_parts import as_float, chebyshev, floats
+from .special_parts import as_float, chebyshev, floats, polynomial, with_slopes
 from .tracer import Tracer
 from .tracing import build
 
@@ -149,12 +148,6 @@ def _log_scaled_erfc(z: Tracer) -> Tracer:
     return build("log", t) + chebyshev(t + t - 1.0, _ERFC)
 
 
-def _erfc_of_positive(z: Tracer) -> Tracer:
-    # the square in two parts, the first of which is exact: its rounding would be an error of the result
-    high = floor(z * 16.0) * 0.0625
-    return build("exp", -(high * high)) * build("exp", _log_scaled_erfc(z) - (z - high) * (z + high))
-
-
 @operation
 def erfinv(x: Any, /) -> Any:
     """The inverse of `erf`; infinite at 1 and -1, NaN beyond."""
@@ -175,11 +168,7 @@ def erfcx(x: Any, /) -> Any:
 @operation
 def erfc(x: Any, /) -> Any:
     """`1 - erf(x)`, accurate where it is near 0."""
-    x = as_float(x)
-    far = compare("gt", x, full_like_tracer(x, 0.5))
-    limit = 30.0  # all is 0 there
-    z = build("min", select(far, x, full_like_tracer(x, 1)), full_like_tracer(x, limit))
-    return select(far, _erfc_of_positive(z), 1.0 - build("erf", select(far, full_like_tracer(x, 0), x)))
+    return build("erfc", as_float(x))
 
 
 @operation
@@ -198,27 +187,42 @@ def log_ndtr(x: Any, /) -> Any:
     return select(low, tail, build("log1p", -ndtr(-select(low, full_like_tracer(x, 0), x))))
 
 
-_NEWTON_STEPS = 4
+# -ndtri(p) for p < 0.075 as quotients of polynomials, with r = sqrt(-log(p)): in r - 1.6 up to 5, in r - 5 beyond (Wichura,
+# "Algorithm AS 241", Applied Statistics 1988)
+_NEAR_TAIL = (
+    (1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
+     1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4),
+    (1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
+     1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9),
+)  # fmt: skip
+_FAR_TAIL = (
+    (6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1,
+     2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7),
+    (1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4,
+     1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15),
+)  # fmt: skip
+
+
+def _ndtri(p: Tracer) -> Tracer:
+    half = compare("gt", p, full_like_tracer(p, 0.5))
+    small = select(half, 1.0 - p, p)
+    inside = build("and", compare("gt", small, full_like_tracer(p, 0)), compare("lt", small, full_like_tracer(p, 0.075)))
+    r = build("sqrt", -build("log", select(inside, small, full_like_tracer(p, 0.05))))
+    near = compare("le", r, full_like_tracer(r, 5))
+    low, high = select(near, r, full_like_tracer(r, 5)) - 1.6, select(near, full_like_tracer(r, 5), r) - 5.0
+    x = [polynomial(at, above) / polynomial(at, below) for at, (above, below) in ((low, _NEAR_TAIL), (high, _FAR_TAIL))]
+    tail = select(near, *x)
+    middle = math.sqrt(2) * build("erf_inv", 2.0 * select(inside, full_like_tracer(p, 0.5), p) - 1.0)
+    return select(inside, select(half, tail, -tail), middle)
+
+
+_inverse = with_slopes(_ndtri, lambda y, p: math.sqrt(2 * math.pi) * build("exp", 0.5 * y * y))
 
 
 @operation
 def ndtri(p: Any, /) -> Any:
-    """The inverse of `ndtr`: where the normal distribution reaches `p`.
-
-    From `erf_inv` in the middle. In the tails Newton's method on the logarithm of `ndtr`, from its asymptotic form.
-    """
-    p = as_float(p)
-    half = compare("gt", p, full_like_tracer(p, 0.5))
-    small = select(half, 1.0 - p, p)
-    inside = build("and", compare("gt", small, full_like_tracer(p, 0)), compare("lt", small, full_like_tracer(p, 0.1)))
-    wanted = build("log", select(inside, small, full_like_tracer(p, 0.05)))
-    twice = -2.0 * wanted
-    x = -build("sqrt", twice - build("log", twice * (2 * math.pi) + (-8.0)))
-    for _ in range(_NEWTON_STEPS):
-        found = log_ndtr(x)
-        x = x - (found - wanted) * build("exp", found + 0.5 * x * x + 0.5 * math.log(2 * math.pi))
-    middle = math.sqrt(2) * build("erf_inv", 2.0 * select(inside, full_like_tracer(p, 0.5), p) - 1.0)
-    return select(inside, select(half, -x, x), middle)
+    """The inverse of `ndtr`: where the normal distribution reaches `p`."""
+    return _inverse(as_float(p))
 
 
 @operation

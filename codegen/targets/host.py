@@ -23,6 +23,9 @@ _WIDE = (
     {"avx512vbmi2", "wbnoinvd"},  # Ice Lake servers, whose client cores lack WBNOINVD
     {"avx512vbmi2", "avx512bf16"},  # Sapphire Rapids and Zen 4 and later
 )
+# The same processors by family and model, as LLVM names them: hypervisors hide features, so a virtual Sapphire Rapids may lack
+# both sets. Products are 1.6 to 1.9 times as fast there on 512 bits.
+_WIDE_CORES = {"icelake-server", "sapphirerapids", "emeraldrapids", "graniterapids", "znver4", "znver5"}
 
 _SYSFS_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
@@ -61,12 +64,12 @@ def detect() -> Target:
         l2_bytes=sizes.get(2, level.l2_bytes),
         l3_bytes=sizes.get(3, level.l3_bytes),
     )
-    return detected if level is not x86_64_v4.TARGET or has_wide_units(found) else narrowed(detected)
+    return detected if level is not x86_64_v4.TARGET or has_wide_units(found, cpu) else narrowed(detected)
 
 
-def has_wide_units(features: set[str]) -> bool:
-    """Whether 512-bit code is probably worth it on a machine with AVX-512 and these features."""
-    return any(features >= has for has in _WIDE)
+def has_wide_units(features: set[str], core: str = "") -> bool:
+    """Whether 512-bit code is probably worth it on a machine with AVX-512 and these features, or of this name of LLVM's."""
+    return core in _WIDE_CORES or any(features >= has for has in _WIDE)
 
 
 def narrowed(target: Target) -> Target:

@@ -18,7 +18,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
-from .field import Element
+from .field import Element, Field
 from .matrices import (
     Matrices,
     MatrixOp,
@@ -338,26 +338,58 @@ class LuOp(MatrixOp):
         rows, columns = self.shape()[-2:]
         f = m.field
         m.start(0, 0)
+        # a column beside the others is what vectors hold; in lanes it is one in any case
+        column = None if m.in_lanes else f.local((rows,), "column")
         with b.loop(min(rows, columns), "seq") as k:
-            with b.loop(rows, "seq", lower=k.index, inits=[f.number(-1), b.position(k.index)]) as i:
-                size = f.size(m.load(0, i.index, k.index))
-                larger = b.scalar.cmp("gt", size, i.carried[0])
-                here = b.position(i.index)
-                i.give(*(b.scalar.select(larger, x, y) for x, y in zip((size, here), i.carried, strict=True)))
-            row = b.scalar.convert(i.results[1], i32)
-            m.store((row,), 1, k.index)
-            if m.in_lanes:
-                self._exchange_in_lanes(b, m, k.index, row)
+            if column is None:
+                pivot = self._pivot_in_order(b, m, k.index)
+                m.store((pivot,), 1, k.index)
+                self._exchange_in_lanes(b, m, k.index, pivot)
             else:
-                self._exchange(b, m, k.index, b.index_of(i.results[1]))
+                with b.loop(rows, lower=k.index) as i:
+                    f.store(m.load(0, i.index, k.index), column, [i.index])
+                pivot = self._pivot(b, f, column, k.index)
+                m.store((pivot,), 1, k.index)
+                place = b.index_of(b.scalar.convert(pivot, index))
+                self._exchange(b, m, k.index, place)
+                f.store(f.load(column, [k.index]), column, [place])
             pivot = m.load(0, k.index, k.index)
             divisor = f.select(f.is_zero(pivot), f.const(1), pivot)
+            if column is not None:
+                with b.loop(rows, lower=k.index + 1) as i:
+                    f.store(f.div(f.load(column, [i.index]), divisor), column, [i.index])
             with b.loop(rows, lower=k.index + 1) as i:
-                factor = f.div(m.load(0, i.index, k.index), divisor)
+                factor = f.div(m.load(0, i.index, k.index), divisor) if column is None else f.load(column, [i.index])
                 m.store(factor, 0, i.index, k.index)
                 with b.loop(columns, lower=k.index + 1) as j:
                     change = f.mul(factor, m.load(0, k.index, j.index))
                     m.store(f.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
+
+    def _pivot_in_order(self, b: Any, m: Matrices, k: Any) -> SSAValue:
+        """The first row from `k` on whose element of column `k` is largest, an i32; NaN are no pivots."""
+        f = m.field
+        with b.loop(self.shape()[-2], "seq", lower=k, inits=[f.number(-1), b.position(k)]) as i:
+            size = f.size(m.load(0, i.index, k))
+            larger = b.scalar.cmp("gt", size, i.carried[0])
+            here = b.position(i.index)
+            i.give(*(b.scalar.select(larger, x, y) for x, y in zip((size, here), i.carried, strict=True)))
+        return b.scalar.convert(i.results[1], i32)
+
+    def _pivot(self, b: Any, f: Field, column: Element, k: Any) -> SSAValue:
+        """The same of a column that is contiguous: the largest size, and then the first row that has it."""
+        rows = self.shape()[-2]
+
+        def size(i: Any) -> SSAValue:
+            found = f.size(f.load(column, [i]))
+            return b.scalar.select(b.scalar.cmp("eq", found, found), found, f.number(-1))
+
+        with b.loop(rows, "reduce", lower=k, monoid="max", inits=[f.number(-1)]) as i:
+            i.give(size(i.index))
+        largest, last = i.results[0], b.scalar.const(rows - 1, i32)
+        with b.loop(rows, "reduce", lower=k, monoid="min", inits=[last]) as i:
+            here = b.scalar.convert(b.position(i.index), i32)
+            i.give(b.scalar.select(b.scalar.cmp("eq", size(i.index), largest), here, last))
+        return i.results[0]
 
     def _exchange(self, b: Any, m: Matrices, k: Any, p: Any) -> None:
         """Exchange rows `k` and `p`."""

@@ -327,6 +327,10 @@ def _transpose_concat(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return b.slice(ct, start=start, stop=stop, step=[1] * len(start))
 
 
+_FEW_IN_TURNS = 4
+"""Operands of a stack that are stored together at most: as whole vectors of their elements in turns."""
+
+
 @graph_op
 class ConcatOp(GraphOp):
     """Operands one after the other along a dim.
@@ -349,6 +353,13 @@ class ConcatOp(GraphOp):
     syntax = "*parts along #dim"
     derivative = Linear(_transpose_concat)
     batching = along("dim")
+
+    @property
+    def one_nest(self) -> bool:
+        """Whether it is a stack of a few operands along the last dim: their elements take turns in memory."""
+        dim = self.dim.value.data
+        alike = all(shape_of(x)[dim] == 1 for x in self.operands)
+        return 1 < len(self.operands) <= _FEW_IN_TURNS and alike and dim == len(self.result_shape()) - 1
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:

@@ -20,8 +20,10 @@ from .batching import alike
 from .sort_keys import digits_of, key_type, ordered, position_type, take_in_rows
 from .sort_loops import FEW_DIGIT_BITS, MANY_ROWS, SHORT, Rows, by_digits, by_ranks
 
-_GROUP = 64
-"""Elements that are passed over together where the greatest of them is too small."""
+_GROUPS = (64, 32, 16)
+"""Elements that are passed over together where the greatest of them is too small: as many as leave groups enough."""
+_MANY = 448
+"""Keys from which on half as many passes over them take less time than fewer counts."""
 _FEW_PER_GROUP = 8
 """Groups for each element that is asked for: in fewer, most of them would hold one."""
 
@@ -82,14 +84,16 @@ class TopKOp(GraphOp):
 
             keys = b.local((n,), key_type(element), "scratch", name="keys")
             places = b.local((n,), position_type(n), "scratch", name="places")
-            if is_at_least(n, _GROUP * _FEW_PER_GROUP * k):
-                count = _candidates(b, n, k, key, keys, places)
+            size = next((size for size in _GROUPS if is_at_least(n, size * _FEW_PER_GROUP * k)), None)
+            if size is not None:
+                count = _candidates(b, n, k, size, key, keys, places)
             else:
                 count = b.position(n)
                 with b.loop(n) as i:
                     b.store(key(i.index), keys, [i.index])
                     b.store(b.scalar.convert(b.position(i.index), element_of(places)), places, [i.index])
-            least, equal = _select(b, keys, b.index_of(count), b.scalar.const(k, i64))
+            likely = expected(n) if size is None else k * size
+            least, equal = _select(b, keys, b.index_of(count), b.scalar.const(k, i64), likely)
             _keep(b, keys, places, b.index_of(count), least, equal)
 
             def write(operand: int, value: SSAValue, at: Any) -> None:
@@ -100,27 +104,29 @@ class TopKOp(GraphOp):
             _descending(b, k, keys, places, write)
 
 
-def _candidates(b: Any, n: int, k: int, key: Callable[[Any], SSAValue], keys: SSAValue, places: SSAValue) -> SSAValue:
+def _candidates(
+    b: Any, n: int, k: int, size: int, key: Callable[[Any], SSAValue], keys: SSAValue, places: SSAValue
+) -> SSAValue:
     """Store the keys and places, in order, of some elements with the `k` greatest among them; how many these are.
 
     `k` groups have an element as great as the `k`-th of the groups' greatest, so the elements that are as great are enough.
     """
-    groups, one = -(-n // _GROUP), b.scalar.const(1, index)
+    groups, one = -(-n // size), b.scalar.const(1, index)
     greatest = b.local((groups,), element_of(keys), "scratch", name="greatest")
 
     def ends(group: Any) -> list[Any]:
-        return [_GROUP] if n % _GROUP == 0 else [_GROUP, group * -_GROUP + n]
+        return [size] if n % size == 0 else [size, group * -size + n]
 
     with b.loop(groups) as group:
-        first = group.index * _GROUP
+        first = group.index * size
         lowest = b.scalar.const(0, element_of(keys))
         with b.loop(ends(group.index), "reduce", monoid="max", inits=[lowest]) as i:
             i.give(key(first + i.index))
         b.store(i.results[0], greatest, [group.index])
-    least, _ = _select(b, greatest, groups, b.scalar.const(k, i64))
+    least, _ = _select(b, greatest, groups, b.scalar.const(k, i64), expected(groups))
 
     with b.loop(groups, "seq", inits=[b.scalar.const(0, index)]) as group:
-        first = group.index * _GROUP
+        first = group.index * size
 
         def found() -> Sequence[SSAValue]:
             with b.loop(ends(group.index), "seq", inits=[group.carried[0]]) as i:
@@ -137,13 +143,14 @@ def _candidates(b: Any, n: int, k: int, key: Callable[[Any], SSAValue], keys: SS
     return group.results[0]
 
 
-def _select(b: Any, keys: SSAValue, count: Any, k: SSAValue) -> tuple[SSAValue, SSAValue]:
+def _select(b: Any, keys: SSAValue, count: Any, k: SSAValue, likely: int) -> tuple[SSAValue, SSAValue]:
     """The `k`-th greatest of the first `count` keys, and how many of those equal to it are among the `k` greatest.
 
-    The digits of the key are found from the most significant one on, each by counting the keys that begin as it does.
+    The digits of the key are found from the most significant one on, each by counting the keys that begin as it does. They are
+    short where `likely`, how many keys there probably are, is less than it takes to go over many counts.
     """
     element = element_of(keys)
-    digits = digits_of([element], FEW_DIGIT_BITS)
+    digits = digits_of([element], FEW_DIGIT_BITS if likely >= _MANY else FEW_DIGIT_BITS // 2)
     bins = 1 << digits[0].bits
     counts = b.local((bins,), i64, name="counts")
     zero, one = b.scalar.const(0, i64), b.scalar.const(1, i64)

@@ -129,3 +129,26 @@ func.func @no_kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 /// What cannot be lowered says why.
 // COMPOSITE: error: 'graph.softmax' op is a composite: run graph-decompose before convert-graph-to-loop
+
+// -----
+
+/// The operands of a stack along the last dim are stored in one nest: their elements take turns in memory.
+// CHECK-LABEL: loop.kernel @concat(
+//       CHECK:   loop.for parallel %[[I:.+]] = 0 to 8 {
+//       CHECK:     loop.store %{{.+}}, %out[%[[I]], %[[J:.+]]] : memref<8x3xf32>
+//  CHECK-NEXT:     loop.store %{{.+}}, %out[%[[I]], %[[J]] + 1] : memref<8x3xf32>
+//  CHECK-NEXT:     loop.store %{{.+}}, %out[%[[I]], %[[J]] + 2] : memref<8x3xf32>
+func.func @stack(%x: tensor<8x1xf32>, %y: tensor<8x1xf32>, %z: tensor<8x1xf32>) -> tensor<8x3xf32> {
+  %r = graph.concat %x, %y, %z along 1 : (tensor<8x1xf32>, tensor<8x1xf32>, tensor<8x1xf32>) -> tensor<8x3xf32>
+  return %r : tensor<8x3xf32>
+}
+
+// -----
+
+/// Operands with several columns have a nest each.
+// CHECK-LABEL: loop.kernel @concat(
+// CHECK-COUNT-2: loop.for parallel %{{.+}} = 0 to 8 {
+func.func @no_stack(%x: tensor<8x2xf32>, %y: tensor<8x1xf32>) -> tensor<8x3xf32> {
+  %r = graph.concat %x, %y along 1 : (tensor<8x2xf32>, tensor<8x1xf32>) -> tensor<8x3xf32>
+  return %r : tensor<8x3xf32>
+}

@@ -7,6 +7,7 @@ arithmetic is, over loops that certainly run, and to where a loop is entered tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from .emit_affine import affine, gather_terms
 from .emit_core import Buffer, Effect, FunctionEmitter
 from .emit_integer import is_number
 from .emit_masks import masked_load, masked_store, unfolded_mask
+from .emit_strided import every_other, few_apart, reverse, store_in_turns
 from .emit_transpose import can_transpose, transposed
 from .emit_types import element_count, fail, memory_type
 
@@ -209,8 +211,9 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
     b, ty, elem, stride = e.b, plan.ty, plan.buffer.elem, plan.lane_stride
     memory = memory_type(ty)
     align = elem.bits // 8
-    every_other = stride == 2 and ty.lanes >= 4 and plan.buffer.strides[-1:] == (1,) and not plan.buffer.register
-    if mask is not None and plan.mask is not None and (every_other or _is_masked(plan)):
+    in_memory = ty.lanes >= 4 and plan.buffer.strides[-1:] == (1,) and not plan.buffer.register
+    is_second = stride == 2 and in_memory
+    if mask is not None and plan.mask is not None and (is_second or _is_masked(plan)):
         mask = unfolded_mask(e, plan.mask, mask, memory)
     if ty.lanes == 1:
         address = _at(b, pointer, constant, elem)
@@ -220,7 +223,7 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
     elif stride == 1 or stride == -1:
         if stride == -1:
             constant -= ty.lanes - 1
-            mask = mask and _reverse(b, mask, ty.bool)
+            mask = mask and reverse(b, mask, ty.bool)
         address = _at(b, pointer, constant, elem)
         if mask is None:
             x = b.load(address, memory, align)
@@ -229,11 +232,13 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
         else:
             x = masked_load(b, address, mask, memory, align)
         if stride == -1:
-            x = _reverse(b, x, memory)
+            x = reverse(b, x, memory)
     elif stride == 0 and mask is None:
         x = b.splat(b.load(_at(b, pointer, constant, elem), elem, align), memory)
-    elif every_other:
-        x = _every_other(b, _at(b, pointer, constant, elem), mask, memory, align)
+    elif is_second:
+        x = every_other(b, _at(b, pointer, constant, elem), mask, memory, align)
+    elif stride in (3, 4) and in_memory and mask is None and (whole := _register(e, ty, elem)) >= 8:
+        x = few_apart(b, _at(b, pointer, constant, elem), stride, memory, whole)
     else:
         spare = None if mask is None else _spare(e, elem, zero=True)
         x = "poison"
@@ -245,53 +250,33 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
     return b.icmp("ne", x, const(0, memory), memory) if memory is not ty else x
 
 
+def _register(e: FunctionEmitter, ty: Ty, elem: Ty) -> int:
+    """Elements of a vector that one register holds."""
+    return math.gcd(ty.lanes, e.module.target.lanes(elem.bits))
+
+
 def _is_masked(plan: Plan) -> bool:
     """Whether an access with a mask is one of neighbouring elements in memory."""
     return plan.ty.lanes > 1 and plan.lane_stride in (1, -1) and not plan.buffer.register
 
 
-def _every_other(b: Builder, address: str, mask: str | None, ty: Ty, align: int) -> str:
-    """Every other element from an address on; under a mask only elements whose lane is on are read, others are zero.
-
-    They are picked from two vectors, of which the second one begins with the last element of the first: so no element is read
-    behind the last one that is wanted.
-    """
-    lanes, half = ty.lanes, ty.lanes // 2
-    addresses = address, b.gep(address, str(lanes - 1), ty.scalar, "")
-    if mask is None:
-        x, y = (b.load(at, ty, align) for at in addresses)
-    else:
-        wanted = (
-            [k // 2 if k % 2 == 0 else lanes for k in range(lanes)],
-            [half + k // 2 if k % 2 else lanes for k in range(lanes)],
-        )
-        masks = (_shuffle(b, mask, "zeroinitializer", each, ty.bool) for each in wanted)
-        x, y = (masked_load(b, at, on, ty, align) for at, on in zip(addresses, masks, strict=True))
-    return _shuffle(b, x, y, [2 * k + (k >= half) for k in range(lanes)], ty)
-
-
-def _shuffle(b: Builder, x: str, y: str, lanes: Sequence[int], ty: Ty) -> str:
-    mask = ", ".join([f"i32 {lane}" for lane in lanes])
-    return b.emit(f"shufflevector {ty} {x}, {ty} {y}, <{ty.lanes} x i32> <{mask}>")
-
-
-def _other_half(e: FunctionEmitter, op: StoreOp, plan: Plan, terms: Any, constant: int) -> StoreOp | None:
-    """The store after one of every other element, if it fills the places between."""
-    other = op.next_op
-    if plan.lane_stride != 2 or plan.mask is not None or plan.buffer.register or not isinstance(other, StoreOp):
-        return None
-    beside = _plan(e, other, other._operands[0], 1)
-    if beside.buffer is not plan.buffer or beside.ty is not plan.ty or beside.lane_stride != 2 or beside.mask is not None:
-        return None
-    return other if _terms(e, other, beside) == (terms, constant + 1) else None
-
-
-def _store_pairs(e: FunctionEmitter, x: str, y: str, address: str, ty: Ty, align: int) -> None:
-    """Two vectors, element by element in turns: two stores of neighbouring elements."""
-    b, lanes = e.b, ty.lanes
-    for half in range(2):
-        order = [lane + side * lanes for lane in range(half * lanes // 2, (half + 1) * lanes // 2) for side in range(2)]
-        b.store(_shuffle(b, x, y, order, ty), _at(b, address, half * lanes, ty.scalar), ty, align)
+def _others_between(e: FunctionEmitter, op: StoreOp, plan: Plan, terms: Any, constant: int) -> list[StoreOp]:
+    """The stores after one of elements a few apart that fill the places between; none if they do not."""
+    stride, others = plan.lane_stride, list[StoreOp]()
+    if stride not in (2, 3, 4) or plan.mask is not None or plan.buffer.register:
+        return []
+    if stride > 2 and _register(e, plan.ty, plan.buffer.elem) < 4:
+        return []
+    following = op.next_op
+    while isinstance(following, StoreOp) and len(others) < stride - 1:
+        beside = _plan(e, following, following._operands[0], 1)
+        if (beside.buffer, beside.ty, beside.lane_stride, beside.mask) != (plan.buffer, plan.ty, stride, None):
+            return []
+        if _terms(e, following, beside) != (terms, constant + len(others) + 1):
+            return []
+        others.append(following)
+        following = following.next_op
+    return others if len(others) == stride - 1 else []
 
 
 def store(e: FunctionEmitter, op: StoreOp) -> None:
@@ -303,11 +288,11 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
     plan = _plan(e, op, value, 1)
     ty, elem, stride = plan.ty, plan.buffer.elem, plan.lane_stride
     terms, constant = _terms(e, op, plan)
-    if ty.lanes > 1 and memory_type(ty) is ty and (other := _other_half(e, op, plan, terms, constant)) is not None:
+    if ty.lanes > 1 and memory_type(ty) is ty and (others := _others_between(e, op, plan, terms, constant)):
         pointer, _ = _base(e, plan.buffer, terms, True)
-        address = _at(b, pointer, constant, elem)
-        _store_pairs(e, e.value(value, op), e.value(other._operands[0], other), address, ty, elem.bits // 8)
-        e.stored.add(other)
+        values = [e.value(each._operands[0], each) for each in (op, *others)]
+        store_in_turns(b, values, _at(b, pointer, constant, elem), ty, _register(e, ty, elem))
+        e.stored.update(others)
         return
     mask = None if plan.mask is None else e.value(plan.mask, op)
     pointer, _ = _base(e, plan.buffer, terms, mask is None)
@@ -325,8 +310,8 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
     elif stride == 1 or stride == -1:
         if stride == -1:
             constant -= ty.lanes - 1
-            x = _reverse(b, x, memory)
-            mask = mask and _reverse(b, mask, ty.bool)
+            x = reverse(b, x, memory)
+            mask = mask and reverse(b, mask, ty.bool)
         address = _at(b, pointer, constant, elem)
         if mask is None and STREAMED in op.attributes and _is_aligned(memory):
             _stream(e, op.buffer, x, address, memory, align)
@@ -381,11 +366,6 @@ def _spare(e: FunctionEmitter, elem: Ty, zero: bool) -> str:
         if zero:
             e.entry.append(f"  store {elem} zeroinitializer, ptr {found}, align 8")
     return found
-
-
-def _reverse(b: Builder, x: str, ty: Ty) -> str:
-    lanes = ", ".join([f"i32 {k}" for k in reversed(range(ty.lanes))])
-    return b.emit(f"shufflevector {ty} {x}, {ty} poison, <{ty.lanes} x i32> <{lanes}>")
 
 
 def alloc(e: FunctionEmitter, op: AllocOp) -> None:

@@ -162,6 +162,9 @@ def _packed(product: Product, target: Target) -> Blocks:
     else:
         width = _even_width(n, columns, depth < k)
         highest *= 2 if n >= CHUNKS * columns else 1
+        if depth < k and n <= width:  # blocks of rows would each pack all of the right operand again
+            highest = _up(m, rows)
+            depth = _even(k, min(DEEPEST, max(LEAST_DEPTH, cached // (highest + columns))), UNROLLED)
     height = _even(m, highest, rows)
     return Blocks(rows, columns, height, depth, _even(n, max(columns, width), columns), m >= MANY_ROWS, False)
 

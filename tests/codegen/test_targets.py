@@ -169,6 +169,17 @@ def test_the_width_of_vectors_is_guessed_from_features(monkeypatch, features, is
     assert get(str(target)) == target
 
 
+@pytest.mark.parametrize(("core", "is_wide"), [("emeraldrapids", True), ("icelake-client", False), ("cascadelake", False)])
+def test_a_core_is_known_by_name_where_its_features_are_hidden(monkeypatch, core, is_wide):
+    from lamina.codegen._llvm import llvm
+
+    binding = llvm()
+    monkeypatch.setattr(binding, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    monkeypatch.setattr(binding, "get_host_cpu_name", lambda: core)
+    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: dict.fromkeys(ICE_LAKE, True))
+    assert detect.__wrapped__().vector_bits == (512 if is_wide else 256)
+
+
 def test_environment_overrides():
     code = f"import sys; sys.path[:] = {sys.path!r}\nfrom lamina.codegen.targets import host; print(host().name)"
     for name, code_out in (("x86-64-v2", "x86-64-v2"), ("host", detect().name), ("x86-64-v3{l2=256K}", "x86-64-v3")):

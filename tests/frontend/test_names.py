@@ -139,6 +139,7 @@ OF_TWO: dict[str, Callable[[Any], Callable[..., Any]]] = {
     "polyadd": lambda np: np.polyadd,
     "polyval": lambda np: np.polyval,
     "polymul": lambda np: np.polymul,
+    "interp of many": lambda np: lambda x, y: np.interp(np.linspace(-3, 12, 200), np.cumsum(np.abs(x)), y),
     "interp": lambda np: lambda x, y: np.interp(x, np.cumsum(np.abs(y)), np.arange(1.0, 6.0), left=-1),
     "corrcoef": lambda np: np.corrcoef,
     "cov_weights": lambda np: lambda x, y: np.cov(x, aweights=np.abs(y)),
@@ -163,6 +164,9 @@ def test_floats_taken_apart(dtype: str) -> None:
     both(lambda np: np.frexp, x)
     for spread in (40, 3 * limits.maxexp):
         both(lambda np: np.ldexp, x, rng.integers(-spread, spread, x.size).astype(np.int32))
+    # of subnormal results: two roundings would be seen
+    exponents = (limits.minexp - limits.nmant + 4 - np.frexp(x)[1]).astype(np.int32)
+    both(lambda np: np.ldexp, x, exponents)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamina.codegen.compile import compile_object
-from lamina.codegen.targets import get
+from lamina.codegen.targets import get, host
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import DTYPES, TYPE, Compiled, emit, memref_type
@@ -247,6 +247,27 @@ def test_every_other_element_is_read_from_two_vectors(dtype, lanes, mask):
         y = np.zeros(lanes, dtype)
         kernel(x, y, n)
         np.testing.assert_array_equal(y, np.where(np.arange(lanes) < n, x[1::2], 0) if mask else x[1::2])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
+@pytest.mark.parametrize("lanes", [2, 4, 8, 32])
+@pytest.mark.parametrize("stride", [3, 4, 5])
+def test_elements_a_few_apart_are_read_and_stored_as_whole_registers(dtype, lanes, stride):
+    """What is read ends with the last element that is wanted, as an array there may; stores that take turns are merged."""
+    size, wide = stride * lanes, f"vector<{lanes}x{TYPE[dtype]}>"
+    loads = [f"%a{k} = loop.load %x[{k}] step {stride} : memref<{size}x{TYPE[dtype]}>, {wide}" for k in range(stride)]
+    stores = [
+        f"loop.store %a{k}, %y[{stride - 1 - k}] step {stride} : memref<{size}x{TYPE[dtype]}>, {wide}" for k in range(stride)
+    ]
+    arguments = f"%x: memref<{size}x{TYPE[dtype]}>, %y: memref<{size}x{TYPE[dtype]}>"
+    lines = "\n".join([*loads, *reversed(stores)])
+    kernel = Compiled(f"loop.kernel @k({arguments}) {{\n{lines}\n}}")
+    if lanes == 32 and stride < 5 and host().lanes(8 * np.dtype(dtype).itemsize) >= 8:
+        assert kernel.ir.count("= load ") < size
+        assert kernel.ir.count("  store ") < size or dtype == "bool"
+    x, y = (np.arange(size) % 7 > 2).astype(dtype) if dtype == "bool" else np.arange(size).astype(dtype), np.zeros(size, dtype)
+    kernel(x, y)
+    np.testing.assert_array_equal(y.reshape(lanes, stride), x.reshape(lanes, stride)[:, ::-1])
 
 
 @pytest.mark.parametrize("lanes", [3, 5, 8, 12, 16, 24, 32, 48])

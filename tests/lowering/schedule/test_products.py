@@ -45,6 +45,13 @@ def test_a_deep_product_adds_block_by_block_in_memory():
     assert text.count("reduce<add>") == 1
 
 
+def test_rows_of_a_deep_product_with_few_columns_are_one_block():
+    """Blocks of rows would each pack the right operand again."""
+    text = scheduled(product, random(100, 10000), random(10000, 100))
+    assert "%io" not in text.split("%x_packed = loop.alloc")[0].split("%ko_results = loop.alloc")[1]
+    assert "memref<104x" in text.split("%ko_results")[1].splitlines()[0]
+
+
 def test_few_rows_leave_the_columns_to_the_threads():
     text = scheduled(product, random(130, 4096), random(4096, 4096))
     assert "loop.for parallel %jo" in text
