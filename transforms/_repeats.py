@@ -52,8 +52,8 @@ def find_repeated(
     for first, stop, period in sorted(_runs(numbers, least), key=lambda run: (run[0] - run[1] + run[2], run[2])):
         if best is not None and best.saved >= stop - first - period:
             break
-        crossing = crossing or _crossing(block, ops)
-        sources = sources or _sources(ops)
+        if not crossing:
+            sources, crossing = _dataflow(block, ops)
         start = _start(ops, crossing, first, stop, period, is_heavy)
         found = _equal_bodies(ops, sources, start, stop, period)
         if found is not None and found.saved >= least and (best is None or found.saved > best.saved) and pays(found):
@@ -68,19 +68,22 @@ def _numbers(ops: Sequence[Operation]) -> list[int]:
     same: dict[int, int] = {}  # by identity, which attributes that repeat mostly have in common
 
     def number(attribute: Attribute) -> int:
-        found = same.get(id(attribute))
-        if found is None:
-            found = same[id(attribute)] = equal.setdefault(attribute, len(equal))
+        found = same[id(attribute)] = equal.setdefault(attribute, len(equal) + 1)
         return found
 
-    def key(op: Operation, k: int) -> object:
-        if op.regions:
-            return k
-        properties = sorted([(name, number(value)) for name, value in op.properties.items()]) if op.properties else ()
-        operands = [number(o._type) for o in op._operands]
-        return op.name, *properties, *operands, *[-1 - number(r._type) for r in op.results]
+    def key(op: Operation) -> object:
+        parts: list[object] = [op.name]
+        for operand in op._operands:
+            type = operand._type
+            parts.append(same.get(id(type)) or number(type))
+        for result in op.results:
+            type = result._type
+            parts.append(-1 - (same.get(id(type)) or number(type)))
+        if op.properties:
+            parts += sorted([(name, same.get(id(value)) or number(value)) for name, value in op.properties.items()])
+        return tuple(parts)
 
-    return [known.setdefault(key(op, k), len(known)) for k, op in enumerate(ops)]
+    return [known.setdefault(k if op.regions else key(op), len(known)) for k, op in enumerate(ops)]
 
 
 def _runs(numbers: np.ndarray, least: int) -> list[tuple[int, int, int]]:
@@ -114,43 +117,38 @@ def _start(
     return min(range(first, min(first + period, stop - middle)), key=rank)
 
 
-def _crossing(block: Block, ops: Sequence[Operation]) -> list[int]:
-    """For each op how many values of those before it are read by it or later."""
-    last: dict[SSAValue, int] = {}
-    end = len(ops) - 1
-    for k, op in enumerate(ops):
-        for operand in op._operands:
-            last[operand] = k
-    for op in (*(op for op in ops if op.regions), *((block.last_op,) if block.last_op is not None else ())):
-        for inner in op.walk():
-            if inner.parent is not block or inner is block.last_op:
-                last.update(dict.fromkeys(inner.operands, end))
-    changes = [0] * (len(ops) + 1)
-    for k, op in enumerate(ops):
-        for result in op.results:
-            changes[min(k + 1, len(ops))] += 1
-            changes[last.get(result, k) + 1] -= 1
-    total, found = 0, list[int]()
-    for change in changes[:-1]:
-        total += change
-        found.append(total)
-    return found
-
-
 Source = tuple[int, int]
 """How many ops before its user the op of an operand stands, and which result of it that is."""
 
 
-def _sources(ops: Sequence[Operation]) -> list[tuple[Source | None, ...]]:
-    """For each op where its operands come from; None for values that are of none of the ops."""
-    at: dict[SSAValue, tuple[int, int]] = {}
-    found: list[tuple[Source | None, ...]] = []
+def _dataflow(block: Block, ops: Sequence[Operation]) -> tuple[list[tuple[Source | None, ...]], list[int]]:
+    """For each op where its operands come from, None for values of none of the ops; and how many values of those before it are
+    read by it or later."""
+    at: dict[SSAValue, tuple[int, int, int]] = {}
+    last: list[int] = []  # by value, the op that reads it last; first its own
+    sources: list[tuple[Source | None, ...]] = []
     for k, op in enumerate(ops):
-        places = [at.get(operand) for operand in op._operands]
-        found.append(tuple([None if place is None else (k - place[0], place[1]) for place in places]))
+        found: list[Source | None] = []
+        for operand in op._operands:
+            place = at.get(operand)
+            if place is None:
+                found.append(None)
+            else:
+                found.append((k - place[0], place[1]))
+                last[place[2]] = k
+        sources.append(tuple(found))
         for j, result in enumerate(op.results):
-            at[result] = k, j
-    return found
+            at[result] = k, j, len(last)
+            last.append(k)
+    for op in (*(op for op in ops if op.regions), *((block.last_op,) if block.last_op is not None else ())):
+        for inner in op.walk():
+            for operand in inner.operands if inner.parent is not block or inner is block.last_op else ():
+                if (place := at.get(operand)) is not None:
+                    last[place[2]] = len(ops) - 1
+    changes = np.zeros(len(ops) + 1, np.int64)
+    np.add.at(changes, [k + 1 for k, op in enumerate(ops) for _ in op.results], 1)
+    np.subtract.at(changes, np.array(last, np.int64) + 1, 1)
+    return sources, np.cumsum(changes[:-1]).tolist()
 
 
 def _equal_bodies(
