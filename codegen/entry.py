@@ -33,7 +33,7 @@ from .entry_dispatch import call_python, define_dispatch
 from .entry_results import define_results
 from .flow import Flow, define
 from .pool import POOL_SYMBOLS, pool_module
-from .text import I1, I32, I64, PTR, Module
+from .text import I1, I32, I64, PTR, Module, Ty
 
 ENTRY_SYMBOLS = ("lamina.entry", "lamina.vectorcall", "lamina.dispatch", "lamina.key", *POOL_SYMBOLS)
 
@@ -80,23 +80,26 @@ def emit_invoke(host: str, signature: Signature) -> str:
     arguments = []
     for ty, k in _places(signature):
         place = "%slots" if k == 0 else b.gep("%slots", str(k), I64, "")
-        arguments.append(f"ptr {place}" if ty == _ADDRESS else f"{ty} {b.load(place, ty)}")
+        arguments.append(f"ptr {place}" if ty is None else f"{ty} {b.load(place, ty)}")
     b.emit_void(f'tail call void @"{host}"({", ".join(arguments)})')
     b.ret()
     return f'define void @"{abi.invoke_symbol(host)}"(ptr %slots) {{\n{b.text()}\n}}\n'
 
 
-_ADDRESS = "address"
 MANY_ARGUMENTS = 64
 """From here on a host function reads slots itself: LLVM takes most of its time to put hundreds of arguments on the stack."""
 
 
-def _places(signature: Signature) -> list[tuple[str, int]]:
-    """The type of each argument of a host function, and its slot; or that it is the address of the slot."""
+def _places(signature: Signature) -> list[tuple[Ty | None, int]]:
+    """The type of each argument of a host function, and its slot; None where it is the address of the slot."""
     pointers = [*range(len(signature.params)), *range(signature.results_slot, signature.slots - 1)]
     symbols = range(len(signature.params), signature.threads_slot)
-    places = [*((PTR, k) for k in pointers), *((I64, k) for k in symbols), (PTR, signature.slots - 1)]
-    return [*places, (_ADDRESS, signature.status_slot)] if signature.effects else places
+    places: list[tuple[Ty | None, int]] = [
+        *((PTR, k) for k in pointers),
+        *((I64, k) for k in symbols),
+        (PTR, signature.slots - 1),
+    ]
+    return [*places, (None, signature.status_slot)] if signature.effects else places
 
 
 def add_invoke(text: str, host: str, signature: Signature) -> str:
@@ -123,9 +126,9 @@ def add_invoke(text: str, host: str, signature: Signature) -> str:
         return f"{text}\n{emit_invoke(host, signature)}"
     lines = [f'define void @"{abi.invoke_symbol(host)}"(ptr %slots){found[2]} {{', "entry:"]
     for name, (ty, k) in zip(names, places, strict=True):
-        place = name if ty == _ADDRESS else f"%.slot{k}"
+        place = name if ty is None else f"%.slot{k}"
         lines.append(f"  {place} = getelementptr i64, ptr %slots, i64 {k}")
-        lines += [] if ty == _ADDRESS else [f"  {name} = load {ty}, ptr {place}"]
+        lines += [] if ty is None else [f"  {name} = load {ty}, ptr {place}"]
     return text[: found.start()] + "\n".join(lines) + "\n" + text[found.end() :]
 
 

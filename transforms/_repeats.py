@@ -1,18 +1,24 @@
 """Repeated bodies in a block: ops that stand there again and again, as a loop leaves them that was unrolled.
 
 A block is read as a sequence of numbers, equal for ops that are equal but for their operands. Where it repeats with a period,
-bodies are compared op by op: a value of the body itself must be the same one in each. What is found is exact; only which
+bodies are compared op by op: a value of the body itself must be the same one in each. A slice of something outside may be
+another one in each, as of keys or of sizes that are given for all layers: it stays outside. What is found is exact; only which
 periods are tried is guessed, from how far apart equal windows stand. Linear time in the ops of the block.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..dialects.graph.extents import has_open_size
+from ..dialects.graph.shape import SliceOp
+from ..dialects.types import element_of, width_of
 
 WINDOW = 4
 """How many ops are compared to find out what a period may be."""
@@ -25,7 +31,7 @@ class Repeated:
     """Equal bodies that follow each other.
 
     Attributes:
-        bodies: their ops, as many in each.
+        bodies: their ops, as many in each; what each slices of something outside may stand between them.
     """
 
     bodies: Sequence[Sequence[Operation]]
@@ -62,7 +68,8 @@ def find_repeated(
 
 
 def _numbers(ops: Sequence[Operation]) -> list[int]:
-    """A number for each op, equal for ops that differ in their operands alone; one of its own for an op with regions."""
+    """A number for each op, equal for ops that differ in their operands alone, or in where they slice; one of its own for an op
+    with regions."""
     known: dict[object, int] = {}
     equal: dict[Attribute, int] = {}
     same: dict[int, int] = {}  # by identity, which attributes that repeat mostly have in common
@@ -72,6 +79,7 @@ def _numbers(ops: Sequence[Operation]) -> list[int]:
         return found
 
     def key(op: Operation) -> object:
+        """All that decides what the op computes of its operands; of a slice not where it begins."""
         parts: list[object] = [op.name]
         for operand in op._operands:
             type = operand._type
@@ -79,11 +87,23 @@ def _numbers(ops: Sequence[Operation]) -> list[int]:
         for result in op.results:
             type = result._type
             parts.append(-1 - (same.get(id(type)) or number(type)))
-        if op.properties:
+        if op.properties and not _may_differ(op):
             parts += sorted([(name, same.get(id(value)) or number(value)) for name, value in op.properties.items()])
         return tuple(parts)
 
     return [known.setdefault(k if op.regions else key(op), len(known)) for k, op in enumerate(ops)]
+
+
+MOST_SLICED_BYTES = 1 << 16
+"""How large slices with gaps may be that are another one for each body: a body is given a copy."""
+
+
+def _may_differ(op: Operation) -> bool:
+    """Whether bodies may differ in an op, as layers that take their rows of one array: its results are arguments then."""
+    if not isinstance(op, SliceOp):
+        return False
+    bits = math.prod(op.result_shape()) * width_of(element_of(op.y))
+    return op.offset is not None or (bits <= 8 * MOST_SLICED_BYTES and not has_open_size(op.y))
 
 
 def _runs(numbers: np.ndarray, least: int) -> list[tuple[int, int, int]]:
@@ -159,19 +179,33 @@ def _equal_bodies(
     best, k = range(0), 0
     while k < len(begins):
         end = k + 1
-        while end < len(begins) and _is_equal(sources, begins[k], begins[end], period):
+        while end < len(begins) and _is_equal(ops, sources, begins[k], begins[end], period):
             end += 1
         best, k = max(best, range(k, end), key=len), end
-    return Repeated([ops[begins[k] : begins[k] + period] for k in best]) if len(best) > 1 else None
+    if len(best) < 2:
+        return None
+    rows = [ops[begins[k] : begins[k] + period] for k in best]
+    same = [k for k in range(period) if not any(_differ(rows[0][k], row[k]) for row in rows)]
+    return Repeated([[row[k] for k in same] for row in rows])
 
 
-def _is_equal(sources: Sequence[tuple[Source | None, ...]], one: int, other: int, period: int) -> bool:
-    """Whether the same operands of two bodies come from within them, and from the same ops there."""
+def _is_equal(
+    ops: Sequence[Operation], sources: Sequence[tuple[Source | None, ...]], one: int, other: int, period: int
+) -> bool:
+    """Whether the same operands of two bodies come from within them, and from the same ops there; and whether what they slice
+    differently is outside of them."""
     for k in range(period):
         a, b = sources[one + k], sources[other + k]
         if a != b and [_within(source, k) for source in a] != [_within(source, k) for source in b]:
             return False
+        if _differ(ops[one + k], ops[other + k]) and any(_within(source, k) is not None for source in a):
+            return False
     return True
+
+
+def _differ(one: Operation, other: Operation) -> bool:
+    """Whether two ops that have one number compute different things of equal operands."""
+    return one.name == "graph.slice" and one.properties != other.properties
 
 
 def _within(source: Source | None, k: int) -> Source | None:

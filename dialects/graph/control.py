@@ -10,7 +10,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, TensorType, UnitAttr, i32, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -29,8 +29,9 @@ from xdsl.utils.exceptions import VerifyException
 from ..assembly import CountedCall, parse_signature, parse_values, print_signature, print_values
 from ..types import DYNAMIC, element_of, shape_of, tensor
 from .autodiff import callee_of
-from .base import ints
+from .base import GraphOp, ints
 from .effects import EffectsOfFunctions
+from .shape import SliceOp
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -183,6 +184,14 @@ class ForOp(ControlOp):
         values = parser.resolve_operands([*count, *(v for group in groups for v in group)], operand_types, position)
         properties = _properties(call, list(map(len, groups)), linear)
         return cls.create(operands=values, result_types=result_types, properties=properties, attributes=attributes)
+
+
+def is_given_part(op: Operation) -> bool:
+    """Whether an op takes a part without gaps of what is in memory for calls alone: they are given it where it is."""
+    if not isinstance(op, SliceOp) or op.offset is None:
+        return False
+    is_in_memory = not isinstance(op.x.owner, GraphOp) or not op.x.has_one_use()
+    return is_in_memory and all(isinstance(use.operation, ControlOp) for use in op.y.uses)
 
 
 def _create(
