@@ -18,7 +18,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.graph.extents import has_open_size
 from ..dialects.graph.shape import SliceOp
-from ..dialects.types import element_of, width_of
 
 WINDOW = 4
 """How many ops are compared to find out what a period may be."""
@@ -94,16 +93,15 @@ def _numbers(ops: Sequence[Operation]) -> list[int]:
     return [known.setdefault(k if op.regions else key(op), len(known)) for k, op in enumerate(ops)]
 
 
-MOST_SLICED_BYTES = 1 << 16
-"""How large slices with gaps may be that are another one for each body: a body is given a copy."""
+MOST_SLICED = 1 << 14
+"""How many elements slices with gaps have at most that are another one for each body: a body is given a copy."""
 
 
 def _may_differ(op: Operation) -> bool:
     """Whether bodies may differ in an op, as layers that take their rows of one array: its results are arguments then."""
     if not isinstance(op, SliceOp):
         return False
-    bits = math.prod(op.result_shape()) * width_of(element_of(op.y))
-    return op.offset is not None or (bits <= 8 * MOST_SLICED_BYTES and not has_open_size(op.y))
+    return op.offset is not None or (not has_open_size(op.y) and math.prod(op.result_shape()) <= MOST_SLICED)
 
 
 def _runs(numbers: np.ndarray, least: int) -> list[tuple[int, int, int]]:
