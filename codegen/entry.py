@@ -22,16 +22,18 @@ status, the results, temporaries whose size only a call knows, the arena (`Signa
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..runtime import abi
 from ..runtime.signature import MOST_THREADS, STATUS_WORDS, Atom, Positive, Signature, Size, Symbol, is_symbol
+from .compile import computes
 from .entry_arguments import REFUSED, define_arguments
 from .entry_dispatch import call_python, define_dispatch
 from .entry_results import define_results
 from .flow import Flow, define
 from .pool import POOL_SYMBOLS, pool_module
-from .text import I1, I32, I64, PTR, Module
+from .text import I1, I32, I64, PTR, Module, Ty
 
 ENTRY_SYMBOLS = ("lamina.entry", "lamina.vectorcall", "lamina.dispatch", "lamina.key", *POOL_SYMBOLS)
 
@@ -75,15 +77,59 @@ def emit_invoke(host: str, signature: Signature) -> str:
     <BLANKLINE>
     """
     b = Flow()
-    n, results = len(signature.params), signature.results_slot
-    pointers = [*range(n), *range(results, signature.slots - 1)]
-    order = [*((PTR, k) for k in pointers), *((I64, k) for k in range(n, signature.threads_slot)), (PTR, signature.slots - 1)]
-    arguments = [f"{ty} {b.load('%slots' if k == 0 else b.gep('%slots', str(k), I64, ''), ty)}" for ty, k in order]
-    if signature.effects:
-        arguments.append(f"ptr {b.gep('%slots', str(signature.status_slot), I64, '')}")
+    arguments = []
+    for ty, k in _places(signature):
+        place = "%slots" if k == 0 else b.gep("%slots", str(k), I64, "")
+        arguments.append(f"ptr {place}" if ty is None else f"{ty} {b.load(place, ty)}")
     b.emit_void(f'tail call void @"{host}"({", ".join(arguments)})')
     b.ret()
     return f'define void @"{abi.invoke_symbol(host)}"(ptr %slots) {{\n{b.text()}\n}}\n'
+
+
+MANY_ARGUMENTS = 64
+"""From here on a host function reads slots itself: LLVM takes most of its time to put hundreds of arguments on the stack."""
+
+
+def _places(signature: Signature) -> list[tuple[Ty | None, int]]:
+    """The type of each argument of a host function, and its slot; None where it is the address of the slot."""
+    pointers = [*range(len(signature.params)), *range(signature.results_slot, signature.slots - 1)]
+    symbols = range(len(signature.params), signature.threads_slot)
+    places: list[tuple[Ty | None, int]] = [
+        *((PTR, k) for k in pointers),
+        *((I64, k) for k in symbols),
+        (PTR, signature.slots - 1),
+    ]
+    return [*places, (None, signature.status_slot)] if signature.effects else places
+
+
+def add_invoke(text: str, host: str, signature: Signature) -> str:
+    """LLVM IR text that defines `@host`, with `emit_invoke`; or, where `@host` has many arguments and only calls others, with
+    its body as that of `@host.invoke`.
+
+    >>> from lamina.runtime.signature import ArrayParam
+    >>> vectors = [ArrayParam.of_shape(f"x{k}", "float32", (2,)) for k in range(70)]
+    >>> text = f"define void @f({', '.join(f'ptr noalias %x.{k}' for k in range(71))}) nounwind {{\\nentry:\\n  ret void\\n}}"
+    >>> print(*add_invoke(text, "f", Signature("f", vectors)).splitlines()[:4], sep="\\n")
+    define void @"f.invoke"(ptr %slots) nounwind {
+    entry:
+      %.slot0 = getelementptr i64, ptr %slots, i64 0
+      %x.0 = load ptr, ptr %.slot0
+    """
+    places = _places(signature)
+    found = re.search(rf'^define void @"?{re.escape(host)}"?\((.*)\)(.*) {{\nentry:\n', text, re.M)
+    if len(places) < MANY_ARGUMENTS or found is None:
+        return f"{text}\n{emit_invoke(host, signature)}"
+    end = text.index("\n}", found.end())
+    names = [argument.rpartition(" ")[2] for argument in found[1].split(", ")]
+    is_called = re.search(rf'call void @"?{re.escape(host)}"?\(', text) is not None
+    if is_called or computes(text[found.start() : end]) or len(names) != len(places):
+        return f"{text}\n{emit_invoke(host, signature)}"
+    lines = [f'define void @"{abi.invoke_symbol(host)}"(ptr %slots){found[2]} {{', "entry:"]
+    for name, (ty, k) in zip(names, places, strict=True):
+        place = name if ty is None else f"%.slot{k}"
+        lines.append(f"  {place} = getelementptr i64, ptr %slots, i64 {k}")
+        lines += [] if ty is None else [f"  {name} = load {ty}, ptr {place}"]
+    return text[: found.start()] + "\n".join(lines) + "\n" + text[found.end() :]
 
 
 def emit_sizes(host: str, signature: Signature) -> str:

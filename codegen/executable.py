@@ -48,9 +48,9 @@ def object_for(
         ahead: what compiles some of the module already.
     """
     if not signature.is_kernel:
-        from .entry import emit_invoke, emit_sizes
+        from .entry import add_invoke, emit_sizes
 
-        text += "\n" + emit_invoke(host or signature.name, signature)
+        text = add_invoke(text, host or signature.name, signature)
         if signature.meant:
             text += emit_sizes(host or signature.name, signature)
     return compile_parts(text, target, ahead)

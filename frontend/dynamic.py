@@ -115,11 +115,8 @@ class Dynamic:
         Raises:
             LeastSizeError: no argument has the symbol.
         """
-        for symbol in symbols_of([size for aval in avals for size in aval.shape]):
-            if symbol.name == error.name:
-                low = -(-error.least // symbol.multiple) * symbol.multiple
-                return _with(avals, {symbol: Size.symbol(symbol.name, low, symbol.high, symbol.multiple)})
-        raise error
+        shapes = enlarged([aval.shape for aval in avals], error)
+        return tuple([Aval(a.dtype, shape, a.weak) for a, shape in zip(avals, shapes, strict=True)])
 
     def _specials(self, declared: Sequence[Aval], avals: Sequence[Aval]) -> dict[Symbol, int]:
         """The symbols of which a call has a size that gets code of its own."""
@@ -147,13 +144,27 @@ class Dynamic:
         return Aval(aval.dtype, tuple([n if e is None else e for e, n in zip(spec, aval.shape, strict=True)]), aval.weak)
 
 
+def enlarged(shapes: Sequence[Sequence[Any]], error: LeastSizeError) -> list[tuple[Any, ...]]:
+    """The same shapes with a symbol that is as large as an index needs it.
+
+    Raises:
+        LeastSizeError: none of them has the symbol.
+    """
+    for symbol in symbols_of([size for shape in shapes for size in shape]):
+        if symbol.name == error.name:
+            low = -(-error.least // symbol.multiple) * symbol.multiple
+            larger = {symbol: Size.symbol(symbol.name, low, symbol.high, symbol.multiple)}
+            return [_substituted(shape, larger) for shape in shapes]
+    raise error
+
+
 def _with(avals: Sequence[Aval], known: Mapping[Symbol, Any]) -> tuple[Aval, ...]:
     """The same with numbers, or other sizes, for symbols."""
+    return tuple([Aval(a.dtype, _substituted(a.shape, known), a.weak) for a in avals])
 
-    def value(symbol: Symbol) -> Any:
-        return known.get(symbol, Size.product((symbol,)))
 
-    return tuple([Aval(a.dtype, tuple([substituted(size, value) for size in a.shape]), a.weak) for a in avals])
+def _substituted(shape: Sequence[Any], known: Mapping[Symbol, Any]) -> tuple[Any, ...]:
+    return tuple([substituted(size, lambda symbol: known.get(symbol, Size.product((symbol,)))) for size in shape])
 
 
 def _entry(path: str, entry: Any) -> Any:

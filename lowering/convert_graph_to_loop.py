@@ -26,9 +26,10 @@ from xdsl.passes import ModulePass
 from ..dialects import program
 from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.conditional import ChosenOp, WhileOp
-from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.control import ControlOp, ForOp, is_given_part
 from ..dialects.graph.effects import EffectOp, has_effects
 from ..dialects.graph.kernel import KernelCallOp
+from ..dialects.graph.shape import SliceOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.kernel import KernelOp
@@ -169,6 +170,8 @@ class _FunctionConverter(HostBuffers):
         elif isinstance(op, GraphOp) and op.view:
             value = op.results[0]
             self.buffers[value] = self.view(self.buffers[op.operands[0]], value, op)
+        elif isinstance(op, SliceOp) and op.y not in self.destinations and is_given_part(op):
+            self.buffers[op.y] = self.view(self.buffers[op.x], op.y, op, op.offset or 0)
         elif isinstance(op, GraphOp) and (op.has_nest or op.equations()):
             self._single(op)
         elif isinstance(op, GraphOp) and op.composite:

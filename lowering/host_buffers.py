@@ -63,15 +63,15 @@ class HostBuffers:
         self.block.add_op(op)
         return op
 
-    def view(self, buffer: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
-        """The same contiguous buffer under the shape of a tensor, or with pairs for complex numbers."""
+    def view(self, buffer: SSAValue, like: SSAValue, origin: Operation, offset: int = 0) -> SSAValue:
+        """The same contiguous buffer from an element on under the shape of a tensor, or with pairs for complex numbers."""
         shape = shape_of(like)
         strides = [1] * len(shape)
         for k in range(len(shape) - 2, -1, -1):
             strides[k] = strides[k + 1] * shape[k + 1]
         view = memref.ReinterpretCastOp.from_dynamic(
             buffer,
-            [0],
+            [offset],
             [self.size(size, origin) for size in shape],
             [self.size(stride, origin) for stride in strides],
             memref_of(like),

@@ -251,7 +251,7 @@ def give_temporaries(function: program.FuncOp, hosts: Mapping[str, program.FuncO
     """Let a function allocate what the functions that it calls take as temporaries."""
     block = function.body.block
     for op in list(block.ops):
-        if not isinstance(op, HostCallOp):
+        if not isinstance(op, HostCallOp) or not any(name in hosts and hosts[name].temporaries for name in op.callees):
             continue
         more: list[tuple[list[SSAValue], Sequence[SSAValue]]] = []
         for name, (known, sizes) in zip(op.callees, op.more, strict=True):
@@ -281,26 +281,23 @@ def _temporary(callee: program.FuncOp, temporary: SSAValue, given: Sequence[SSAV
 
 
 class _Planner:
-    """Plans one function; `analyse`, then `rewrite`."""
+    """Plans one function; `analyse`, then `storages`, then `rewrite`."""
 
-    def __init__(
-        self, function: program.FuncOp, kernels: dict[str, KernelOp], scratch_sizes: dict[str, int], callees: dict[str, int]
-    ):
+    def __init__(self, function: program.FuncOp, kernels: dict[str, KernelOp]):
         self.function = function
         self.kernels = kernels
-        self.scratch_sizes = scratch_sizes
-        self.callees = callees
         self.root: dict[SSAValue, memref.AllocOp] = {}
+        self.launches: list[tuple[int, LaunchOp | HostCallOp]] = []
         self.storage: dict[memref.AllocOp, _Storage] = {}
         self.calls: list[tuple[HostCallOp, _Storage]] = []
         self.scratch: list[tuple[LaunchOp, _Storage]] = []
         self.in_place: list[tuple[str, int, int]] = []
 
-    def analyse(self) -> list[_Storage]:
+    def analyse(self) -> None:
+        """Find lifetimes, and which buffers take over another's memory."""
         first: dict[memref.AllocOp, int] = {}
         last: dict[memref.AllocOp, int] = {}
         root = self.root
-        launches: list[tuple[int, LaunchOp | HostCallOp]] = []
         for at, op in enumerate(self.function.body.block.ops):
             if isinstance(op, memref.AllocOp):
                 root[op.results[0]] = op
@@ -315,16 +312,24 @@ class _Planner:
                         first.setdefault(alloc, at)
                         last[alloc] = at
             if isinstance(op, LaunchOp | HostCallOp):
-                launches.append((at, op))
+                self.launches.append((at, op))
+        sizes: dict[Any, int] = {}  # few types are hundreds of buffers
         for alloc in dict.fromkeys(root.values()):
-            size = size_bytes(alloc.results[0].type, alloc) if alloc in first else 0
-            self.storage[alloc] = _Storage(size, first.get(alloc, 0), last.get(alloc, 0))
-        for at, op in launches:
+            type = alloc.results[0].type
+            if alloc in first and type not in sizes:
+                sizes[type] = size_bytes(type, alloc)
+            self.storage[alloc] = _Storage(sizes[type] if alloc in first else 0, first.get(alloc, 0), last.get(alloc, 0))
+        for at, op in self.launches:
             if isinstance(op, LaunchOp):
                 self._reuse(op, at)
-                if size := self.scratch_sizes.get(op.kernel.string_value()):
+
+    def storages(self, scratch_sizes: Mapping[str, int], callees: Mapping[str, int]) -> list[_Storage]:
+        """All memory that the function needs, given what kernels and planned functions need for themselves."""
+        for at, op in self.launches:
+            if isinstance(op, LaunchOp):
+                if size := scratch_sizes.get(op.kernel.string_value()):
                     self.scratch.append((op, _Storage(size, at, at)))
-            elif sizes := [self.callees[c] for c in op.callees if c in self.callees]:
+            elif sizes := [callees[c] for c in op.callees if c in callees]:
                 self.calls.append((op, _Storage(max(sizes), at, at)))  # one runs after the other, or only one
         return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in (*self.calls, *self.scratch))]))
 
@@ -359,7 +364,7 @@ class _Planner:
         constants: dict[int, SSAValue] = {}
         start = block.first_op
         for offset in sorted(set(offsets.values())):
-            constant = arith.ConstantOp(IntegerAttr(offset, index))
+            constant = arith.ConstantOp.create(result_types=[index], properties={"value": IntegerAttr(offset, index)})
             assert start is not None  # what has storage has ops
             block.insert_op_before(constant, start)
             constant.result.name_hint = f"at{offset}"
@@ -392,7 +397,8 @@ class PlanBuffersPass(ModulePass):
     name = "plan-buffers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        relied = pairs_in_use(op)
+        planners: dict[str, _Planner] = {}
+        relied = pairs_in_use(op, planners)
         kernels = {k.sym_name.data: k for k in op.body.block.ops if isinstance(k, KernelOp)}
         scratch_sizes = {name: scratch_layout(kernel)[1] for name, kernel in kernels.items()}
         hosts = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, program.FuncOp)}
@@ -411,8 +417,8 @@ class PlanBuffersPass(ModulePass):
                     if callee in hosts:
                         visit(callee)
             in_progress.pop()
-            planner = _Planner(function, kernels, scratch_sizes, planned)
-            storages = planner.analyse()
+            planner = planners[name]
+            storages = planner.storages(scratch_sizes, planned)
             plan = plan_offsets([Lifetime(s.size, s.first, s.last) for s in storages])
             planner.rewrite(dict(zip(storages, plan.offsets, strict=True)), plan)
             planned[name] = plan.arena_bytes
@@ -423,11 +429,14 @@ class PlanBuffersPass(ModulePass):
             kernel.in_place_pairs = relied[name]
 
 
-def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
+def pairs_in_use(module: ModuleOp, planners: dict[str, _Planner] | None = None) -> dict[str, list[tuple[int, int]]]:
     """By kernel, those of its `in_place` pairs that a launch uses; which, no schedule of a kernel changes.
 
     Allocs whose size only a call knows become arguments, donated arguments get their results, and carried values that can stay
     in one buffer do.
+
+    Args:
+        planners: gets the planner of each function that is not planned yet, after `analyse`.
     """
     kernels = {k.sym_name.data: k for k in module.body.block.ops if isinstance(k, KernelOp)}
     pairs = {name: kernel.in_place_pairs for name, kernel in kernels.items()}
@@ -441,8 +450,10 @@ def pairs_in_use(module: ModuleOp) -> dict[str, list[tuple[int, int]]]:
             continue
         give_temporaries(function, hosts)
         share_temporaries(function)
-        planner = _Planner(function, kernels, {}, {})
+        planner = _Planner(function, kernels)
         planner.analyse()
+        if planners is not None:
+            planners[function.sym_name.data] = planner
         for kernel, result, operand in (*planner.in_place, *donate(function, pairs)):
             used[kernel].add((result, operand))
     return {name: [pair for pair in all_pairs if pair in used[name]] for name, all_pairs in pairs.items()}

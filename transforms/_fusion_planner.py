@@ -7,6 +7,7 @@ from dataclasses import replace
 from xdsl.ir import Block, Operation
 
 from ..dialects.graph.base import GraphOp
+from ..dialects.graph.control import is_given_part
 from ..dialects.graph.shape import ReshapeOp
 from ._fusion_costs import (
     MAX_OPS,
@@ -80,7 +81,7 @@ class Planner:
             group.work += not is_movable(op)
             self.groups.join(group, op)
             return
-        if isinstance(op, ReshapeOp):
+        if isinstance(op, ReshapeOp) or is_given_part(op):
             return  # stays a view
         equations = self.groups.equations[op]
         group = Group(None, {op: set()})

@@ -1,18 +1,23 @@
 """Repeated bodies in a block: ops that stand there again and again, as a loop leaves them that was unrolled.
 
 A block is read as a sequence of numbers, equal for ops that are equal but for their operands. Where it repeats with a period,
-bodies are compared op by op: a value of the body itself must be the same one in each. What is found is exact; only which
+bodies are compared op by op: a value of the body itself must be the same one in each. A slice of something outside may be
+another one in each, as of keys or of sizes that are given for all layers: it stays outside. What is found is exact; only which
 periods are tried is guessed, from how far apart equal windows stand. Linear time in the ops of the block.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..dialects.graph.extents import has_open_size
+from ..dialects.graph.shape import SliceOp
 
 WINDOW = 4
 """How many ops are compared to find out what a period may be."""
@@ -25,7 +30,7 @@ class Repeated:
     """Equal bodies that follow each other.
 
     Attributes:
-        bodies: their ops, as many in each.
+        bodies: their ops, as many in each; what each slices of something outside may stand between them.
     """
 
     bodies: Sequence[Sequence[Operation]]
@@ -52,8 +57,8 @@ def find_repeated(
     for first, stop, period in sorted(_runs(numbers, least), key=lambda run: (run[0] - run[1] + run[2], run[2])):
         if best is not None and best.saved >= stop - first - period:
             break
-        crossing = crossing or _crossing(block, ops)
-        sources = sources or _sources(ops)
+        if not crossing:
+            sources, crossing = _dataflow(block, ops)
         start = _start(ops, crossing, first, stop, period, is_heavy)
         found = _equal_bodies(ops, sources, start, stop, period)
         if found is not None and found.saved >= least and (best is None or found.saved > best.saved) and pays(found):
@@ -62,25 +67,41 @@ def find_repeated(
 
 
 def _numbers(ops: Sequence[Operation]) -> list[int]:
-    """A number for each op, equal for ops that differ in their operands alone; one of its own for an op with regions."""
+    """A number for each op, equal for ops that differ in their operands alone, or in where they slice; one of its own for an op
+    with regions."""
     known: dict[object, int] = {}
     equal: dict[Attribute, int] = {}
     same: dict[int, int] = {}  # by identity, which attributes that repeat mostly have in common
 
     def number(attribute: Attribute) -> int:
-        found = same.get(id(attribute))
-        if found is None:
-            found = same[id(attribute)] = equal.setdefault(attribute, len(equal))
+        found = same[id(attribute)] = equal.setdefault(attribute, len(equal) + 1)
         return found
 
-    def key(op: Operation, k: int) -> object:
-        if op.regions:
-            return k
-        properties = sorted([(name, number(value)) for name, value in op.properties.items()]) if op.properties else ()
-        operands = [number(o._type) for o in op._operands]
-        return op.name, *properties, *operands, *[-1 - number(r._type) for r in op.results]
+    def key(op: Operation) -> object:
+        """All that decides what the op computes of its operands; of a slice not where it begins."""
+        parts: list[object] = [op.name]
+        for operand in op._operands:
+            type = operand._type
+            parts.append(same.get(id(type)) or number(type))
+        for result in op.results:
+            type = result._type
+            parts.append(-1 - (same.get(id(type)) or number(type)))
+        if op.properties and not _may_differ(op):
+            parts += sorted([(name, same.get(id(value)) or number(value)) for name, value in op.properties.items()])
+        return tuple(parts)
 
-    return [known.setdefault(key(op, k), len(known)) for k, op in enumerate(ops)]
+    return [known.setdefault(k if op.regions else key(op), len(known)) for k, op in enumerate(ops)]
+
+
+MOST_SLICED = 1 << 14
+"""How many elements slices with gaps have at most that are another one for each body: a body is given a copy."""
+
+
+def _may_differ(op: Operation) -> bool:
+    """Whether bodies may differ in an op, as layers that take their rows of one array: its results are arguments then."""
+    if not isinstance(op, SliceOp):
+        return False
+    return op.offset is not None or (not has_open_size(op.y) and math.prod(op.result_shape()) <= MOST_SLICED)
 
 
 def _runs(numbers: np.ndarray, least: int) -> list[tuple[int, int, int]]:
@@ -114,43 +135,38 @@ def _start(
     return min(range(first, min(first + period, stop - middle)), key=rank)
 
 
-def _crossing(block: Block, ops: Sequence[Operation]) -> list[int]:
-    """For each op how many values of those before it are read by it or later."""
-    last: dict[SSAValue, int] = {}
-    end = len(ops) - 1
-    for k, op in enumerate(ops):
-        for operand in op._operands:
-            last[operand] = k
-    for op in (*(op for op in ops if op.regions), *((block.last_op,) if block.last_op is not None else ())):
-        for inner in op.walk():
-            if inner.parent is not block or inner is block.last_op:
-                last.update(dict.fromkeys(inner.operands, end))
-    changes = [0] * (len(ops) + 1)
-    for k, op in enumerate(ops):
-        for result in op.results:
-            changes[min(k + 1, len(ops))] += 1
-            changes[last.get(result, k) + 1] -= 1
-    total, found = 0, list[int]()
-    for change in changes[:-1]:
-        total += change
-        found.append(total)
-    return found
-
-
 Source = tuple[int, int]
 """How many ops before its user the op of an operand stands, and which result of it that is."""
 
 
-def _sources(ops: Sequence[Operation]) -> list[tuple[Source | None, ...]]:
-    """For each op where its operands come from; None for values that are of none of the ops."""
-    at: dict[SSAValue, tuple[int, int]] = {}
-    found: list[tuple[Source | None, ...]] = []
+def _dataflow(block: Block, ops: Sequence[Operation]) -> tuple[list[tuple[Source | None, ...]], list[int]]:
+    """For each op where its operands come from, None for values of none of the ops; and how many values of those before it are
+    read by it or later."""
+    at: dict[SSAValue, tuple[int, int, int]] = {}
+    last: list[int] = []  # by value, the op that reads it last; first its own
+    sources: list[tuple[Source | None, ...]] = []
     for k, op in enumerate(ops):
-        places = [at.get(operand) for operand in op._operands]
-        found.append(tuple([None if place is None else (k - place[0], place[1]) for place in places]))
+        found: list[Source | None] = []
+        for operand in op._operands:
+            place = at.get(operand)
+            if place is None:
+                found.append(None)
+            else:
+                found.append((k - place[0], place[1]))
+                last[place[2]] = k
+        sources.append(tuple(found))
         for j, result in enumerate(op.results):
-            at[result] = k, j
-    return found
+            at[result] = k, j, len(last)
+            last.append(k)
+    for op in (*(op for op in ops if op.regions), *((block.last_op,) if block.last_op is not None else ())):
+        for inner in op.walk():
+            for operand in inner.operands if inner.parent is not block or inner is block.last_op else ():
+                if (place := at.get(operand)) is not None:
+                    last[place[2]] = len(ops) - 1
+    changes = np.zeros(len(ops) + 1, np.int64)
+    np.add.at(changes, [k + 1 for k, op in enumerate(ops) for _ in op.results], 1)
+    np.subtract.at(changes, np.array(last, np.int64) + 1, 1)
+    return sources, np.cumsum(changes[:-1]).tolist()
 
 
 def _equal_bodies(
@@ -161,19 +177,33 @@ def _equal_bodies(
     best, k = range(0), 0
     while k < len(begins):
         end = k + 1
-        while end < len(begins) and _is_equal(sources, begins[k], begins[end], period):
+        while end < len(begins) and _is_equal(ops, sources, begins[k], begins[end], period):
             end += 1
         best, k = max(best, range(k, end), key=len), end
-    return Repeated([ops[begins[k] : begins[k] + period] for k in best]) if len(best) > 1 else None
+    if len(best) < 2:
+        return None
+    rows = [ops[begins[k] : begins[k] + period] for k in best]
+    same = [k for k in range(period) if not any(_differ(rows[0][k], row[k]) for row in rows)]
+    return Repeated([[row[k] for k in same] for row in rows])
 
 
-def _is_equal(sources: Sequence[tuple[Source | None, ...]], one: int, other: int, period: int) -> bool:
-    """Whether the same operands of two bodies come from within them, and from the same ops there."""
+def _is_equal(
+    ops: Sequence[Operation], sources: Sequence[tuple[Source | None, ...]], one: int, other: int, period: int
+) -> bool:
+    """Whether the same operands of two bodies come from within them, and from the same ops there; and whether what they slice
+    differently is outside of them."""
     for k in range(period):
         a, b = sources[one + k], sources[other + k]
         if a != b and [_within(source, k) for source in a] != [_within(source, k) for source in b]:
             return False
+        if _differ(ops[one + k], ops[other + k]) and any(_within(source, k) is not None for source in a):
+            return False
     return True
+
+
+def _differ(one: Operation, other: Operation) -> bool:
+    """Whether two ops that have one number compute different things of equal operands."""
+    return one.name == "graph.slice" and one.properties != other.properties
 
 
 def _within(source: Source | None, k: int) -> Source | None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, TensorType, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -27,8 +27,9 @@ from ..assembly import counted_call
 from ..syntax import TextOp
 from ..types import DYNAMIC, element_of, shape_of, tensor
 from .autodiff import function_of, type_list
-from .base import ints
+from .base import GraphOp, ints
 from .effects import EffectsOfFunctions
+from .shape import SliceOp
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -159,6 +160,14 @@ class ForOp(ControlOp):
             raise VerifyException(f"'graph.for' op results must be {type_list(results)}")
         if any(not 0 <= k < len(self.arguments) for k in ints(self.linear)):
             raise VerifyException(f"'graph.for' op linear numbers must be below {len(self.arguments)}, got {ints(self.linear)}")
+
+
+def is_given_part(op: Operation) -> bool:
+    """Whether an op takes a part without gaps of what is in memory for calls alone: they are given it where it is."""
+    if not isinstance(op, SliceOp) or op.offset is None:
+        return False
+    is_in_memory = not isinstance(op.x.owner, GraphOp) or not op.x.has_one_use()
+    return is_in_memory and all(isinstance(use.operation, ControlOp) for use in op.y.uses)
 
 
 def _stacked(type: Any, count: int) -> TensorType:

@@ -304,6 +304,21 @@ class SliceOp(GraphOp):
         parts = tuple(slice(*part) for part in zip(ints(self.start), ints(self.stop), ints(self.step), strict=True))
         return Quiet(lambda x: x[parts].copy(), numpy_dtype(element_of(self.x)))
 
+    @property
+    def offset(self) -> int | None:
+        """The number of the operand's element at which the slice begins, if it is a part of it without gaps; else None."""
+        shape, result = self.shape(), self.result_shape()
+        starts, steps = ints(self.start), ints(self.step)
+        if not all(isinstance(size, int) and size >= 0 for size in (*shape, *starts)):
+            return None  # sizes that only a call knows
+        offset, stride, is_whole = 0, 1, True
+        for size, n, start, step in zip(*map(reversed, (shape, result, starts, steps)), strict=True):
+            if n != 1 and (step != 1 or not is_whole):
+                return None
+            is_whole = is_whole and n == size
+            offset, stride = offset + start * stride, stride * size
+        return offset
+
     def equations(self) -> tuple[Equation, ...]:
         exprs = [_affine(d, step, start) for d, (start, step) in enumerate(zip(ints(self.start), ints(self.step), strict=True))]
         result = self.result_shape()

@@ -152,3 +152,24 @@ func.func @no_stack(%x: tensor<8x2xf32>, %y: tensor<8x1xf32>) -> tensor<8x3xf32>
   %r = graph.concat %x, %y along 1 : (tensor<8x2xf32>, tensor<8x1xf32>) -> tensor<8x3xf32>
   return %r : tensor<8x3xf32>
 }
+
+// -----
+
+/// A call is given rows of an array where they are; what has gaps is copied.
+// CHECK-LABEL: program.func @given_rows
+//       CHECK:   %[[ROW:.+]] = memref.reinterpret_cast %x to offset: [8], sizes: [1, 4], strides: [4, 1]
+//       CHECK:   loop.call @one_row read(%[[ROW]])
+//       CHECK:   %[[COPY:.+]] = memref.alloc() : memref<1x4xf32>
+//       CHECK:   loop.launch @{{.*}}(%x, %[[COPY]])
+//       CHECK:   loop.call @one_row read(%[[COPY]])
+func.func private @one_row(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
+  %y = graph.exp %x : tensor<1x4xf32>
+  return %y : tensor<1x4xf32>
+}
+func.func @given_rows(%x: tensor<3x8xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
+  %r = graph.slice %x start [1, 0] stop [2, 4] step [1, 1] : tensor<3x8xf32> -> tensor<1x4xf32>
+  %y = graph.call @one_row(%r) : (tensor<1x4xf32>) -> (tensor<1x4xf32>)
+  %q = graph.slice %x start [0, 0] stop [1, 8] step [1, 2] : tensor<3x8xf32> -> tensor<1x4xf32>
+  %z = graph.call @one_row(%q) : (tensor<1x4xf32>) -> (tensor<1x4xf32>)
+  return %y, %z : tensor<1x4xf32>, tensor<1x4xf32>
+}

@@ -159,3 +159,47 @@ func.func @no_short(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %c = graph.dot %b, %b contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %c : tensor<4x4xf32>
 }
+
+/// What each body slices of an array outside, as layers their keys or rows of stacked weights, is an argument.
+// CHECK-LABEL: func.func private @rows_body
+//  CHECK-SAME:   (%{{.*}}: tensor<1x4xf32>, %{{.*}}: tensor<4x4xf32>)
+//   CHECK-NOT:   graph.slice
+// CHECK-LABEL: func.func @rows
+//       CHECK:   %[[R0:.+]] = graph.slice %b start [0, 0] stop [1, 4]
+//       CHECK:   graph.call @rows_body(%[[R0]], %x)
+//       CHECK:   %[[R1:.+]] = graph.slice %b start [1, 0] stop [2, 4]
+//       CHECK:   graph.call @rows_body(%[[R1]], %{{.+}})
+func.func @rows(%x: tensor<4x4xf32>, %b: tensor<3x4xf32>) -> tensor<4x4xf32> {
+  %r0 = graph.slice %b start [0, 0] stop [1, 4] step [1, 1] : tensor<3x4xf32> -> tensor<1x4xf32>
+  %t0 = graph.reshape %r0 : tensor<1x4xf32> -> tensor<4xf32>
+  %s0 = graph.broadcast %t0 to [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %y0 = graph.dot %x, %s0 contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %z0 = graph.tanh %y0 : tensor<4x4xf32>
+  %r1 = graph.slice %b start [1, 0] stop [2, 4] step [1, 1] : tensor<3x4xf32> -> tensor<1x4xf32>
+  %t1 = graph.reshape %r1 : tensor<1x4xf32> -> tensor<4xf32>
+  %s1 = graph.broadcast %t1 to [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %y1 = graph.dot %z0, %s1 contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %z1 = graph.tanh %y1 : tensor<4x4xf32>
+  %r2 = graph.slice %b start [2, 0] stop [3, 4] step [1, 1] : tensor<3x4xf32> -> tensor<1x4xf32>
+  %t2 = graph.reshape %r2 : tensor<1x4xf32> -> tensor<4xf32>
+  %s2 = graph.broadcast %t2 to [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %y2 = graph.dot %z1, %s2 contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %z2 = graph.tanh %y2 : tensor<4x4xf32>
+  return %z2 : tensor<4x4xf32>
+}
+
+/// A slice of what the body itself computes is a part of the body: bodies that slice otherwise are not equal.
+// CHECK-LABEL: func.func @no_other_halves
+//   CHECK-NOT:   graph.call
+//       CHECK:   return
+func.func @no_other_halves(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %a0 = graph.dot %x, %x contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %h0 = graph.slice %a0 start [0, 0] stop [1, 4] step [1, 1] : tensor<4x4xf32> -> tensor<1x4xf32>
+  %t0 = graph.reshape %h0 : tensor<1x4xf32> -> tensor<4xf32>
+  %b0 = graph.broadcast %t0 to [1] : tensor<4xf32> -> tensor<4x4xf32>
+  %a1 = graph.dot %b0, %b0 contract [1] with [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %h1 = graph.slice %a1 start [1, 0] stop [2, 4] step [1, 1] : tensor<4x4xf32> -> tensor<1x4xf32>
+  %t1 = graph.reshape %h1 : tensor<1x4xf32> -> tensor<4xf32>
+  %b1 = graph.broadcast %t1 to [1] : tensor<4xf32> -> tensor<4x4xf32>
+  return %b1 : tensor<4x4xf32>
+}

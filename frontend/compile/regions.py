@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ...errors import CheckError, LaminaError, SizeError
+from ...errors import CheckError, LaminaError, LeastSizeError, SizeError
 from ...runtime.arrays import plain
 from ...runtime.garbage import collecting_later
 from ..capture import convert, runtime
 from ..capture.session import state
 from ..config import config
-from ..dynamic import dim
+from ..dynamic import dim, enlarged
 from ..executables import MISS as UNFIT
 from ..executables import native_function
 from ..functions import Program, end_function
@@ -146,6 +146,8 @@ class Region:
         """Calls that `explain` has measured, and the time that they took."""
         self.compile_seconds = 0.0
         self.sizes: dict[str, tuple[Any, ...]] = {}
+        self.extents: dict[str, int] = {}
+        """What the call that is traced has for the symbols in `sizes`."""
         self.static_sizes = False
 
     def __call__(self, *args: Any) -> Any:
@@ -203,17 +205,31 @@ class Region:
                     return self._attempt(args)
                 except SpecializeError:
                     continue
+                except LeastSizeError as error:
+                    self._enlarge(error)
             raise GraphBreak("too many numbers are specialized")
         finally:
             self.compile_seconds += time.perf_counter() - start
+
+    def _enlarge(self, error: LeastSizeError) -> None:
+        """Let a size be as large as an index needs it; each call is checked for that.
+
+        Raises:
+            GraphBreak: this call's size is less.
+        """
+        if self.extents.get(error.name, 0) < error.least:
+            raise self.broken(error) from None
+        self.sizes = dict(zip(self.sizes, enlarged(list(self.sizes.values()), error), strict=True))
 
     def _attempt(self, args: tuple[Any, ...]) -> Variant | None:
         if not self.from_source:
             before, asked.values = asked.values, False
             try:
                 return self._traced(args, False)
-            except (SpecializeError, GraphBreak) as error:
-                if isinstance(error, SpecializeError) or not asked.values:
+            except (SpecializeError, LeastSizeError):
+                raise
+            except GraphBreak:
+                if not asked.values:
                     raise
             except SourceError:
                 pass
@@ -224,7 +240,7 @@ class Region:
                 asked.values = before
         try:
             made = self._traced(args, True)
-        except (SpecializeError, GraphBreak):
+        except (SpecializeError, GraphBreak, LeastSizeError):
             raise
         except SourceError as error:
             raise self.broken(error) from None
@@ -374,6 +390,7 @@ class Region:
                         sizes.append(new)
                 if tuple(sizes) != after:
                     found[path] = tuple(sizes)
+            self.extents = {f"n{k}": new for k, (_, new) in enumerate(names)}
             return found if all(isinstance(s, int) for shape in variant.shapes.values() for s in shape) else {}
         return {}
 

@@ -143,6 +143,35 @@ def test_sizes_and_integers_become_arguments() -> None:
         fixed(np.ones(5), 1)
 
 
+def test_an_index_asks_each_call_for_a_size_that_is_large_enough() -> None:
+    def plain(x):
+        return np.sin(x[3]) + x[-2] * np.sum(x[2:])
+
+    f = lm.compile(plain)
+    for n in (5, 6):
+        f(np.arange(float(n)))
+    with lm.no_recompile(), lm.no_breaks():
+        for n in (7, 4, 30):
+            np.testing.assert_allclose(f(np.arange(float(n))), plain(np.arange(float(n))), rtol=1e-12)
+    for n in (3, 2, 9):  # too small: Python says so, and what comes later is right
+        x = np.arange(float(n))
+        if n < 4:
+            with pytest.raises(IndexError):
+                f(x)
+        else:
+            np.testing.assert_allclose(f(x), plain(x), rtol=1e-12)
+
+
+def test_where_sizes_decide_the_path_each_path_has_its_sizes() -> None:
+    def plain(x):
+        return x[5] + x[0] if len(x) > 5 else x[1] * 2
+
+    f = lm.compile(plain)
+    for n in (2, 3, 9, 7, 6, 5, 12, 4, 6):
+        x = np.arange(float(n)) + 1
+        np.testing.assert_array_equal(f(x), plain(x))
+
+
 def test_a_limit_warns_once() -> None:
     @lm.compile(variants=2)
     def f(x, name):
@@ -263,7 +292,8 @@ def test_explain_of_a_call() -> None:
     text = str(lm.explain(f, X))
     assert "f(), test_guards.py:" in text and ": 2 regions, 1 break" in text
     assert "us a call" in text and "variant 1 for x float64[2,3]" in text
-    assert "line 258, column 16: break: str() of an array: do it with the result" in text
+    line = f.__wrapped__.__code__.co_firstlineno + 3
+    assert f"line {line}, column 16: break: str() of an array: do it with the result" in text
 
 
 def test_the_examples_of_the_page() -> None:
