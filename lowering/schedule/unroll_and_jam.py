@@ -41,7 +41,7 @@ from .base import Primitive
 from .cloning import subscripts
 from .peel import can_peel, peel_loop
 from .reorder import CHANGED, objection, rearrange
-from .rewriting import on_original, put_instead, replace_index
+from .rewriting import on_original, put_instead, replace_index, replaced_subscripts
 from .split import split_loop
 from .unroll import unroll_loop
 
@@ -145,7 +145,7 @@ class _Jam:
             elif varies:
                 self.differing.update(op.results)
                 for k, values in enumerate(self.values):
-                    new = op.clone(values)
+                    new = self.copy(op, k)
                     target.add_op(new)
                     if k:
                         self.rename(new)
@@ -154,6 +154,23 @@ class _Jam:
                 target.add_op(op.clone(first))
                 for values in self.values[1:]:
                     values.update({old: first[old] for old in op.results})
+
+    def copy(self, op: Operation, k: int) -> Operation:
+        """An op of copy `k`, whose number stands in subscripts at once."""
+        values, index = self.values[k], self.loop.index
+        if not isinstance(op, LoadOp | StoreOp) or index not in op.indices:
+            return op.clone(values)
+        operands, changes, _ = replaced_subscripts(op, index, AffineConstantExpr(k * self.loop_step), [])
+        new = type(op).create(
+            operands=[values.get(operand, operand) for operand in operands],
+            result_types=[result.type for result in op.results],
+            properties={**op.properties, **changes},
+            attributes=op.attributes,
+            location=op.location,
+        )
+        for old, result in zip(op.results, new.results, strict=True):
+            values[old], result.name_hint = result, old.name_hint
+        return new
 
     def rename(self, new: Operation) -> None:
         """Loops and buffers have names that nothing else has."""
