@@ -119,10 +119,11 @@ def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
         facts = None if more else known(about[0])
         if facts is None:
             return function(*about, **more)
-        key = (function, *about)
-        if key not in facts.answers:
-            facts.answers[key] = function(*about, **more)
-        return facts.answers[key]
+        key, answers = (function, *about), facts.answers
+        if key in answers:
+            return answers[key]
+        answer = answers[key] = function(*about, **more)
+        return answer
 
     return asked
 

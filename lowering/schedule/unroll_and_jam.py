@@ -144,7 +144,7 @@ class _Jam:
                 self.side_by_side(op, target)
             elif varies:
                 self.differing.update(op.results)
-                for k, values in enumerate(self.values):
+                for k in range(self.copies):
                     new = self.copy(op, k)
                     target.add_op(new)
                     if k:
