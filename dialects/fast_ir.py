@@ -103,8 +103,8 @@ def _init(
     self._operands = values = SSAValues(operands)
     if values:
         self._operand_uses = _used_by(self, values)
-    self.results = SSAValues([OpResult(type, self, k) for k, type in enumerate(result_types)])
-    self.properties, self.attributes = dict(properties), dict(attributes)
+    self.results = SSAValues([OpResult(type, self, k) for k, type in enumerate(result_types)]) if result_types else _NONE
+    self.properties, self.attributes = dict(properties), dict(attributes) if attributes else {}
     self.location = UNKNOWN_LOC if location is None else location
     if successors:
         self.successors = list(successors)
@@ -112,6 +112,8 @@ def _init(
         self.add_region(region)
     self.__post_init__()
 
+
+_NONE = SSAValues(())
 
 _use: Any = Use.__new__
 
