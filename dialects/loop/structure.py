@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
-from xdsl.ir.core import SSAValues
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -74,7 +73,7 @@ def operand_group(k: int) -> Any:
 
     def get(op: Operation) -> Sequence[SSAValue]:
         sizes: Any = op.properties["operandSegmentSizes"]
-        return SSAValues(tuple.__getitem__(op._operands, group(sizes.data.data)))
+        return tuple.__getitem__(op._operands, group(sizes.data.data))  # a plain tuple: xDSL's asks its index for its type
 
     return property(get)
 
