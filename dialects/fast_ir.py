@@ -114,7 +114,7 @@ def _init(
         self.__post_init__()
 
 
-_NONE = SSAValues(())
+_NONE: SSAValues[Any] = SSAValues(())
 
 _use: Any = Use.__new__
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -185,7 +185,7 @@ class ForOp(LoopOp):
     @property
     def yielded(self) -> Sequence[SSAValue]:
         last = self.body.block.last_op
-        return last.operands if isinstance(last, YieldOp) else ()
+        return last._operands if isinstance(last, YieldOp) else ()
 
     def constant_bounds(self) -> tuple[int, int] | None:
         """(lower, upper) when both are numbers."""
@@ -543,9 +543,10 @@ def _bound(bound: int | tuple[AffineMap, Sequence[SSAValue]]) -> tuple[AffineMap
     return (AffineMap.constant_map(bound), ()) if isinstance(bound, int) else bound
 
 
-def segment_sizes(*sizes: int) -> dict[str, Attribute]:
+@cache
+def segment_sizes(*sizes: int) -> Mapping[str, Attribute]:
     """The property that says how operands divide into variadic groups."""
-    return {"operandSegmentSizes": _integers(sizes)}
+    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)}
 
 
 def _constant_bounds(lows: Sequence[AffineExpr], highs: Sequence[AffineExpr]) -> tuple[int, int] | None:
@@ -566,11 +567,6 @@ def _kind(kind: str) -> StringAttr:
 @cache
 def _step(step: int) -> IntegerAttr:
     return IntegerAttr(step, i64)
-
-
-@cache
-def _integers(sizes: tuple[int, ...]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i32, sizes)
 
 
 def _words(types: Sequence[Attribute]) -> list[str]:

@@ -26,7 +26,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ...dialects.loop.subscripts import canonical, linear_form
+from ...dialects.loop.subscripts import canonical, from_linear, linear_form
 
 _WORDS = {
     AffineBinaryOpKind.FloorDiv: "floordiv",
@@ -114,7 +114,7 @@ class Affine:
 
     @property
     def is_linear(self) -> bool:
-        return not any(isinstance(atom, Part) for atom in self.terms)
+        return not any([isinstance(atom, Part) for atom in self.terms])
 
     def values(self) -> Iterator[SSAValue]:
         """The values in it, also in parts."""
@@ -239,6 +239,10 @@ def _in_order(expr: AffineExpr) -> dict[int, None]:
 def as_map(found: Sequence[Affine]) -> tuple[AffineMap, list[SSAValue]]:
     """A map and its operands."""
     operands: list[SSAValue] = []
+    if all([form.is_linear for form in found]):
+        operands = list(dict.fromkeys(value for form in found for value in form.values()))
+        results = [from_linear([form.terms.get(value, 0) for value in operands], form.constant) for form in found]
+        return AffineMap(len(operands), 0, tuple(results)), operands
     exprs = [form.expr(operands) for form in found]
     return AffineMap(len(operands), 0, tuple(canonical(e, len(operands)) for e in exprs)), operands
 

@@ -71,7 +71,7 @@ class _Lockstep:
     def whiles(self) -> dict[Operation, set[Operation]]:
         """The `loop.while` of the loop that an access stands in."""
         if not holds(self.loop, WhileOp):
-            return dict.fromkeys(self.position, set[Operation]())
+            return {op: set[Operation]() for op in self.position}
         return {access.op: _whiles_around(access, self.loop) for access in self.found}
 
     def violation(self, one: Access, two: Access) -> Conflict | None:
