@@ -62,6 +62,16 @@ PAIR_MONOIDS = ("argmax", "argmin")
 _INDEX = IndexType()
 
 
+class Operands(tuple[SSAValue, ...]):
+    """Some operands of an op. Tuples of xDSL ask in Python whether an index is a slice; here it is as fast as of any tuple."""
+
+    __slots__ = ()
+
+    @property
+    def types(self) -> tuple[Attribute, ...]:
+        return tuple([value.type for value in self])
+
+
 def operand_group(k: int) -> Any:
     """An accessor of the operands of group `k`, in a tenth of the 6 us of xDSL's, which unpacks sizes through their type."""
 
@@ -73,7 +83,7 @@ def operand_group(k: int) -> Any:
 
     def get(op: Operation) -> Sequence[SSAValue]:
         sizes: Any = op.properties["operandSegmentSizes"]
-        return tuple.__getitem__(op._operands, group(sizes.data.data))  # a plain tuple: xDSL's asks its index for its type
+        return Operands(tuple.__getitem__(op._operands, group(sizes.data.data)))
 
     return property(get)
 

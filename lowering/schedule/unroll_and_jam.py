@@ -23,11 +23,11 @@ the unrolled one, then that of the remaining iterations if there are any.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
@@ -122,12 +122,12 @@ class _Jam:
         assert home is not None
         put_instead(self.loop, ops, [])
         for index in reversed(indices.args):
-            number = AffineConstantExpr(index.index * self.loop_step)
             index.name_hint = self.name
-            replace_index(index, number, [], home)
+            replace_index(index, self.numbers[index.index], [], home)
 
     def __post_init__(self) -> None:
-        self.loop_step, self.name = self.loop.step.value.data, self.loop.index.name_hint
+        step, self.name = self.loop.step.value.data, self.loop.index.name_hint
+        self.numbers = [AffineConstantExpr(k * step) for k in range(self.copies)]
         self.fresh = FreshNames(self.kernel)
 
     def varies(self, op: Operation) -> bool:
@@ -144,8 +144,7 @@ class _Jam:
                 self.side_by_side(op, target)
             elif varies:
                 self.differing.update(op.results)
-                for k in range(self.copies):
-                    new = self.copy(op, k)
+                for k, new in enumerate(self.copies_of(op)):
                     target.add_op(new)
                     if k:
                         self.rename(new)
@@ -155,22 +154,29 @@ class _Jam:
                 for values in self.values[1:]:
                     values.update({old: first[old] for old in op.results})
 
-    def copy(self, op: Operation, k: int) -> Operation:
-        """An op of copy `k`, whose number stands in subscripts at once."""
-        values, index = self.values[k], self.loop.index
-        if not isinstance(op, LoadOp | StoreOp) or index not in op.indices:
-            return op.clone(values)
-        operands, changes, _ = replaced_subscripts(op, index, AffineConstantExpr(k * self.loop_step), [])
-        new = type(op).create(
-            operands=[values.get(operand, operand) for operand in operands],
-            result_types=[result.type for result in op.results],
-            properties={**op.properties, **changes},
-            attributes=op.attributes,
-            location=op.location,
-        )
-        for old, result in zip(op.results, new.results, strict=True):
-            values[old], result.name_hint = result, old.name_hint
-        return new
+    def copies_of(self, op: Operation) -> Iterator[Operation]:
+        """The op of each copy, whose number stands in subscripts at once."""
+        if op.regions:
+            yield from [op.clone(values) for values in self.values]
+            return
+        index, types = self.loop.index, [result._type for result in op.results]
+        numbered = op if isinstance(op, LoadOp | StoreOp) and index in op.indices else None
+        operands: Sequence[SSAValue] = op._operands
+        properties: Mapping[str, Attribute] = op.properties
+        for number, values in zip(self.numbers, self.values, strict=True):
+            if numbered is not None:
+                operands, changes, _ = replaced_subscripts(numbered, index, number, [])
+                properties = {**op.properties, **changes}
+            new = type(op).create(
+                operands=[values.get(operand, operand) for operand in operands],
+                result_types=types,
+                properties=properties,
+                attributes=op.attributes,
+                location=op.location,
+            )
+            for old, result in zip(op.results, new.results, strict=True):
+                values[old], result._name = result, old._name
+            yield new
 
     def rename(self, new: Operation) -> None:
         """Loops and buffers have names that nothing else has."""
