@@ -24,7 +24,7 @@ import os
 import re
 import struct
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,7 +58,8 @@ class Ahead:
         self.target = target
         self._workers = workers
         self._pool: ThreadPoolExecutor | None = None
-        self._objects: list[tuple[str, Future[bytes] | None]] = []
+        self._objects: list[tuple[str, Future[bytes] | bytes]] = []
+        self._readying: Future[object] | None = None
 
     def __enter__(self) -> Ahead:
         return self
@@ -76,14 +77,14 @@ class Ahead:
         """Compile a text as soon as a thread is free."""
         try:
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(_processors())
-            future = self._pool.submit(compile_object, text, self.target)
+                self._pool = ThreadPoolExecutor(max(1, _processors() - 1))  # and the thread that writes the texts
+            made = self._pool.submit(compile_object, text, self.target)
             if self._workers is not None and "@lamina_parallel" in text:
-                self._pool.submit(self._workers)
+                self._readying = self._pool.submit(self._workers)
                 self._workers = None
         except RuntimeError:  # there are no more threads to have, as when the interpreter is about to end
-            future = None
-        self._objects.append((text, future))
+            made = compile_object(text, self.target)
+        self._objects.append((text, made))
 
     def objects(self) -> list[bytes]:
         """The objects of all texts.
@@ -91,7 +92,12 @@ class Ahead:
         Raises:
             CompileError: as `compile_object`.
         """
-        return [compile_object(text, self.target) if future is None else future.result() for text, future in self._objects]
+        for k, (text, made) in reversed([*enumerate(self._objects)]):  # threads take the first, this one the last
+            if isinstance(made, Future) and made.cancel():
+                self._objects[k] = text, compile_object(text, self.target)
+        if self._readying is not None:
+            wait([self._readying])
+        return [made.result() if isinstance(made, Future) else made for _, made in self._objects]
 
 
 def compile_parts(text: str, target: Target | None = None, ahead: Ahead | None = None) -> bytes:

@@ -103,15 +103,18 @@ def _init(
     self._operands = values = SSAValues(operands)
     if values:
         self._operand_uses = _used_by(self, values)
-    self.results = SSAValues([OpResult(type, self, k) for k, type in enumerate(result_types)])
-    self.properties, self.attributes = dict(properties), dict(attributes)
+    self.results = SSAValues([OpResult(type, self, k) for k, type in enumerate(result_types)]) if result_types else _NONE
+    self.properties, self.attributes = dict(properties), dict(attributes) if attributes else {}
     self.location = UNKNOWN_LOC if location is None else location
     if successors:
         self.successors = list(successors)
     for region in regions:
         self.add_region(region)
-    self.__post_init__()
+    if type(self) not in _WITHOUT_DEFAULTS:
+        self.__post_init__()
 
+
+_NONE: SSAValues[Any] = SSAValues(())
 
 _use: Any = Use.__new__
 
@@ -204,8 +207,15 @@ def _defaults(cls: type[IRDLOperation]) -> tuple[tuple[bool, str, Attribute], ..
     )
 
 
+_WITHOUT_DEFAULTS: set[type] = set()
+"""Classes of ops for which there is nothing to do after `__init__`."""
+
+
 def _post_init(self: IRDLOperation) -> None:
-    for is_property, name, value in _defaults(type(self)):
+    cls = type(self)
+    if not _defaults(cls) and cls.__post_init__ is _post_init:
+        _WITHOUT_DEFAULTS.add(cls)
+    for is_property, name, value in _defaults(cls):
         (self.properties if is_property else self.attributes).setdefault(name, value)
 
 

@@ -42,7 +42,7 @@ from ..dialects.loop.structure import KernelOp, segment_sizes
 from ..dialects.types import IntegerType, element_of, index, is_complex, part_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
-from .analysis.nests import walk
+from .analysis.nests import ops_in, walk
 from .donation import Pairs, carry_in_place, donate
 from .llvm.emit_types import fail
 
@@ -159,8 +159,8 @@ def scratch_layout(kernel: KernelOp) -> tuple[dict[AllocOp, int], int]:
     """Where the scratch buffers that do not fit the stack stand in the scratch memory of a launch, and its size in bytes."""
     offsets: dict[AllocOp, int] = {}
     total = 0
-    for op in walk(kernel):
-        if isinstance(op, AllocOp) and op.place.data == "scratch" and not op.sizes:
+    for op in ops_in(kernel, AllocOp):
+        if op.place.data == "scratch" and not op.sizes:
             size = size_bytes(op.buffer.type, op)
             if size > STACK_LIMIT_BYTES:
                 offsets[op] = total

@@ -259,7 +259,7 @@ _LOADED, _STORED = (property(lambda op, k=k: tuple.__getitem__(getattr(op, k), 0
 for _op, _k, _value in ((LoadOp, 1, _LOADED), (StoreOp, 2, _STORED)):
     _buffer = property(lambda op, k=_k: tuple.__getitem__(op._operands, k - 1))
     _masks = operand_group(_k + 1)
-    _mask = property(lambda op, masks=_masks: next(iter(masks.fget(op)), None))
+    _mask = property(lambda op, masks=_masks: (*masks.fget(op), None)[0])
     for _name, _accessor in (("buffer", _buffer), ("indices", operand_group(_k)), ("mask", _mask), ("value", _value)):
         setattr(_op, _name, _accessor)
 

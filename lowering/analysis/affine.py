@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
@@ -25,7 +26,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ...dialects.loop.subscripts import canonical
+from ...dialects.loop.subscripts import canonical, from_linear, linear_form
 
 _WORDS = {
     AffineBinaryOpKind.FloorDiv: "floordiv",
@@ -58,9 +59,8 @@ class Affine:
         """A value, or a number; a value that is a constant is its number."""
         if isinstance(value, int):
             return Affine({}, value)
-        if isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr):
-            return Affine({}, value.owner.value.value.data)
-        return Affine({value: 1})
+        number = _number(value)
+        return Affine({value: 1}) if number is None else Affine({}, number)
 
     @staticmethod
     def parse(expr: AffineExpr, dims: Sequence[SSAValue]) -> Affine:
@@ -114,7 +114,7 @@ class Affine:
 
     @property
     def is_linear(self) -> bool:
-        return not any(isinstance(atom, Part) for atom in self.terms)
+        return not any([isinstance(atom, Part) for atom in self.terms])
 
     def values(self) -> Iterator[SSAValue]:
         """The values in it, also in parts."""
@@ -171,6 +171,13 @@ class Affine:
     __repr__ = __str__
 
 
+def _number(value: SSAValue) -> int | None:
+    """The number that a value is, when it is a constant."""
+    owner = value.owner
+    constant = owner.value if isinstance(owner, arith.ConstantOp) else None
+    return constant.value.data if isinstance(constant, IntegerAttr) else None
+
+
 def _binary(kind: AffineBinaryOpKind, x: Affine, y: Affine) -> Affine:
     if kind == AffineBinaryOpKind.Add:
         return x + y
@@ -198,12 +205,44 @@ def _divided(kind: AffineBinaryOpKind, x: Affine, divisor: int) -> Affine:
 
 def forms(map: AffineMap, dims: Sequence[SSAValue]) -> list[Affine]:
     """The results of a map over the values that its dims stand for."""
-    return [Affine.parse(expr, dims) for expr in map.results]
+    found: list[Affine] = []
+    for expr in map.results:
+        linear = _linear(expr, len(dims))
+        if linear is None:
+            found.append(Affine.parse(expr, dims))
+            continue
+        terms, total = dict[SSAValue | Part, int](), linear[1]
+        for k, c in linear[0]:
+            value = dims[k]
+            number = _number(value)
+            if number is None:
+                terms[value] = terms.get(value, 0) + c
+            else:
+                total += number * c
+        found.append(Affine(terms, total))
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _linear(expr: AffineExpr, count: int) -> tuple[tuple[tuple[int, int], ...], int] | None:
+    """The dims of a linear expression, in the order of the text, with their coefficients, and the constant."""
+    form = linear_form(expr, count)
+    return None if form is None else (tuple([(k, form[0][k]) for k in _in_order(expr) if form[0][k]]), form[1])
+
+
+def _in_order(expr: AffineExpr) -> dict[int, None]:
+    if isinstance(expr, AffineDimExpr):
+        return {expr.position: None}
+    return _in_order(expr.lhs) | _in_order(expr.rhs) if isinstance(expr, AffineBinaryOpExpr) else {}
 
 
 def as_map(found: Sequence[Affine]) -> tuple[AffineMap, list[SSAValue]]:
     """A map and its operands."""
     operands: list[SSAValue] = []
+    if all([form.is_linear for form in found]):
+        operands = list(dict.fromkeys(value for form in found for value in form.values()))
+        results = [from_linear([form.terms.get(value, 0) for value in operands], form.constant) for form in found]
+        return AffineMap(len(operands), 0, tuple(results)), operands
     exprs = [form.expr(operands) for form in found]
     return AffineMap(len(operands), 0, tuple(canonical(e, len(operands)) for e in exprs)), operands
 

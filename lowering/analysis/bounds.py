@@ -7,7 +7,6 @@ question about all values of the sizes and outer loops at once: one of linear co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import gcd
 
@@ -32,24 +31,25 @@ Combination = tuple[dict[SSAValue, int], int]
 """Coefficients of index values, and a constant."""
 
 
-@dataclass(frozen=True)
 class Bound:
-    """One expression of a bound, over index values."""
+    """One expression of a bound, over index values.
 
-    expr: AffineExpr
-    values: Sequence[SSAValue]
+    Attributes:
+        terms: the expression as a sum; None where it divides.
+    """
 
-    @cached_property
-    def terms(self) -> Combination | None:
-        """The expression as a sum; None where it divides."""
-        form = linear_form(self.expr, len(self.values))
-        if form is None:
-            return None
-        terms: dict[SSAValue, int] = {}
-        for value, c in zip(self.values, form[0], strict=True):
-            if c:
-                terms[value] = terms.get(value, 0) + c
-        return terms, form[1]
+    __slots__ = ("expr", "terms", "values")
+
+    def __init__(self, expr: AffineExpr, values: Sequence[SSAValue]):
+        self.expr, self.values = expr, values
+        self.terms: Combination | None = None
+        form = linear_form(expr, len(values))
+        if form is not None:
+            terms: dict[SSAValue, int] = {}
+            for value, c in zip(values, form[0], strict=True):
+                if c:
+                    terms[value] = terms.get(value, 0) + c
+            self.terms = terms, form[1]
 
 
 class Domain:
@@ -163,15 +163,13 @@ def simplify_bounds(loop: ForOp) -> None:
     lower, upper = loop.lower.data, loop.upper.data
     if lower.num_dims == upper.num_dims == 0 and len(lower.results) == len(upper.results) == 1:
         return
-    domain = Domain(loop)
-    if not all(bound.terms for bound in (*lower_bounds(loop), *upper_bounds(loop))):
+    domain, low, high = Domain(loop), lower_bounds(loop), upper_bounds(loop)
+    if any([bound.terms is None for bound in (*low, *high)]):
         _simplify_remainders(domain, loop)
+        low, high = lower_bounds(loop), upper_bounds(loop)
     kept: list[tuple[list[AffineExpr], Sequence[SSAValue]]] = []
-    for bounds, values, is_upper in (
-        (lower_bounds(loop), loop.lower_operands, False),
-        (upper_bounds(loop), loop.upper_operands, True),
-    ):
-        numbers = [domain.only_value(bound) for bound in bounds]
+    for bounds, is_upper in (low, False), (high, True):
+        values, numbers = bounds[0].values, [domain.only_value(bound) for bound in bounds]
         found = [b if n is None else Bound(AffineConstantExpr(n), values) for b, n in zip(bounds, numbers, strict=True)]
         kept.append((_deciding(domain, found, is_upper), values))
     set_bounds(loop, *kept)
@@ -226,6 +224,8 @@ def is_multiple(form: Affine, number: int) -> bool:
 
 def _deciding(domain: Domain, bounds: Sequence[Bound], is_upper: bool) -> list[AffineExpr]:
     """Those of the expressions of a min (for an upper bound) or max that none of the others makes redundant."""
+    if len(bounds) == 1:
+        return [bounds[0].expr]
     left = dict(enumerate(bounds))
     # of equal ones the number stays, then the first
     for k in sorted(left, key=lambda k: (isinstance(bounds[k].expr, AffineConstantExpr), -k)):
@@ -326,7 +326,9 @@ def set_bounds(
     """Give a loop other bounds: the greatest of some expressions, and the least of others."""
     inits = list(loop.inits)
     (low, low_values), (high, high_values) = _without_equals(affine_map(*lower)), _without_equals(affine_map(*upper))
-    loop.operands = [*low_values, *high_values, *inits]
+    operands = [*low_values, *high_values, *inits]
+    if operands != [*loop._operands]:
+        loop.operands = operands
     loop.properties["lower"], loop.properties["upper"] = map_attribute(low), map_attribute(high)
     loop.properties.update(segment_sizes(len(low_values), len(high_values), len(inits)))
 

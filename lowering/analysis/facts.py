@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from xdsl.ir import Operation
@@ -39,7 +39,10 @@ class Facts:
         self.spans: dict[object, tuple[int, int]] = {}
         self.answers: dict[Any, Any] = {}
         self._add(kernel)
-        self.inside: set[object] = {*self.ops, *self.spans}
+
+    @cached_property
+    def inside(self) -> set[object]:
+        return {*self.ops, *self.spans}
 
     def _add(self, op: Operation) -> None:
         ops, begin = self.ops, len(self.ops)
@@ -105,7 +108,7 @@ def known(about: object) -> Facts | None:
         if _state.kernel is None:
             return None
         facts = _state.facts = Facts(_state.kernel)
-    return facts if about in facts.inside else None
+    return facts if about in facts.spans or about in facts.inside else None
 
 
 def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
@@ -116,10 +119,11 @@ def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
         facts = None if more else known(about[0])
         if facts is None:
             return function(*about, **more)
-        key = (function, *about)
-        if key not in facts.answers:
-            facts.answers[key] = function(*about, **more)
-        return facts.answers[key]
+        key, answers = (function, *about), facts.answers
+        if key in answers:
+            return answers[key]
+        answer = answers[key] = function(*about, **more)
+        return answer
 
     return asked
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, KernelOp, WhileOp, YieldOp
@@ -20,22 +21,26 @@ from .nests import around, ops_in
 @kept
 def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None:
     """(buffer dim, elements) an access moves by when `index` grows by one; (0, 0): it does not; None: along several dims."""
-    try:
-        position = tuple(op.indices).index(index)
-    except ValueError:
-        return 0, 0
+    indices = op.indices
+    return movement(op.map.data, tuple([int(value is index) for value in indices])) if index in indices else (0, 0)
+
+
+@lru_cache(maxsize=8192)
+def movement(map: AffineMap, steps: tuple[int | None, ...]) -> tuple[int, int] | None:
+    """(dim, elements) by which subscripts move where their indices grow by `steps`, of which None is not known; (0, 0): not at
+    all; None: along several dims, or by what is not known."""
     moves: list[tuple[int, int]] = []
-    for dim, expr in enumerate(op.map.data.results):
-        if type(expr) is AffineDimExpr:
-            if expr.position == position:
-                moves.append((dim, 1))
-            continue
-        form = linear_form(expr, len(op.indices))
+    for dim, expr in enumerate(map.results):
+        form = linear_form(expr, map.num_dims)
         if form is None:
-            if position in expr.used_dims():
+            if any(steps[k] != 0 for k in expr.used_dims()):
                 return None
-        elif form[0][position]:
-            moves.append((dim, form[0][position]))
+            continue
+        moving = [(c, step) for c, step in zip(form[0], steps, strict=True) if c]
+        if any(step is None for _, step in moving):
+            return None
+        if move := sum(c * (step or 0) for c, step in moving):
+            moves.append((dim, move))
     if len(moves) > 1:
         return None
     return moves[0] if moves else (0, 0)

@@ -15,6 +15,8 @@ from .. import op_costs
 from .bounds import constant_extent
 from .facts import kept
 
+_ACCESSES = (LoadOp, StoreOp)
+
 EXPENSIVE = 20.0
 """Operations that an elementary function is."""
 LANES_AT_ONCE = 4
@@ -74,6 +76,7 @@ def _per_lane(type: Attribute) -> float:
 
 def weight(op: Operation) -> float:
     """Operations that one op without regions is."""
-    if isinstance(op, LoadOp | StoreOp):
+    if type(op) in _ACCESSES:
+        assert isinstance(op, LoadOp | StoreOp)
         return float(-(-op.lanes // LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one
-    return op_costs.weight(op) * max((_per_lane(r.type) for r in op.results), default=1.0)
+    return op_costs.weight(op) * max([_per_lane(r._type) for r in op.results], default=1.0)

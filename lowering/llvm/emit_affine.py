@@ -16,6 +16,8 @@ from .emit_types import fail
 
 def bound(e: FunctionEmitter, which: str, exprs: Sequence[AffineExpr], dims: Sequence[SSAValue], op: Operation) -> str:
     """The least (`smin`) or greatest (`smax`) of some expressions."""
+    if len(exprs) == 1:
+        return affine(e, exprs[0], dims, op)
     found = [affine(e, expr, dims, op) for expr in exprs]
     numbers = [int(x) for x in found if is_number(x)]
     result = str(min(numbers) if which == "smin" else max(numbers)) if numbers else ""

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from ...codegen.targets.base import LINE_BYTES
 from ...codegen.text import I64, Builder, Ty, const
@@ -55,15 +57,7 @@ def _plan(e: FunctionEmitter, op: LoadOp | StoreOp, value: SSAValue, skip: int) 
     n = map.data.num_dims
     indices = operands[skip + 1 : skip + 1 + n]
     mask = operands[skip + 1 + n] if len(operands) > skip + 1 + n else None
-    forms = [linear_form(expr, n) for expr in map.data.results]
-    linear = None
-    if None not in forms and all(isinstance(stride, int) for stride in buffer.strides):
-        coefficients, constant = [0] * n, 0
-        for form, stride in zip(forms, buffer.strides, strict=True):
-            assert form is not None and isinstance(stride, int)
-            coefficients = [a + stride * b for a, b in zip(coefficients, form[0], strict=True)]
-            constant += stride * form[1]
-        linear = (coefficients, constant)
+    forms, linear = _forms(map.data, buffer.strides)
     ty = e.ty(value.type, op)
     lane_stride: int | str = 0
     if ty.lanes > 1:
@@ -74,6 +68,21 @@ def _plan(e: FunctionEmitter, op: LoadOp | StoreOp, value: SSAValue, skip: int) 
         )
     plan = e.plans[op] = Plan(buffer, indices, mask, forms, linear, lane_stride, ty)
     return plan
+
+
+@lru_cache(maxsize=8192)
+def _forms(
+    map: AffineMap, strides: tuple[int | str, ...]
+) -> tuple[Sequence[tuple[Sequence[int], int] | None], tuple[Sequence[int], int] | None]:
+    """The subscripts of an access as linear forms, and all of them as one."""
+    forms = [linear_form(expr, map.num_dims) for expr in map.results]
+    coefficients, constant = [0] * map.num_dims, 0
+    for form, stride in zip(forms, strides, strict=True):
+        if form is None or not isinstance(stride, int):
+            return forms, None
+        coefficients = [a + stride * b for a, b in zip(coefficients, form[0], strict=True)]
+        constant += stride * form[1]
+    return forms, (coefficients, constant)
 
 
 def _terms(e: FunctionEmitter, op: LoadOp | StoreOp | PrefetchOp, plan: Plan) -> tuple[dict[str, int], int]:
@@ -119,6 +128,10 @@ def _base(e: FunctionEmitter, buffer: Buffer, terms: dict[str, int], exact: bool
         # partial sums of terms that are not negative stay inside the buffer
         rising = rising and all(c > 0 and x in e.not_negative for x, c in of_level)
         flags = " inbounds" if rising and exact else ""
+        known = e.scopes[total_level].addresses.get((pointer, of_level, flags, elem))
+        if known is not None:
+            pointer = known
+            continue
 
         def write(pointer: str = pointer, terms: tuple[tuple[str, int], ...] = of_level, flags: str = flags) -> str:
             offset = ""

@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from ...dialects.loop.memory import AllocOp, CheckOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ..analysis.nests import walk
+from ..analysis.nests import ops_in, walk
 from ..analysis.parallel import worth_threads
 from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes
 from .emit_core import FunctionEmitter, ModuleEmitter
@@ -39,8 +39,8 @@ def needs_of(module: ModuleEmitter, kernel: KernelOp) -> Needs:
 
 def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
     """Whether a function may take memory from the heap for local buffers in an op."""
-    for op in walk(root):
-        if isinstance(op, AllocOp) and op.place.data == "scratch" and (op not in e.scratch or e.on_threads):
+    for op in ops_in(root, AllocOp):
+        if op.place.data == "scratch" and (op not in e.scratch or e.on_threads):
             if op.sizes or size_bytes(op.buffer.type, op) > STACK_LIMIT_BYTES:
                 return True
     return False

@@ -174,7 +174,7 @@ def _captured(op: ForOp) -> list[SSAValue]:
                 inside.update(block.args)
         inside.update(inner.results)
     for inner in walk(op.body.block):
-        found.update((v, None) for v in inner.operands if v not in inside)
+        found.update([(v, None) for v in inner._operands if v not in inside])
     return list(found)
 
 

@@ -27,12 +27,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.types import element_of
+from ...dialects.types import element_of, memref
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, show
 from ..analysis.dependence import CannotDecide, find_conflict
@@ -94,7 +93,7 @@ class Accumulate(Primitive):
         assert block is not None
         type = element_of(plan.buffer)
         tile = AllocOp.build_alloc(
-            "register", MemRefType(type, [max(1, e.count) for e in plan.extents]), name=fresh(kernel, f"{self.buffer}_tile")
+            "register", memref(type, [max(1, e.count) for e in plan.extents]), name=fresh(kernel, f"{self.buffer}_tile")
         )
         tile.location = like.location
         block.insert_op_before(tile, plan.loop)

@@ -26,6 +26,8 @@ from ..analysis.facts import changing
 from ..analysis.nests import loops, unique_names
 from ..analysis.placement import are_placed, drop_obstacles
 
+_SCHEDULED = StringAttr("scheduled")
+
 
 @dataclass(frozen=True)
 class Primitive(ModulePass):
@@ -70,7 +72,7 @@ class Primitive(ModulePass):
         """Rewrite a kernel that has been checked, whose module is scheduled from now on."""
         module = kernel.parent_op()
         if module is not None:  # what is scheduled by hand is not scheduled again
-            module.attributes["lamina.phase"] = StringAttr("scheduled")
+            module.attributes["lamina.phase"] = _SCHEDULED
         if self.places:  # which no kept answer tells of
             made = self.rewrite(kernel)
             drop_obstacles(kernel)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr
 from xdsl.ir import Operation
 
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.types import memref
 from ..analysis.affine import Affine
 from .base import Primitive
 from .cloning import is_vector, redirect, remove, subscripts
@@ -35,7 +36,7 @@ def accesses_of(step: Primitive, alloc: AllocOp, verb: str) -> list[LoadOp | Sto
 
 def store_as(old: AllocOp, shape: Sequence[int], at: Callable[[list[Affine]], Sequence[Affine]], place: Operation) -> None:
     """Replace a buffer by one of another shape, before `place`; `at` says where an element is that was at some subscripts."""
-    type = MemRefType(old.buffer.type.element_type, shape)
+    type = memref(old.buffer.type.element_type, shape)
     new = AllocOp.build_alloc(old.place.data, type, name=old.buffer.name_hint)
     new.location, new.attributes = old.location, dict(old.attributes)
     block = place.parent_block()

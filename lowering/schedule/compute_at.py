@@ -24,12 +24,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import memref
 from ..analysis.accesses import Access, is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.bounds import simplify_bounds
@@ -156,7 +157,7 @@ class ComputeAt(Primitive):
             else:
                 shape.append(size)
                 sizes += [] if value is None else [value]
-        alloc = AllocOp.build_alloc(old.place.data, MemRefType(old.buffer.type.element_type, shape), sizes, name)
+        alloc = AllocOp.build_alloc(old.place.data, memref(old.buffer.type.element_type, shape), sizes, name)
         alloc.location = old.location
         return alloc
 

@@ -30,11 +30,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
+from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, LoadOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.types import memref
 from ..analysis.accesses import Access, accesses
 from ..analysis.affine import Affine
 from ..analysis.dependence import CannotDecide, find_conflict
@@ -108,7 +109,7 @@ class Expand(Primitive):
         multiples = self.multiples or (1,) * len(plan.extents)
         shape = [max(1, -(-size.count // m) * m) for size, m in zip(plan.extents, multiples, strict=True)]
         name = f"{self.loop}_results" + (str(number + 1) if number else "")
-        op = AllocOp.build_alloc(self.place, MemRefType(result.type, shape), name=fresh(kernel, name))
+        op = AllocOp.build_alloc(self.place, memref(result.type, shape), name=fresh(kernel, name))
         op.location = plan.loop.location
         return op
 

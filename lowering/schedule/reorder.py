@@ -28,7 +28,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp, segment_sizes
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, pairs
-from ..analysis.nests import around, find, name_of, perfect_band, statements
+from ..analysis.nests import around, find, name_of, ops_in, perfect_band, statements
 from .base import Primitive
 from .ungroup import is_neutral
 
@@ -101,11 +101,11 @@ def reversed_conflict(band: Sequence[ForOp], order: Sequence[ForOp], reassociate
     ignored = updates(found) if reassociate else {}
     undecided: CannotDecide | None = None
     none_here: set[object] = set()  # accesses that look alike have one answer
-    questions = list(changed_places(band, order))
+    questions, below = list(changed_places(band, order)), ops_in(band[-1].body.block, ForOp)
     for one, two in pairs(found):
         if one.op in ignored and ignored[one.op] == ignored.get(two.op):
             continue
-        inner = {loop: "*" for loop in one.loops if loop in two.loops and band[-1] in around(loop)}
+        inner = {loop: "*" for loop in one.loops if loop in two.loops and loop in below}
         for number, relations in enumerate(questions):
             key = number, _looks(one), _looks(two)
             if key in none_here:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import IndexType, LocationAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
@@ -77,15 +77,24 @@ def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Seq
         set_bounds(op, (lower[0].results, lower[1]), (upper[0].results, upper[1]))
         plain = range(len(op._operands) - len(op.inits), len(op._operands))
     elif isinstance(op, LoadOp | StoreOp | PrefetchOp):
-        start, n = 2 if isinstance(op, StoreOp) else 1, len(op.indices)
-        head, rest = operands[:start], operands[start + n :]
-        map, indices = _replaced(op.map.data, op.indices, old, expr, values)
-        op.operands = [*head, *indices, *rest]
-        op.properties["map"] = map_attribute(map)
-        if not isinstance(op, PrefetchOp):
-            op.properties.update(segment_sizes(*[1] * start, len(indices), len(rest)))
-        plain = [*range(start), *range(start + len(indices), len(op._operands))]
+        op.operands, changes, plain = replaced_subscripts(op, old, expr, values)
+        op.properties.update(changes)
     return [k for k in plain if op._operands[k] is old]
+
+
+def replaced_subscripts(
+    op: LoadOp | StoreOp | PrefetchOp, old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]
+) -> tuple[list[SSAValue], dict[str, Attribute], list[int]]:
+    """The operands of an access in whose subscripts an index is replaced, its properties that change, and what is no index."""
+    operands, old_indices = op._operands, op.indices
+    start, n = 2 if isinstance(op, StoreOp) else 1, len(old_indices)
+    rest = operands[start + n :]
+    map, indices = _replaced(op.map.data, old_indices, old, expr, values)
+    changes: dict[str, Attribute] = {"map": map_attribute(map)}
+    if not isinstance(op, PrefetchOp):
+        changes.update(segment_sizes(*[1] * start, len(indices), len(rest)))
+    after = start + len(indices)
+    return [*operands[:start], *indices, *rest], changes, [*range(start), *range(after, after + len(rest))]
 
 
 def _replaced(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, IntegerAttr, MemRefType, NoneAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, IntegerAttr, NoneAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -22,6 +22,7 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import KernelOp
 from ...dialects.scalar import ScalarBuilder
+from ...dialects.types import memref
 from ..analysis.regions import find_local
 from .base import Primitive
 from .cloning import is_vector
@@ -67,7 +68,7 @@ class SetLayout(Primitive):
             for op in list(home.ops):
                 op.detach()
                 block.insert_op_before(op, old)
-        new = AllocOp.build_alloc(old.place.data, MemRefType(type.element_type, shape), sizes, old.buffer.name_hint)
+        new = AllocOp.build_alloc(old.place.data, memref(type.element_type, shape), sizes, old.buffer.name_hint)
         new.location, new.attributes = old.location, dict(old.attributes)
         block.insert_op_before(new, old)
         for op in {use.operation: None for use in old.buffer.uses}:

@@ -26,12 +26,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.types import element_of
+from ...dialects.types import element_of, memref
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.dependence import CannotDecide, find_conflict
@@ -109,7 +108,7 @@ class Stage(Primitive):
         like = plan.uses[0].op
         type = element_of(plan.buffer)
         shape = [max(1, plan.extents[loop].count) for loop in plan.order]
-        packed = AllocOp.build_alloc(self.place, MemRefType(type, shape), name=fresh(kernel, f"{self.buffer}_packed"))
+        packed = AllocOp.build_alloc(self.place, memref(type, shape), name=fresh(kernel, f"{self.buffer}_packed"))
         packed.location = like.location
         body = plan.loop.body.block
         readers = [statement_in(body, use.op) for use in plan.uses]

@@ -23,11 +23,11 @@ the unrolled one, then that of the remaining iterations if there are any.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
@@ -41,7 +41,7 @@ from .base import Primitive
 from .cloning import subscripts
 from .peel import can_peel, peel_loop
 from .reorder import CHANGED, objection, rearrange
-from .rewriting import on_original, put_instead, replace_index
+from .rewriting import on_original, put_instead, replace_index, replaced_subscripts
 from .split import split_loop
 from .unroll import unroll_loop
 
@@ -122,12 +122,12 @@ class _Jam:
         assert home is not None
         put_instead(self.loop, ops, [])
         for index in reversed(indices.args):
-            number = AffineConstantExpr(index.index * self.loop_step)
             index.name_hint = self.name
-            replace_index(index, number, [], home)
+            replace_index(index, self.numbers[index.index], [], home)
 
     def __post_init__(self) -> None:
-        self.loop_step, self.name = self.loop.step.value.data, self.loop.index.name_hint
+        step, self.name = self.loop.step.value.data, self.loop.index.name_hint
+        self.numbers = [AffineConstantExpr(k * step) for k in range(self.copies)]
         self.fresh = FreshNames(self.kernel)
 
     def varies(self, op: Operation) -> bool:
@@ -144,8 +144,7 @@ class _Jam:
                 self.side_by_side(op, target)
             elif varies:
                 self.differing.update(op.results)
-                for k, values in enumerate(self.values):
-                    new = op.clone(values)
+                for k, new in enumerate(self.copies_of(op)):
                     target.add_op(new)
                     if k:
                         self.rename(new)
@@ -154,6 +153,30 @@ class _Jam:
                 target.add_op(op.clone(first))
                 for values in self.values[1:]:
                     values.update({old: first[old] for old in op.results})
+
+    def copies_of(self, op: Operation) -> Iterator[Operation]:
+        """The op of each copy, whose number stands in subscripts at once."""
+        if op.regions:
+            yield from [op.clone(values) for values in self.values]
+            return
+        index, types = self.loop.index, [result._type for result in op.results]
+        numbered = op if isinstance(op, LoadOp | StoreOp) and index in op.indices else None
+        operands: Sequence[SSAValue] = op._operands
+        properties: Mapping[str, Attribute] = op.properties
+        for number, values in zip(self.numbers, self.values, strict=True):
+            if numbered is not None:
+                operands, changes, _ = replaced_subscripts(numbered, index, number, [])
+                properties = {**op.properties, **changes}
+            new = type(op).create(
+                operands=[values.get(operand, operand) for operand in operands],
+                result_types=types,
+                properties=properties,
+                attributes=op.attributes,
+                location=op.location,
+            )
+            for old, result in zip(op.results, new.results, strict=True):
+                values[old], result._name = result, old._name
+            yield new
 
     def rename(self, new: Operation) -> None:
         """Loops and buffers have names that nothing else has."""

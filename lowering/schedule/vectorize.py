@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from xdsl.ir import Operation
@@ -32,7 +33,7 @@ from ...dialects.loop.structure import MOST_LANES, ForOp, KernelOp, WhileOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, first_conflict, pairs
 from ..analysis.lanes import has_own_bounds, shares_index, varying_values
-from ..analysis.nests import FreshNames, find, name_of, ops_in, walk
+from ..analysis.nests import FreshNames, find, holds, name_of, ops_in
 from ..widening import obstacle, widen
 from .base import Primitive
 
@@ -52,18 +53,26 @@ class _Lockstep:
     """What is asked of all pairs of accesses in a loop.
 
     Attributes:
-        position: of each op, in the order of the text.
-        apart: the loops inside that iterations of the loop cannot go through with one index.
-        whiles: the `loop.while` of the loop that an access stands in.
+        position: of the op of each access, in the order of the text.
     """
 
     def __init__(self, loop: ForOp, count: int, found: Sequence[Access]):
-        self.loop, self.count = loop, count
-        self.position = {op: k for k, op in enumerate(walk(loop))}
-        varying = varying_values(loop)
-        inside = [op for op in self.position if isinstance(op, ForOp) and op is not loop]
-        self.apart = {op for op in inside if has_own_bounds(op, varying) and not shares_index(op, loop, varying)}
-        self.whiles = {access.op: _whiles_around(access, loop) for access in found}
+        self.loop, self.count, self.found = loop, count, found
+        self.position = {access.op: k for k, access in enumerate(found)}
+
+    @cached_property
+    def apart(self) -> set[ForOp]:
+        """The loops inside that iterations of the loop cannot go through with one index."""
+        varying = varying_values(self.loop)
+        inside = [op for op in ops_in(self.loop.body.block, ForOp) if has_own_bounds(op, varying)]
+        return {op for op in inside if not shares_index(op, self.loop, varying)}
+
+    @cached_property
+    def whiles(self) -> dict[Operation, set[Operation]]:
+        """The `loop.while` of the loop that an access stands in."""
+        if not holds(self.loop, WhileOp):
+            return {op: set[Operation]() for op in self.position}
+        return {access.op: _whiles_around(access, self.loop) for access in self.found}
 
     def violation(self, one: Access, two: Access) -> Conflict | None:
         """A pair of iterations of which the later one, side by side, would access an element before the earlier one does."""

@@ -34,9 +34,11 @@ class BlockProduct:
 
 def find_block_product(rows: ForOp) -> BlockProduct | None:
     """The product whose outer loop this is, if it is one; what else stands in that loop is arithmetic and loads."""
+    if rows.kind.data != "parallel" or rows.results:
+        return None
     nested = [op for op in rows.body.block.ops if isinstance(op, ForOp)]
     columns = nested[0] if len(nested) == 1 else rows
-    if columns is rows or any(loop.kind.data != "parallel" or loop.results for loop in (rows, columns)):
+    if columns is rows or columns.kind.data != "parallel" or columns.results:
         return None
     if columns.trip_count() in (None, 1):
         return None

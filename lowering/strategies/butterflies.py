@@ -37,9 +37,9 @@ def schedule_butterflies(kernel: KernelOp, target: Target, take: Take) -> None:
 
 def _is_pass(loop: ForOp) -> bool:
     """Whether the body of a loop is straight code that stores to many places."""
-    stores = [op for op in loop.body.block.ops if isinstance(op, StoreOp)]
-    straight = all(not op.regions for op in loop.body.block.ops)
-    return loop.kind.data == "parallel" and straight and len(stores) >= _LEAST_STREAMS
+    if loop.kind.data != "parallel" or any([op.regions for op in loop.body.block.ops]):
+        return False
+    return sum([isinstance(op, StoreOp) for op in loop.body.block.ops]) >= _LEAST_STREAMS
 
 
 def _outside(loop: ForOp) -> list[ForOp]:

@@ -21,6 +21,7 @@ from ...dialects.loop.grain import CHUNKS, is_even, uneven
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import element_of, width_of
+from ..analysis.facts import kept
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements
 from ..schedule.cloning import subscripts
 from ..schedule.compute_at import ComputeAt
@@ -89,6 +90,7 @@ def _sum_at_once(sums: list[ForOp], take: Take) -> None:
         take(Unroll(name))
 
 
+@kept
 def _products(kernel: KernelOp) -> list[BlockProduct]:
     return [found for loop in ops_in(kernel, ForOp) if (found := find_block_product(loop)) is not None]
 

@@ -44,11 +44,10 @@ def can_widen(loop: ForOp) -> bool:
     declared = loop.kind.data in ("parallel", "reduce") and loop.step.value.data == 1 and loop.constant_bounds() is not None
     if not declared or (loop.trip_count() or 0) < 2:
         return False
-    inside = walk(loop.body.block)
-    if any(isinstance(op, LoadOp | StoreOp) and op.lanes != 1 for op in inside):
+    if any([op.lanes != 1 for op in ops_in(loop.body.block, LoadOp, StoreOp)]):
         return False
     varying = varying_values(loop)
-    return all(_is_regular(op, loop, varying) for op in inside)
+    return all(_is_regular(op, loop, varying) for op in walk(loop.body.block))
 
 
 def _is_regular(op: Operation, loop: ForOp, varying: set[SSAValue]) -> bool:
@@ -57,7 +56,7 @@ def _is_regular(op: Operation, loop: ForOp, varying: set[SSAValue]) -> bool:
         stride = lane_stride(op, loop.index)
         if stride is None or (isinstance(op, StoreOp) and stride[1] == 0):
             return False
-        return not any(i in varying and i is not loop.index for i in op.indices)
+        return not any([i in varying and i is not loop.index for i in op.indices])
     if isinstance(op, ForOp):
         return op.kind.data != "vector" and not any(v in varying for v in (*op.lower_operands, *op.upper_operands))
     return isinstance(op, YieldOp) or is_lanewise(op)

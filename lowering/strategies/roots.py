@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 from ...codegen.targets import Target
 from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import shape_of
-from ..analysis.nests import name_of, ops_in
+from ..analysis.nests import holds, name_of, ops_in
 from ..op_costs import CHEAP_MATH, weight
 from ..schedule.share_roots import ShareRoots, roots
 from .base import Take
@@ -21,7 +21,7 @@ _LEAST_LANES = 32
 
 def schedule_roots(kernel: KernelOp, target: Target, take: Take) -> None:
     """Share the roots of loops in which divisions and roots take longer than all else."""
-    for loop in ops_in(kernel, ForOp) if target.has_avx512 else ():
+    for loop in ops_in(kernel, ForOp) if target.has_avx512 and holds(kernel, SqrtOp) else ():
         found = roots(loop)
         if found and shape_of(found[0].result)[0] >= _LEAST_LANES and _waits_for_divider(found[0], target):
             take(ShareRoots(name_of(loop)))

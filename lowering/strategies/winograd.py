@@ -294,8 +294,10 @@ def runs_over_features(loop: ForOp) -> bool:
 
     Filters, each of which is read once, may lie across.
     """
+    if loop.kind.data != "parallel" or loop.step.value.data != 1:
+        return False
     own = {op.buffer for op in loop.body.block.ops if isinstance(op, AllocOp) and op.place.data in ("stack", "register")}
-    if not own or loop.kind.data != "parallel" or loop.step.value.data != 1:
+    if not own:
         return False
     for op in walk(loop):
         if not isinstance(op, LoadOp | StoreOp) or op.buffer in own:

@@ -18,13 +18,12 @@ from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
-from ...dialects.loop.subscripts import linear_form
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
 from ...dialects.types import vector as vector_type
 from ...dialects.vocabulary import IndexCastOp, StepOp, number_of
 from ..analysis.facts import at_first
-from ..analysis.lanes import always_inside, varying_values
+from ..analysis.lanes import always_inside, movement, varying_values
 from ..index_arith import IndexArith
 from . import flow
 
@@ -221,24 +220,8 @@ class Body:
         return self._strides[op]
 
     def _find_stride(self, op: LoadOp | StoreOp) -> tuple[int, int] | None:
-        steps = [self.step(index) for index in op.indices]
-        if steps.count(0) == len(steps):
-            return 0, 0
-        moves: list[tuple[int, int]] = []
-        for dim, expr in enumerate(op.map.data.results):
-            form = linear_form(expr, len(steps))
-            if form is None:
-                if any(steps[k] != 0 for k in expr.used_dims()):
-                    return None
-                continue
-            moving = [(c, step) for c, step in zip(form[0], steps, strict=True) if c]
-            if any(step is None for _, step in moving):
-                return None
-            if move := sum(c * (step or 0) for c, step in moving):
-                moves.append((dim, move))
-        if not moves:
-            return 0, 0
-        return None if len(moves) > 1 or self.is_own(op.buffer) else moves[0]
+        stride = movement(op.map.data, tuple([self.step(index) for index in op.indices]))
+        return None if stride != (0, 0) and self.is_own(op.buffer) else stride
 
     def may_read(self, op: LoadOp) -> bool:
         """Whether a load is inside its buffer in every lane, also where a condition turns that off."""

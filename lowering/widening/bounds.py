@@ -45,6 +45,10 @@ def bound_of(exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]) -> Bound
     return map, [operands[k] for k in used]
 
 
+def _number(number: int) -> Bound:
+    return AffineMap(0, 0, (AffineConstantExpr(number),)), []
+
+
 class _Bounds:
     """The bounds of a loop as expressions over one list of operands."""
 
@@ -71,8 +75,11 @@ class _Bounds:
 
 def parts(loop: ForOp, lanes: int, tail: Tail) -> list[Part]:
     """The loops that a loop becomes; what is known not to run is left out, but never everything."""
-    bounds, step = _Bounds(loop), loop.step.value.data
-    width = step * lanes
+    step = loop.step.value.data
+    width, constant = step * lanes, loop.constant_bounds()
+    if constant is not None and (constant[1] - constant[0]) % width == 0:
+        return [Part(_number(constant[0]), _number(constant[1]), "all")]
+    bounds = _Bounds(loop)
     lower, upper = bounds.bound(*bounds.lower), bounds.bound(*bounds.upper)
     differences = bounds.differences()
     if all(d is not None and not any(c % width for c in (*d[0], d[1])) for d in differences):

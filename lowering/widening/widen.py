@@ -42,7 +42,7 @@ def obstacle(loop: ForOp) -> str | None:
     """What in a loop has no vector form, or None."""
     varying = varying_values(loop)
     for op in walk(loop.body.block):
-        if any([isinstance(value._type, VectorType) for value in (*op._operands, *op.results)]):
+        if any([type(value._type) is VectorType for value in (*op._operands, *op.results)]):
             return "the loop holds vectors already"
         if isinstance(op, ForOp):
             if op.kind.data == "vector":

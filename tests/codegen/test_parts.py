@@ -117,10 +117,11 @@ def test_data_that_ends_within_an_object():
             load_object(data[:end], ["f"])
 
 
-def test_a_program_of_several_parts_runs():
+def test_a_program_of_several_parts_runs(monkeypatch):
     """A convolution by Winograd's algorithm: three kernels, each with functions for threads."""
     import lamina as lm
 
+    monkeypatch.setattr(parts_of, "__defaults__", (150,))  # how many lines there are depends on the machine's vectors
     x, w = np.ones((1, 32, 28, 28), np.float32), np.ones((32, 32, 3, 3), np.float32)
     compiled = lm.jit(lambda x, w: lm.nn.conv2d(x, w, padding=1)).lower(x, w)
     assert len(parts_of(compiled.as_text("llvmir"))) > 1
@@ -177,6 +178,29 @@ def test_an_error_of_what_was_given_ahead_arrives():
     with Ahead() as ahead, pytest.raises(CompileError, match="frob"):
         ahead.add("define void @g() {\n  frob\n  ret void\n}")
         compile_parts("define void @f() {\n  ret void\n}", ahead=ahead)
+
+
+def test_who_waits_compiles_what_no_thread_has_begun(monkeypatch):
+    begun, go_on, on = threading.Event(), threading.Event(), list[threading.Thread]()
+
+    def compile_slowly(text, target):
+        on.append(threading.current_thread())
+        if on[-1] is threading.main_thread():
+            go_on.set()
+        else:
+            begun.set()
+            assert go_on.wait(60)
+        return text.encode()
+
+    monkeypatch.setattr(parts, "_processors", lambda: 2)
+    monkeypatch.setattr(parts, "compile_object", compile_slowly)
+    with Ahead() as ahead:
+        ahead.add("first")
+        assert begun.wait(60)
+        ahead.add("second")
+        ahead.add("third")
+        assert ahead.objects() == ahead.objects() == [b"first", b"second", b"third"]
+    assert threading.main_thread() in on and len(on) == 3
 
 
 def test_what_parallel_loops_call_is_made_ready_once_on_another_thread():
