@@ -49,7 +49,7 @@ def static_shape(shape: Any) -> tuple[int, ...]:
     """A shape from an int or a sequence of ints."""
     if is_a(shape, np.ndarray):
         shape = shape.tolist()
-    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    sizes = shape if hasattr(shape, "__iter__") and not isinstance(shape, Tracer) else (shape,)
     return tuple(static_int(n, "a size") for n in sizes)
 
 

@@ -154,7 +154,10 @@ class TreeDef:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.kind, self.data, self.children))
+        try:
+            return hash((self.kind, self.data, self.children))
+        except TypeError:  # what a class keeps beside its children may be compared without having a hash
+            return hash((self.kind, self.children))
 
     def __hash__(self) -> int:
         return self._hash

@@ -49,7 +49,8 @@ def linearize_custom(op: CustomDerivativeOp, linearizer: Linearizer) -> None:
         rule = f"@{name} has a rule for its derivative in reverse alone (custom_vjp)"
         raise error_at(op, DifferentiationError, f"{rule}: use lm.vjp or lm.grad, or give it a rule by custom_jvp")
     else:
-        _by_vjp(op, *(function_named(op, rule) for rule in op.rules[-2:]), linearizer)
+        forward, reverse = (function_named(op, rule) for rule in op.rules[-2:])
+        _by_vjp(op, forward, reverse, linearizer)
 
 
 def _by_jvp(op: CustomDerivativeOp, rule: FuncOp, linearizer: Linearizer) -> None:

@@ -181,12 +181,12 @@ def tau_of(f: Field, first: Element, *, adjoint: bool = False) -> Element:
 
 def np_reflector(x: np.ndarray) -> tuple[np.ndarray, Any, Any]:
     """As `Reflector.make`, of all elements: the vector, what becomes of the first element, and `tau`."""
-    rest = np.max(np.abs(x[1:]), initial=0)
+    rest = np.max(np.abs(x[1:]), initial=np.real(x.dtype.type(0)))
     if rest == 0 and np.imag(x[0]) == 0:
         return np.zeros_like(x), x[0], 1
     largest = max(rest, abs(x[0]))
     x = (x.view(rest.dtype) / largest).view(x.dtype)  # complex division by a subnormal number overflows
-    length = np.sqrt(np.sum(np.square(np.real(x)) + np.square(np.imag(x)), dtype=np.real(x).dtype))
+    length = np.sqrt(np.sum(np.square(np.real(x)) + np.square(np.imag(x)), dtype=rest.dtype))
     signed = -length if np.real(x[0]) < 0 else length
     v = np.array(x)
     v[0] += signed
