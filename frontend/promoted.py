@@ -1,11 +1,13 @@
 """Operators and methods of results under rules of promotion that are not NumPy's: the functions of `lamina.numpy`.
 
 An `Array` is an ndarray, whose operators are NumPy's code, as fast as it is. While other rules are asked for (`lm.config`), the
-class has what asks for them first; calls of this package's own code, and in place ones, stay NumPy's.
+class has what asks for them first; calls of this package's own code stay NumPy's. Under jax's rules `x += y` is `x = x + y`, as
+programs for jax mean it, which share arrays; otherwise it is in place and keeps the dtype.
 """
 
 from __future__ import annotations
 
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -43,11 +45,13 @@ def remove() -> None:
 
 def _is_promoted() -> bool:
     """Whether a caller beyond NumPy is not this package's, and has other rules than NumPy's."""
-    options = config.options
-    if options.are_numpys or is_staging():
-        return False
-    frame = sys._getframe(2)
-    while frame.f_code.co_filename.startswith(_NUMPY) and frame.f_back is not None:
+    return not (config.options.are_numpys or is_staging()) and _is_of_others()
+
+
+def _is_of_others() -> bool:
+    """Whether a caller beyond NumPy and this file is not this package's."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith((_NUMPY, __file__)) and frame.f_back is not None:
         frame = frame.f_back
     return not is_ours(frame.f_code.co_filename)
 
@@ -88,6 +92,14 @@ def _method(name: str, of_numpy: Callable[..., Any], function: Callable[..., Any
     return method
 
 
+def _rebinding(of_numpy: Callable[..., Any], plain: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def method(self: Array, other: Any) -> Any:
+        is_new = config.options.promotion == "jax" and _is_of_others()
+        return plain(self, other) if is_new else of_numpy(self, other)
+
+    return method
+
+
 def _getitem(x: Array, index: Any) -> Any:
     """An element is an array, as in jax: NumPy's scalars would be promoted by NumPy's rules."""
     found = _OF_NUMPY["__getitem__"](x, index)
@@ -98,6 +110,9 @@ def _iterate(x: Array) -> Iterator[Any]:
     return (_getitem(x, k) for k in range(len(x)))
 
 
-_OF_NUMPY = {name: getattr(Array, name) for name in ("__getitem__", "__iter__", *_METHODS)}
+_OPERATORS = "add sub mul truediv floordiv mod pow matmul lshift rshift and or xor".split()
+_IN_PLACE = {f"__i{name}__": getattr(operator, f"__{name}__") for name in _OPERATORS}
+_OF_NUMPY = {name: getattr(Array, name) for name in ("__getitem__", "__iter__", *_METHODS, *_IN_PLACE)}
 _FUNCTIONS = {"__getitem__": _getitem, "__iter__": _iterate} | {name: getattr(lnp, name) for name in _METHODS}
-_promoting = {name: _method(name, method, _FUNCTIONS[name]) for name, method in _OF_NUMPY.items()}
+_promoting = {name: _method(name, _OF_NUMPY[name], function) for name, function in _FUNCTIONS.items()}
+_promoting |= {name: _rebinding(_OF_NUMPY[name], plain) for name, plain in _IN_PLACE.items()}

@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from ..errors import TracingError
 from ..runtime.array import Array, array_namespace
+from .config import config
 from .locations import is_users, located
 
 if TYPE_CHECKING:
@@ -65,8 +66,14 @@ def _count_of_a_variable() -> int:
 _UNSHARED = _count_of_a_variable()
 
 
+def changes_in_place() -> bool:
+    """Whether `x += y` changes an array for all that hold it: not in programs for jax."""
+    return config.promotion != "jax"
+
+
 def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[[Tracer, Any], Any]:
-    """`x += y` and the like: a new array, which is what NumPy's is unless others hold `x`, or its dtype or shape would change.
+    """`x += y` and the like: a new array, which is what NumPy's is unless others hold `x`, or its dtype or shape would change,
+    and what it always is in programs for jax.
 
     Then the function is traced from its source, where `x` is changed for all that hold it (`capture/writes.py`). Libraries are
     taken as written for arrays that do not change.
@@ -77,7 +84,7 @@ def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[[Tracer, Any], Any]:
         result = plain(self, other)
         is_shared = references > _UNSHARED or self.base is not None
         is_plain = not is_shared and (result.dtype, result.shape) == (self.dtype, self.shape)
-        if asked.may and self.shape and not is_plain and is_users(sys._getframe(1).f_code):
+        if asked.may and self.shape and not is_plain and changes_in_place() and is_users(sys._getframe(1).f_code):
             asked.values = True
             raise located(TracingError("an array that others hold is changed in place: capture the function from its source"))
         return result
@@ -105,6 +112,7 @@ def _is_contiguous(index: tuple[Any, ...]) -> bool:
     )
 
 
+_FLAGS = np.broadcast_to(np.zeros(()), ()).flags
 _STATIC = "make the value static with static_argnums"
 
 
@@ -172,6 +180,11 @@ class Tracer:
         return f"Tracer({self.dtype}[{','.join(map(str, self.shape))}])"
 
     # -- facts that code for several libraries asks
+
+    @property
+    def flags(self) -> Any:
+        """Those of an array that cannot be written."""
+        return _FLAGS
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """`lamina.numpy`, for code that is written against the Array API."""

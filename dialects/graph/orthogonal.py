@@ -181,7 +181,7 @@ def tau_of(f: Field, first: Element, *, adjoint: bool = False) -> Element:
 
 def np_reflector(x: np.ndarray) -> tuple[np.ndarray, Any, Any]:
     """As `Reflector.make`, of all elements: the vector, what becomes of the first element, and `tau`."""
-    rest = np.max(np.abs(x[1:]), initial=np.real(x.dtype.type(0)))
+    rest = np.asarray(np.max(np.abs(x[1:]), initial=0))
     if rest == 0 and np.imag(x[0]) == 0:
         return np.zeros_like(x), x[0], 1
     largest = max(rest, abs(x[0]))

@@ -14,7 +14,7 @@ from ...errors import ShapeError, TracingError
 from .. import lnp
 from ..functions import is_staging
 from ..locations import located, user_place
-from ..tracer import Tracer
+from ..tracer import Tracer, changes_in_place
 from .session import (
     Contents,
     Frame,
@@ -156,7 +156,7 @@ def augment(
         elif isinstance(x, np.ndarray) and x.ndim and not _is_fresh(x):
             impure("augmented assignment to an array that Python holds")
         return in_place(x, value)
-    if not x.ndim or isinstance(owner, np.ndarray | Tracer):
+    if not x.ndim or isinstance(owner, np.ndarray | Tracer) or not changes_in_place():
         return plain(x, value)
     _require_unshared(scope, name, x, value, live)
     new = plain(x if isinstance(x, Tracer) else lnp.asarray(x), value)

@@ -171,6 +171,17 @@ def test_a_view_that_is_read_later_is_refused_under_jit_alone(function: Any) -> 
         lm.jit(function)(A)
 
 
+@pytest.mark.parametrize("function", [name, in_a_branch, item_of_a_list, item_of_a_dict, *VIEWS])
+@pytest.mark.parametrize("way", [lambda f: f, lm.jit, lm.compile, lambda f: lm.jit(f, capture="source")])
+def test_programs_for_jax_make_new_arrays(function: Any, way: Any) -> None:
+    with lm.config(promotion="jax"):
+        x = lnp.asarray(A.copy())
+        changed = lm.tree.leaves(way(function)(x))
+        np.testing.assert_array_equal(x, A)
+        assert any(np.array_equal(one, A) for one in changed)  # the other one
+        assert function is rows or any(not np.array_equal(one, A) for one in changed)
+
+
 def test_what_numpy_cannot_store_in_place_is_refused() -> None:
     def wider(x: Any) -> Any:
         y = x.astype(np.int32)
