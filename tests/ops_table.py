@@ -588,6 +588,7 @@ def _matrices() -> Iterator[Row]:
             prepare=lambda x: [np.triu(x / 64) + np.diag(4.0 + np.arange(3))],
             **vectors,
         )
+    for form in ("triangular", "hessenberg"):
         yield Row("schur", ("3x3xf32",) * 2, {"form": form}, prepare=lambda x, y: [*_hessenberg(x), np.triu(y) / 16], **vectors)
     # a pair of complex eigenvalues, and one that is real
     turned = np.array([[1.0, -3, 0.5], [3, 1, 0.25], [0, 0.125, -4]])

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects.graph.extents import has_open_size
 from ..dialects.graph.shape import SliceOp
+from ..dialects.symbolic import Size
 
 WINDOW = 4
 """How many ops are compared to find out what a period may be."""
@@ -101,7 +101,8 @@ def _may_differ(op: Operation) -> bool:
     """Whether bodies may differ in an op, as layers that take their rows of one array: its results are arguments then."""
     if not isinstance(op, SliceOp):
         return False
-    return op.offset is not None or (not has_open_size(op.y) and math.prod(op.result_shape()) <= MOST_SLICED)
+    sizes = op.result_shape()
+    return op.offset is not None or (not any(isinstance(n, Size) for n in sizes) and math.prod(sizes) <= MOST_SLICED)
 
 
 def _runs(numbers: np.ndarray, least: int) -> list[tuple[int, int, int]]:

@@ -185,7 +185,7 @@ def np_reflector(x: np.ndarray) -> tuple[np.ndarray, Any, Any]:
     if rest == 0 and np.imag(x[0]) == 0:
         return np.zeros_like(x), x[0], 1
     largest = max(rest, abs(x[0]))
-    x = (x.view(rest.dtype) / largest).view(x.dtype)  # complex division by a subnormal number overflows
+    x = (np.ascontiguousarray(x).view(rest.dtype) / largest).view(x.dtype)  # complex division by a subnormal number overflows
     length = np.sqrt(np.sum(np.square(np.real(x)) + np.square(np.imag(x)), dtype=rest.dtype))
     signed = -length if np.real(x[0]) < 0 else length
     v = np.array(x)
