@@ -20,7 +20,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-entry test-pythons test-targets conformance array-api mutants fuzz check lint types demo bench clean
+.PHONY: help setup oracles test test-entry test-pythons test-targets conformance libraries array-api mutants fuzz check lint types demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -50,6 +50,10 @@ $(VENV)/.array-api: pyproject.toml | $(VENV)/bin/python
 	$(PIP) -e '.[array-api]'
 	@touch $@
 
+$(VENV)/.libraries: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[libraries]'
+	@touch $@
+
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(PIP) -e '.[demo]'
 	@touch $@
@@ -77,6 +81,9 @@ test-targets: $(VENV)/.test  ## run what depends on the target for other targets
 
 conformance: $(VENV)/.test $(VENV)/.oracles  ## compare 1,100 small programs with jax, and the result with tests/conformance/passes.txt
 	nice $(BIN)/python tests/conformance/run.py --jobs $(JOBS) $(CONFORMANCE)
+
+libraries: $(VENV)/.test $(VENV)/.libraries  ## run libraries that are written for jax on lamina, and compare with jax (LIBRARIES='with_optax')
+	nice $(BIN)/python tests/libraries/run.py $(LIBRARIES)
 
 array-api: $(VENV)/.array-api  ## run a local copy of the Array API's test suite, with its submodule: make array-api SUITE=../array-api-tests
 	@test -d "$(SUITE)/array_api_tests" || { echo "SUITE=... names a copy of github.com/data-apis/array-api-tests" >&2; exit 1; }

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from .frontend.jacobians import eval_shape as eval_shape
     from .frontend.jacobians import hessian as hessian
     from .frontend.jacobians import jacfwd as jacfwd
+    from .frontend.jacobians import jacobian as jacobian
     from .frontend.jacobians import jacrev as jacrev
     from .frontend.jacobians import remat as remat
     from .frontend.jacobians import typeof as typeof
@@ -182,7 +183,7 @@ _HOMES = {
                 "hessian",
                 "typeof",
             ),
-            *("jacfwd", "jacrev", "remat"),
+            *("jacfwd", "jacobian", "jacrev", "remat"),
         ),
         ".frontend.jacobians",
     ),

@@ -144,6 +144,10 @@ def jacrev(
     return _jacobian(_reverse, "jacrev", function, argnums, holomorphic, has_aux)
 
 
+jacobian = jacrev
+"""jax's other name."""
+
+
 def hessian(
     function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:

@@ -1,6 +1,7 @@
 """`lamina.scipy`: the names of jax.scipy, where programs that were written for it look them up.
 
-What lamina has elsewhere is the same thing here: `special` and `linalg` are `lamina.special` and `lamina.linalg`.
+What lamina has elsewhere is the same thing here: `special` is `lamina.special`; `linalg` is `lamina.linalg` with SciPy's
+defaults.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ import importlib
 from typing import Any
 
 PARTS = {
-    **{name: f".{name}" for name in ("cluster", "fft", "integrate", "interpolate", "ndimage", "optimize", "signal")},
-    **{name: f".{name}" for name in ("sparse", "stats")},
-    "linalg": "..linalg",
+    **{name: f".{name}" for name in ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize")},
+    **{name: f".{name}" for name in ("signal", "sparse", "stats")},
     "special": "..special",
 }
 """Names of the parts, and the modules that they are."""

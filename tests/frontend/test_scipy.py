@@ -10,6 +10,7 @@ import lamina.scipy.stats as stats
 import numpy as np
 import pytest
 import scipy.fft
+import scipy.linalg
 import scipy.ndimage
 import scipy.signal
 import scipy.stats
@@ -155,3 +156,34 @@ def test_counts_and_numbers_take_the_dtype_of_the_floats_beside_them():
     )
     assert [y.dtype for y in results] == [np.float32] * len(results)
     assert stats.poisson.logpmf(counts, 2).dtype == np.float64
+
+
+def test_matrices_have_the_defaults_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    a, tall, b = rng.normal(size=(4, 4)), rng.normal(size=(5, 3)), rng.normal(size=4)
+    p = a @ a.T + 4 * np.eye(4)
+    for call in (
+        lambda m: m.cholesky(p),
+        lambda m: m.cholesky(p, lower=True, check_finite=False),
+        lambda m: m.solve(a, b, overwrite_a=True),
+        lambda m: m.solve(np.triu(p), b, assume_a="pos"),
+        lambda m: m.solve(np.tril(p), b, lower=True, assume_a="pos"),
+        lambda m: m.solve(np.triu(p), b, assume_a="sym"),
+        lambda m: np.abs(m.qr(tall, mode="r")[0]),
+        lambda m: np.abs(m.qr(tall)[0][:, :3]),
+        lambda m: np.abs(m.qr(tall, mode="economic")[1]),
+        lambda m: m.eigh(np.tril(p), eigvals_only=True),
+        lambda m: m.eigh(np.triu(p), lower=False)[0],
+        lambda m: m.svd(tall, check_finite=False)[1],
+        lambda m: m.lu_solve(m.lu_factor(a, check_finite=True), b),
+        lambda m: m.cho_solve(m.cho_factor(p), b, overwrite_b=True),
+        lambda m: m.solve_triangular(np.triu(p), b, check_finite=False),
+    ):
+        np.testing.assert_allclose(call(lm.scipy.linalg), call(scipy.linalg), rtol=1e-10, atol=1e-12)
+    for wrong, error in (
+        (lambda: lm.scipy.linalg.qr(a, pivoting=True), ValueError),
+        (lambda: lm.scipy.linalg.solve(a, b, assume_a="banded"), ValueError),
+        (lambda: lm.scipy.linalg.eigh(a, p), NotImplementedError),
+    ):
+        with pytest.raises(error):
+            wrong()

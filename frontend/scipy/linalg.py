@@ -1,0 +1,96 @@
+"""`lamina.scipy.linalg`: scipy.linalg's names. What NumPy calls alike has SciPy's arguments and defaults here, as `cholesky`,
+which gives the upper factor; all else is `lamina.linalg`'s.
+
+Arguments that only save copies or checks (`overwrite_a`, `check_finite`, `lapack_driver` ...) are taken and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from .. import linalg, lnp
+from ..linalg import *  # noqa: F403
+
+__all__ = [name for name in linalg.__all__ if name != "multi_dot"]  # pyright: ignore[reportUnsupportedDunderAll]
+
+_HINTS = {"overwrite_a", "overwrite_b", "check_finite", "debug", "turbo", "lapack_driver", "lwork"}
+
+
+def _hinted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that takes SciPy's hints by name, and leaves them out."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **{name: value for name, value in kwargs.items() if name not in _HINTS})
+
+    return call
+
+
+inv, det, svd, lu, lu_factor = map(_hinted, (linalg.inv, linalg.det, linalg.svd, linalg.lu, linalg.lu_factor))
+lu_solve, cho_factor, cho_solve = map(_hinted, (linalg.lu_solve, linalg.cho_factor, linalg.cho_solve))
+solve_triangular, expm = _hinted(linalg.solve_triangular), _hinted(linalg.expm)
+
+
+@_hinted
+def cholesky(a: Any, lower: bool = False) -> Any:
+    """`scipy.linalg.cholesky`: the upper triangular `U` with `U^H U = a`, or with `lower` its adjoint.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.scipy.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    array([[2., 1.],
+           [0., 2.]])
+    """
+    return linalg.cholesky(a, upper=not lower)
+
+
+@_hinted
+def solve(a: Any, b: Any, lower: bool = False, *, assume_a: str = "gen") -> Any:
+    """`scipy.linalg.solve`: the solution of `a x = b`; with `assume_a` "pos" by Cholesky's method, from the upper triangle or
+    the `lower` one.
+
+    Raises:
+        ValueError: another `assume_a` than gen, general, sym, symmetric, her, hermitian, pos, positive definite.
+    """
+    if assume_a in ("pos", "positive definite"):
+        return linalg.cho_solve(linalg.cho_factor(_from_triangle(a, lower), lower), b)
+    if assume_a in ("sym", "symmetric", "her", "hermitian"):
+        return linalg.solve(_from_triangle(a, lower, assume_a.startswith("her")), b)
+    if assume_a not in ("gen", "general"):
+        raise ValueError(f"assume_a must be gen, sym, her or pos, got {assume_a!r}")
+    return linalg.solve(a, b)
+
+
+def _from_triangle(a: Any, lower: bool, is_hermitian: bool = True) -> Any:
+    """The whole of a symmetric or Hermitian matrix of which one triangle is given."""
+    part, rest = (lnp.tril(a), lnp.tril(a, -1)) if lower else (lnp.triu(a), lnp.triu(a, 1))
+    other = lnp.matrix_transpose(rest)
+    return part + (lnp.conj(other) if is_hermitian else other)
+
+
+@_hinted
+def qr(a: Any, *, mode: str = "full", pivoting: bool = False) -> Any:
+    """`scipy.linalg.qr`: `Q, R` with all columns of `Q`, with mode "economic" as many as `a` has, or with "r" the tuple `(R,)`.
+
+    Raises:
+        ValueError: another mode, or `pivoting`, which there is not.
+    """
+    modes = {"full": "complete", "economic": "reduced", "r": "complete"}
+    if mode not in modes or pivoting:
+        raise ValueError(f"qr takes a mode of full, economic, r, without pivoting, got {mode!r}, pivoting={pivoting}")
+    q, r = linalg.qr(a, modes[mode])
+    return (r,) if mode == "r" else (q, r)
+
+
+@_hinted
+def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, eigvals: Any = None, type: int = 1) -> Any:
+    """`scipy.linalg.eigh`: eigenvalues, ascending, and eigenvectors of what the lower triangle, or the upper one, says.
+
+    Raises:
+        NotImplementedError: `b`, `eigvals`, or another `type`: the generalized problem, or a part of the values.
+    """
+    if b is not None or eigvals is not None or type != 1:
+        raise NotImplementedError("eigh of two matrices, or of a part of the eigenvalues: use solve_triangular and cholesky")
+    values, vectors = linalg.eigh(a, UPLO="L" if lower else "U")
+    return values if eigvals_only else (values, vectors)
