@@ -227,7 +227,7 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
     in_memory = ty.lanes >= 4 and plan.buffer.strides[-1:] == (1,) and not plan.buffer.register
     is_second = stride == 2 and in_memory
     if mask is not None and plan.mask is not None and (is_second or _is_masked(plan)):
-        mask = unfolded_mask(e, plan.mask, mask, memory)
+        mask = unfolded_mask(e, plan.mask, mask, memory, in_order=stride == 1)
     if ty.lanes == 1:
         address = _at(b, pointer, constant, elem)
         if mask is not None:
@@ -314,7 +314,7 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
     if memory is not ty:
         x = b.cast("zext", x, ty, memory)
     if mask is not None and plan.mask is not None and _is_masked(plan):
-        mask = unfolded_mask(e, plan.mask, mask, memory)
+        mask = unfolded_mask(e, plan.mask, mask, memory, in_order=plan.lane_stride == 1)
     if ty.lanes == 1:
         address = _at(b, pointer, constant, elem)
         if mask is not None:
