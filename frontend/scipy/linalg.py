@@ -13,7 +13,7 @@ from typing import Any
 from .. import linalg, lnp
 from ..linalg import *  # noqa: F403
 
-__all__ = [name for name in linalg.__all__ if name != "multi_dot"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = linalg.__all__
 
 _HINTS = {"overwrite_a", "overwrite_b", "check_finite", "debug", "turbo", "lapack_driver", "lwork"}
 

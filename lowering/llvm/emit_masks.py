@@ -34,9 +34,9 @@ def masked_store(b: Builder, x: str, address: str, mask: str, ty: Ty, align: int
 def unfolded_mask(e: FunctionEmitter, value: SSAValue, mask: str, ty: Ty, in_order: bool = True) -> str:
     """`mask`, the text of `value`, for a masked access of neighbouring elements of type `ty`; those of a constant whose lanes
     stay `in_order` LLVM splits into registers as they are, before it simplifies them."""
-    is_constant = in_order and mask[0] != "%"
+    is_plain = in_order and mask[0] != "%"
     target = e.module.target
-    if is_constant or isinstance(value.owner, CreateMaskOp) or target.has_avx512 or not target.triple.startswith("x86_64"):
+    if is_plain or isinstance(value.owner, CreateMaskOp) or target.has_avx512 or not target.triple.startswith("x86_64"):
         return mask
     if ty.lanes == 1 or ty.bits not in _MASKED_BITS:
         return mask
