@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
-from .. import pipeline
+from .. import written_kernels
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.loop.memory import CheckOp
 from ..dialects.loop.parameters import Interface, Parameter, Sizes
@@ -68,7 +68,7 @@ class _Called:
     """A kernel as scheduled by now, and how it is called."""
 
     def __init__(self, module: ModuleOp, steps: str):
-        self.op, self.steps = pipeline.find_kernel(module), steps
+        self.op, self.steps = written_kernels.find_kernel(module), steps
         self.interface = Interface(self.op)
 
 

@@ -50,7 +50,8 @@ from ..lowering.graph_select_kernels import KernelChoice, add_choice
 from ..lowering.schedule.base import Primitive
 from ..lowering.strategies import KernelStrategy, NestStrategy, Strategy, Take, register_strategy
 from ..passes import register_pass
-from ..pipeline import find_kernel, register_step
+from ..pipeline import register_step
+from ..written_kernels import find_kernel
 from .devices import Device, register_device
 from .eager import api
 from .functions import TensorSpec

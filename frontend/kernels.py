@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from .. import pipeline
+from .. import pipeline, written_kernels
 from ..errors import TracingError
 from ..runtime.callable import FunctionBase, function_class
 from ..runtime.executable import Executable
@@ -56,7 +56,7 @@ class KernelBase(FunctionBase):
         """Parameters, which of them are written, and the symbols of their sizes."""
         from ..runtime.module_signatures import kernel_signature_of
 
-        return kernel_signature_of(pipeline.find_kernel(self.__kernel__.module))
+        return kernel_signature_of(written_kernels.find_kernel(self.__kernel__.module))
 
     def schedule(self) -> Schedule:
         """The schedule of this kernel: steps taken on it decide what later calls run, in place of the default schedule."""
@@ -114,7 +114,7 @@ class KernelBase(FunctionBase):
 
         state = self.__kernel__
         executable = state.executable() if args else None
-        return explain(pipeline.find_kernel(state.module), pipeline.find_kernel(state.latest), executable, args)
+        return explain(written_kernels.find_kernel(state.module), written_kernels.find_kernel(state.latest), executable, args)
 
     def compile(self) -> Executable:
         """Compile now what the next call would; the loaded machine code."""
@@ -205,12 +205,12 @@ class _State:
         with self._lock:
             if self.current is None:
                 if self.is_scheduled or not self.has_default:
-                    self.current = pipeline.build_kernel(self.latest)
+                    self.current = written_kernels.build_kernel(self.latest)
                 else:
                     from .kernel.facts import facts_of
 
                     facts = facts_of(self.function, self.check_bounds)
-                    self.current = pipeline.build_known_kernel(facts, lambda: self.module)
+                    self.current = written_kernels.build_known_kernel(facts, lambda: self.module)
             return self.current
 
     def install(self, executable: Executable) -> None:

@@ -38,7 +38,8 @@ _ROOMS = (
     "tools",
 )
 _OURS = tuple(os.path.join(root, room) + os.sep for root in _PACKAGES for room in _ROOMS)
-_OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in ("__init__.py", "pipeline.py")), "<lamina>")
+_FILES = ("__init__.py", "pipeline.py", "replay.py", "written_kernels.py")
+_OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in _FILES), "<lamina>")
 
 
 @lru_cache(maxsize=4096)

@@ -19,7 +19,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from .. import passes, pipeline
+from .. import passes, written_kernels
 from ..codegen.targets import Target
 from ..dialects.loop.structure import ForOp, KernelOp
 from ..errors import ScheduleError
@@ -95,7 +95,7 @@ class Schedule:
     @property
     def kernel(self) -> KernelOp:
         """The kernel as scheduled so far."""
-        return pipeline.find_kernel(self.module)
+        return written_kernels.find_kernel(self.module)
 
     @property
     def loops(self) -> tuple[Loop, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from .. import pipeline
+from .. import pipeline, written_kernels
 from ..codegen import tuned
 from ..codegen.executable import load_executable, object_for
 from ..codegen.targets import Target
@@ -28,6 +28,7 @@ from ..lowering.llvm.emit import emit_module
 from ..lowering.schedule.auto import schedule_module
 from ..lowering.schedule.base import Primitive
 from ..lowering.target import set_target, target_of
+from ..replay import tuning_key
 from ..runtime.callable import KernelFunction
 from ..runtime.module_signatures import kernel_signature_of
 from ..runtime.signature import ArrayParam
@@ -100,7 +101,7 @@ def tune(function: Any, *args: Any, seconds: float = 5.0, seed: int = 0) -> tupl
         state = function.__kernel__
         if state.is_scheduled:
             raise ValueError(f"{state.function.__name__} is scheduled by hand: reset() it first")
-        name = pipeline.find_kernel(state.module).sym_name.data
+        name = written_kernels.find_kernel(state.module).sym_name.data
         found = _tune_module(state.module, {name: args}, seconds, seed)
         function.reset()
         return found
@@ -135,7 +136,7 @@ class _Search:
 
     def __init__(self, kernel: KernelOp, target: Target, default: Sequence[Primitive], args: Sequence[Any] | None, seed: int):
         self.kernel, self.target, self.default = kernel, target, list(default)
-        self.key = pipeline.tuning_key(kernel)
+        self.key = tuning_key(kernel)
         self.rng = random.Random(f"{seed} {self.key}")
         self.seed = seed
         self.args = args

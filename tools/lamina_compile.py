@@ -116,7 +116,7 @@ def _kernel_prototype(kernel: KernelOp, name: str, label: str) -> list[str]:
     from xdsl.dialects.builtin import IndexType
 
     from ..dialects.loop.parameters import parameters_of, spell_size
-    from ..pipeline import takes_status
+    from ..written_kernels import takes_status
 
     taken: set[str] = {"threads", "status"}
     names = [_c_name(argument.name_hint or f"a{k}", taken) for k, argument in enumerate(kernel.body.block.args)]

@@ -9,9 +9,10 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina import pipeline
+from lamina import pipeline, written_kernels
 from lamina.codegen import tuned
 from lamina.frontend import tune as tuning
+from lamina.replay import tuning_key
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def own_cache(tmp_path, monkeypatch):
 def kernel_of(function, *args):
     module = function.lower(*args).module
     pipeline.run_to(module, "loop")
-    return pipeline.find_kernel(module)
+    return written_kernels.find_kernel(module)
 
 
 def product(x, w):
@@ -41,7 +42,7 @@ def test_results_stay_and_what_is_found_is_no_slower():
     (found,) = lm.tune(f, X, Y, seconds=0.3)
     assert found.candidates >= 1 and found.seconds <= found.default_seconds
     np.testing.assert_allclose(f(X, Y), before, rtol=1e-5, atol=1e-6)
-    assert (found.path is None) == (tuned.load(pipeline.tuning_key(kernel_of(f, X, Y))) is None)
+    assert (found.path is None) == (tuned.load(tuning_key(kernel_of(f, X, Y))) is None)
 
 
 def test_kernels_written_by_hand():
@@ -66,7 +67,7 @@ def test_a_schedule_that_is_kept_is_used_and_may_be_edited():
     f = lm.jit(lambda x: x * 2 + 1)
     x = np.ones(1000, np.float32)
     before = f.lower(x).as_text("scheduled")
-    key = pipeline.tuning_key(kernel_of(f, x))
+    key = tuning_key(kernel_of(f, x))
     path = tuned.save(key, "loop-vectorize{loop=i lanes=2}", "by hand")
     assert path is not None and path.read_text().startswith("# lamina schedule 1\n# by hand\nloop-vectorize")
     assert "vector<2xf32>" not in before and "vector<2xf32>" in f.lower(x).as_text("scheduled")
@@ -94,7 +95,7 @@ def test_a_file_that_is_wrong_is_ignored(text, fallbacks):
     f = lm.jit(lambda x: x * 2 + 1)
     x = np.ones(1000, np.float32)
     before = f.lower(x).as_text("scheduled")
-    path = tuned.save(pipeline.tuning_key(kernel_of(f, x)), "loop-vectorize{loop=i lanes=2}", "")
+    path = tuned.save(tuning_key(kernel_of(f, x)), "loop-vectorize{loop=i lanes=2}", "")
     assert path is not None
     path.write_bytes(text.encode("latin-1"))
     after = f.lower(x).as_text("scheduled")
@@ -107,7 +108,7 @@ def test_candidates_follow_from_the_seed():
     def candidates(seed):
         module = lm.jit(product).lower(X, Y).module
         pipeline.run_to(module, "loop")
-        (kernel,) = (pipeline.find_kernel(module),)
+        (kernel,) = (written_kernels.find_kernel(module),)
         (default,) = tuning._default_steps(module).values()
         search = tuning._Search(kernel, lm.target(), default, None, seed)
         return [tuning._text(search.mutated()) for _ in range(30)]
@@ -119,7 +120,7 @@ def test_without_a_cache_what_is_found_lasts_as_long_as_the_process(monkeypatch)
     monkeypatch.setenv("LAMINA_CACHE", "0")
     f = lm.jit(lambda x: x * 2 + 1)
     x = np.ones(1000, np.float32)
-    assert tuned.save(pipeline.tuning_key(kernel_of(f, x)), "loop-vectorize{loop=i lanes=2}", "") is None
+    assert tuned.save(tuning_key(kernel_of(f, x)), "loop-vectorize{loop=i lanes=2}", "") is None
     assert "vector<2xf32>" in f.lower(x).as_text("scheduled")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lamina import pipeline
+from lamina import written_kernels
 from lamina.dialects.context import make_context
 from lamina.dialects.loop.memory import CheckOp
 from lamina.dialects.loop.structure import KernelOp
@@ -107,7 +107,7 @@ def run(text: str, interpret: bool, x: np.ndarray, at: np.ndarray) -> np.ndarray
         if interpret:
             Interpreter(module).launch("k", [x, at, np.int64(at.size)])
         else:
-            KernelFunction(pipeline.build_kernel(module, "k"))(x, at)
+            KernelFunction(written_kernels.build_kernel(module, "k"))(x, at)
     except (IndexError, InterpreterError):
         return None
     return x

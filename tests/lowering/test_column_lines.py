@@ -10,7 +10,7 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import pipeline
+from lamina import written_kernels
 from lamina.codegen.compile import compile_object
 from lamina.codegen.jit import load_object
 from lamina.lowering.analysis.columns import find_columns
@@ -76,7 +76,7 @@ class Pieces:
     def __init__(self, kernel: Any):
         module = kernel.default_schedule().module
         self.size = next(op for op in module.walk() if op.name == "loop.for").step.value.data  # pyright: ignore
-        name = pipeline.find_kernel(module).sym_name.data
+        name = written_kernels.find_kernel(module).sym_name.data
         ir = emit(str(module))
         assert "call void @lamina_parallel(" in ir
         ir = ir.replace("call void @lamina_parallel(", "call void @one.piece(") + ONE_PIECE

@@ -7,7 +7,7 @@ import re
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import pipeline
+from lamina import pipeline, written_kernels
 from lamina.codegen.targets.x86_64_v3 import TARGET
 from lamina.dialects.context import make_context
 from lamina.dialects.graph.winograd_transforms import transforms
@@ -15,6 +15,7 @@ from lamina.dialects.parsing import parse_module
 from lamina.errors import ShapeError
 from lamina.lowering.schedule.auto import schedule_module
 from lamina.lowering.strategies.winograd import find_blocks
+from lamina.replay import replay
 from lamina.runtime import threads
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -237,7 +238,7 @@ def test_the_schedule_is_edited_and_replayed(shape) -> None:
     for k, word in [(None, "lanes="), *edits]:
         module = parse_module(make_context(), text)
         edited = [re.sub(rf"{word}\d+", EDITS[word], step) if at == k else step for at, step in enumerate(steps)]
-        pipeline.replay(pipeline.find_kernel(module), ",".join(edited))
+        replay(written_kernels.find_kernel(module), ",".join(edited))
         np.testing.assert_allclose(pipeline.build(module).run(args), want, rtol=0, atol=3e-6 * np.abs(want).max())
 
 

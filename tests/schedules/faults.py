@@ -20,7 +20,7 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina import pipeline
+from lamina import pipeline, written_kernels
 from lamina.codegen.targets import Target, host
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.loop.structure import KernelOp
@@ -341,13 +341,13 @@ def _arrays(args: Sequence[Any]) -> list[np.ndarray]:
 
 def _called(module: ModuleOp, args: Sequence[Any]) -> list[np.ndarray]:
     copies = [x.copy() if isinstance(x, np.ndarray) else x for x in args]
-    pipeline.build_kernel(module).run(copies, {"threads": 2})
+    written_kernels.build_kernel(module).run(copies, {"threads": 2})
     return _arrays(copies)
 
 
 def _interpreted(module: ModuleOp, args: Sequence[Any]) -> list[np.ndarray]:
     copies = [x.copy() if isinstance(x, np.ndarray) else x for x in args]
-    signature = kernel_signature_of(pipeline.find_kernel(module))
+    signature = kernel_signature_of(written_kernels.find_kernel(module))
     sizes = prepare(signature, args, {}).slots[len(signature.params) :]
     with np.errstate(all="ignore"):
         Interpreter(module).launch(signature.name, [*copies, *map(int, sizes[: len(signature.symbols)])])

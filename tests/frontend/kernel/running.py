@@ -15,10 +15,10 @@ from lamina.errors import KernelError
 from lamina.frontend.kernel.annotations import ArrayType, Size
 from lamina.frontend.kernel.build import build_kernel
 from lamina.frontend.schedules import Schedule, default_schedule
-from lamina.pipeline import find_kernel
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.module_signatures import kernel_signature_of
 from lamina.runtime.signature import ArrayParam
+from lamina.written_kernels import find_kernel
 
 _compiled: dict[Any, Any] = {}
 

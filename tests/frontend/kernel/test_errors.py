@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 from lamina.errors import KernelError
 from lamina.frontend.kernel.build import build_kernel
-from lamina.pipeline import find_kernel
 from lamina.runtime.module_signatures import kernel_signature_of
+from lamina.written_kernels import find_kernel
 
 HEAD = """\
 import math

@@ -11,7 +11,7 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import pipeline
+from lamina import written_kernels
 from lamina.codegen import cache as object_cache
 from lamina.frontend.kernel.facts import facts_of
 from lamina.frontend.kernels import kernel
@@ -203,7 +203,7 @@ def test_what_is_not_ours_is_a_miss(reads: list[Any], monkeypatch: pytest.Monkey
 
 def test_another_frontend_reads_anew(reads: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     check(2.0)
-    monkeypatch.setattr(pipeline, "frontend_version", lambda: "another")
+    monkeypatch.setattr(written_kernels, "frontend_version", lambda: "another")
     check(2.0)
     assert len(reads) == 2
 

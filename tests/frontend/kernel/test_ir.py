@@ -16,8 +16,8 @@ from lamina.dialects.loop.memory import AllocOp, LoadOp
 from lamina.dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from lamina.dialects.types import f32, f64, i1, i32, i64
 from lamina.frontend.kernel.build import build_kernel
-from lamina.pipeline import find_kernel
 from lamina.runtime.module_signatures import kernel_signature_of
+from lamina.written_kernels import find_kernel
 from xdsl.dialects.builtin import FileLineColLoc
 
 

@@ -12,7 +12,7 @@ from lamina.lowering.analysis.nests import FreshNames, find, loops, ops_in, walk
 from lamina.lowering.schedule.split import Split
 from lamina.lowering.schedule.transactions import History, Transaction
 from lamina.lowering.schedule.use_threads import UseThreads
-from lamina.pipeline import find_kernel
+from lamina.written_kernels import find_kernel
 
 ASKED: list[str] = []
 
