@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 from xdsl.context import Context
@@ -24,18 +26,19 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.passes import ModulePass
 
 from ..dialects import program
+from ..dialects.element_types import numpy_dtype
 from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp, is_given_part
 from ..dialects.graph.effects import EffectOp, has_effects
 from ..dialects.graph.kernel import KernelCallOp
-from ..dialects.graph.shape import SliceOp
+from ..dialects.graph.shape import ConcatOp, SliceOp
 from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.kernel import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
 from ..dialects.symbolic import Size, symbols_of
-from ..dialects.types import has_symbols, shape_of
+from ..dialects.types import element_of, has_symbols, shape_of
 from ..errors import CompileError, LaminaError, about
 from ..transforms.graph_collapse_dims import collapse_block
 from ..transforms.graph_decompose import decompose
@@ -47,6 +50,7 @@ from .host_buffers import HostBuffers, error_at, memref_of
 from .host_calls import call_once, repeat, repeat_while
 from .kernel_table import Kernels
 from .kernels import KernelPlan
+from .plan_buffers import ALIGNMENT
 from .work import work_of_kernel
 
 DONATED = "lamina.donated"
@@ -69,6 +73,8 @@ class _FunctionConverter(HostBuffers):
         """What the body of a loop carries: an argument, and the returned value that takes its place."""
         self.effects = effects
         """The ops whose order stays."""
+        self.placed: set[Operation] = set()
+        """The concats whose operands are stored in their result."""
         self.kernels = kernels
         self.by_hand = by_hand
         self.globals: list[memref.GlobalOp] = []
@@ -96,6 +102,8 @@ class _FunctionConverter(HostBuffers):
         copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self.assign(value, target)]
         if self.carried:
             order_for_carried(source, self.carried, self.effects)
+        else:  # what stores a part of a carried value early would have to leave the one before as it is
+            self.place_parts(source)
         for op in source.ops:
             if op is not last:
                 with about(op):
@@ -150,10 +158,29 @@ class _FunctionConverter(HostBuffers):
                 self.assign(initial, target)
         return True
 
+    def place_parts(self, source: Block) -> None:
+        """Let the kernels that compute what is concatenated along the outermost dim store it where it is to be, without a copy.
+
+        So where all operands are computed for it alone, and begin at cache lines.
+        """
+        for op in source.ops:
+            concat = _concat_in(op)
+            if concat is None or has_symbols(concat.y) or prod(shape_of(concat.y)[: concat.dim.value.data]) != 1:
+                continue
+            parts = list(op.operands) if concat is op else [op.operands[arg.index] for arg in concat.operands]  # pyright: ignore
+            *firsts, _ = accumulate([prod(shape_of(part)) for part in parts], initial=0)
+            item = numpy_dtype(element_of(concat.y)).itemsize
+            distinct = len(set(parts)) == len(parts)
+            if distinct and all(map(_is_placeable, parts)) and all(first * item % ALIGNMENT == 0 for first in firsts):
+                self.placed.add(op)
+                self.parts |= {part: (op.results[0], first) for part, first in zip(parts, firsts, strict=True)}
+
     def _op(self, op: Operation) -> None:
         for result in op.results:
             _require_tensor(result, self.function.sym_name.data)
-        if isinstance(op, FusionOp):
+        if op in self.placed:
+            self.buffer(op.results[0], op)
+        elif isinstance(op, FusionOp):
             self._launch(op, KernelPlan.of(op))
         elif isinstance(op, KernelCallOp):
             self._launch_by_hand(op)
@@ -281,6 +308,24 @@ class _FunctionConverter(HostBuffers):
         self.buffers[op.results[0]] = self.insert(get, op).results[0]
         if (target := self.destinations.get(op.results[0])) is not None:
             self.insert(memref.CopyOp.create(operands=[self.buffers[op.results[0]], target]), op)
+
+
+def _concat_in(op: Operation) -> ConcatOp | None:
+    """The concat that an op is, or that is all of a fusion."""
+    if type(op) is FusionOp:
+        members = list(op.body.block.ops)
+        return members[0] if len(members) == 2 and type(members[0]) is ConcatOp else None
+    return op if type(op) is ConcatOp else None
+
+
+def _is_placeable(value: SSAValue) -> bool:
+    """Whether a value is computed by kernels, for one other op alone, in a buffer that begins with nothing."""
+    op = value.owner
+    if not isinstance(op, FusionOp | GraphOp) or not value.has_one_use() or initial_of(op, value) is not None:
+        return False
+    if isinstance(op, FusionOp):
+        return True
+    return op.name != "graph.const" and not op.view and (op.has_nest or bool(op.equations()))
 
 
 def _require_tensor(value: SSAValue, function: str) -> None:

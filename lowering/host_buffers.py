@@ -24,6 +24,8 @@ class HostBuffers:
         block: the body of the host function.
         buffers: where values are that have been computed.
         destinations: where returned values are to be stored.
+        parts: values that are a part of another one without gaps, which they are stored into: that value, and the element of it
+            that they begin with.
         sizes: the arguments of the host function that give sizes which only a call knows, by these.
     """
 
@@ -32,6 +34,7 @@ class HostBuffers:
         self.block = Block()
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.destinations: dict[SSAValue, SSAValue] = {}
+        self.parts: dict[SSAValue, tuple[SSAValue, int]] = {}
         self.sizes: dict[Any, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
 
@@ -79,12 +82,13 @@ class HostBuffers:
         return self.insert(view, origin).results[0]
 
     def buffer(self, value: SSAValue, origin: Operation) -> SSAValue:
-        """Where a computed value is stored: a result of the function, or a new buffer."""
+        """Where a computed value is stored: a result of the function, a part of another value, or a new buffer."""
         if value not in self.buffers:
             target = self.destinations.get(value)
-            if target is None:
-                target = self.alloc(value, origin)
-            self.buffers[value] = target
+            if target is None and value in self.parts:
+                whole, first = self.parts[value]
+                target = self.view(self.buffer(whole, origin), value, origin, first)
+            self.buffers[value] = self.alloc(value, origin) if target is None else target
         return self.buffers[value]
 
     def written(self, op: Operation, initial: SSAValue | None, result: SSAValue) -> SSAValue:
@@ -92,7 +96,8 @@ class HostBuffers:
         if initial is None:
             return self.buffer(result, op)
         source = self.buffers[initial]
-        if isinstance(source.owner, memref.AllocOp) and initial.has_one_use() and result not in self.destinations:
+        is_free = result not in self.destinations and result not in self.parts
+        if isinstance(source.owner, memref.AllocOp) and initial.has_one_use() and is_free:
             self.buffers[result] = source  # nobody else wants the contents
             return source
         target = self.buffer(result, op)

@@ -24,7 +24,7 @@ from ..dialects.graph.contract import DotOp
 from ..dialects.graph.factor import CholeskyOp, LuOp, TriangularSolveOp, permuted, solve_with
 from ..dialects.graph.matrices import BLOCK, adjoint_of, compared, half, in_blocks, multiply, part, transposed
 from ..dialects.graph.orthogonal import HouseholderOp, reflected
-from ..dialects.types import element_of, shape_of, tensor
+from ..dialects.types import element_of, shape_of
 from ._functions import replace_op
 
 
@@ -124,16 +124,23 @@ def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
         ends = (0, depth), (first, last)
         return part(b, x, *(ends if over[0] == 0 else ends[::-1]))
 
-    bands: list[SSAValue] = []
-    for first in range(0, n, rows):
-        last = min(first + rows, n)
-        words = {"lhs_batch": (), "rhs_batch": (), "lhs_contract": over, "rhs_contract": over}
-        band = b.dot(rows_of(first, last), rows_of(0, last), **words)
-        if last < n:
-            band = b.concat(band, b.full(0, tensor(element_of(band), (last - first, n - last))), dim=1)
-        bands.append(band)
-    lower = b.concat(*bands, dim=0)
-    return b.select(compared(b, "ge", (n, n)), lower, transposed(b, lower))
+    words = {"lhs_batch": (), "rhs_batch": (), "lhs_contract": over, "rhs_contract": over}
+    ends = [(first, min(first + rows, n)) for first in range(0, n, rows)]
+    bands = [b.dot(rows_of(*end), rows_of(0, end[1]), **words) for end in ends]
+    return b.concat(*[_mirrored_band(b, bands[k:], ends[k:]) for k in range(len(ends))], dim=0)
+
+
+def _mirrored_band(b: Any, bands: Sequence[SSAValue], ends: Sequence[tuple[int, int]]) -> SSAValue:
+    """Rows of a symmetric matrix, whole: of the first band, and behind it the columns of the bands below, across."""
+    (first, last), *_ = ends
+    height = last - first
+    left, corner = (part(b, bands[0], (0, height), columns) for columns in ((0, first), (first, last)))
+    corner = b.select(compared(b, "ge", (height, height)), corner, transposed(b, corner))
+    below = [
+        transposed(b, part(b, band, (0, end - begin), (first, last)))
+        for band, (begin, end) in zip(bands[1:], ends[1:], strict=True)
+    ]
+    return b.concat(*([left] if first else []), corner, *below, dim=1)
 
 
 _SPLITS: dict[type[GraphOp], Callable[..., Sequence[SSAValue]]] = {

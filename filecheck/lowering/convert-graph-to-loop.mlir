@@ -173,3 +173,43 @@ func.func @given_rows(%x: tensor<3x8xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>)
   %z = graph.call @one_row(%q) : (tensor<1x4xf32>) -> (tensor<1x4xf32>)
   return %y, %z : tensor<1x4xf32>, tensor<1x4xf32>
 }
+
+// -----
+
+/// What is computed for a concat along the outermost dim alone is stored where it is to be.
+// CHECK-LABEL: program.func @joined
+//       CHECK:   %[[TOP:.+]] = memref.reinterpret_cast %result to offset: [0], sizes: [2, 8], strides: [8, 1]
+//  CHECK-NEXT:   loop.launch @dot(%x, %w, %[[TOP]])
+//  CHECK-NEXT:   %[[BOTTOM:.+]] = memref.reinterpret_cast %result to offset: [16], sizes: [3, 8], strides: [8, 1]
+//  CHECK-NEXT:   loop.launch @dot_1(%y, %w, %[[BOTTOM]])
+//  CHECK-NEXT: }
+func.func @joined(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %w: tensor<4x8xf32>) -> tensor<5x8xf32> {
+  %a = graph.dot %x, %w contract [1] with [0] : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  %b = graph.dot %y, %w contract [1] with [0] : (tensor<3x4xf32>, tensor<4x8xf32>) -> tensor<3x8xf32>
+  %c = graph.concat %a, %b along 0 : (tensor<2x8xf32>, tensor<3x8xf32>) -> tensor<5x8xf32>
+  return %c : tensor<5x8xf32>
+}
+
+// -----
+
+/// An operand that something else needs, too, has a buffer of its own, and so all have.
+// CHECK-LABEL: program.func @no_joined_of_used
+//       CHECK:   loop.launch @concat(%result1, %{{.*}}, %result0)
+func.func @no_joined_of_used(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %w: tensor<4x8xf32>) -> (tensor<5x8xf32>, tensor<2x8xf32>) {
+  %a = graph.dot %x, %w contract [1] with [0] : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  %b = graph.dot %y, %w contract [1] with [0] : (tensor<3x4xf32>, tensor<4x8xf32>) -> tensor<3x8xf32>
+  %c = graph.concat %a, %b along 0 : (tensor<2x8xf32>, tensor<3x8xf32>) -> tensor<5x8xf32>
+  return %c, %a : tensor<5x8xf32>, tensor<2x8xf32>
+}
+
+// -----
+
+/// So it has where it would not begin at a cache line.
+// CHECK-LABEL: program.func @no_joined_between_lines
+//       CHECK:   loop.launch @concat(%{{.*}}, %{{.*}}, %result)
+func.func @no_joined_between_lines(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %w: tensor<4x7xf32>) -> tensor<5x7xf32> {
+  %a = graph.dot %x, %w contract [1] with [0] : (tensor<2x4xf32>, tensor<4x7xf32>) -> tensor<2x7xf32>
+  %b = graph.dot %y, %w contract [1] with [0] : (tensor<3x4xf32>, tensor<4x7xf32>) -> tensor<3x7xf32>
+  %c = graph.concat %a, %b along 0 : (tensor<2x7xf32>, tensor<3x7xf32>) -> tensor<5x7xf32>
+  return %c : tensor<5x7xf32>
+}

@@ -62,10 +62,11 @@ func.func @no_columns(%a: tensor<2x2xf32>, %y: tensor<2x7xf32>) -> tensor<2x7xf3
 //       DEFAULT:   graph.dot %{{.*}}, %{{.*}} contract [0] with [0] : (tensor<1024x128xf32>, tensor<1024x128xf32>) -> tensor<128x128xf32>
 //       DEFAULT:   graph.dot %{{.*}}, %{{.*}} contract [0] with [0] : (tensor<1024x128xf32>, tensor<1024x256xf32>) -> tensor<128x256xf32>
 //       DEFAULT:   graph.dot %{{.*}}, %{{.*}} contract [0] with [0] : (tensor<1024x44xf32>, tensor<1024x300xf32>) -> tensor<44x300xf32>
-//       DEFAULT:   %[[LOWER:.*]] = graph.concat
 //       DEFAULT:   %[[BELOW:.*]] = graph.cmp ge
-//       DEFAULT:   %[[UPPER:.*]] = graph.transpose %[[LOWER]] perm [1, 0]
-//  DEFAULT-NEXT:   graph.select %[[BELOW]], %[[LOWER]], %[[UPPER]]
+//       DEFAULT:   graph.select %[[BELOW]], %{{.*}}, %{{.*}} : (tensor<128x128xi1>, tensor<128x128xf32>
+//       DEFAULT:   %[[FIRST:.*]] = graph.concat %{{.*}}, %{{.*}}, %{{.*}} along 1 : {{.*}} -> tensor<128x300xf32>
+//       DEFAULT:   %[[LAST:.*]] = graph.concat %{{.*}}, %{{.*}} along 1 : {{.*}} -> tensor<44x300xf32>
+//       DEFAULT:   graph.concat %[[FIRST]], %{{.*}}, %[[LAST]] along 0
 func.func @gram(%x: tensor<1024x300xf32>) -> tensor<300x300xf32> {
   %y = graph.dot %x, %x contract [0] with [0] : (tensor<1024x300xf32>, tensor<1024x300xf32>) -> tensor<300x300xf32>
   return %y : tensor<300x300xf32>
