@@ -31,7 +31,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     (_, _), result = ufunc_dtypes(np.power, (token(x1), token(x2)))
     constant = None if isinstance(x2, Tracer) else concrete_array(x2)
     if is_integer_dtype(result):
-        return _power_by_bits(x1, x2, result) if constant is None else _integer_power(x1, constant, result)
+        return _integer_power(x1, x2, result) if constant is None else _constant_power(x1, constant, result)
     small = constant is not None and constant.ndim == 0 and (constant.dtype.kind != "c" or not constant.imag)
     if small and constant is not None and (product := _product_power(x1, float(constant.real), result)) is not None:
         product.weak = weak_result((token(x1), token(x2)))
@@ -64,41 +64,19 @@ def _repeat_product(x: Tracer, n: int) -> Tracer:
         x = build("mul", x, x)
 
 
-def _integer_power(base: Any, exponent: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Tracer:
+def _constant_power(base: Any, exponent: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Tracer:
     if (exponent < 0).any():
         raise ValueError("integers to negative integer powers are not allowed, as in NumPy")
-    if exponent.ndim == 0:
-        x = lift_as(base, dtype)
-        return _repeat_product(x, int(exponent)) if exponent > 0 else full_like_tracer(x, 1)
+    if exponent.ndim:
+        return _integer_power(base, exponent, dtype)
     x = lift_as(base, dtype)
-    shape = broadcast_shapes([x.shape, exponent.shape])
-    x = broadcast_tracer(x, shape)
-    result = full_like_tracer(x, 1)
-    for bit in range(int(exponent.max(initial=0)).bit_length()):
-        chosen = broadcast_tracer(lift((exponent >> bit & 1).astype(bool)), shape)
-        result = select(chosen, build("mul", result, x), result)
-        x = build("mul", x, x)
-    return result
+    return _repeat_product(x, int(exponent)) if exponent > 0 else full_like_tracer(x, 1)
 
 
-def _power_by_bits(base: Any, exponent: Tracer, dtype: np.dtype[Any]) -> Tracer:
-    """A product for each bit of the exponent, modulo the size of the dtype."""
-    bits = 8 * exponent.dtype.itemsize - (exponent.dtype.kind == "i") if is_integer_dtype(exponent.dtype) else 1
+def _integer_power(base: Any, exponent: Any, dtype: np.dtype[Any]) -> Tracer:
     x, n = lift_as(base, dtype), lift_as(exponent, dtype)
     shape = broadcast_shapes([x.shape, n.shape])
-    base = x = broadcast_tracer(x, shape)
-    n = rest = broadcast_tracer(n, shape)
-    zero, one, two = (full_like_tracer(x, value) for value in (0, 1, 2))
-    result = one
-    for bit in range(min(bits, 8 * dtype.itemsize)):
-        odd = compare("ne", build("and", rest, one), zero)
-        result = build("mul", result, select(odd, x, one))
-        if bit + 1 < bits:
-            x, rest = build("mul", x, x), build("div", rest, two)
-    if n.dtype.kind == "u":
-        return result
-    unit = compare("eq", build("mul", base, base), one)  # 1 and -1 are their own inverses
-    return select(compare("lt", n, zero), select(unit, result, zero), result)
+    return build("pow", broadcast_tracer(x, shape), broadcast_tracer(n, shape))
 
 
 @operation
