@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.bounds import constant_extent
 from ..analysis.nests import loops, name_of
 from ..schedule.peel import Peel
@@ -19,11 +19,23 @@ from ..schedule.stage import Stage
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take, copies, inside, jam_rows
-from .product_nest import Product, bits_of, rows_without_rest
+from .product_nest import Product, bits_of, even_rows, find_product
 from .prologues import inline_prologue
 
 TILES_OF_A_PANEL = 4
 """Tiles of rows that read a panel of columns: for fewer of them it is not worth packing."""
+
+
+LEAST_DEPTH_OF_NARROW = 16
+"""Terms of sums of fewer columns than a vector has lanes, which are not all used: of fewer terms other loops are as fast."""
+
+
+def find_narrow(nest: ForOp, target: Target) -> Product | None:
+    """A product of two matrices whose columns do not fill a vector."""
+    product = find_product(nest, target, 2)
+    if product is None or len(product.band) > 2 or product.left is None or product.sizes[2] < LEAST_DEPTH_OF_NARROW:
+        return None
+    return product
 
 
 def panel_of(product: Product, width: int, target: Target) -> SSAValue | None:
@@ -46,7 +58,7 @@ def _rows(target: Target, bits: int, width: int) -> int:
 
 
 def tile_width(columns: int, bits: int, target: Target) -> int:
-    """How many columns of a product with so many a tile has.
+    """How many columns of a product with so many a tile has: all, where they are fewer than those of two vectors.
 
     Of tiles with as many sums, the one of four vectors a row loads least: four vectors and a number for each of its rows, where
     that of two vectors has twice as many rows. It takes more registers, though, and is for columns that it fills.
@@ -55,10 +67,7 @@ def tile_width(columns: int, bits: int, target: Target) -> int:
     rows, wide = _rows(target, bits, 4 * lanes), 4 * lanes
     if columns % wide == 0 and 4 * rows + 4 + 1 <= target.vector_registers:  # sums, columns, the number of a row
         return wide
-    width = 2 * lanes
-    while width > columns:
-        width //= 2
-    return width
+    return min(columns, 2 * lanes)
 
 
 def _is_shared(product: Product) -> bool:
@@ -110,7 +119,7 @@ def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product:
         jam_rows(kernel, rows, most, take)
         return
     registers = max(1, lanes // target.lanes(bits))
-    at_once = rows_without_rest(trips, most * registers, registers) or min(most, trips)
+    at_once = min(trips, even_rows(trips, most * registers, registers))
     if at_once < 2:
         return
     made = take(UnrollAndJam(rows, at_once))
