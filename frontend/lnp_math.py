@@ -14,7 +14,7 @@ from .elementwise import broadcast_shapes, compare, full_like_tracer, named, pre
 from .moves import broadcast_tracer
 from .promotion import COMPLEX128, FLOAT64, dtype_of, is_complex_dtype, is_integer_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer
-from .tracing import build, concrete_array, lift, lift_as, operand, token
+from .tracing import build, concrete_array, lift_as, operand, token
 
 __all__ = [  # noqa: RUF022
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "asin", "asinh", "atanh", "cbrt", "cosh",

@@ -56,7 +56,7 @@ LEAST_WORK = 4 << 20
 LEAST_SIDE = 32
 """Rows and columns below which what is packed is not read often enough."""
 LEAST_ROWS = 256
-"""Rows from which on both operands are packed, but for right operands that have to be transposed."""
+"""Rows from which on both operands are packed, if they are not very deep."""
 LEAST_DEPTH = 128
 """Terms of a part of the depth at least, however small the caches are: there is a pass over the sums for each part."""
 WIDEST = 576
@@ -129,14 +129,18 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
 
 
 def _is_low(product: Product, target: Target) -> bool:
-    """Whether rows are so few that packing takes longer than it saves, where the right operand need not be transposed.
+    """Whether rows are so few that packing both operands takes longer than it saves.
 
-    A tile then reads it as it lies, or a panel of it, which L2 has to hold.
+    A tile then reads the right operand as it lies, or a panel of it (`tiled.py`). L2 has to hold the panel, or all of an
+    operand whose panels have to be turned.
     """
-    rows, depth, right, bits = product.rows.trip_count(), product.sizes[2], product.right, bits_of(product.depth)
-    if rows is None or rows >= LEAST_ROWS or depth > DEEPEST or right is None or not runs_along(right, product.columns):
+    rows, right = product.rows.trip_count(), product.right
+    _, n, k = product.sizes
+    if rows is None or rows >= LEAST_ROWS or k > DEEPEST or right is None:
         return False
-    return depth * 4 * target.lanes(bits) * bits // 8 <= target.l2_bytes // 2
+    bits = bits_of(product.depth)
+    width = 4 * target.lanes(bits) if runs_along(right, product.columns) else n
+    return k * width * bits // 8 <= target.l2_bytes // 2
 
 
 def _in_place(product: Product, target: Target) -> Blocks | None:
