@@ -42,7 +42,7 @@ _BINARY: dict[str, tuple[type[Operation] | None, ...]] = {
     "rem": (vocabulary.RemFOp, arith.RemSIOp, arith.RemUIOp, None),
     "max": (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, arith.OrIOp),
     "min": (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, arith.AndIOp),
-    "pow": (math.PowFOp, None, None, None),
+    "pow": (math.PowFOp, math.IPowIOp, None, None),
     "atan2": (math.Atan2Op, None, None, None),
     "and": (None, arith.AndIOp, arith.AndIOp, arith.AndIOp),
     "or": (None, arith.OrIOp, arith.OrIOp, arith.OrIOp),

@@ -14,7 +14,7 @@ from .elementwise import broadcast_shapes, compare, full_like_tracer, named, pre
 from .moves import broadcast_tracer
 from .promotion import COMPLEX128, FLOAT64, dtype_of, is_complex_dtype, is_integer_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer
-from .tracing import build, concrete_array, lift, lift_as, operand, token
+from .tracing import build, concrete_array, lift_as, operand, token
 
 __all__ = [  # noqa: RUF022
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "asin", "asinh", "atanh", "cbrt", "cosh",
@@ -31,7 +31,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     (_, _), result = ufunc_dtypes(np.power, (token(x1), token(x2)))
     constant = None if isinstance(x2, Tracer) else concrete_array(x2)
     if is_integer_dtype(result):
-        return _power_by_bits(x1, x2, result) if constant is None else _integer_power(x1, constant, result)
+        return _integer_power(x1, x2, result) if constant is None else _constant_power(x1, constant, result)
     small = constant is not None and constant.ndim == 0 and (constant.dtype.kind != "c" or not constant.imag)
     if small and constant is not None and (product := _product_power(x1, float(constant.real), result)) is not None:
         product.weak = weak_result((token(x1), token(x2)))
@@ -64,41 +64,19 @@ def _repeat_product(x: Tracer, n: int) -> Tracer:
         x = build("mul", x, x)
 
 
-def _integer_power(base: Any, exponent: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Tracer:
+def _constant_power(base: Any, exponent: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Tracer:
     if (exponent < 0).any():
         raise ValueError("integers to negative integer powers are not allowed, as in NumPy")
-    if exponent.ndim == 0:
-        x = lift_as(base, dtype)
-        return _repeat_product(x, int(exponent)) if exponent > 0 else full_like_tracer(x, 1)
+    if exponent.ndim:
+        return _integer_power(base, exponent, dtype)
     x = lift_as(base, dtype)
-    shape = broadcast_shapes([x.shape, exponent.shape])
-    x = broadcast_tracer(x, shape)
-    result = full_like_tracer(x, 1)
-    for bit in range(int(exponent.max(initial=0)).bit_length()):
-        chosen = broadcast_tracer(lift((exponent >> bit & 1).astype(bool)), shape)
-        result = select(chosen, build("mul", result, x), result)
-        x = build("mul", x, x)
-    return result
+    return _repeat_product(x, int(exponent)) if exponent > 0 else full_like_tracer(x, 1)
 
 
-def _power_by_bits(base: Any, exponent: Tracer, dtype: np.dtype[Any]) -> Tracer:
-    """A product for each bit of the exponent, modulo the size of the dtype."""
-    bits = 8 * exponent.dtype.itemsize - (exponent.dtype.kind == "i") if is_integer_dtype(exponent.dtype) else 1
+def _integer_power(base: Any, exponent: Any, dtype: np.dtype[Any]) -> Tracer:
     x, n = lift_as(base, dtype), lift_as(exponent, dtype)
     shape = broadcast_shapes([x.shape, n.shape])
-    base = x = broadcast_tracer(x, shape)
-    n = rest = broadcast_tracer(n, shape)
-    zero, one, two = (full_like_tracer(x, value) for value in (0, 1, 2))
-    result = one
-    for bit in range(min(bits, 8 * dtype.itemsize)):
-        odd = compare("ne", build("and", rest, one), zero)
-        result = build("mul", result, select(odd, x, one))
-        if bit + 1 < bits:
-            x, rest = build("mul", x, x), build("div", rest, two)
-    if n.dtype.kind == "u":
-        return result
-    unit = compare("eq", build("mul", base, base), one)  # 1 and -1 are their own inverses
-    return select(compare("lt", n, zero), select(unit, result, zero), result)
+    return build("pow", broadcast_tracer(x, shape), broadcast_tracer(n, shape))
 
 
 @operation
@@ -138,13 +116,16 @@ def sign_factor(x: Tracer) -> Tracer:
     return select(compare("lt", x, full_like_tracer(x, 0)), build("neg", one), one)
 
 
+_LN2 = {4: (0.693145751953125, 1.428606765330187e-06), 8: (0.6931471803691238, 1.9082149292705877e-10)}
+"""ln 2 in two parts by the bytes of a number, the first so short that differences with it are exact."""
+
+
 def _half_exponentials(x: Tracer) -> tuple[Tracer, Tracer]:
     """exp(x) / 2 without early overflow, and exp(-x) / 2, for x >= 0."""
-    half = full_like_tracer(x, 0.5)
-    root = build("exp", build("mul", x, half))
-    grown = build("mul", build("mul", half, root), root)
-    # not a quotient by what may overflow, whose slope would be NaN
-    return grown, build("mul", half, build("exp", build("neg", x)))
+    high, low = _LN2[x.dtype.itemsize]
+    grown = build("mul", build("exp", build("sub", x, full_like_tracer(x, high))), full_like_tracer(x, math.exp(-low)))
+    # of what may overflow the quotient would have a slope of NaN; from here on it is not seen beside the other one
+    return grown, build("div", full_like_tracer(x, 0.25), build("min", grown, full_like_tracer(x, 1e18)))
 
 
 @operation
@@ -159,18 +140,34 @@ def cosh(x: Any, /) -> Any:
 
 @operation
 def sinh(x: Any, /) -> Any:
-    """`np.sinh`."""
+    """`np.sinh`: near 0, where the difference of exponentials cancels, by its series."""
     (x,), _, weak = prepare(np.sinh, (x,))
     if is_complex_dtype(x.dtype):
         return complex_formulas.sinh(x)
-    one, sign = full_like_tracer(x, 1), sign_factor(x)
+    zero, one, sign = full_like_tracer(x, 0), full_like_tracer(x, 1), sign_factor(x)
     size = build("mul", x, sign)
     near = compare("lt", size, one)
-    grown, shrunk = _half_exponentials(size)
-    # near 0 the difference of exponentials cancels: with t = exp(|x|) - 1 it is (t + t / (t + 1)) / 2
-    t = build("expm1", select(near, size, one))
-    small = build("mul", full_like_tracer(x, 0.5), build("add", t, build("div", t, build("add", t, one))))
-    return build("mul", sign, select(near, small, build("sub", grown, shrunk)), weak=weak)
+    grown, shrunk = _half_exponentials(select(near, one, size))
+    t = select(near, x, zero)
+    small = build("add", t, build("mul", t, _series(build("mul", t, t), _SINH[x.dtype.itemsize])))
+    return build("select", near, small, build("mul", sign, build("sub", grown, shrunk)), weak=weak)
+
+
+# of sinh(t) / t - 1 in t^2, enough for 1, by the bytes of a number
+_SINH = {size: (0.0, *(1 / math.factorial(2 * k + 1) for k in range(1, terms))) for size, terms in ((4, 6), (8, 10))}
+
+
+def _series(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
+    """The polynomial in `x`, lowest power first."""
+    series = full_like_tracer(x, coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        series = build("mul", series, x)
+        series = build("add", series, full_like_tracer(x, c)) if c else series
+    return series
+
+
+_LARGE = 1e18
+"""Beside the square of such a number 1 is not seen."""
 
 
 @operation
@@ -181,14 +178,19 @@ def arcsinh(x: Any, /) -> Any:
         return complex_formulas.arcsinh(x, arcsinh)
     one, sign = full_like_tracer(x, 1), sign_factor(x)
     size = build("mul", x, sign)
-    large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
+    large = full_like_tracer(x, _LARGE)
     near = compare("lt", size, large)
     s = select(near, size, large)
     root = build("sqrt", build("add", build("mul", s, s), one))
     # a product by s keeps the sign of a zero
-    small = build("log1p", build("mul", s, build("add", one, build("div", s, build("add", one, root)))))
-    far = build("add", build("log", select(near, large, size)), full_like_tracer(x, math.log(2)))
-    return build("mul", sign, select(near, small, far), weak=weak)
+    grown = build("mul", s, build("add", one, build("div", s, build("add", one, root))))
+    return build("mul", sign, _log_of_grown(near, grown, size), weak=weak)
+
+
+def _log_of_grown(near: Tracer, grown: Tracer, x: Tracer) -> Tracer:
+    """log(1 + grown), where not `near` log(2 x)."""
+    y = build("log1p", select(near, grown, x))
+    return select(near, y, build("add", y, full_like_tracer(x, math.log(2))))
 
 
 @operation
@@ -197,13 +199,11 @@ def arccosh(x: Any, /) -> Any:
     (x,), _, _ = prepare(np.arccosh, (x,))
     if is_complex_dtype(x.dtype):
         return complex_formulas.arccosh(x, arcsinh)
-    one = full_like_tracer(x, 1)
-    large = full_like_tracer(x, 1e9 if x.dtype == FLOAT64 else 1e5)
-    t = build("sub", build("min", x, large), one)
-    near = build("log1p", build("add", t, build("sqrt", build("mul", t, build("add", t, full_like_tracer(x, 2))))))
-    near = select(compare("lt", x, one), full_like_tracer(x, math.nan), near)
-    far = build("add", build("log", x), full_like_tracer(x, math.log(2)))
-    return select(compare("gt", x, large), far, near)
+    one, large = full_like_tracer(x, 1), full_like_tracer(x, _LARGE)
+    near = compare("lt", x, large)
+    t = build("sub", select(near, x, large), one)
+    grown = build("add", t, build("sqrt", build("mul", t, build("add", t, full_like_tracer(x, 2)))))
+    return select(compare("lt", x, one), full_like_tracer(x, math.nan), _log_of_grown(near, grown, x))
 
 
 @operation
@@ -298,8 +298,8 @@ def cbrt(x: Any, /) -> Any:
     usual = build("and", compare("gt", size, zero), compare("lt", size, full_like_tracer(x, math.inf)))
     sign = select(compare("lt", x, zero), build("neg", one), one)
     size = select(usual, build("mul", sign, x), one)
-    # Newton's step corrects the exponent, which is no third
-    root = build("pow", size, full_like_tracer(x, 1 / 3))
+    # Newton's step makes all digits right
+    root = build("exp", build("mul", build("log", size), full_like_tracer(x, 1 / 3)))
     square = build("mul", root, root)
     error = build("div", build("sub", build("mul", root, square), size), build("mul", three, square))
     root = build("mul", sign, build("sub", root, error))
@@ -318,10 +318,7 @@ def sinc(x: Any, /) -> Any:
     near = compare("lt", build("abs", angle), one)
     far = select(near, one, angle)
     square = select(near, build("mul", angle, angle), one)
-    series = full_like_tracer(x, _SINC[-1])
-    for c in reversed(_SINC[:-1]):
-        series = build("add", build("mul", series, square), full_like_tracer(x, c))
-    return build("select", near, series, build("div", build("sin", far), far), weak=weak)
+    return build("select", near, _series(square, _SINC), build("div", build("sin", far), far), weak=weak)
 
 
 @operation

@@ -103,10 +103,8 @@ def _keys(x: Tracer) -> list[Tracer]:
 @api
 def sort_complex(a: Any, /) -> Any:
     """`np.sort_complex`: numbers as complex ones, sorted along the last axis by real, then by imaginary parts."""
-    x = lift(a)
-    if not is_complex_dtype(x.dtype):
-        x = lift_as(x, np.result_type(x.dtype, np.complex64))
-    return sort(x)
+    x = sort(lift(a))
+    return x if is_complex_dtype(x.dtype) else lift_as(x, np.result_type(x.dtype, np.complex64))
 
 
 @api

@@ -904,6 +904,7 @@ ROWS: tuple[Row, ...] = (
     *_binary(("add", "sub", "mul"), NUMBERS),
     *_binary(("div", "rem"), NUMBERS),
     *_binary(("pow",), FLOATS, domain=(0, 5), ulp=APPROXIMATE),
+    *_binary(("pow",), INTS),
     *_binary(("atan2",), FLOATS, ulp=APPROXIMATE),
     *_binary(("max", "min"), ALL, zeros=False),
     *_binary(("and", "or", "xor"), INTEGERS),

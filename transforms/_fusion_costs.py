@@ -18,8 +18,17 @@ from ..dialects.types import element_of, shape_of, width_of
 from ._fusion_groups import Group, Groups, Place
 from ._fusion_legality import is_movable, is_product, writes_nest
 
-MAX_OPS = 64
-"""Ops a group that compute something: keeps basic blocks below the size where code generation turns superlinear."""
+MAX_WORK = 512
+"""What a group computes, by `work_of`: keeps basic blocks below the size where code generation turns superlinear."""
+
+MANY = 8
+"""What an op counts that takes more than an instruction or two: a function, or one with loops of its own."""
+
+SHORT = (
+    "add", "sub", "mul", "div", "max", "min", "neg", "abs", "sign", "and", "or", "xor", "not", "shl", "shr", "cmp", "select",
+    "convert", "bitcast", "floor", "ceil", "rint", "sqrt",
+)  # fmt: skip
+"""Elementwise ops of an instruction or two."""
 
 MAX_PLACES = 8
 """Places a value is computed at in one kernel, before it is better kept in memory."""
@@ -46,9 +55,16 @@ FEW = 8
 """Parts of a kernel that many threads cannot share."""
 
 
+def work_of(op: Operation) -> int:
+    """About how much code an op becomes."""
+    if is_movable(op):
+        return 0
+    return 1 if isinstance(op, ElementwiseOp) and op.name.removeprefix("graph.") in SHORT else MANY
+
+
 def is_full(group: Group, op: Operation) -> bool:
     """Whether a group has no room for an op."""
-    return group.work >= MAX_OPS and not is_movable(op)
+    return group.work >= MAX_WORK and not is_movable(op)
 
 
 def may_repeat(op: Operation) -> int:
@@ -98,7 +114,7 @@ def is_evaluated_once(op: Operation, group: Group, places: set[Place], groups: G
 def _ends_contraction(op: Operation, groups: Groups) -> bool:
     """Whether elementwise ops of one use lead from a contraction to `op`."""
     work, seen = [op], 0
-    while work and seen < MAX_OPS:
+    while work and seen < MAX_WORK:
         seen += 1
         current = work.pop()
         equations = groups.loop_form(current)

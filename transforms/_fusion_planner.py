@@ -10,7 +10,6 @@ from ..dialects.graph.base import GraphOp
 from ..dialects.graph.control import is_given_part
 from ..dialects.graph.shape import ReshapeOp
 from ._fusion_costs import (
-    MAX_OPS,
     MAX_PLACES,
     follows_reduction,
     is_cheap,
@@ -20,6 +19,7 @@ from ._fusion_costs import (
     repeated,
     rereads,
     stay_in_cache,
+    work_of,
 )
 from ._fusion_groups import Group, Groups, Place, root_place
 from ._fusion_legality import (
@@ -78,7 +78,7 @@ class Planner:
             if places is None or (further and not may_store(op, group, places, self.groups)):
                 continue
             group.places[op] = places
-            group.work += not is_movable(op)
+            group.work += work_of(op)
             self.groups.join(group, op)
             return
         if isinstance(op, ReshapeOp) or is_given_part(op):
@@ -94,7 +94,7 @@ class Planner:
         """Let an op that writes its own loops end in what follows it: in the one group that stores at its points."""
         of = self.groups.of
         for group in {of[user]: None for user in users_of(op) if user in of}:
-            if group.work < MAX_OPS and may_end_nest(op, group, self.groups):
+            if not is_full(group, op) and may_end_nest(op, group, self.groups):
                 group.nest, group.places[op] = op, {root_place(op.result_shape())}
                 self.groups.join(group, op)
                 return

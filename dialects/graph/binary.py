@@ -8,12 +8,12 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Commutative
 
-from ..types import COMPLEX, tensor
+from ..types import COMPLEX, is_unsigned, scalar_of, tensor, width_of
 from .base import (
     Bilinear,
     Custom,
@@ -70,11 +70,12 @@ def binary(
     domain: str = "number",
     stores: Sequence[Attribute] = (),
     commutative: bool = False,
+    scalar: Callable[..., SSAValue] | None = None,
 ) -> type[BinaryOp]:
-    """The op `graph.<name>`, whose scalar expression is the function of its name."""
+    """The op `graph.<name>`; `scalar` is its scalar expression where that is not the function of its name."""
     base = CommutativeOp if commutative else BinaryOp
     rules = ("Both operands have one element type.", "Both operands have one shape.")
-    return row(base, name, meaning, numpy, derivative, domain, stores, None, "%a, %b", rules)
+    return row(base, name, meaning, numpy, derivative, domain, stores, scalar, "%a, %b", rules)
 
 
 def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -84,6 +85,29 @@ def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     quotient = np.floor_divide(x, y)  # 0 where y is 0, the minimum for minimum / -1
     inexact = (quotient * y != x) & (y != 0)
     return quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
+
+
+def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Powers; integers wrap, a negative exponent gives the quotient toward zero, and 0 for 0."""
+    if x.dtype.kind != "i":
+        return np.power(x, y)
+    of_unit = np.where((x == -1) & (y & 1 == 1), x, 1)
+    of_negative = np.where((x == 1) | (x == -1), of_unit, 0).astype(x.dtype)
+    return np.where(y < 0, of_negative, np.power(x, np.maximum(y, 0)))
+
+
+def _power_scalar(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    element = scalar_of(x.type)
+    if not is_unsigned(element):
+        return b.binary("pow", x, y)
+    # an odd number to the power of the uppermost bit is 1, an even one 0
+    width = width_of(element)
+    signed = IntegerType(width)
+    low = b.binary("and", y, b.const((1 << (width - 1)) - 1, y.type))
+    power = b.bitcast(b.binary("pow", b.bitcast(x, signed), b.bitcast(low, signed)), element)
+    even = b.cmp("eq", b.binary("and", x, b.const(1, x.type)), b.const(0, x.type))
+    vanishes = b.binary("and", even, b.cmp("ne", y, low))
+    return b.select(vanishes, b.const(0, x.type), power)
 
 
 def _pow_factor_x(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
@@ -157,11 +181,11 @@ RemOp = binary(
 )
 PowOp = binary(
     "pow",
-    "`lhs ** rhs` with the special cases of C99 `pow`.",
-    np.power,
+    "`lhs ** rhs` with the special cases of C99 `pow`. Integers wrap; to a negative power 1 and -1 are units, others give 0.",
+    _power,
     derivative=Elementwise(_pow_factor_x, _pow_factor_y),
-    domain="float",
     stores=COMPLEX,
+    scalar=_power_scalar,
 )
 Atan2Op = binary(
     "atan2",

@@ -1,7 +1,7 @@
-"""Integer division and shifts, defined for all operands and written without branches.
+"""Integer division, shifts and powers, defined for all operands.
 
 Division by zero gives 0, the most negative number divided by -1 wraps, shifts by the width or more give what an infinitely wide
-number would.
+number would; powers wrap, and a negative exponent gives the quotient toward zero, 0 for 0.
 """
 
 from __future__ import annotations
@@ -104,6 +104,35 @@ def _shift(opcode: str) -> Pure:
         return b.select(inside, shifted, const(0, ty), ty)
 
     return write
+
+
+def power(b: Builder, x: str, y: str, ty: Ty) -> str:
+    """`x` to the power of signed `y` by squaring, until no lane has bits of the exponent left. Ends the current block."""
+    zero, one, minus_one = const(0, ty), const(1, ty), const(-1, ty)
+    odd = b.icmp("ne", b.and_(y, one, ty), zero, ty)
+    of_unit = b.select(b.and_(b.icmp("eq", x, minus_one, ty), odd, ty.bool), minus_one, one, ty)
+    is_unit = b.icmp("ult", b.add(x, one, ty), const(3, ty), ty)  # -1, 0 or 1
+    is_unit = b.and_(is_unit, b.icmp("ne", x, zero, ty), ty.bool)
+    negative = b.icmp("slt", y, zero, ty)
+    known = b.select(is_unit, of_unit, zero, ty)
+    exponent = b.intrinsic("smax", ty, y, zero)
+    before, step, done = b.block, b.fresh_label("power.step"), b.fresh_label("power.done")
+    b.br(step)
+    b.label(step)
+    product, square, bits = b.name(), b.name(), b.name()
+    position = len(b.lines)
+    b.lines += [""] * 3
+    odd = b.icmp("ne", b.and_(bits, one, ty), zero, ty)
+    following = (
+        b.select(odd, b.mul(product, square, ty), product, ty),
+        b.mul(square, square, ty),
+        b.lshr(bits, one, ty),
+    )
+    for k, (phi, first, after) in enumerate(zip((product, square, bits), (one, x, exponent), following, strict=True)):
+        b.lines[position + k] = f"  {phi} = phi {ty} [ {first}, %{before} ], [ {after}, %{step} ]"
+    b.cond_br(b.any(b.icmp("ne", following[2], zero, ty), ty), step, done)
+    b.label(done)
+    return b.select(negative, known, following[0], ty)
 
 
 PURE: dict[str, Pure] = {

@@ -236,6 +236,12 @@ def _float_remainder(e: FunctionEmitter, op: Operation) -> None:
     e.define(op.results[0], float_remainder(e.b, x, y, ty))
 
 
+def _integer_power(e: FunctionEmitter, op: Operation) -> None:
+    ty = e.ty(op.results[0].type, op)
+    x, y = [e.value(v, op) for v in op.operands]
+    e.define(op.results[0], emit_integer.power(e.b, x, y, ty))
+
+
 PURE: dict[str, Pure] = {
     **emit_integer.PURE,
     "arith.constant": constant,
@@ -297,4 +303,5 @@ _NAMES = (
 EFFECTS: dict[str, Effect] = {
     **{f"math.{name}": _function for name in _NAMES},
     "arith.remf": _float_remainder,
+    "math.ipowi": _integer_power,
 }

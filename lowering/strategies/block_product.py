@@ -17,7 +17,7 @@ from ..schedule.peel import Peel
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take
-from .product_nest import rows_without_rest
+from .product_nest import even_rows
 
 ROWS = 64
 """What a number of rows that is not known is taken to be a multiple of."""
@@ -89,7 +89,7 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
         take(Vectorize(rest, 1 << (left - 1).bit_length()))
     take(Vectorize(columns, lanes))
     rows, count, registers = name_of(product.rows), product.rows.trip_count() or ROWS, max(1, lanes // target.lanes(bits))
-    at_once = (_rows_of_deep if deep else _rows_at_once)(count, sums, registers)
+    at_once = (even_rows if deep else _rows_at_once)(count, sums, registers)
     if at_once < 2:
         return
     made = take(UnrollAndJam(rows, at_once))
@@ -120,11 +120,6 @@ def registers_of(columns: int, bits: int, target: Target) -> int:
     full, left = divmod(columns, lanes)
     last = lanes if left > lanes // 2 else 1 << (left - 1).bit_length() if left else 0
     return full * -(-lanes // native) + -(-last // native)
-
-
-def _rows_of_deep(count: int, sums: int, registers: int) -> int:
-    """The same of a deep product: tiles without a rest, else of about equal height."""
-    return rows_without_rest(count, sums, registers) or -(-count // -(-count * registers // sums))
 
 
 def _rows_at_once(count: int, sums: int, registers: int) -> int:

@@ -55,6 +55,8 @@ LEAST_WORK = 4 << 20
 """Multiplications below which packing does not pay."""
 LEAST_SIDE = 32
 """Rows and columns below which what is packed is not read often enough."""
+LEAST_ROWS = 256
+"""Rows from which on both operands are packed, if they are not very deep."""
 LEAST_DEPTH = 128
 """Terms of a part of the depth at least, however small the caches are: there is a pass over the sums for each part."""
 WIDEST = 576
@@ -114,6 +116,7 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
         or product.left.buffer is product.right.buffer
         or m * n * k < LEAST_WORK
         or min(m, n) < LEAST_SIDE
+        or _is_low(product, target)
     ):
         return None
     in_place, packed = _in_place(product, target), _packed(product, target)
@@ -123,6 +126,21 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
         return packed
     highest = WIDTH_BYTES // (k * bits_of(product.depth) // 8)
     return replace(in_place, height=_even(m, highest, in_place.rows), transposed=True)
+
+
+def _is_low(product: Product, target: Target) -> bool:
+    """Whether rows are so few that packing both operands takes longer than it saves.
+
+    A tile then reads the right operand as it lies, or a panel of it (`tiled.py`). L2 has to hold the panel, or all of an
+    operand whose panels have to be turned.
+    """
+    rows, right = product.rows.trip_count(), product.right
+    _, n, k = product.sizes
+    if rows is None or rows >= LEAST_ROWS or k > DEEPEST or right is None:
+        return False
+    bits = bits_of(product.depth)
+    width = 4 * target.lanes(bits) if runs_along(right, product.columns) else n
+    return k * width * bits // 8 <= target.l2_bytes // 2
 
 
 def _in_place(product: Product, target: Target) -> Blocks | None:

@@ -62,8 +62,20 @@ def rows_without_rest(count: int, sums: int, registers: int) -> int | None:
     return next((rows for rows in fitting if count % rows == 0 and rows * registers >= least), None)
 
 
-def find_product(nest: ForOp, target: Target) -> Product | None:
-    """What a nest multiplies, if it is a product of static sizes that is worth a register tile."""
+def even_rows(count: int, sums: int, registers: int) -> int:
+    """Rows of a tile that leave no rest, else of tiles of about equal height.
+
+    >>> even_rows(128, 24, 2), even_rows(13, 24, 2)
+    (8, 7)
+    """
+    return rows_without_rest(count, sums, registers) or -(-count // -(-count * registers // sums))
+
+
+def find_product(nest: ForOp, target: Target, least: int | None = None) -> Product | None:
+    """What a nest multiplies, if it is a product of static sizes that is worth a register tile.
+
+    It has `least` columns at least, else those of a vector.
+    """
     band = [nest]
     while (following := only_loop_in(band[-1])) is not None:
         band.append(following)
@@ -81,8 +93,8 @@ def find_product(nest: ForOp, target: Target) -> Product | None:
     stores = [op for op in inside if isinstance(op, StoreOp)]
     if not stores:
         return None
-    lanes = target.lanes(bits_of(depth))
-    columns = [loop for loop in band if all(runs_along(op, loop) for op in stores) and (loop.trip_count() or 0) >= lanes]
+    least = target.lanes(bits_of(depth)) if least is None else least
+    columns = [loop for loop in band if all(runs_along(op, loop) for op in stores) and (loop.trip_count() or 0) >= least]
     if not columns:
         return None
     loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp)]

@@ -7,13 +7,15 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from .base import Take, is_scalar
 from .blocked import block_product, find_blocks
 from .product_nest import find_product
-from .tiled import tile_product
+from .tiled import find_narrow, tile_product
 
 
 def schedule_products(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Schedule a product."""
     product = find_product(nest, target) if is_scalar(nest) else None
     if product is None:
+        if is_scalar(nest) and (narrow := find_narrow(nest, target)) is not None:
+            tile_product(kernel, narrow, target, take)
         return
     if (blocks := find_blocks(product, target)) is not None:
         block_product(kernel, product, blocks, target, take)

@@ -1,7 +1,8 @@
 """Small products run unpacked in a tile of sums that registers hold; or with one operand packed.
 
 Columns side by side in a few vectors, several rows at once through the sum, so that what is loaded is used many times. A panel
-of the operand that the columns read is packed where many rows read it, unless it is the whole operand.
+of the operand that the columns read is packed where many rows read it, unless it is the whole operand; one that runs along
+the depth is transposed into panels.
 """
 
 from __future__ import annotations
@@ -9,33 +10,48 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.bounds import constant_extent
+from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
 from ..schedule.split import Split
 from ..schedule.stage import Stage
+from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take, copies, inside, jam_rows
-from .product_nest import Product, bits_of, rows_without_rest
+from .product_nest import Product, bits_of, even_rows, find_product
 from .prologues import inline_prologue
 
 TILES_OF_A_PANEL = 4
 """Tiles of rows that read a panel of columns: for fewer of them it is not worth packing."""
 
 
-def panel_of(product: Product, width: int, target: Target) -> SSAValue | None:
-    """The buffer that the columns read, when a packed copy of `width` columns of it pays."""
+LEAST_DEPTH_OF_NARROW = 16
+"""Terms of sums of fewer columns than a vector has lanes, which are not all used: of fewer terms other loops are as fast."""
+
+
+def find_narrow(nest: ForOp, target: Target) -> Product | None:
+    """A product of two matrices whose columns do not fill a vector."""
+    product = find_product(nest, target, 2)
+    if product is None or len(product.band) > 2 or product.left is None or product.sizes[2] < LEAST_DEPTH_OF_NARROW:
+        return None
+    return product
+
+
+def panel_of(product: Product, width: int, turned: bool, target: Target) -> SSAValue | None:
+    """The buffer that the columns read, when a packed copy of `width` columns of it pays, or one that is `turned`."""
     right = product.right
     if right is None or product.left is None or product.left.buffer is right.buffer:
         return None
     m, _, k = product.sizes
     bits = bits_of(product.depth)
     bytes_ = k * width * bits // 8
-    # the copy costs a pass over the panel, and is read once for every few rows
-    worth = m >= TILES_OF_A_PANEL * _rows(target, bits, width)
+    # the copy costs a pass over the panel, and is read once for every few rows; to turn it takes as long as to read it turned
+    rows = _rows(target, bits, width)
+    worth = m > rows if turned else m >= TILES_OF_A_PANEL * rows
     return right.buffer if worth and bytes_ <= target.l2_bytes // 2 else None
 
 
@@ -46,7 +62,7 @@ def _rows(target: Target, bits: int, width: int) -> int:
 
 
 def tile_width(columns: int, bits: int, target: Target) -> int:
-    """How many columns of a product with so many a tile has.
+    """How many columns of a product with so many a tile has: all, where they are fewer than those of two vectors.
 
     Of tiles with as many sums, the one of four vectors a row loads least: four vectors and a number for each of its rows, where
     that of two vectors has twice as many rows. It takes more registers, though, and is for columns that it fills.
@@ -55,10 +71,7 @@ def tile_width(columns: int, bits: int, target: Target) -> int:
     rows, wide = _rows(target, bits, 4 * lanes), 4 * lanes
     if columns % wide == 0 and 4 * rows + 4 + 1 <= target.vector_registers:  # sums, columns, the number of a row
         return wide
-    width = 2 * lanes
-    while width > columns:
-        width //= 2
-    return width
+    return min(columns, 2 * lanes)
 
 
 def _is_shared(product: Product) -> bool:
@@ -73,8 +86,9 @@ def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take)
     rows, columns = name_of(product.rows), name_of(product.columns)
     count = product.columns.trip_count() or 0
     width = tile_width(count, bits_of(product.depth), target)
-    if count == width:
-        _tile(kernel, None, columns, rows, product, target, take)
+    turned = product.right is not None and not runs_along(product.right, product.columns)
+    if count == width and not turned:
+        _tile(kernel, None, columns, rows, product, turned, target, take)
         return
     is_shared = _is_shared(product)
     outer, inner = take(Split(columns, width))
@@ -83,26 +97,38 @@ def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take)
     take(Reorder((*order[:at], outer, *order[at:], inner)))
     packed_at = outer if is_shared else None
     if count % width == 0:
-        _tile(kernel, packed_at, inner, rows, product, target, take)
+        _tile(kernel, packed_at, inner, rows, product, turned, target, take)
         return
     originals = inside(kernel, outer)
     _, rest = take(Peel(outer, 0))
     copy_of = copies(kernel, originals, rest)
-    _tile(kernel, packed_at, inner, rows, product, target, take)
-    _tile(kernel, None, copy_of[inner], copy_of[rows], product, target, take)
+    _tile(kernel, packed_at, inner, rows, product, turned, target, take)
+    _tile(kernel, rest if turned and is_shared else None, copy_of[inner], copy_of[rows], product, turned, target, take)
 
 
-def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product: Product, target: Target, take: Take) -> None:
+def _copy(deep: str, across: str, lanes: int, square: int | None, take: Take) -> None:
+    """Vectors for the copy of a panel; of one that is turned, squares that registers transpose."""
+    if square is not None:
+        group, across = take(Split(across, square))
+        take(Reorder((group, deep, across)))
+    take(Vectorize(across, square or lanes))
+    if square is not None:
+        take(Unroll(deep, square))
+
+
+def _tile(
+    kernel: KernelOp, outer: str | None, columns: str, rows: str, product: Product, turned: bool, target: Target, take: Take
+) -> None:
     """Columns side by side in vectors, rows at once through the sum; with an outer loop, what columns read is packed there."""
-    depth = name_of(product.depth)
     lanes = 2
     while lanes < (constant_extent(loops(kernel)[columns]) or 2):
         lanes *= 2
-    panel = panel_of(product, lanes, target)
+    panel = panel_of(product, lanes, turned, target)
     if panel is not None and outer is not None:
-        copies = take(Stage(panel.name_hint or "", outer, (depth, columns)))
+        depth = next(name for name, loop in loops(loops(kernel)[rows]).items() if loop.kind.data == "reduce")
+        deep, across = take(Stage(panel.name_hint or "", outer, (depth, columns)))
         inline_prologue(kernel, panel, 1, take)
-        take(Vectorize(copies[1], lanes))
+        _copy(deep, across, lanes, target.lanes(bits_of(product.depth)) if turned else None, take)
     take(Vectorize(columns, lanes))
     bits = bits_of(product.depth)
     most, trips = _rows(target, bits, lanes), loops(kernel)[rows].trip_count()
@@ -110,7 +136,7 @@ def _tile(kernel: KernelOp, outer: str | None, columns: str, rows: str, product:
         jam_rows(kernel, rows, most, take)
         return
     registers = max(1, lanes // target.lanes(bits))
-    at_once = rows_without_rest(trips, most * registers, registers) or min(most, trips)
+    at_once = min(trips, even_rows(trips, most * registers, registers))
     if at_once < 2:
         return
     made = take(UnrollAndJam(rows, at_once))

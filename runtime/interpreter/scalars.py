@@ -175,6 +175,7 @@ MEANINGS: dict[str, Meaning] = {
     "math.trunc": _plain(np.trunc),
     "math.copysign": _plain(np.copysign),
     "math.powf": _plain(np.power),
+    "math.ipowi": _graph("pow"),
     "math.atan": _plain(np.arctan),
     "math.atan2": _plain(np.arctan2),
     "math.exp2": _plain(np.exp2),

@@ -78,6 +78,18 @@ def test_division_by_constants(dtype, divisor):
             equal(run(body, [x], dtype, lanes), reference(x, by))
 
 
+def int_power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    bits = 8 * x.dtype.itemsize
+
+    def power(base: int, exponent: int) -> int:
+        if exponent >= 0:
+            return pow(base, exponent, 1 << bits)
+        return {1: 1, -1: -1 if exponent % 2 else 1}.get(base, 0)
+
+    found = [power(int(a), int(b)) % (1 << bits) for a, b in zip(x, y, strict=True)]
+    return np.array(found, f"u{x.dtype.itemsize}").view(x.dtype)
+
+
 def shift(kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     bits = x.dtype.itemsize * 8
     inside = (y >= 0) & (y < bits)
@@ -111,6 +123,7 @@ BINARY = {
     "arith.shli": (lambda x, y: shift("shli", x, y), INTEGERS),
     "arith.shrsi": (lambda x, y: shift("shrsi", x, y), INTEGERS),
     "arith.shrui": (lambda x, y: shift("shrui", x, y), INTEGERS),
+    "math.ipowi": (int_power, INTEGERS),
     "math.copysign": (np.copysign, FLOATS),
 }
 UNARY = {

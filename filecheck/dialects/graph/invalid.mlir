@@ -483,9 +483,9 @@ func.func @pow_c2_shapes(%x: tensor<4xf32>, %s: tensor<3xf32>) {
 
 // -----
 
-func.func @pow_c3_element_type(%i: tensor<4xi32>) {
-  // expected-error@+1 {{'graph.pow' op operand element type must be f32 or f64, got i32}}
-  %r = graph.pow %i, %i : tensor<4xi32>
+func.func @pow_c3_element_type(%b: tensor<4xi1>) {
+  // expected-error@+1 {{'graph.pow' op operand element type must be an integer or a float, got i1}}
+  %r = graph.pow %b, %b : tensor<4xi1>
   return
 }
 

@@ -3,14 +3,14 @@
 f32 goes through f64. In f64 the logarithm is an unevaluated sum of two doubles (about 2^-65 relative error), as in Sun's
 `e_pow.c`; here the series of `atanh((m - 1) / (m + 1))` takes the place of tables, with its two leading terms in
 double-double arithmetic (Dekker 1971). Results that are representable come out exactly. Special values follow C99 Annex
-F.9.4.4.
+F.9.4.4. Powers of 2 itself are `exp2`.
 """
 
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
 from .common import BIAS, INF, NAN, ROUND, at_least, at_most, fabs, fast_two_sum, fma_exact, horner
-from .exp import exp_of_sum, scale_twice
+from .exp import exp2, exp_of_sum, scale_twice
 from .log import normalized
 
 _LN2 = (0.6931471805599453, 2.3190468138462996e-17)
@@ -49,6 +49,8 @@ _LARGEST_EXPONENT = {"float": 2.0**40, "double": 2.0**65}
 
 def powf(b: Builder, x: str, y: str, ty: Ty) -> str:
     """x^y; a negative `x` has powers for integers only, else NaN."""
+    if x == b.const(2.0, ty):
+        return exp2(b, y, ty)
     magnitude = fabs(b, x, ty)
     bound = _LARGEST_EXPONENT[ty.elem]
     limited = at_least(b, at_most(b, y, bound, ty), -bound, ty)

@@ -12,5 +12,6 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAMINA_CACHE", "0")
     monkeypatch.setattr(blocked, "LEAST_WORK", 1)
     monkeypatch.setattr(blocked, "LEAST_SIDE", 2)
+    monkeypatch.setattr(blocked, "LEAST_ROWS", 2)
     monkeypatch.setattr(blocked, "DEEPEST", 40)
     monkeypatch.setattr(blocked, "WIDEST", 96)

@@ -300,6 +300,24 @@ def test_tiles_are_as_wide_as_registers_allow_and_columns_fill():
     assert tile_width(lanes, 32, MACHINE) == lanes
 
 
+@pytest.mark.parametrize("turned", ["", "left", "right", "left right"])
+@pytest.mark.parametrize(
+    "shape", [(2, 16, 2), (13, 31, 3), (40, 64, 9), (25, 33, 15), (24, 17, 17), (31, 100, 33), (45, 40, 63)]
+)
+def test_products_of_few_columns_and_turned_operands_stay_in_registers(shape, turned):
+    m, k, n = shape
+    x, w = random(m, k), random(k, n)
+    x, w = (np.ascontiguousarray(a.T) if side in turned else a for a, side in ((x, "left"), (w, "right")))
+
+    def f(x: Any, w: Any) -> Any:
+        return (x.T if "left" in turned else x) @ (w.T if "right" in turned else w)
+
+    text = lm.jit(f).lower(x, w).as_text("scheduled", TARGET)
+    assert "loop.for vector" in text
+    assert ("w_packed" in text) == ("right" in turned and m > 12)
+    np.testing.assert_allclose(lm.jit(f)(x, w), f(x, w), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("shape", [(5, 64, 64, 64), (3, 64, 20, 128), (2, 7, 33, 192), (4, 50, 9, 80), (2, 130, 40, 64)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_batches_of_small_products_stay_in_registers(shape, dtype):
