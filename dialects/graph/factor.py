@@ -18,8 +18,10 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
+from .block_columns import BlockColumns
 from .field import Element, Field
 from .matrices import (
+    BLOCK,
     Matrices,
     MatrixOp,
     adjoint_of,
@@ -336,6 +338,9 @@ class LuOp(MatrixOp):
 
     def loops(self, b: Any, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
+        if not m.in_lanes and min(rows, columns) > BLOCK:
+            self._blocked(b, m)
+            return
         f = m.field
         m.start(0, 0)
         # a column beside the others is what vectors hold; in lanes it is one in any case
@@ -364,6 +369,61 @@ class LuOp(MatrixOp):
                 with b.loop(columns, lower=k.index + 1) as j:
                     change = f.mul(factor, m.load(0, k.index, j.index))
                     m.store(f.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
+
+    def _blocked(self, b: Any, m: Matrices) -> None:
+        """One block of columns after the other, which the blocks behind it then follow, each by itself."""
+        rows, columns = self.shape()[-2:]
+        f, least = m.field, min(rows, columns)
+        a = BlockColumns(f, rows, columns)
+        a.fill(lambda i, j: m.read(0, i, j))
+        panel, column = f.local((a.rows, BLOCK), "panel"), f.local((a.rows,), "column")
+        with b.loop(-(-least // BLOCK), "seq") as k:
+            top = k.index * BLOCK
+            with b.loop(a.rows, lower=top) as i, b.loop(BLOCK) as j:
+                f.store(f.load(a.buffers, [k.index, i.index, j.index]), panel, [i.index, j.index])
+            with b.loop([BLOCK, top * -1 + least], "seq") as c:
+                at = top + c.index
+                with b.loop(rows, lower=at) as i:
+                    f.store(f.load(panel, [i.index, c.index]), column, [i.index])
+                pivot = self._pivot(b, f, column, at)
+                m.store((pivot,), 1, at)
+                place = b.index_of(b.scalar.convert(pivot, index))
+                _exchange(f, panel, at, place)
+                f.store(f.load(column, [at]), column, [place])
+                value = f.load(panel, [at, c.index])
+                divisor = f.select(f.is_zero(value), f.const(1), value)
+                with b.loop(rows, lower=at + 1) as i:
+                    factor = f.div(f.load(column, [i.index]), divisor)
+                    f.store(factor, panel, [i.index, c.index])
+                    with b.loop(BLOCK, lower=c.index + 1) as j:
+                        change = f.mul(factor, f.load(panel, [at, j.index]))
+                        f.store(f.sub(f.load(panel, [i.index, j.index]), change), panel, [i.index, j.index])
+            with b.loop(a.rows, lower=top) as i, b.loop(BLOCK) as j:
+                f.store(f.load(panel, [i.index, j.index]), a.buffers, [k.index, i.index, j.index])
+            with b.loop(k.index) as before:
+                self._exchanges(b, m, a, k.index, before.index)
+            with b.loop(a.count, lower=k.index + 1) as behind:
+                self._exchanges(b, m, a, k.index, behind.index)
+                above = f.local((BLOCK, BLOCK), "above")
+                with b.loop(BLOCK) as j, b.loop(BLOCK, "seq") as i:
+                    known = f.sum(i.index, lambda q: f.mul(f.load(panel, [top + i.index, q]), f.load(above, [q, j.index])))
+                    f.store(f.sub(f.load(a.buffers, [behind.index, top + i.index, j.index]), known), above, [i.index, j.index])
+                with b.loop(BLOCK) as i, b.loop(BLOCK) as j:
+                    f.store(f.load(above, [i.index, j.index]), a.buffers, [behind.index, top + i.index, j.index])
+                with b.loop(a.rows // BLOCK, "seq", lower=k.index + 1) as r:
+                    a.subtract(
+                        (behind.index, r.index),
+                        lambda i, j, p: f.mul(f.load(panel, [r.index * BLOCK + i, p]), f.load(above, [p, j])),
+                    )
+        a.give(lambda x, i, j: m.store(x, 0, i, j))
+
+    def _exchanges(self, b: Any, m: Matrices, a: BlockColumns, k: Any, column: Any) -> None:
+        """Exchange the rows of a block column as those of block column `k` were."""
+        least = min(self.shape()[-2:])
+        with b.loop([BLOCK, k * -BLOCK + least], "seq") as c:
+            at = k * BLOCK + c.index
+            place = b.index_of(b.scalar.convert(m.load(1, at)[0], index))
+            _exchange(m.field, a.buffers, at, place, column)
 
     def _pivot_in_order(self, b: Any, m: Matrices, k: Any) -> SSAValue:
         """The first row from `k` on whose element of column `k` is largest, an i32; NaN are no pivots."""
@@ -409,6 +469,15 @@ class LuOp(MatrixOp):
                 m.store(m.field.select(is_pivot, one, other), 0, i.index, j.index)
                 i.give(*m.field.select(is_pivot, other, i.carried))
             m.store(tuple(i.results), 0, k, j.index)
+
+
+def _exchange(f: Field, rows: Element, one: Any, other: Any, *before: Any) -> None:
+    """Exchange two rows of `BLOCK` columns."""
+    with f.b.loop(BLOCK) as j:
+        places = [[*before, row, j.index] for row in (one, other)]
+        x, y = (f.load(rows, place) for place in places)
+        f.store(y, rows, places[0])
+        f.store(x, rows, places[1])
 
 
 def _batch_permutation(b: Any, op: PermutationOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
