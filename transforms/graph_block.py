@@ -137,8 +137,6 @@ def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
 
 
 _SPLITS: dict[type[GraphOp], Callable[..., Sequence[SSAValue]]] = {
-    CholeskyOp: split_cholesky,
-    TriangularSolveOp: split_solve,
     HouseholderOp: split_householder,
 }
 

@@ -18,10 +18,9 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
-from .block_columns import BlockColumns
+from .blocked import blocked_cholesky, blocked_lu, blocked_solve, cholesky_steps, is_large
 from .field import Element, Field
 from .matrices import (
-    BLOCK,
     Matrices,
     MatrixOp,
     adjoint_of,
@@ -95,25 +94,16 @@ class CholeskyOp(MatrixOp):
         return (y,)
 
     def loops(self, b: Any, m: Matrices) -> None:
-        # the adjoint of the factor, whose rows are contiguous: each one, once it is complete, is subtracted from those below
         n, f = self.shape()[-1], m.field
+        if is_large(m, n):
+            blocked_cholesky(b, m, n)
+            return
+        # the adjoint of the factor, whose rows are contiguous
         u = f.local((n, n), "factor")
         with b.loop(n) as i, b.loop(n, lower=i.index) as j:
             f.store(f.conj(m.read(0, j.index, i.index)), u, [i.index, j.index])
-        with b.loop(n, "seq", inits=[f.number(1)]) as k:
-            pivot = f.load(u, [k.index, k.index])[0]
-            root = b.scalar.unary("sqrt", pivot)
-            f.store(f.of_real(root), u, [k.index, k.index])
-            with b.loop(n, lower=k.index + 1) as j:
-                at = [k.index, j.index]
-                f.store(f.shrink(f.load(u, at), root), u, at)
-            with b.loop(n, lower=k.index + 1) as i:
-                factor = f.load(u, [k.index, i.index])
-                with b.loop(n, lower=i.index) as j:
-                    at = [i.index, j.index]
-                    f.store(f.sub(f.load(u, at), f.conj_mul(factor, f.load(u, [k.index, j.index]))), u, at)
-            k.give(b.scalar.min(k.carried[0], pivot))
-        holds = b.scalar.cmp("gt", k.results[0], f.number(0))
+        least = cholesky_steps(f, u, n, n, f.number(1))
+        holds = b.scalar.cmp("gt", least, f.number(0))
         zero, nan = f.const(0), f.of_real(f.number(float("nan")))
         with b.loop(n) as i, b.loop(n) as j:
             inside = b.scalar.cmp("le", b.position(j.index), b.position(i.index))
@@ -229,6 +219,9 @@ class TriangularSolveOp(MatrixOp):
         def of_matrix(i: Any, k: Any) -> Element:
             return m.read(0, *((row(i), row(k)) if self.form.data == "plain" else (row(k), row(i))))
 
+        if is_large(m, n):
+            blocked_solve(b, m, n, columns, of_matrix, row, self.diagonal.data == "given")
+            return
         with b.loop(columns) as j, b.loop(n, "seq") as i:
             known = f.sum(i.index, lambda k: f.mul(of_matrix(i.index, k), m.load(0, row(k), j.index)))
             rest = f.sub(m.read(1, row(i.index), j.index), known)
@@ -338,8 +331,8 @@ class LuOp(MatrixOp):
 
     def loops(self, b: Any, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
-        if not m.in_lanes and min(rows, columns) > BLOCK:
-            self._blocked(b, m)
+        if is_large(m, rows, columns):
+            blocked_lu(b, m, rows, columns, lambda column, k: self._pivot(b, m.field, column, k))
             return
         f = m.field
         m.start(0, 0)
@@ -369,61 +362,6 @@ class LuOp(MatrixOp):
                 with b.loop(columns, lower=k.index + 1) as j:
                     change = f.mul(factor, m.load(0, k.index, j.index))
                     m.store(f.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
-
-    def _blocked(self, b: Any, m: Matrices) -> None:
-        """One block of columns after the other, which the blocks behind it then follow, each by itself."""
-        rows, columns = self.shape()[-2:]
-        f, least = m.field, min(rows, columns)
-        a = BlockColumns(f, rows, columns)
-        a.fill(lambda i, j: m.read(0, i, j))
-        panel, column = f.local((a.rows, BLOCK), "panel"), f.local((a.rows,), "column")
-        with b.loop(-(-least // BLOCK), "seq") as k:
-            top = k.index * BLOCK
-            with b.loop(a.rows, lower=top) as i, b.loop(BLOCK) as j:
-                f.store(f.load(a.buffers, [k.index, i.index, j.index]), panel, [i.index, j.index])
-            with b.loop([BLOCK, top * -1 + least], "seq") as c:
-                at = top + c.index
-                with b.loop(rows, lower=at) as i:
-                    f.store(f.load(panel, [i.index, c.index]), column, [i.index])
-                pivot = self._pivot(b, f, column, at)
-                m.store((pivot,), 1, at)
-                place = b.index_of(b.scalar.convert(pivot, index))
-                _exchange(f, panel, at, place)
-                f.store(f.load(column, [at]), column, [place])
-                value = f.load(panel, [at, c.index])
-                divisor = f.select(f.is_zero(value), f.const(1), value)
-                with b.loop(rows, lower=at + 1) as i:
-                    factor = f.div(f.load(column, [i.index]), divisor)
-                    f.store(factor, panel, [i.index, c.index])
-                    with b.loop(BLOCK, lower=c.index + 1) as j:
-                        change = f.mul(factor, f.load(panel, [at, j.index]))
-                        f.store(f.sub(f.load(panel, [i.index, j.index]), change), panel, [i.index, j.index])
-            with b.loop(a.rows, lower=top) as i, b.loop(BLOCK) as j:
-                f.store(f.load(panel, [i.index, j.index]), a.buffers, [k.index, i.index, j.index])
-            with b.loop(k.index) as before:
-                self._exchanges(b, m, a, k.index, before.index)
-            with b.loop(a.count, lower=k.index + 1) as behind:
-                self._exchanges(b, m, a, k.index, behind.index)
-                above = f.local((BLOCK, BLOCK), "above")
-                with b.loop(BLOCK) as j, b.loop(BLOCK, "seq") as i:
-                    known = f.sum(i.index, lambda q: f.mul(f.load(panel, [top + i.index, q]), f.load(above, [q, j.index])))
-                    f.store(f.sub(f.load(a.buffers, [behind.index, top + i.index, j.index]), known), above, [i.index, j.index])
-                with b.loop(BLOCK) as i, b.loop(BLOCK) as j:
-                    f.store(f.load(above, [i.index, j.index]), a.buffers, [behind.index, top + i.index, j.index])
-                with b.loop(a.rows // BLOCK, "seq", lower=k.index + 1) as r:
-                    a.subtract(
-                        (behind.index, r.index),
-                        lambda i, j, p: f.mul(f.load(panel, [r.index * BLOCK + i, p]), f.load(above, [p, j])),
-                    )
-        a.give(lambda x, i, j: m.store(x, 0, i, j))
-
-    def _exchanges(self, b: Any, m: Matrices, a: BlockColumns, k: Any, column: Any) -> None:
-        """Exchange the rows of a block column as those of block column `k` were."""
-        least = min(self.shape()[-2:])
-        with b.loop([BLOCK, k * -BLOCK + least], "seq") as c:
-            at = k * BLOCK + c.index
-            place = b.index_of(b.scalar.convert(m.load(1, at)[0], index))
-            _exchange(m.field, a.buffers, at, place, column)
 
     def _pivot_in_order(self, b: Any, m: Matrices, k: Any) -> SSAValue:
         """The first row from `k` on whose element of column `k` is largest, an i32; NaN are no pivots."""
@@ -469,15 +407,6 @@ class LuOp(MatrixOp):
                 m.store(m.field.select(is_pivot, one, other), 0, i.index, j.index)
                 i.give(*m.field.select(is_pivot, other, i.carried))
             m.store(tuple(i.results), 0, k, j.index)
-
-
-def _exchange(f: Field, rows: Element, one: Any, other: Any, *before: Any) -> None:
-    """Exchange two rows of `BLOCK` columns."""
-    with f.b.loop(BLOCK) as j:
-        places = [[*before, row, j.index] for row in (one, other)]
-        x, y = (f.load(rows, place) for place in places)
-        f.store(y, rows, places[0])
-        f.store(x, rows, places[1])
 
 
 def _batch_permutation(b: Any, op: PermutationOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
