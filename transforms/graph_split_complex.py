@@ -34,7 +34,6 @@ from . import _complex_arithmetic as arithmetic
 from . import _fourier as fourier
 from ._complex_arithmetic import Parts
 from ._functions import error_at, named_functions
-from .graph_block import split
 
 LINEAR = frozenset(
     (
@@ -229,9 +228,7 @@ class _Splitter:
         return True
 
     def _matrices(self, op: MatrixOp) -> None:
-        """A factorization, of planes; a large one by halves, while complex numbers are still whole."""
-        if self._by(op, lambda b: split(b, op)):
-            return
+        """A factorization, of planes."""
         operands = [self.parts[o][k] for k in range(2) for o in op.operands]
         new = type(op).make(operands, op.properties)
         self.b.insert(new)

@@ -8,6 +8,7 @@ is one kernel, whose parts are compiled once (the tiled algorithms of Buttari, L
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -16,7 +17,7 @@ from ..types import index
 from .field import Element, Field
 from .matrices import BLOCK, Matrices
 
-Term = Callable[[Any, Any, Any], Element]
+At = Callable[[Any, Any], Element]
 
 
 def is_large(m: Matrices, *sizes: int) -> bool:
@@ -41,7 +42,7 @@ class BlockColumns:
         self.rows, self.count = whole(rows), -(-columns // self.width)
         self.buffers = field.local((self.count, self.rows, self.width), name)
 
-    def fill(self, get: Callable[[Any, Any], Element]) -> None:
+    def fill(self, get: At) -> None:
         """Let the elements be `get(i, j)`."""
         f, b = self.field, self.field.b
         rows, columns = self.sizes
@@ -54,10 +55,10 @@ class BlockColumns:
         with b.loop(rows) as i, b.loop(self.count) as k, self._columns(k.index) as j:
             f.store(get(i.index, k.index * self.width + j.index), self.buffers, [k.index, i.index, j.index])
 
-    def give(self, put: Callable[[Element, Any, Any], None]) -> None:
-        """Call `put(x, i, j)` for each element."""
+    def give(self, put: Callable[[Element, Any, Any], None], rows: int | None = None) -> None:
+        """Call `put(x, i, j)` for each element, or for those of the first rows."""
         b = self.field.b
-        with b.loop(self.sizes[0]) as i, b.loop(self.count) as k, self._columns(k.index) as j:
+        with b.loop(self.sizes[0] if rows is None else rows) as i, b.loop(self.count) as k, self._columns(k.index) as j:
             put(self.load(k.index, i.index, j.index), i.index, k.index * self.width + j.index)
 
     def _columns(self, k: Any) -> Any:
@@ -69,9 +70,10 @@ class BlockColumns:
         """An element by block, row, and column within."""
         return self.field.load(self.buffers, point)
 
-    def subtract(self, column: Any, row: Any, term: Term) -> None:
-        """Subtract from a block of `BLOCK` rows of a block of columns the sums of `term(i, j, p)` over `p`."""
-        add_products(self.field, self.buffers, lambda i, j: [column, row * BLOCK + i, j], self.width, term, minus=True)
+    def subtract(self, column: Any, row: Any, left: At, right: At, *, conjugate: bool = False) -> None:
+        """Subtract the sums of `left(i, p) right(p, j)` over `p` from `BLOCK` rows of a block of columns (`add_products`)."""
+        at = lambda i, j: [column, row * BLOCK + i, j]  # noqa: E731
+        add_products(self.field, self.buffers, at, self.width, left, right, conjugate=conjugate, minus=True)
 
 
 def whole(n: int) -> int:
@@ -79,24 +81,44 @@ def whole(n: int) -> int:
     return -(-n // BLOCK) * BLOCK
 
 
-def add_products(f: Field, to: Element, at: Callable[[Any, Any], list[Any]], width: int, term: Term, minus: bool = False) -> None:
-    """Add the sum of `term(i, j, p)` over `p`, or its negative, to the element `at(i, j)`: `BLOCK` rows and terms."""
+def add_products(
+    f: Field,
+    to: Element,
+    at: Callable[[Any, Any], list[Any]],
+    width: int,
+    left: At,
+    right: At,
+    *,
+    conjugate: bool = False,
+    minus: bool = False,
+) -> None:
+    """Add the sum of `left(i, p) right(p, j)` over `p` to the element `at(i, j)`: `BLOCK` rows and terms.
+
+    Of complex elements each product of parts has loops of its own, so that all loops are plain products.
+
+    Args:
+        conjugate: whether the left elements are conjugated.
+        minus: whether the sum is subtracted.
+    """
     b = f.b
-    for part, buffer in enumerate(to):
+    for part in product(range(f.parts), repeat=2):
+        buffer = to[part[0] ^ part[1]]
+        is_negative = minus ^ (part == (1, 1) and not conjugate) ^ (part == (1, 0) and conjugate)
         with b.loop(BLOCK) as i, b.loop(width) as j:
             with b.loop(BLOCK, "reduce", monoid="add", inits=[f.number(0)]) as p:
-                p.give(term(i.index, j.index, p.index)[part])
+                p.give(b.scalar.mul(left(i.index, p.index)[part[0]], right(p.index, j.index)[part[1]]))
             place = at(i.index, j.index)
-            combined = b.scalar.sub if minus else b.scalar.add
-            b.store(combined(b.load(buffer, place), p.results[0]), buffer, place)
+            old = b.load(buffer, place)
+            new = b.scalar.sub(old, p.results[0]) if is_negative else b.scalar.add(old, p.results[0])
+            b.store(new, buffer, place)
 
 
 def solve_block(
     f: Field,
     to: Element,
     width: int,
-    right: Callable[[Any, Any], Element],
-    factor: Callable[[Any, Any], Element],
+    right: At,
+    factor: At,
     *,
     has_diagonal: bool,
     up: bool = False,
@@ -157,7 +179,9 @@ def blocked_cholesky(b: Any, m: Matrices, n: int) -> None:
                 u.subtract(
                     behind.index,
                     r.index,
-                    lambda i, j, p: f.conj_mul(f.load(row, [r.index, p, i]), f.load(beside, [p, j])),
+                    lambda i, p: f.load(row, [r.index, p, i]),
+                    lambda p, j: f.load(beside, [p, j]),
+                    conjugate=True,
                 )
         k.give(least)
     holds = b.scalar.cmp("gt", k.results[0], f.number(0))
@@ -192,7 +216,13 @@ def cholesky_steps(f: Field, u: Element, n: int, steps: Any, least: SSAValue) ->
 
 
 def blocked_solve(
-    b: Any, m: Matrices, n: int, columns: int, factor: Callable[[Any, Any], Element], row: Callable[[Any], Any], has_diagonal: bool
+    b: Any,
+    m: Matrices,
+    n: int,
+    columns: int,
+    factor: Callable[[Any, Any], Element],
+    row: Callable[[Any], Any],
+    has_diagonal: bool,
 ) -> None:
     """Solve with a lower triangle `factor(i, k)` of `n` rows, of which row `i` is row `row(i)` of the right side."""
     f = m.field
@@ -222,7 +252,10 @@ def blocked_solve(
                 f.store(f.load(x, [i.index, j.index]), y.buffers, [c.index, top + i.index, j.index])
             with b.loop(y.rows // BLOCK, "seq", lower=k.index + 1) as r:
                 y.subtract(
-                    c.index, r.index, lambda i, j, p: f.mul(f.load(panel, [r.index * BLOCK + i, p]), f.load(x, [p, j]))
+                    c.index,
+                    r.index,
+                    lambda i, p: f.load(panel, [r.index * BLOCK + i, p]),
+                    lambda p, j: f.load(x, [p, j]),
                 )
     y.give(lambda x, i, j: m.store(x, 0, row(i), j))
 
@@ -286,7 +319,8 @@ def blocked_lu(b: Any, m: Matrices, rows: int, columns: int, pivot_in: Callable[
                 a.subtract(
                     behind.index,
                     r.index,
-                    lambda i, j, p: f.mul(f.load(panel, [r.index * BLOCK + i, p]), f.load(above, [p, j])),
+                    lambda i, p: f.load(panel, [r.index * BLOCK + i, p]),
+                    lambda p, j: f.load(above, [p, j]),
                 )
     a.give(lambda x, i, j: m.store(x, 0, i, j))
 

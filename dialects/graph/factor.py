@@ -220,7 +220,7 @@ class TriangularSolveOp(MatrixOp):
             return m.read(0, *((row(i), row(k)) if self.form.data == "plain" else (row(k), row(i))))
 
         if is_large(m, n):
-            blocked_solve(b, m, n, columns, of_matrix, row, self.diagonal.data == "given")
+            blocked_solve(b, m, n, columns, of_matrix, row, has_diagonal=self.diagonal.data == "given")
             return
         with b.loop(columns) as j, b.loop(n, "seq") as i:
             known = f.sum(i.index, lambda k: f.mul(of_matrix(i.index, k), m.load(0, row(k), j.index)))
