@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
-from ..types import numpy_dtype, part_of, tensor, width_of
+from ..types import f64, part_of, tensor, width_of
 from .base import NotDifferentiable, Props, Types, graph_op, one_of, word
 from .eigh import STEPS_AT_ONCE, Rotations, multiplied_out
-from .field import Element
+from .field import Element, Field
 from .matrices import Matrices, MatrixOp, require_matrices, stacked
 from .orthogonal import Reflector
 from .phases import MOST_STEPS, epsilon_of, np_phases, phase_of, rank_in
@@ -85,7 +85,8 @@ class SquareSvdOp(MatrixOp):
 class _Svd:
     """The loops over one matrix.
 
-    `d` is the diagonal, and element `i` of `e` stands beside elements `i - 1` and `i` of it: both in the order of the steps.
+    `d` is the diagonal, and element `i` of `e` stands beside elements `i - 1` and `i` of it: both in the order of the steps,
+    which are computed in f64 (`r`), since the roundings of all of them add up.
     """
 
     def __init__(self, b: Any, m: Matrices, n: int, has_vectors: bool):
@@ -94,8 +95,9 @@ class _Svd:
         self.lanes = b.target.lanes(width_of(self.f.part))
         self.width = (n // self.lanes + 1) * self.lanes
         self.a = self.f.local((n, self.width), "work")
-        self.d = b.local((n,), self.f.part, "scratch", name="diagonal")
-        self.e = b.local((n + 1,), self.f.part, "scratch", name="beside")
+        self.r = Field(b, f64, False)
+        self.d = b.local((n,), f64, "scratch", name="diagonal")
+        self.e = b.local((n + 1,), f64, "scratch", name="beside")
         rows = [self.f.local((n, self.width), name) for name in ("left", "right")] if has_vectors else []
         self.rows: list[Element] = rows
 
@@ -116,7 +118,8 @@ class _Svd:
         scale = b.scalar.select(is_finite, divisor, nan)
         sizes = b.local((n,), f.part, "scratch", name="sizes")
         with b.loop(n) as i:
-            b.store(b.scalar.abs(b.load(self.d, [i.index])), sizes, [i.index])
+            size = b.scalar.abs(b.load(self.d, [i.index]))
+            b.store(b.scalar.convert(size, f.part), sizes, [i.index])
         with b.loop(n) as i:
             to = rank_in(b, n, sizes, i.index, "gt")
             m.store((b.scalar.mul(b.load(sizes, [i.index]), scale),), 0, to)
@@ -128,7 +131,7 @@ class _Svd:
         b, f, m, (left, right) = self.b, self.f, self.m, self.rows
         phase = phase_of(f, self.n, lambda j: f.conj(f.load(left, [i, j])))
         unit = b.scalar.select(is_finite, f.number(1), f.number(float("nan")))
-        is_negative = b.scalar.cmp("lt", b.load(self.d, [i]), f.number(0))
+        is_negative = b.scalar.cmp("lt", b.load(self.d, [i]), self.r.number(0))
         of_left = f.scale(f.conj(phase), unit)
         of_right = f.scale(phase, b.scalar.select(is_negative, b.scalar.neg(unit), unit))
         with b.loop(self.n) as j:
@@ -142,7 +145,8 @@ class _Svd:
         left, right = Reflector(f, n, width), Reflector(f, n, width)
         with b.loop(n, "seq") as k:
             row = k.index * -1 + (n - 1)
-            b.store(left.make(k.index, lambda i: f.load(a, [i, k.index])), self.d, [row])
+            on_diagonal = left.make(k.index, lambda i: f.load(a, [i, k.index]))
+            b.store(b.scalar.convert(on_diagonal, f64), self.d, [row])
             begin = k.index // self.lanes * self.lanes  # elements up to `k` are read no more
             with b.loop(width) as j:
                 f.store(f.const(0), w, [j.index])
@@ -157,7 +161,8 @@ class _Svd:
             with b.loop(n, lower=k.index + 1) as j:
                 change = f.mul(left.at(k.index), f.load(w, [j.index]))
                 f.store(f.sub(f.load(a, [k.index, j.index]), change), a, [k.index, j.index])
-            b.store(right.make(k.index + 1, lambda j: f.conj(f.load(a, [k.index, j]))), self.e, [row])
+            beside = right.make(k.index + 1, lambda j: f.conj(f.load(a, [k.index, j])))
+            b.store(b.scalar.convert(beside, f64), self.e, [row])
             for reflector, kept in zip((left, right), self.rows, strict=False):
                 with b.loop(width) as j:
                     f.store(reflector.at(j.index), kept, [k.index, j.index])
@@ -208,8 +213,8 @@ class _Svd:
 
     def _end(self, low: Any) -> SSAValue:
         """The end of the block that begins at `low`: the first element with a negligible one behind it."""
-        b, f = self.b, self.f
-        eps, tiny = f.number(epsilon_of(f.part)), f.number(_tiny(f.part))
+        b, r = self.b, self.r
+        eps, tiny = r.number(epsilon_of(self.f.part)), r.number(_TINY)
         with b.loop(self.n - 1, "seq", lower=low, inits=[b.position(self.n - 1)]) as i:
             size = b.scalar.add(*(b.scalar.abs(b.load(self.d, [at])) for at in (i.index, i.index + 1)))
             bound = b.scalar.add(b.scalar.mul(eps, size), tiny)
@@ -221,30 +226,30 @@ class _Svd:
 
     def _shift(self, low: Any, high: Any) -> SSAValue:
         """The smaller singular value of the first two rows of a block; 0 where one of the block is about 0, which finds it."""
-        b, s, f = self.b, self.b.scalar, self.f
+        b, s, r = self.b, self.b.scalar, self.r
         x, y, beside = (s.abs(v) for v in (b.load(self.d, [low]), b.load(self.d, [low + 1]), b.load(self.e, [low + 1])))
 
         def length(p: SSAValue) -> SSAValue:
             return s.unary("sqrt", s.add(s.mul(p, p), s.mul(beside, beside)))
 
         whole = s.add(length(s.add(x, y)), length(s.sub(x, y)))
-        shift = s.mul(s.mul(f.number(2), s.min(x, y)), s.div(s.max(x, y), s.max(whole, f.number(_tiny(f.part)))))
-        with b.loop(high + 1, "seq", lower=low, inits=[x, f.number(0)]) as i:
+        shift = s.mul(s.mul(r.number(2), s.min(x, y)), s.div(s.max(x, y), s.max(whole, r.number(_TINY))))
+        with b.loop(high + 1, "seq", lower=low, inits=[x, r.number(0)]) as i:
             size = b.scalar.abs(b.load(self.d, [i.index]))
             i.give(b.scalar.min(i.carried[0], size), b.scalar.max(i.carried[1], size))
         s = b.scalar
-        eps, last = f.number(epsilon_of(f.part)), s.abs(b.load(self.d, [high]))
+        eps, last = r.number(epsilon_of(self.f.part)), s.abs(b.load(self.d, [high]))
         is_singular = s.cmp("le", i.results[0], s.mul(eps, i.results[1]))
         is_small = s.cmp("le", s.mul(shift, shift), s.mul(eps, s.mul(last, last)))
-        return s.select(s.binary("or", is_singular, is_small), f.number(0), shift)
+        return s.select(s.binary("or", is_singular, is_small), r.number(0), shift)
 
     def _sweep(self, low: Any, high: Any, count: Any, rotations: Sequence[Rotations], number: Any) -> None:
         """Chase what the first rotation leaves from row `high` up to row `low`."""
-        b, s, d, e, zero = self.b, self.b.scalar, self.d, self.e, self.f.number(0)
+        b, s, d, e, zero = self.b, self.b.scalar, self.d, self.e, self.r.number(0)
         shift, last = self._shift(low, high), b.load(d, [high])
         is_zero = s.cmp("eq", last, zero)
-        ratio = s.select(is_zero, zero, s.div(shift, s.select(is_zero, self.f.number(1), last)))
-        sign = s.select(s.cmp("lt", last, zero), self.f.number(-1), self.f.number(1))
+        ratio = s.select(is_zero, zero, s.div(shift, s.select(is_zero, self.r.number(1), last)))
+        sign = s.select(s.cmp("lt", last, zero), self.r.number(-1), self.r.number(1))
         start = s.mul(s.sub(s.abs(last), shift), s.add(sign, ratio))
         with b.loop(count, "seq", inits=[start, b.load(e, [high])]) as k:
             s, i = b.scalar, high - k.index
@@ -260,21 +265,20 @@ class _Svd:
             b.store(s.sub(s.mul(c, before), s.mul(sine, beside)), d, [i - 1])
             beside = b.load(e, [i - 1])
             b.store(s.mul(c, beside), e, [i - 1])
-            for kept, rotation in zip(rotations, ((c, sine), of_right), strict=False):
-                kept.keep(number, i - 1, *rotation)
+            for kept, turn in zip(rotations, ((c, sine), of_right), strict=False):
+                kept.keep(number, i - 1, *(s.convert(x, self.f.part) for x in turn))
             k.give(x, s.mul(sine, beside))
         b.store(k.results[0], e, [low + 1])
         b.store(zero, e, [high + 1])
 
     def _rotation(self, x: SSAValue, y: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
         """The cosine and the sine that turn `(x, y)` into `(r, 0)`, and `r`."""
-        s, one, zero = self.b.scalar, self.f.number(1), self.f.number(0)
+        s, one, zero = self.b.scalar, self.r.number(1), self.r.number(0)
         r = s.unary("sqrt", s.add(s.mul(x, x), s.mul(y, y)))
         is_zero = s.cmp("eq", r, zero)
-        inverse = s.div(one, s.select(is_zero, one, r))
-        return s.select(is_zero, one, s.mul(x, inverse)), s.mul(y, inverse), r
+        divisor = s.select(is_zero, one, r)
+        return s.select(is_zero, one, s.div(x, divisor)), s.div(y, divisor), r
 
 
-def _tiny(element: Any) -> float:
-    """What is negligible beside 1, so that no square of a larger number is subnormal."""
-    return float(np.sqrt(np.finfo(numpy_dtype(element)).tiny))
+_TINY = float(np.sqrt(np.finfo(np.float64).tiny))
+"""What is negligible beside 1, so that no square of a larger number is subnormal."""
