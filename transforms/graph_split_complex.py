@@ -212,18 +212,20 @@ class _Splitter:
         while inner is not None and inner is not op:
             made.append(inner)
             inner = inner.next_op
+        results = list(zip(op.results, [found] if isinstance(found, SSAValue) else found, strict=True))
+        for old, new in results:
+            if not _is_complex(new):  # before what makes it is split, which replaces it
+                old.replace_all_uses_with(new)
         for part in made:
             if has_complex(part):
                 self.b = GraphBuilder(InsertPoint.before(part), op.location)
                 self._op(part)
                 self.done.append(part)
-        for old, new in zip(op.results, [found] if isinstance(found, SSAValue) else found, strict=True):
+        for old, new in results:
             if _is_complex(new):
                 self.parts[old] = self.parts[new]
                 if new in self.pairs:
                     self.pairs[old] = self.pairs[new]
-            else:
-                old.replace_all_uses_with(new)
         self.b = GraphBuilder(InsertPoint.before(op), op.location)
         return True
 

@@ -11,7 +11,9 @@
 //  CHECK-NEXT:   graph.householder %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
 //  CHECK-NEXT:   graph.qr complete %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
 //  CHECK-NEXT:   graph.eigh %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>)
-//  CHECK-NEXT:   graph.orthogonalize %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+//  CHECK-NEXT:   graph.householder_product %{{.*}} of 3 : tensor<2x3x3xf32> -> tensor<2x3x3xf32>
+//  CHECK-NEXT:   graph.square_svd vectors %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+//  CHECK-NEXT:   graph.square_svd values %x : tensor<2x3x3xf32> -> tensor<2x3xf32>
 //  CHECK-NEXT:   graph.svd reduced %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>)
 //  CHECK-NEXT:   graph.solve plain %x, %x : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
 //  CHECK-NEXT:   graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
@@ -24,7 +26,9 @@ func.func @factors(%x: tensor<2x3x3xf32>) {
   %5, %6 = graph.householder %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
   %7, %8 = graph.qr complete %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
   %9, %10 = graph.eigh %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>)
-  %11, %12 = graph.orthogonalize %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+  %11 = graph.householder_product %5 of 3 : tensor<2x3x3xf32> -> tensor<2x3x3xf32>
+  %12, %20, %21 = graph.square_svd vectors %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+  %22 = graph.square_svd values %x : tensor<2x3x3xf32> -> tensor<2x3xf32>
   %13, %14, %15 = graph.svd reduced %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>)
   %16 = graph.solve plain %x, %x : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
   %17 = graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
