@@ -896,7 +896,13 @@ def _fft() -> Iterator[Row]:
         for element, direction in zip(COMPLEX, ways if k % 2 else ways[::-1], strict=True):
             props = {"dim": dim, "direction": direction}
             yield Row("fft", (shape + element,), props, ulp=APPROXIMATE, scale=_magnitudes, edges="none")
-    for shape, radices, roots in (("1x8x1x", (4, 2), 6), ("2x6x33x", (3, 2), 4), ("3x31x2x", (31,), 1), ("0x4x1x", (4,), 1)):
+    for shape, radices, roots in (
+        ("1x8x1x", (4, 2), 6),
+        ("2x6x33x", (3, 2), 4),
+        ("3x31x2x", (31,), 1),
+        ("0x4x1x", (4,), 1),
+        ("2x43x3x", (43,), 1),
+    ):
         for element, direction in zip(FLOATS, ways, strict=True):
             operands = (shape + element, shape + element, f"2x{roots}x" + element)
             more: dict[str, Any] = {"ulp": SUM, "scale": lambda *x: 64 * _magnitudes(*x), "edges": "none", "zeros": False}

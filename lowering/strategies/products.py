@@ -28,17 +28,27 @@ def schedule_products(kernel: KernelOp, nest: ForOp, target: Target, take: Take)
 
 
 def schedule_steps(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Schedule the small products and the sums among the steps of a nest that goes from one to the next.
+    """Schedule the small products and the sums among the steps of a loop that goes from one to the next.
 
     So are those of factorizations. Sums with bounds that vary become vectors here where they run along memory: their terms have
     no order.
     """
-    if not is_scalar(nest) or find_product(nest, target) is not None:
+    if not is_scalar(nest):
         return
-    for product in list(_products_inside(nest, target)):
-        tile_product(kernel, product, target, take)
-    for total in [op for op in ops_in(loops(kernel)[name_of(nest)], ForOp) if _is_long_sum(op)]:
-        attempt(Vectorize(name_of(total), target.lanes(bits_of(total))), take)
+    for sequence in [name_of(loop) for loop in _sequences(nest)]:
+        for product in list(_products_inside(loops(kernel)[sequence], target)):
+            tile_product(kernel, product, target, take)
+        for total in [op for op in ops_in(loops(kernel)[sequence], ForOp) if _is_long_sum(op)]:
+            attempt(Vectorize(name_of(total), target.lanes(bits_of(total))), take)
+
+
+def _sequences(loop: ForOp) -> Iterator[ForOp]:
+    """The outermost sequential loops in a nest, or the nest itself."""
+    if loop.kind.data == "seq":
+        yield loop
+        return
+    for inner in nests(loop.body.block):
+        yield from _sequences(inner)
 
 
 def _is_long_sum(loop: ForOp) -> bool:
