@@ -1,7 +1,7 @@
 """Triangular factors of matrices, the last two dims of an operand: `cholesky`, `lu`, and `triangular_solve`.
 
-The loops are the unblocked algorithms, with neighbours along rows of memory innermost; `graph-block` makes products of large
-ones (`transforms/graph_block.py`).
+The loops are the unblocked algorithms, with neighbours along rows of memory innermost; those for large matrices are in
+`blocked.py`.
 """
 
 from __future__ import annotations

@@ -73,3 +73,16 @@ func.func @sizes(%x: tensor<70x9xf32>) -> tensor<70x9xf32> {
 
 /// A QR factorization is one of reflectors and products.
 // LOOP-LABEL: loop.kernel @householder
+
+/// More than 64 columns: one loop over blocks of columns, each of which reduces those behind it by products of blocks.
+// LOOP-LABEL: loop.kernel @lu{{[_0-9]*}}(%{{.*}}: memref<130x130xf32>
+//       LOOP:   loop.for seq %[[K:.*]] = 0 to 3 {
+//       LOOP:     loop.for parallel %[[C:.*]] = %[[K]] + 1 to 3 {
+//       LOOP:       loop.for seq %{{.*}} = %[[K]] + 1 to 3 {
+//  LOOP-NEXT:         loop.for parallel %{{.*}} = 0 to 64 {
+//  LOOP-NEXT:           loop.for parallel %{{.*}} = 0 to 64 {
+//  LOOP-NEXT:             loop.for reduce<add> %{{.*}} = 0 to 64
+func.func @large(%x: tensor<130x130xf32>) -> (tensor<130x130xf32>, tensor<130xi32>) {
+  %y, %p = graph.lu %x : tensor<130x130xf32> -> (tensor<130x130xf32>, tensor<130xi32>)
+  return %y, %p : tensor<130x130xf32>, tensor<130xi32>
+}

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p graph-block | filecheck %s
+// RUN: lamina-opt %s -p graph-gram | filecheck %s
 
 /// A product of a matrix and its own transpose: bands of rows up to the diagonal, the rest mirrored.
 // CHECK-LABEL: @gram

@@ -1,10 +1,4 @@
-"""Split large factorizations and triangular solves into two halves and products of matrices, again and again, and compute the
-products of a matrix and its own transpose by bands up to the diagonal.
-
-What is left are factorizations of a few columns, which write their own loops, and `graph.dot`, which has the flops. Halves, and
-not one block column after the other, since then blocks have few shapes: each kernel is compiled once for its shape (Toledo,
-1997; Elmroth and Gustavson, 2000).
-"""
+"""Compute large products of a matrix and its own transpose by bands of rows up to the diagonal, and mirror them."""
 
 from __future__ import annotations
 
@@ -66,10 +60,10 @@ def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
 
 
 @dataclass(frozen=True)
-class GraphBlockPass(ModulePass):
+class GraphGramPass(ModulePass):
     """Compute large products of a matrix and its own transpose by bands."""
 
-    name = "graph-block"
+    name = "graph-gram"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for product in [inner for inner in op.walk() if isinstance(inner, DotOp)]:
