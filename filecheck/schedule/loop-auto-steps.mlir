@@ -9,14 +9,14 @@ program.func @main(%x: memref<4x64x64xf32>, %y: memref<4x64x64xf32>, %v: memref<
 
 // CHECK-LABEL: loop.kernel @products
 //       CHECK:   loop.for seq %[[K:.+]] = 0 to 4 {
-//       CHECK:     loop.for parallel %[[R:.+]] = %[[K]] to 4
+//       CHECK:     loop.for seq %[[R:.+]] = %[[K]] to 4
 //       CHECK:       loop.for vector
 //       CHECK:         loop.for reduce<add> %{{.*}} = 0 to 64
 //  CHECK-SAME:           vector<16xf32>, {{.*}}vector<16xf32>
 loop.kernel @products(%x: memref<4x64x64xf32>, %y: memref<4x64x64xf32>, %a: memref<4x64x64xf32>) {
   %zero = arith.constant 0.0 : f32
   loop.for seq %k = 0 to 4 {
-    loop.for parallel %r = %k to 4 {
+    loop.for seq %r = %k to 4 {
       loop.for parallel %i = 0 to 64 {
         loop.for parallel %j = 0 to 64 {
           %sum = loop.for reduce<add> %p = 0 to 64 init %zero : f32 {
@@ -33,7 +33,6 @@ loop.kernel @products(%x: memref<4x64x64xf32>, %y: memref<4x64x64xf32>, %a: memr
 }
 
 // CHECK-LABEL: loop.kernel @sums
-//       CHECK:   loop.for seq
 //       CHECK:     loop.for reduce<add> %{{.*}} step 8 {{.*}} vector<8xf32>
 loop.kernel @sums(%v: memref<256xf32>, %s: memref<256xf32>) {
   %zero = arith.constant 0.0 : f32
